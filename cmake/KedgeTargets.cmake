@@ -1,0 +1,28 @@
+# The three kinds of target. A folder's sources are its files: adding one needs no edit here.
+
+# kedge_library(NAME DEPS ... [SOURCES ...]): a static library of every .cc in this folder, or of SOURCES.
+function(kedge_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*.cc")
+  endif()
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC kedge_flags ${arg_DEPS})
+endfunction()
+
+function(kedge_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE kedge_flags ${arg_DEPS})
+endfunction()
+
+# kedge_test(NAME DEPS ... [SOURCES ...] [LABELS ...]): a GoogleTest program of every *_test.cc in this folder, or of SOURCES.
+function(kedge_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*_test.cc")
+  endif()
+  kedge_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,109 @@
+// The closed set of numerical operations. Estimators are written on these alone; each op has a CPU and a CUDA body.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include "engine/backend/trees.h"
+#include "engine/core/array.h"
+#include "engine/core/device.h"
+#include "engine/core/view.h"
+
+namespace kedge::engine {
+
+enum class Transpose { kNo, kYes };
+
+struct Cell {
+  std::int64_t row = 0, col = 0;
+};
+
+// Dense operations for T = float or double. Every view is device memory of the device that owns this backend, unless its
+// name ends in `_host`. `rows` names rows of X by index; an empty view means all rows in order. Sums are in double over
+// fixed tiles, so a result does not depend on the number of threads. Thread safety: one caller at a time.
+template <class T>
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // --- tables ---
+  // The first (in row-major order) NaN or infinity of X, if any. Waits for the device.
+  virtual std::optional<Cell> find_nonfinite(MatrixView<const T> X) = 0;
+  // out[i, j] = (X[rows[i], j] - shift[j]) * scale[j], in double, rounded once. Empty shift means 0, empty scale 1.
+  virtual void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
+                      VectorView<const double> scale, MatrixView<T> out) = 0;
+  // Mean and population variance of each column over `rows`, weighted if weights (one per selected row) are given.
+  // Two passes; CPU and CUDA agree within 1e-12 relative to the column's largest square.
+  virtual void column_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
+                              VectorView<double> mean, VectorView<double> variance) = 0;
+  virtual void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
+                            VectorView<T> maximum) = 0;
+  virtual void clip(MatrixView<T> X, T low, T high) = 0;
+
+  // --- dense linear algebra ---
+  // C = alpha op(A) op(B) + beta C.
+  virtual void gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta,
+                    MatrixView<T> C) = 0;
+  // C = alpha A'A, both triangles. A is n x d, C is d x d.
+  virtual void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) = 0;
+  // Symmetric A (n x n) = V diag(w) V'. On return row i of A is the eigenvector of w[i]; w ascending.
+  virtual void eigh(MatrixView<T> A, VectorView<T> w) = 0;
+  // Thin singular value decomposition of A (m x n, r = min(m, n)): U m x r, s descending, Vt r x n. A is overwritten.
+  virtual void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) = 0;
+  // A (m x n, m >= n) is replaced by the orthonormal Q of its QR decomposition.
+  virtual void orthonormalize(MatrixView<T> A) = 0;
+  // Standard normal numbers, element i from Philox(seed, stream) by the Box-Muller transform; CPU and CUDA agree within 4 ulp.
+  virtual void fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) = 0;
+
+  // --- rows ---
+  virtual void add_to_rows(VectorView<const T> v, MatrixView<T> Z) = 0;          // Z[i, :] += v
+  virtual void column_sums(MatrixView<const T> Z, VectorView<double> sums) = 0;
+  virtual void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) = 0;
+  virtual void softmax_rows(MatrixView<T> Z) = 0;                                 // exp(Z) / row sum, stable
+  virtual void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) = 0;   // first of equal maxima
+  // Multinomial logistic loss. Z (n x k) holds margins without intercept, b the intercepts (k, or empty). Returns
+  // sum_i weight[i] * (logsumexp(z_i) - z_i[y_i]); replaces Z by d loss / d Z. Empty weights mean 1. Waits.
+  virtual double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
+                               VectorView<const double> weights) = 0;
+
+  // --- neighbours ---
+  // The k nearest rows of `points` for each row of `queries` by squared Euclidean distance, nearest first, equal distances by
+  // lower index. Fused: no queries x points matrix is stored. Distances are computed exactly (sum of squared differences in
+  // double, rounded to T) for the rows returned. indices, squared: queries.rows x k. 1 <= k <= min(points.rows, 1024).
+  virtual void nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
+                       MatrixView<T> squared) = 0;
+  // proba[i, c] = share of the votes for class c among the neighbours of i; each counts 1, or 1/distance (a neighbour at
+  // distance 0 then takes all) when by_distance.
+  virtual void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
+                    bool by_distance, MatrixView<T> proba) = 0;
+
+  // --- naive Bayes ---
+  // Per class c < mean.rows: weighted count, mean and population variance of each column over the rows with y = c.
+  virtual void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> y, VectorView<const double> weights,
+                             VectorView<double> count, MatrixView<double> mean, MatrixView<double> variance) = 0;
+  // Z[i, c] = log_prior[c] - 0.5 sum_j (log(2 pi var[c, j]) + (X[i, j] - mean[c, j])^2 / var[c, j]).
+  virtual void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
+                                       VectorView<const double> log_prior, MatrixView<T> Z) = 0;
+};
+
+// One device with everything that runs on it. A resource: made once per process by engine/backend/loader.h.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual Memory& memory() = 0;
+  virtual Backend<float>& f32() = 0;
+  virtual Backend<double>& f64() = 0;
+  virtual TreeOps& trees() = 0;
+
+  template <class T>
+  Backend<T>& ops();
+};
+
+template <>
+inline Backend<float>& Device::ops<float>() { return f32(); }
+template <>
+inline Backend<double>& Device::ops<double>() { return f64(); }
+
+}  // namespace kedge::engine

@@ -1,0 +1,86 @@
+// Tree operations: binning a table to bytes, growing a forest on the bytes, and running rows through it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/core/array.h"
+#include "engine/core/view.h"
+
+namespace kedge::engine {
+
+// The values behind the bins of each column, on the host. Column j has bins 0 .. count(j) - 1, count(j) <= 256.
+// Bin b holds the values in [low, high]; for a column with at most 256 distinct values low = high: nothing is lost.
+struct BinEdges {
+  std::vector<std::int32_t> offset;   // n_cols + 1; the bins of column j are offset[j] .. offset[j + 1] - 1
+  std::vector<double> low, high;      // smallest and largest value seen in each bin
+  int count(std::int64_t col) const { return offset[col + 1] - offset[col]; }
+};
+
+// A table as bytes, column-major on the device (codes[col * n_rows + row]), made once and shared by folds and trees.
+struct BinnedTable {
+  std::int64_t n_rows = 0, n_cols = 0;
+  Array<std::uint8_t> codes;
+  BinEdges edges;
+};
+
+enum class Criterion { kGini, kEntropy };
+
+struct ForestOptions {
+  std::int64_t n_trees = 100;
+  Criterion criterion = Criterion::kGini;
+  std::int32_t max_features = 1;           // columns looked at for a split
+  std::int32_t max_depth = 0x7fffffff;
+  std::int64_t min_samples_split = 2, min_samples_leaf = 1;
+  double min_weight_fraction_leaf = 0;
+  std::int64_t max_leaf_nodes = 0;         // 0: no limit; otherwise grown best-first
+  double min_impurity_decrease = 0;
+  bool bootstrap = true;
+  std::int64_t n_draws = 0;                // rows drawn for each tree (max_samples); 0: as many as there are rows
+  std::uint64_t seed = 0;
+  std::vector<double> class_weight;        // by class; empty: 1 each
+  bool balance_each_tree = false;          // class_weight="balanced_subsample"
+};
+
+// Flat trees, on the host. Children of node i of tree t are absolute node indices; a leaf has feature -1.
+struct Forest {
+  std::int32_t n_classes = 0;
+  std::int64_t n_cols = 0;
+  std::vector<std::int64_t> tree_offset;    // n_trees + 1
+  std::vector<std::int32_t> feature;        // -1 for a leaf
+  std::vector<std::uint8_t> bin;            // rows with code <= bin go left
+  std::vector<double> threshold;            // the same split on values: value <= threshold goes left
+  std::vector<std::int32_t> left, right;
+  std::vector<float> value;                 // n_nodes x n_classes: class shares
+  std::vector<double> impurity;
+  std::vector<double> weight;               // weighted rows of the node
+  std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
+};
+
+// Integer histograms and arithmetic in a fixed order: the same seed gives the same forest, bit for bit, on every device and
+// at any number of threads.
+class TreeOps {
+ public:
+  virtual ~TreeOps() = default;
+
+  // Bins every column of X: exactly where it has at most 256 distinct values, else by 256 quantiles. Errors: kBadData on NaN.
+  virtual BinnedTable bin(MatrixView<const float> X) = 0;
+  virtual BinnedTable bin(MatrixView<const double> X) = 0;
+
+  // Grows a forest on the given rows (device; empty: all rows of the table). y: class codes by table row, device.
+  // progress(done, total) in trees, from the calling thread; stops with Error{kCancelled} within a second of a stop request.
+  // oob_votes (host, rows x n_classes by position in `rows`, or null) receives summed shares of the trees that did not see a row.
+  virtual Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+                      std::int32_t n_classes, const ForestOptions& options, std::stop_token stop,
+                      const std::function<void(std::int64_t, std::int64_t)>& progress, std::vector<double>* oob_votes) = 0;
+
+  // Mean class shares over the trees, in double; proba (device, n x n_classes). Over bytes, or over values.
+  virtual void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                       MatrixView<double> proba) = 0;
+  virtual void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> proba) = 0;
+  virtual void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> proba) = 0;
+};
+
+}  // namespace kedge::engine

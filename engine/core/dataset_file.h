@@ -1,0 +1,67 @@
+// A parsed data set on disk: written once, then memory-mapped read-only by every worker that needs it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kedge::engine {
+
+// One column as the source declares it. Numeric columns lie in the matrix; others only in `names` and in the target.
+struct ColumnInfo {
+  enum class Type { kNumeric, kNominal, kString };
+  std::string name;
+  Type type = Type::kNumeric;
+  std::vector<std::string> categories;   // of a nominal column, in declared order
+  std::int64_t missing = 0;              // number of missing cells
+  std::int64_t values_column = -1;       // where it is in the values; -1: only as text that is not stored (kString)
+  friend bool operator==(const ColumnInfo&, const ColumnInfo&) = default;
+};
+
+struct DatasetMeta {
+  std::string name;                     // for messages: "openml mnist_784 version 1"
+  std::int64_t n_rows = 0;
+  bool is_float32 = false;              // values are float32 (every number is exact in it), else float64
+  std::vector<ColumnInfo> columns;      // in source order, target included
+  std::int64_t n_values_columns = 0;    // columns of the value matrix
+  std::string target;                   // default target column; empty: none
+  std::vector<std::string> ignored;     // columns the source says to leave out (row ids)
+  friend bool operator==(const DatasetMeta&, const DatasetMeta&) = default;
+};
+
+// Read side: maps the file. Values are row-major n_rows x n_values_columns; a nominal cell is its category's code; a missing
+// cell is NaN. Immutable, so any number of threads may read. Errors: kDatasetCorrupt when the header or size is wrong.
+class DatasetFile {
+ public:
+  explicit DatasetFile(const std::filesystem::path& path);
+  ~DatasetFile();
+  DatasetFile(DatasetFile&&) noexcept;
+
+  const DatasetMeta& meta() const;
+  std::span<const float> values_f32() const;    // empty unless meta().is_float32
+  std::span<const double> values_f64() const;   // empty if meta().is_float32
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Write side: creates `path` sized for the values and maps it writable; fill values, then finish() flushes it (fsync).
+// Without finish() the file is removed.
+class DatasetFileWriter {
+ public:
+  DatasetFileWriter(const std::filesystem::path& path, const DatasetMeta& meta);
+  ~DatasetFileWriter();
+  std::span<float> values_f32();
+  std::span<double> values_f64();
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,8 @@
+// KEDGE_HD marks a function that host and device both compile. The only place that asks which compiler is at work.
+#pragma once
+
+#if defined(__CUDACC__)
+#define KEDGE_HD __host__ __device__
+#else
+#define KEDGE_HD
+#endif

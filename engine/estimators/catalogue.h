@@ -1,0 +1,25 @@
+// The list of all estimators, and how to make one from a step of a pipeline.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "engine/estimators/estimator.h"
+#include "schemas/catalogue.h"
+#include "schemas/job.h"
+
+namespace kedge::engine {
+
+// One row of the catalogue. make_* return Transformer or Classifier; both check the parameters and throw Error with
+// `where` = "params.NAME" (kUnknownParameter, kWrongType, kInvalidValue).
+struct CatalogueEntry {
+  schema::EstimatorInfo info;
+  std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
+  std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
+};
+
+std::span<const CatalogueEntry> catalogue();
+const CatalogueEntry* find_estimator(std::string_view name);   // null if there is none
+
+}  // namespace kedge::engine

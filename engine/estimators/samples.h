@@ -1,0 +1,42 @@
+// Rows for an estimator: a shared table, which of its rows, and a column-wise affine map that is applied only when read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/core/array.h"
+#include "engine/core/context.h"
+
+namespace kedge::engine {
+
+// A device-resident table and what is derived from it once, however many folds and steps read it.
+template <class T>
+struct Table {
+  Matrix<T> X;
+  std::unique_ptr<BinnedTable> binned;   // made on first use by binned_table()
+};
+
+template <class T>
+const BinnedTable& binned_table(const Context& ctx, Table<T>& table);
+
+// Value semantics: copying shares the table. Folds are Samples over one table with different rows; StandardScaler returns its
+// input with another affine map, so that it moves no data. Shared ownership because folds and steps end in any order.
+template <class T>
+struct Samples {
+  std::shared_ptr<Table<T>> table;
+  std::shared_ptr<const Array<std::int32_t>> rows;   // null: all rows
+  std::vector<double> shift, scale;                  // x' = (x - shift) * scale by column, host; empty: identity
+
+  std::int64_t n_rows() const { return rows ? rows->size() : table->X.rows(); }
+  std::int64_t n_cols() const { return table->X.cols(); }
+  VectorView<const std::int32_t> row_view() const { return rows ? rows->view() : VectorView<const std::int32_t>(); }
+  bool is_affine() const { return !shift.empty(); }
+
+  // These samples followed by x' = (x - shift) * scale.
+  Samples then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const;
+  // The values as a matrix: the table itself where nothing has to change, else gathered into `scratch`.
+  MatrixView<const T> values(const Context& ctx, Matrix<T>& scratch) const;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,42 @@
+// The one codec: values of schemas/ to and from JSON text and Cap'n Proto bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/catalogue.h"
+#include "schemas/error.h"
+#include "schemas/event.h"
+#include "schemas/job.h"
+#include "schemas/worker.h"
+
+namespace kedge::schema {
+
+// Instantiated for JobSpec, Job, JobPage, Result, Event, Error, Catalogue, EstimatorInfo, ServerInfo, DeviceList (JSON and
+// binary) and WorkerCommand, WorkerReport (binary only).
+
+// Compact JSON on one line; absent optionals and empty unions are left out.
+template <class T>
+std::string to_json(const T& value);
+
+// Strict: unknown field (nearest name suggested), wrong type, duplicate key, two members of a union, unknown enum value,
+// trailing text, depth above 64 and invalid UTF-8 are Errors with `where` set, e.g. "pipeline[1].params.n_estimators".
+template <class T>
+T from_json(std::string_view text);
+
+// A flat Cap'n Proto message (segment table and segments).
+template <class T>
+std::vector<std::byte> to_binary(const T& value);
+
+// Bounded: traversal limit 4 x message size, nesting 32. The same checks as from_json where they make sense.
+template <class T>
+T from_binary(std::span<const std::byte> bytes);
+
+// Any JSON text as a Value, and a Value as JSON text.
+Value value_from_json(std::string_view text);
+std::string value_to_json(const Value& value);
+
+}  // namespace kedge::schema

@@ -1,0 +1,59 @@
+// Where a data set comes from, and which part of it a job wants.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kedge::schema {
+
+// OpenML by id, or by name with an optional version (0: the newest active one).
+struct OpenmlRef {
+  std::string name;
+  std::int64_t version = 0;
+  std::int64_t id = 0;
+  friend bool operator==(const OpenmlRef&, const OpenmlRef&) = default;
+};
+
+// A file behind a URL. format: "csv" or "arff". sha256: 64 hex digits, or empty for no check. target: column name,
+// or empty for the last column.
+struct UrlRef {
+  std::string url;
+  std::string format = "csv";
+  std::string sha256;
+  std::string target;
+  friend bool operator==(const UrlRef&, const UrlRef&) = default;
+};
+
+// A small set inside the server: digits, iris, wine, breast_cancer, diabetes, mnist_10k. JSON: {"builtin": "iris"}.
+struct BuiltinRef {
+  std::string name;
+  friend bool operator==(const BuiltinRef&, const BuiltinRef&) = default;
+};
+
+// A small CSV, with a header line, inside the job. target: column name, or empty for the last column.
+struct InlineRef {
+  std::string csv;
+  std::string target;
+  friend bool operator==(const InlineRef&, const InlineRef&) = default;
+};
+
+// JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}}
+struct DatasetRef {
+  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef> source;
+  friend bool operator==(const DatasetRef&, const DatasetRef&) = default;
+};
+
+// Part of a data set. Unset members mean: all rows, every numeric column, the data's own dtype, no scaling.
+struct Select {
+  std::optional<std::int64_t> rows;      // the first `rows` rows
+  std::vector<std::string> columns;      // feature columns to keep; empty keeps all
+  std::optional<std::string> target;     // target column instead of the data set's own
+  std::optional<std::string> dtype;      // "float32" or "float64"
+  std::optional<double> scale;           // every feature value is multiplied by it
+  friend bool operator==(const Select&, const Select&) = default;
+};
+
+}  // namespace kedge::schema

@@ -1,0 +1,48 @@
+// The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "schemas/dataset.h"
+#include "schemas/event.h"
+
+namespace kedge::server {
+
+struct DataOptions {
+  std::filesystem::path directory;                        // <data-dir>/datasets
+  std::string openml_url = "https://www.openml.org";      // or a mirror; its host counts as allowed
+  std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
+  std::int64_t max_download_bytes = std::int64_t{4} << 30;
+};
+
+// A data set that is ready. The file stays on disk at least as long as this value lives.
+struct AcquiredDataset {
+  std::filesystem::path path;     // an engine::DatasetFile
+  double download_seconds = 0, parse_seconds = 0;
+  bool cold = false;              // downloaded or parsed for this call (or one that it waited for)
+};
+
+class DatasetCache {
+ public:
+  explicit DatasetCache(DataOptions options);
+  ~DatasetCache();
+
+  // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
+  // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
+  // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
+  AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
+                          std::stop_token stop);
+
+  static std::vector<std::string> builtin_names();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kedge::server

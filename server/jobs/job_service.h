@@ -1,0 +1,64 @@
+// The job service: what the API calls. Owns the store, the queue, the event log and the supervisor with its workers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/catalogue.h"
+#include "schemas/event.h"
+#include "schemas/job.h"
+#include "server/data/dataset_cache.h"
+
+namespace kedge::server {
+
+struct JobServiceOptions {
+  std::filesystem::path data_dir;
+  DataOptions data;
+  std::filesystem::path worker_program;      // kedge-worker; empty: beside this program
+  std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
+};
+
+struct JobFilter {
+  std::optional<schema::JobState> state;
+  std::int64_t page_size = 50;               // 1 .. 500
+  std::string page_token;
+};
+
+// Thread safe. Calls that write return when the write is on disk (group commit); none blocks on a running job.
+class JobService {
+ public:
+  // Opens the store (creates it when new), puts interrupted jobs back into the queue and starts the workers without waiting for
+  // them. Errors: kUnavailable when the data directory cannot be used or another server holds it.
+  explicit JobService(JobServiceOptions options);
+  ~JobService();   // running jobs are stopped and stay in the store as queued; workers have ended when it returns
+
+  // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
+  // Throws for a bad spec; a device that is known to be missing is kDeviceUnavailable with the reason.
+  void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted);
+
+  std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
+  schema::JobPage list(const JobFilter& filter) const;
+  // From any state. kNotFound; kConflict when the job has ended.
+  void cancel(std::string_view id);
+
+  // Stored events of a job with id > after, oldest first, at most `limit`.
+  std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
+  // `wake` is called from a service thread after each new event of the job (and may be called once more than needed), until
+  // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
+  std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
+
+  std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
+  bool ready() const;                                 // store open and accepting jobs
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kedge::server
