@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Builds, tests and shows Kedge on Debian 12: ./run.sh build | test | sanitize | demo | bench | fuzz
+set -euo pipefail
+cd "$(dirname "$0")"
+
+packages=(
+  g++ cmake ninja-build ccache pkg-config python3 python3-venv curl ca-certificates
+  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev zlib1g-dev
+  libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
+  libfast-float-dev libgtest-dev libgmock-dev libbenchmark-dev
+)
+
+say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+install_packages() {   # installs what is missing of the packages named
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null || { echo "run.sh: needs these Debian packages: ${missing[*]}" >&2; exit 1; }
+  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+build() {   # build PRESET [TARGET...]
+  local preset=$1; shift
+  install_packages "${packages[@]}"
+  say "configuring build/$preset"
+  cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
+  mkdir -p "build/$preset" && mv "build-$preset.log" "build/$preset/configure.log"
+  grep -h '^-- CUDA backend' "build/$preset/configure.log" >&2 || true
+  say "building build/$preset"
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}
+
+run_tests() {
+  build dev
+  say "running the tests"
+  ctest --test-dir build/dev --output-on-failure --timeout 900 "$@"
+}
+
+sanitize() {   # the unit tests under the sanitizers; OpenMP's runtime is not known to the thread sanitizer, so engine tests sit that out
+  build asan
+  say "tests under the address and undefined-behaviour sanitizers"
+  ctest --test-dir build/asan --output-on-failure --timeout 1800 -LE 'bench|slow'
+  build tsan
+  say "tests under the thread sanitizer"
+  ctest --test-dir build/tsan --output-on-failure --timeout 1800 -L threads
+}
+
+demo_server=
+stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
+
+demo() {
+  local preset=${KEDGE_PRESET:-release} url=${KEDGE_OPENML_URL:-https://www.openml.org} spec=examples/mnist_forest.json
+  build "$preset" kedged kedge kedge-worker $([ -f "build/$preset/has_cuda" ] && echo kedge_cuda)
+  local bin=build/$preset/bin data=build/demo
+  mkdir -p "$data"; rm -f "$data/port"
+  say "starting kedged (its data lies in $data)"
+  "$bin/kedged" --listen 127.0.0.1:0 --port-file "$data/port" --data-dir "$data/state" --openml-url "$url" 2>"$data/kedged.log" &
+  demo_server=$!
+  trap stop_demo_server EXIT
+  for _ in $(seq 100); do [ -s "$data/port" ] && break; kill -0 $demo_server || { cat "$data/kedged.log" >&2; exit 1; }; sleep 0.05; done
+  export KEDGE_URL=http://127.0.0.1:$(cat "$data/port")
+  if ! curl -fsS --max-time 10 -o /dev/null "$url/api/v1/json/data/554" 2>/dev/null; then
+    say "$url does not answer: using mnist_10k, the 10,000 MNIST images inside the server, instead of the 70,000 of OpenML"
+    spec=examples/mnist_10k_forest.json
+  fi
+  say "kedge run $spec"
+  "$bin/kedge" run "$spec"
+}
+
+case "${1:-}" in
+  build) build release ;;
+  test) shift; run_tests "$@" ;;
+  sanitize) sanitize ;;
+  demo) demo ;;
+  bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
+  fuzz) shift; install_packages "${packages[@]}" clang-19 libclang-rt-19-dev; exec tests/fuzz/run.sh "$@" ;;
+  *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
+esac

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Enforces who may include whom: folders of ours, and the one home of each third-party header."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# A folder may include itself and what is listed here. The longest matching prefix of a file's path decides.
+ALLOWED = {
+    "schemas": [],
+    "engine/core": ["schemas", "engine/backend/backend.h"],   # a context names its device
+    "engine/backend": ["schemas", "engine/core"],
+    "engine/estimators": ["schemas", "engine/core", "engine/backend"],
+    "engine/metrics": ["schemas", "engine/core", "engine/backend"],
+    "engine/model_selection": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/metrics"],
+    "engine/worker": ["schemas", "engine"],
+    "engine": ["schemas", "engine"],
+    "server/http": ["schemas"],
+    "server/data": ["schemas", "engine/core"],
+    "server/jobs": ["schemas", "engine", "server/data"],
+    "server/api": ["schemas", "engine", "server"],
+    "server": ["schemas", "engine", "server"],
+    "client": ["schemas", "kedge"],
+    "examples": ["kedge"],
+    "tests": ["schemas", "engine", "server", "client", "kedge", "tests"],
+}
+
+# Header prefix -> the only places that may name it.
+HOMES = {
+    "capnp/": ["schemas"],
+    "kj/": ["schemas"],
+    "simdjson": ["schemas"],
+    "curl/": ["server/data/fetch", "client/sdk/transport"],
+    "boost/": ["server/http", "server/api", "server/main.cc", "tests"],
+    "sqlite3": ["server/jobs/store"],
+    "openssl/": ["server/http", "server/data"],
+    "cblas": ["engine/backend/cpu"],
+    "lapack": ["engine/backend/cpu", "engine/backend/emulated"],
+    "cuda": ["engine/backend/cuda"],
+    "cublas": ["engine/backend/cuda"],
+    "cusolver": ["engine/backend/cuda"],
+    "cub/": ["engine/backend/cuda"],
+    "spdlog": ["server/main.cc", "server/log"],
+    "CLI/": ["server/config", "client/cli", "engine/worker"],
+    "toml++": ["server/config"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def longest(prefixes, path):
+    return max((p for p in prefixes if path == p or path.startswith(p + "/")), key=len, default=None)
+
+
+def faults(path, text):
+    own = longest(ALLOWED, path)
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, header = match.groups()
+        if quote == '"' and "/" in header and own:
+            if not any(header == a or header.startswith(a + "/") for a in [own, *ALLOWED[own]]):
+                yield f"{path}:{number}: {own} may not include {header}"
+        for prefix, homes in HOMES.items():
+            if header.startswith(prefix) and not any(path.startswith(h) for h in homes) and quote == "<":
+                yield f"{path}:{number}: <{header}> belongs to {', '.join(homes)}"
+
+
+def main():
+    if "--self-test" in sys.argv:   # the check must be able to fail
+        assert list(faults("schemas/a.cc", '#include "engine/core/view.h"\n'))
+        assert list(faults("engine/estimators/a.cc", "#include <cuda_runtime.h>\n"))
+        assert list(faults("server/http/a.cc", '#include "server/jobs/job_service.h"\n'))
+        assert not list(faults("server/api/a.cc", '#include "server/jobs/job_service.h"\n'))
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, capture_output=True)
+    names = listed.stdout.split("\n") if listed.returncode == 0 else [str(p.relative_to(ROOT)) for p in ROOT.rglob("*")]
+    found = []
+    for name in names:
+        path = ROOT / name
+        if path.suffix in {".h", ".cc", ".cu", ".cuh"} and path.is_file() and not name.startswith("build/"):
+            text = path.read_text()
+            found += faults(name, text)
+            if not text.startswith("//"):
+                found.append(f"{name}:1: the first line must say what the file is for")
+            if (lines := text.count("\n")) > 600:
+                found.append(f"{name}: {lines} lines, must be at most 600")
+    print("\n".join(found) or "layering: no faults")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
