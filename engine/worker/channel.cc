@@ -1,0 +1,94 @@
+// The pipe between kedged and a kedge-worker: framing, partial transfers, and the end of the peer.
+#include "engine/worker/channel.h"
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+#include "schemas/codec.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+bool means_peer_is_gone(int error) { return error == EPIPE || error == ECONNRESET || error == ENOTCONN; }
+
+[[noreturn]] void throw_system_error(const char* what, int error) {
+  throw Error(ErrorCode::kInternal, fmt::format("worker channel: {}: {}", what, std::generic_category().message(error)));
+}
+
+}  // namespace
+
+WorkerChannel::~WorkerChannel() { ::close(fd_); }
+
+void WorkerChannel::shutdown() noexcept { ::shutdown(fd_, SHUT_RDWR); }
+
+bool WorkerChannel::write_all(const std::byte* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t sent = ::send(fd_, data, size, MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (means_peer_is_gone(errno)) return false;
+      throw_system_error("send", errno);
+    }
+    data += sent, size -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+bool WorkerChannel::read_all(std::byte* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t received = ::recv(fd_, data, size, 0);
+    if (received == 0) return false;
+    if (received < 0) {
+      if (errno == EINTR) continue;
+      if (means_peer_is_gone(errno)) return false;
+      throw_system_error("recv", errno);
+    }
+    data += received, size -= static_cast<std::size_t>(received);
+  }
+  return true;
+}
+
+template <class Message>
+bool WorkerChannel::send(const Message& message) {
+  const std::vector<std::byte> body = schema::to_binary(message);
+  if (body.size() > kMaxMessageBytes) {
+    throw Error(ErrorCode::kBodyTooLarge, fmt::format("worker channel: a message has {} bytes, at most {} are allowed",
+                                                      body.size(), kMaxMessageBytes));
+  }
+  const auto size = static_cast<std::uint32_t>(body.size());
+  const std::array<std::byte, 4> prefix{std::byte(size & 255), std::byte(size >> 8 & 255), std::byte(size >> 16 & 255),
+                                        std::byte(size >> 24)};
+  const std::lock_guard lock(send_mutex_);
+  return write_all(prefix.data(), prefix.size()) && write_all(body.data(), body.size());
+}
+
+template <class Message>
+std::optional<Message> WorkerChannel::receive() {
+  std::array<std::byte, 4> prefix;
+  if (!read_all(prefix.data(), prefix.size())) return std::nullopt;
+  std::uint32_t size = 0;
+  for (int i = 3; i >= 0; --i) size = size << 8 | std::to_integer<std::uint32_t>(prefix[static_cast<std::size_t>(i)]);
+  if (size > kMaxMessageBytes) {
+    throw Error(ErrorCode::kMalformed,
+                fmt::format("worker channel: a frame announces {} bytes, at most {} are allowed", size, kMaxMessageBytes));
+  }
+  std::vector<std::byte> body(size);
+  if (!read_all(body.data(), body.size())) return std::nullopt;
+  return schema::from_binary<Message>(body);
+}
+
+template bool WorkerChannel::send(const schema::WorkerCommand&);
+template bool WorkerChannel::send(const schema::WorkerReport&);
+template std::optional<schema::WorkerCommand> WorkerChannel::receive();
+template std::optional<schema::WorkerReport> WorkerChannel::receive();
+
+}  // namespace kedge::engine
