@@ -12,7 +12,7 @@ namespace kedge::schema {
 
 // One form that a parameter's value may take. A parameter has one or more ("sqrt" | "log2" | integer | number | null).
 struct ParamForm {
-  enum class Type { kNull, kBoolean, kInteger, kNumber, kString, kObject };
+  enum class Type { kNull, kBoolean, kInteger, kNumber, kString, kObject, kArray };   // kArray: of numbers
   Type type = Type::kNull;
   std::optional<double> minimum, maximum;
   bool exclusiveMinimum = false, exclusiveMaximum = false;

@@ -1,0 +1,227 @@
+// Checks a parameter against its declared forms, and writes the declaration as text and as JSON Schema.
+#include "engine/core/params.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+using schema::ParamForm;
+using schema::Value;
+using Type = ParamForm::Type;
+
+ParamForm bounded(Type type, const Bounds& bounds) {
+  ParamForm form{.type = type};
+  form.minimum = bounds.minimum, form.maximum = bounds.maximum;
+  form.exclusiveMinimum = bounds.exclusive_minimum, form.exclusiveMaximum = bounds.exclusive_maximum;
+  return form;
+}
+
+std::string number_text(double v) {
+  return std::abs(v) < 1e15 && v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{}", v);
+}
+
+std::string value_text(const Value& value) {
+  const double* number = std::get_if<double>(&value.data);
+  return number ? number_text(*number) : schema::to_string(value);
+}
+
+// " at least 1 and at most 5", or nothing.
+std::string bounds_text(const ParamForm& form) {
+  std::string text;
+  if (form.minimum) text += fmt::format("{} {}", form.exclusiveMinimum ? " above" : " at least", number_text(*form.minimum));
+  if (form.maximum) {
+    text += text.empty() ? " " : " and ";
+    text += fmt::format("{} {}", form.exclusiveMaximum ? "below" : "at most", number_text(*form.maximum));
+  }
+  return text;
+}
+
+std::string form_text(const ParamForm& form) {
+  switch (form.type) {
+    case Type::kNull: return "null";
+    case Type::kBoolean: return "true or false";
+    case Type::kInteger: return "an integer" + bounds_text(form);
+    case Type::kNumber: return "a number" + bounds_text(form);
+    case Type::kString: return form.choices.empty() ? "a string" : fmt::format("\"{}\"", fmt::join(form.choices, "\", \""));
+    case Type::kObject: return "an object";
+    case Type::kArray: return "a list of numbers";
+  }
+  return {};
+}
+
+// "an integer at least 1, "auto" or null"
+std::string forms_text(const std::vector<ParamForm>& forms) {
+  std::string text;
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == forms.size() ? " or " : ", ") + form_text(forms[i]);
+  return text;
+}
+
+[[noreturn]] void refuse(ErrorCode code, std::string_view owner, std::string_view name, const Value& value,
+                         std::string_view problem) {
+  throw schema::Error(code, fmt::format("{}: {} is {}, {}", owner, name, value_text(value), problem),
+                      fmt::format("params.{}", name));
+}
+
+bool within(const ParamForm& form, double v) {
+  if (std::isnan(v)) return false;
+  if (form.minimum && (form.exclusiveMinimum ? v <= *form.minimum : v < *form.minimum)) return false;
+  if (form.maximum && (form.exclusiveMaximum ? v >= *form.maximum : v > *form.maximum)) return false;
+  return true;
+}
+
+enum class Match { kNo, kTypeOnly, kYes };
+
+Match match_integer(const ParamForm& form, const Value& value, Value& out) {
+  double number;
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
+    number = static_cast<double>(*integer), out = *integer;
+  } else if (const auto* real = std::get_if<double>(&value.data); real && *real == std::floor(*real)) {
+    number = *real;
+    if (std::abs(number) >= 0x1p63) return Match::kTypeOnly;
+    out = static_cast<std::int64_t>(number);
+  } else {
+    return Match::kNo;
+  }
+  return within(form, number) ? Match::kYes : Match::kTypeOnly;
+}
+
+Match match_number(const ParamForm& form, const Value& value, Value& out) {
+  double number;
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) number = static_cast<double>(*integer);
+  else if (const auto* real = std::get_if<double>(&value.data)) number = *real;
+  else return Match::kNo;
+  out = number;
+  return within(form, number) ? Match::kYes : Match::kTypeOnly;
+}
+
+Match match_string(const ParamForm& form, const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  if (!text) return Match::kNo;
+  for (const std::string& choice : form.choices)
+    if (choice == *text) return Match::kYes;
+  return form.choices.empty() ? Match::kYes : Match::kTypeOnly;
+}
+
+Match match_form(const ParamForm& form, const Value& value, Value& out) {
+  const auto yes_if = [](bool ok) { return ok ? Match::kYes : Match::kNo; };
+  out = value;
+  switch (form.type) {
+    case Type::kNull: return yes_if(value.is_null());
+    case Type::kBoolean: return yes_if(std::holds_alternative<bool>(value.data));
+    case Type::kInteger: return match_integer(form, value, out);
+    case Type::kNumber: return match_number(form, value, out);
+    case Type::kString: return match_string(form, value);
+    case Type::kObject: return yes_if(std::holds_alternative<schema::ValueMap>(value.data));
+    case Type::kArray: return yes_if(numbers_of(value).has_value());
+  }
+  return Match::kNo;
+}
+
+// Where integers and numbers are both allowed, JSON's spelling decides: 1 is an integer, 1.0 a number.
+bool is_other_kind_of_number(const std::vector<ParamForm>& forms, const ParamForm& form, const Value& value) {
+  const bool integer = std::holds_alternative<std::int64_t>(value.data), real = std::holds_alternative<double>(value.data);
+  const Type other = integer ? Type::kInteger : Type::kNumber;
+  if (!(integer && form.type == Type::kNumber) && !(real && form.type == Type::kInteger)) return false;
+  for (const ParamForm& f : forms)
+    if (f.type == other) return true;
+  return false;
+}
+
+Value form_schema(const ParamForm& form) {
+  static constexpr const char* kNames[] = {"null", "boolean", "integer", "number", "string", "object", "array"};
+  schema::ValueMap map{{"type", kNames[static_cast<int>(form.type)]}};
+  if (form.minimum) map.emplace_back(form.exclusiveMinimum ? "exclusiveMinimum" : "minimum", *form.minimum);
+  if (form.maximum) map.emplace_back(form.exclusiveMaximum ? "exclusiveMaximum" : "maximum", *form.maximum);
+  if (!form.choices.empty()) map.emplace_back("enum", schema::ValueList(form.choices.begin(), form.choices.end()));
+  if (form.type == Type::kArray) map.emplace_back("items", schema::ValueMap{{"type", "number"}});
+  return map;
+}
+
+Value param_schema(const schema::ParamInfo& param) {
+  schema::ValueMap map;
+  if (param.forms.size() == 1) {
+    map = std::get<schema::ValueMap>(form_schema(param.forms[0]).data);
+  } else {
+    schema::ValueList forms;
+    for (const ParamForm& form : param.forms) forms.push_back(form_schema(form));
+    map.emplace_back("anyOf", std::move(forms));
+  }
+  map.emplace_back("default", param.defaultValue);
+  map.emplace_back("description", param.doc);
+  return map;
+}
+
+}  // namespace
+
+ParamForm null_form() { return {.type = Type::kNull}; }
+ParamForm boolean_form() { return {.type = Type::kBoolean}; }
+ParamForm integer_form(Bounds bounds) { return bounded(Type::kInteger, bounds); }
+ParamForm number_form(Bounds bounds) { return bounded(Type::kNumber, bounds); }
+ParamForm string_form(std::vector<std::string> choices) {
+  ParamForm form{.type = Type::kString};
+  form.choices = std::move(choices);
+  return form;
+}
+ParamForm object_form() { return {.type = Type::kObject}; }
+ParamForm array_form() { return {.type = Type::kArray}; }
+
+Value check_param(std::string_view owner, const schema::ParamInfo& info, const Value& value) {
+  const ParamForm* near = nullptr;
+  Value out;
+  for (const ParamForm& form : info.forms) {
+    if (is_other_kind_of_number(info.forms, form, value)) continue;
+    const Match match = match_form(form, value, out);
+    if (match == Match::kYes) return out;
+    if (match == Match::kTypeOnly && !near) near = &form;
+  }
+  const ErrorCode code = near ? ErrorCode::kInvalidValue : ErrorCode::kWrongType;
+  const bool only_bounds = near && info.forms.size() == 1 && (near->minimum || near->maximum);
+  refuse(code, owner, info.name, value, "must be" + (only_bounds ? bounds_text(*near) : " " + forms_text(info.forms)));
+}
+
+void refuse_param(std::string_view owner, std::string_view name, const Value& value, std::string_view problem) {
+  refuse(ErrorCode::kInvalidValue, owner, name, value, problem);
+}
+
+void refuse_unknown_param(std::string_view owner, std::string_view name, const std::vector<schema::ParamInfo>& infos) {
+  std::vector<std::string_view> names;
+  for (const auto& info : infos) names.push_back(info.name);
+  const std::string_view nearest = schema::nearest_name(name, names);
+  const std::string hint = nearest.empty() ? fmt::format("it has {}", fmt::join(names, ", "))
+                                           : fmt::format("did you mean \"{}\"?", nearest);
+  throw schema::Error(ErrorCode::kUnknownParameter, fmt::format("{} has no parameter \"{}\"; {}", owner, name, hint),
+                      fmt::format("params.{}", name));
+}
+
+std::optional<std::vector<double>> numbers_of(const Value& value) {
+  if (const auto* flat = std::get_if<std::vector<double>>(&value.data)) return *flat;
+  const auto* list = std::get_if<schema::ValueList>(&value.data);
+  if (!list) return std::nullopt;
+  std::vector<double> numbers;
+  for (const Value& item : *list) {
+    if (const auto* real = std::get_if<double>(&item.data)) numbers.push_back(*real);
+    else if (const auto* integer = std::get_if<std::int64_t>(&item.data)) numbers.push_back(static_cast<double>(*integer));
+    else return std::nullopt;
+  }
+  return numbers;
+}
+
+Value json_schema(const schema::EstimatorInfo& info) {
+  schema::ValueMap properties;
+  for (const auto& param : info.params) properties.emplace_back(param.name, param_schema(param));
+  return schema::ValueMap{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                          {"title", info.name},
+                          {"description", info.doc},
+                          {"type", "object"},
+                          {"properties", std::move(properties)},
+                          {"additionalProperties", false}};
+}
+
+}  // namespace kedge::engine
