@@ -49,13 +49,18 @@ class DatasetFile {
   std::unique_ptr<Impl> impl_;
 };
 
-// Write side: creates `path` sized for the values and maps it writable; fill values, then finish() flushes it (fsync).
-// Without finish() the file is removed.
+// Write side: creates `path`.part sized for the values (its blocks are reserved, so that a full disk is an error here and no
+// signal later) and maps it writable, all zero. Fill values, complete meta(), then finish() writes the metadata, flushes the
+// file (fsync) and renames it to `path`. Without finish() nothing is left behind. Errors: kInternal with the system's words.
 class DatasetFileWriter {
  public:
   DatasetFileWriter(const std::filesystem::path& path, const DatasetMeta& meta);
   ~DatasetFileWriter();
-  std::span<float> values_f32();
+  DatasetFileWriter(DatasetFileWriter&&) noexcept;
+
+  // What finish() writes. Its n_rows, n_values_columns and is_float32 fix the size and must stay as they were.
+  DatasetMeta& meta();
+  std::span<float> values_f32();     // empty unless meta().is_float32
   std::span<double> values_f64();
   void finish();
 

@@ -1,0 +1,140 @@
+// The mapped data set file: what was written comes back, and nothing else is accepted.
+#include "engine/core/dataset_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "schemas/error.h"
+#include "tests/unit/server_data/temporary_directory.h"
+
+namespace kedge::engine {
+namespace {
+
+DatasetMeta example_meta() {
+  DatasetMeta meta{.name = "example", .n_rows = 3, .is_float32 = true, .n_values_columns = 2, .target = "class", .ignored = {"id"}};
+  meta.columns = {{.name = "x", .missing = 1, .values_column = 0},
+                  {.name = "id", .type = ColumnInfo::Type::kString},
+                  {.name = "class", .type = ColumnInfo::Type::kNominal, .categories = {"a", "", "c,d"}, .values_column = 1}};
+  return meta;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+void write_example(const std::filesystem::path& path) {
+  DatasetFileWriter writer(path, example_meta());
+  const auto values = writer.values_f32();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) + 0.5f;
+  writer.finish();
+}
+
+schema::ErrorCode code_of_reading(const std::filesystem::path& path) {
+  try {
+    DatasetFile file(path);
+  } catch (const schema::Error& error) {
+    return error.code;
+  }
+  return schema::ErrorCode::kInternal;
+}
+
+TEST(DatasetFile, ReturnsWhatWasWritten) {
+  const TemporaryDirectory directory;
+  write_example(directory.path() / "a.kds");
+  const DatasetFile file(directory.path() / "a.kds");
+  EXPECT_EQ(file.meta(), example_meta());
+  ASSERT_EQ(file.values_f32().size(), 6u);
+  EXPECT_EQ(file.values_f32()[5], 5.5f);
+  EXPECT_TRUE(file.values_f64().empty());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(file.values_f32().data()) % 64, 0u);
+}
+
+TEST(DatasetFile, HoldsFloat64AndMissingCells) {
+  const TemporaryDirectory directory;
+  DatasetMeta meta = example_meta();
+  meta.is_float32 = false;
+  DatasetFileWriter writer(directory.path() / "a.kds", meta);
+  EXPECT_TRUE(writer.values_f32().empty());
+  writer.values_f64()[0] = 0.1;
+  writer.values_f64()[1] = std::numeric_limits<double>::quiet_NaN();
+  writer.finish();
+  const DatasetFile file(directory.path() / "a.kds");
+  EXPECT_EQ(file.values_f64()[0], 0.1);
+  EXPECT_TRUE(std::isnan(file.values_f64()[1]));
+  EXPECT_EQ(file.values_f64()[5], 0.0);
+}
+
+TEST(DatasetFile, TakesMetadataThatIsKnownOnlyAtTheEnd) {
+  const TemporaryDirectory directory;
+  DatasetFileWriter writer(directory.path() / "a.kds", example_meta());
+  writer.meta().columns[2].categories.push_back("late");
+  writer.finish();
+  EXPECT_EQ(DatasetFile(directory.path() / "a.kds").meta().columns[2].categories.back(), "late");
+}
+
+TEST(DatasetFile, LeavesNothingBehindWithoutFinish) {
+  const TemporaryDirectory directory;
+  { DatasetFileWriter writer(directory.path() / "a.kds", example_meta()); }
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(DatasetFile, HoldsNoRows) {
+  const TemporaryDirectory directory;
+  DatasetMeta meta = example_meta();
+  meta.n_rows = 0;
+  meta.columns[0].missing = 0;
+  DatasetFileWriter(directory.path() / "a.kds", meta).finish();
+  EXPECT_TRUE(DatasetFile(directory.path() / "a.kds").values_f32().empty());
+}
+
+TEST(DatasetFile, RefusesEveryTruncation) {
+  const TemporaryDirectory directory;
+  write_example(directory.path() / "a.kds");
+  const std::string bytes = read(directory.path() / "a.kds");
+  for (std::size_t size = 0; size < bytes.size(); size += 1 + (size < 4000 ? 97 : 0)) {
+    write(directory.path() / "b.kds", bytes.substr(0, size));
+    EXPECT_EQ(code_of_reading(directory.path() / "b.kds"), schema::ErrorCode::kDatasetCorrupt) << size;
+  }
+}
+
+TEST(DatasetFile, RefusesDamagedHeadAndMetadata) {
+  const TemporaryDirectory directory;
+  write_example(directory.path() / "a.kds");
+  const std::string bytes = read(directory.path() / "a.kds");
+  const auto refuse_flipped = [&](std::size_t at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
+    write(directory.path() / "b.kds", damaged);
+    EXPECT_EQ(code_of_reading(directory.path() / "b.kds"), schema::ErrorCode::kDatasetCorrupt) << at;
+  };
+  for (std::size_t at = 0; at < 48; ++at) refuse_flipped(at);
+  for (std::size_t at = 4096 + 6 * sizeof(float); at < bytes.size(); ++at) refuse_flipped(at);
+}
+
+TEST(DatasetFile, RefusesOtherFiles) {
+  const TemporaryDirectory directory;
+  write(directory.path() / "garbage.kds", std::string(10000, 'x'));
+  EXPECT_EQ(code_of_reading(directory.path() / "garbage.kds"), schema::ErrorCode::kDatasetCorrupt);
+  EXPECT_EQ(code_of_reading(directory.path() / "absent.kds"), schema::ErrorCode::kDatasetCorrupt);
+}
+
+TEST(DatasetFile, RefusesAShapeThatOverflows) {
+  const TemporaryDirectory directory;
+  DatasetMeta meta = example_meta();
+  meta.n_rows = std::int64_t{1} << 40;
+  meta.n_values_columns = std::int64_t{1} << 30;
+  EXPECT_THROW(DatasetFileWriter(directory.path() / "a.kds", meta), schema::Error);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+}  // namespace
+}  // namespace kedge::engine
