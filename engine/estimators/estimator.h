@@ -39,6 +39,8 @@ class Transformer : public Estimator<T> {
 template <class T>
 class Classifier : public Estimator<T> {
  public:
+  // Classes of the Target that it was fitted with, whether or not its rows had them all; 0 before fit.
+  virtual std::int32_t n_classes() const = 0;
   // proba (device): X.n_rows() x n_classes; each row sums to 1.
   virtual void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const = 0;
   // Codes of the predicted classes; the default takes the first largest probability of each row.

@@ -33,10 +33,30 @@ struct Samples {
   VectorView<const std::int32_t> row_view() const { return rows ? rows->view() : VectorView<const std::int32_t>(); }
   bool is_affine() const { return !shift.empty(); }
 
-  // These samples followed by x' = (x - shift) * scale.
+  // These samples followed by x' = (x - shift) * scale, one value of each a column; no scale may be 0. Moves no data.
   Samples then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const;
   // The values as a matrix: the table itself where nothing has to change, else gathered into `scratch`.
   MatrixView<const T> values(const Context& ctx, Matrix<T>& scratch) const;
+  // The same for rows first .. first + count - 1 of these samples.
+  MatrixView<const T> values(const Context& ctx, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
 };
+
+// A matrix that a transformer made, as samples: all of its rows, no affine map.
+template <class T>
+Samples<T> samples_of(Matrix<T> X);
+
+// Mean and population variance of each column (of the mapped values), on the host.
+struct Moments {
+  std::vector<double> mean, variance;
+};
+template <class T>
+Moments column_moments(const Context& ctx, const Samples<T>& X);
+
+// Smallest and largest value of each column (of the mapped values), on the host.
+struct Ranges {
+  std::vector<double> minimum, maximum;
+};
+template <class T>
+Ranges column_ranges(const Context& ctx, const Samples<T>& X);
 
 }  // namespace kedge::engine

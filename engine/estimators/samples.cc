@@ -1,0 +1,94 @@
+// Reads samples: gathers selected rows through the affine map, and carries column statistics through it.
+#include "engine/estimators/samples.h"
+
+#include <algorithm>
+
+namespace kedge::engine {
+
+template <class T>
+const BinnedTable& binned_table(const Context& ctx, Table<T>& table) {
+  if (!table.binned) table.binned = std::make_unique<BinnedTable>(ctx.device.trees().bin(std::as_const(table.X).view()));
+  return *table.binned;
+}
+
+// (x - s) * a, then (x' - t) * b, is (x - (s + t / a)) * (a * b).
+template <class T>
+Samples<T> Samples<T>::then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const {
+  Samples result = *this;
+  if (!is_affine()) {
+    result.shift = next_shift, result.scale = next_scale;
+    return result;
+  }
+  for (std::size_t j = 0; j < shift.size(); ++j) {
+    result.shift[j] += next_shift[j] / scale[j];
+    result.scale[j] *= next_scale[j];
+  }
+  return result;
+}
+
+template <class T>
+MatrixView<const T> Samples<T>::values(const Context& ctx, Matrix<T>& scratch) const {
+  return values(ctx, 0, n_rows(), scratch);
+}
+
+template <class T>
+MatrixView<const T> Samples<T>::values(const Context& ctx, std::int64_t first, std::int64_t count,
+                                       Matrix<T>& scratch) const {
+  const MatrixView<const T> all = std::as_const(table->X).view();
+  const MatrixView<const T> source = rows ? all : all.row_range(first, count);
+  if (!rows && !is_affine()) return source;
+  if (scratch.rows() < count || scratch.cols() != n_cols()) scratch = Matrix<T>(ctx.memory(), count, n_cols());
+  const Array<double> device_shift(ctx.memory(), std::span<const double>(shift));
+  const Array<double> device_scale(ctx.memory(), std::span<const double>(scale));
+  const MatrixView<T> out = scratch.view().row_range(0, count);
+  ctx.ops<T>().gather(source, rows ? rows->view().slice(first, count) : VectorView<const std::int32_t>(),
+                      device_shift.view(), device_scale.view(), out);
+  return out;
+}
+
+template <class T>
+Samples<T> samples_of(Matrix<T> X) {
+  Samples<T> samples;
+  samples.table = std::make_shared<Table<T>>();
+  samples.table->X = std::move(X);
+  return samples;
+}
+
+template <class T>
+Moments column_moments(const Context& ctx, const Samples<T>& X) {
+  Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
+  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, mean.view(), variance.view());
+  Moments moments{mean.to_host(), variance.to_host()};
+  for (std::size_t j = 0; j < X.shift.size(); ++j) {
+    moments.mean[j] = (moments.mean[j] - X.shift[j]) * X.scale[j];
+    moments.variance[j] *= X.scale[j] * X.scale[j];
+  }
+  return moments;
+}
+
+template <class T>
+Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
+  Array<T> low(ctx.memory(), X.n_cols()), high(ctx.memory(), X.n_cols());
+  ctx.ops<T>().column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
+  const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
+  Ranges ranges{{minimum.begin(), minimum.end()}, {maximum.begin(), maximum.end()}};
+  for (std::size_t j = 0; j < X.shift.size(); ++j) {
+    ranges.minimum[j] = (ranges.minimum[j] - X.shift[j]) * X.scale[j];
+    ranges.maximum[j] = (ranges.maximum[j] - X.shift[j]) * X.scale[j];
+    if (X.scale[j] < 0) std::swap(ranges.minimum[j], ranges.maximum[j]);
+  }
+  return ranges;
+}
+
+template const BinnedTable& binned_table(const Context&, Table<float>&);
+template const BinnedTable& binned_table(const Context&, Table<double>&);
+template struct Samples<float>;
+template struct Samples<double>;
+template Samples<float> samples_of(Matrix<float>);
+template Samples<double> samples_of(Matrix<double>);
+template Moments column_moments(const Context&, const Samples<float>&);
+template Moments column_moments(const Context&, const Samples<double>&);
+template Ranges column_ranges(const Context&, const Samples<float>&);
+template Ranges column_ranges(const Context&, const Samples<double>&);
+
+}  // namespace kedge::engine
