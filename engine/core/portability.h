@@ -1,4 +1,4 @@
-// KEDGE_HD marks a function that host and device both compile. The only place that asks which compiler is at work.
+// KEDGE_HD marks a function that host and device both compile. Only this file and cuda/launch.cuh ask which compiler is at work.
 #pragma once
 
 #if defined(__CUDACC__)

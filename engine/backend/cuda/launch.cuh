@@ -1,0 +1,51 @@
+// The first include of every kernel file: CUDA under nvcc, the fiber emulator's vocabulary under g++. Kernels are launched
+// and reach dynamic shared memory through the two macros here and in no other way.
+#pragma once
+
+#include "engine/backend/cuda/runtime.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#else
+#include "engine/backend/emulated/shim.h"
+#endif
+
+// KEDGE_LAUNCH(runtime, (kernel<T, 4>), grid, block, shared_bytes, arguments...): on the runtime's stream, checked.
+// A kernel name that contains a comma goes in parentheses.
+#define KEDGE_LAUNCH(runtime, kernel, grid, block, shared_bytes, ...) \
+  ::kedge::engine::launch_kernel(runtime, #kernel, kernel, grid, block, shared_bytes __VA_OPT__(, ) __VA_ARGS__)
+
+// KEDGE_DYNAMIC_SHARED(T, name): inside a kernel, `T* name` is the block's dynamic shared memory, aligned to 16 bytes.
+#if defined(__CUDACC__)
+#define KEDGE_DYNAMIC_SHARED(T, name)                                          \
+  extern __shared__ __align__(16) unsigned char kedge_dynamic_shared_memory[]; \
+  T* const name = reinterpret_cast<T*>(kedge_dynamic_shared_memory)
+#else
+#define KEDGE_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::kedge::engine::emulated::dynamic_shared())
+#endif
+
+namespace kedge::engine {
+
+inline constexpr unsigned kFullWarp = 0xffffffffu;
+inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;   // more must be asked for, kernel by kernel
+
+template <class... Params, class... Args>
+void launch_kernel(CudaRuntime& runtime, const char* name, void (*kernel)(Params...), dim3 grid, dim3 block,
+                   std::size_t shared_bytes, Args&&... args) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;   // CUDA refuses an empty grid
+  if (shared_bytes > kPlainSharedBytes) runtime.allow_shared(reinterpret_cast<const void*>(kernel), name, shared_bytes);
+#if defined(__CUDACC__)
+  kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(runtime.stream())>>>(static_cast<Params>(args)...);
+#else
+  emulated::launch(runtime.stream(), name, grid, block, shared_bytes, [&] { kernel(static_cast<Params>(args)...); });
+#endif
+  runtime.check_launch(name);
+}
+
+// Blocks of `threads` that cover n items, never more than a grid may have.
+inline unsigned blocks_for(std::int64_t n, std::int64_t threads) {
+  const std::int64_t blocks = (n + threads - 1) / threads;
+  return static_cast<unsigned>(blocks < 0x7fffffff ? blocks : 0x7fffffff);
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,46 @@
+// What the host side of every kernel file needs of a GPU: its memory, its one stream, its size. Two bodies: native/runtime.cc
+// on the CUDA runtime, and emulated/runtime.cc on the fiber emulator.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "engine/core/device.h"
+
+namespace kedge::engine {
+
+// One GPU and one stream on it. A resource; Array and Matrix allocate from it. Everything is ordered on the stream, so
+// memory that is freed while a kernel still uses it is not given out again before that kernel has ended.
+class CudaRuntime final : public Memory {
+ public:
+  struct Options {
+    int index = 0;             // which GPU
+    std::uint64_t seed = 1;    // emulated only: the order in which blocks and threads run
+  };
+
+  explicit CudaRuntime(const Options& options);   // Errors: kDeviceUnavailable
+  ~CudaRuntime() override;
+
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* p) noexcept override;
+  void to_device(void* device, const void* host, std::size_t bytes) override;
+  void to_host(void* host, const void* device, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void zero(void* p, std::size_t bytes) override;
+  void synchronize() override;
+
+  const DeviceInfo& info() const;
+  int multiprocessors() const;
+  std::size_t max_shared_bytes() const;   // per block, dynamic and static together
+
+  void* stream() const;                          // cudaStream_t, or the Emulator
+  void check_launch(const char* kernel) const;   // Errors: kInternal, naming the kernel
+  // Declares that `kernel` will use `bytes` of dynamic shared memory; needed above 48 KiB.
+  void allow_shared(const void* kernel, const char* name, std::size_t bytes) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,16 @@
+// Makes the tree operations of a device; a Device owns what these return.
+#pragma once
+
+#include <memory>
+
+#include "engine/backend/trees.h"
+
+namespace kedge::engine {
+
+class CudaRuntime;
+
+// Both borrow their argument for the lifetime of the result.
+std::unique_ptr<TreeOps> make_cpu_trees(Memory& memory);
+std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime);   // on the emulated device as well
+
+}  // namespace kedge::engine
