@@ -1,0 +1,52 @@
+"""The same job through `kedge run`, the C++ client and curl: the same scores to the last digit."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from kedge_server import BIN, ROOT, Kedged  # noqa: E402
+
+
+class ThreeClients(unittest.TestCase):
+    def test_give_the_same_scores_to_the_last_digit(self):
+        spec = json.loads((ROOT / "examples" / "mnist_10k_forest.json").read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder)
+            try:
+                env = {**os.environ, "KEDGE_URL": server.url}
+                file = pathlib.Path(folder) / "spec.json"
+                file.write_text(json.dumps(spec))
+
+                run = subprocess.run([BIN / "kedge", "run", "--json", file], env=env, text=True, capture_output=True, timeout=300)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                events = [json.loads(line) for line in run.stdout.splitlines()]
+                by_cli = next(e["result"]["result"] for e in events if "result" in e)["scores"]["accuracy"]["mean"]
+
+                example = subprocess.run([BIN / "mnist_forest", "mnist_10k"], env=env, text=True, capture_output=True, timeout=300)
+                self.assertEqual(example.returncode, 0, example.stderr)
+                by_cpp = float(re.search(r"mean accuracy (\S+)", example.stdout).group(1))
+
+                curl = subprocess.run([shutil.which("curl"), "-sSN", "-H", "Accept: text/event-stream", "-H",
+                                       "Content-Type: application/json", "--data-binary", f"@{file}", server.url + "/v1/jobs"],
+                                      text=True, capture_output=True, timeout=300)
+                self.assertEqual(curl.returncode, 0, curl.stderr)
+                frames = [json.loads(line[6:]) for line in curl.stdout.splitlines() if line.startswith("data: ")]
+                self.assertEqual([f["id"] for f in frames], list(range(1, len(frames) + 1)))
+                self.assertEqual(frames[-1]["state"]["state"], "succeeded")
+                by_curl = frames[-2]["result"]["result"]["scores"]["accuracy"]["mean"]
+
+                self.assertEqual(by_cli, by_cpp)
+                self.assertEqual(by_cli, by_curl)
+                self.assertGreater(by_cli, 0.93)
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

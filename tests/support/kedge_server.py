@@ -1,0 +1,148 @@
+"""Starts kedged and the OpenML mirror for tests, on loopback, and talks to them. Standard library only."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ.get("KEDGE_BIN", ROOT / "build" / "dev" / "bin"))
+SHARED = pathlib.Path(os.environ.get("KEDGE_SHARED_DIR", ROOT.parent / "shared"))
+FINAL = {"succeeded", "failed", "cancelled"}
+
+
+def wait_for(condition, seconds, what):
+    """The first true value of condition(), asked often until the deadline."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"{what}: not within {seconds} s")
+
+
+def read_port(path):
+    text = path.read_text().strip() if path.exists() else ""
+    return int(text) if text else None
+
+
+class Process:
+    """A child that is ended by its id."""
+
+    def __init__(self, arguments, env=None, log=None):
+        self.log = open(log, "ab") if log else subprocess.DEVNULL
+        self.child = subprocess.Popen([str(a) for a in arguments], stdout=self.log, stderr=self.log,
+                                      stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait()
+
+    def stop(self, seconds=20):
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGTERM)
+            try:
+                self.child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+        return self.child.returncode
+
+
+class Mirror(Process):
+    """The OpenML mirror, if it is at hand: Mirror.available()."""
+
+    SCRIPT = SHARED / "openml" / "serve.py"
+
+    @classmethod
+    def available(cls):
+        return cls.SCRIPT.exists()
+
+    def __init__(self, *arguments):
+        self.folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(self.folder.name)
+        self.request_log = folder / "requests"
+        super().__init__([sys.executable, self.SCRIPT, "--port", 0, "--port-file", folder / "port",
+                          "--log", self.request_log, *arguments])
+        port = wait_for(lambda: read_port(folder / "port"), 20, "the mirror's port")
+        self.url = f"http://127.0.0.1:{port}"
+
+    def requests(self):
+        return [json.loads(line) for line in self.request_log.read_text().splitlines()] if self.request_log.exists() else []
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Kedged(Process):
+    """A server on a free port. The data directory stays when the process goes, so that restart() finds it."""
+
+    def __init__(self, data_dir, *arguments, env=None):
+        self.data_dir, self.arguments, self.extra_env = pathlib.Path(data_dir), arguments, env
+        self.start()
+
+    def start(self):
+        port_file = self.data_dir / "port"
+        port_file.unlink(missing_ok=True)
+        super().__init__([BIN / "kedged", "--listen", "127.0.0.1:0", "--port-file", port_file,
+                          "--data-dir", self.data_dir / "state", *self.arguments],
+                         env=self.extra_env, log=self.data_dir / "kedged.log")
+
+        def ready():
+            assert self.child.poll() is None, f"kedged ended: {(self.data_dir / 'kedged.log').read_text()[-2000:]}"
+            return read_port(port_file)
+
+        self.url = f"http://127.0.0.1:{wait_for(ready, 20, 'the port of kedged')}"
+        wait_for(lambda: self.call("GET", "/readyz").status == 200, 20, "readyz")
+
+    def call(self, method, path, body=None, headers=None, timeout=120):
+        data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
+        request = urllib.request.Request(self.url + path, data=data, method=method,
+                                         headers={"Content-Type": "application/json", **(headers or {})})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=timeout) as answer:
+                return Reply(answer.status, answer.headers, answer.read())
+        except urllib.error.HTTPError as error:
+            return Reply(error.code, error.headers, error.read())
+
+    def submit(self, spec):
+        reply = self.call("POST", "/v1/jobs", spec)
+        assert reply.status == 202, (reply.status, reply.body)
+        return reply.json()["id"]
+
+    def job(self, job_id):
+        return self.call("GET", f"/v1/jobs/{job_id}").json()
+
+    def wait(self, job_id, seconds=300):
+        return wait_for(lambda: (lambda j: j if j["state"] in FINAL else None)(
+            self.call("GET", f"/v1/jobs/{job_id}?wait=10s").json()), seconds, job_id)
+
+    def run(self, spec, seconds=300):
+        return self.wait(self.submit(spec), seconds)
+
+    def workers(self):
+        """Process ids of the children of kedged."""
+        text = pathlib.Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children")
+        found = []
+        for task in pathlib.Path(f"/proc/{self.child.pid}/task").iterdir():
+            text = task / "children"
+            found += [int(pid) for pid in text.read_text().split()] if text.exists() else []
+        return [pid for pid in found if "kedge-worker" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
+
+
+def spec(dataset=None, steps=("GaussianNB",), task=None, **more):
+    """A small job; steps are names or (name, params)."""
+    pipeline = [{"estimator": s} if isinstance(s, str) else {"estimator": s[0], "params": s[1]} for s in steps]
+    return {"dataset": dataset or {"builtin": "iris"}, "pipeline": pipeline,
+            "task": task or {"crossValidate": {"cv": 5}}, **more}
