@@ -1,10 +1,11 @@
-// check(): turns every error code of the CUDA runtime and its libraries into the project's error.
+// check(): turns every error code of the CUDA runtime and its libraries into the project's error. Without fmt: nvcc refuses it.
 #pragma once
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
-#include <fmt/core.h>
+
+#include <string>
 
 #include "schemas/error.h"
 
@@ -15,19 +16,19 @@ inline void check(cudaError_t status, const char* what) {
   cudaGetLastError();   // an error that does not poison the context must not surface again at the next call
   const bool memory = status == cudaErrorMemoryAllocation;
   throw schema::Error(memory ? schema::ErrorCode::kOutOfMemory : schema::ErrorCode::kInternal,
-                      fmt::format("CUDA: {}: {}", what, cudaGetErrorString(status)));
+                      std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
 }
 
 inline void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw schema::Error(status == CUBLAS_STATUS_ALLOC_FAILED ? schema::ErrorCode::kOutOfMemory : schema::ErrorCode::kInternal,
-                        fmt::format("cuBLAS: {}: {}", what, cublasGetStatusString(status)));
+                        std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(status));
 }
 
 inline void check(cusolverStatus_t status, const char* what) {
   if (status != CUSOLVER_STATUS_SUCCESS)
     throw schema::Error(status == CUSOLVER_STATUS_ALLOC_FAILED ? schema::ErrorCode::kOutOfMemory : schema::ErrorCode::kInternal,
-                        fmt::format("cuSOLVER: {}: status {}", what, static_cast<int>(status)));
+                        std::string("cuSOLVER: ") + what + ": status " + std::to_string(static_cast<int>(status)));
 }
 
 }  // namespace kedge::engine

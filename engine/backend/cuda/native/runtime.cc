@@ -1,6 +1,8 @@
 // CudaRuntime on the CUDA runtime: one stream, and the device's own memory pool.
 #include "engine/backend/cuda/runtime.h"
 
+#include <fmt/core.h>
+
 #include "engine/backend/cuda/native/check.h"
 
 namespace kedge::engine {
