@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Kedge beside the newest scikit-learn on this machine, in one run: ./run.sh bench [--quick] [--only NAME ...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [ ! -x build/bench-venv/bin/python ]; then
+  python3 -m venv build/bench-venv
+  build/bench-venv/bin/pip install --quiet --upgrade scikit-learn pandas
+fi
+cmake --preset release >/dev/null
+cmake --build build/release --target kedged kedge kedge-worker >/dev/null
+KEDGE_BIN="$PWD/build/release/bin" exec build/bench-venv/bin/python tests/bench/compare.py "$@"
