@@ -1,0 +1,40 @@
+// The list of all estimators: one row each.
+#include "engine/estimators/catalogue.h"
+
+#include <array>
+
+#include "engine/estimators/min_max_scaler.h"
+#include "engine/estimators/standard_scaler.h"
+
+namespace kedge::engine {
+namespace {
+
+// E<T> has a constructor from the parameters that the user set, and a static info().
+template <template <class> class E>
+CatalogueEntry row() {
+  return {.info = E<float>::info(),
+          .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
+            return std::make_unique<E<float>>(params);
+          },
+          .make_f64 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<double>> {
+            return std::make_unique<E<double>>(params);
+          }};
+}
+
+}  // namespace
+
+std::span<const CatalogueEntry> catalogue() {
+  static const std::array rows{
+      row<StandardScaler>(),
+      row<MinMaxScaler>(),
+  };
+  return rows;
+}
+
+const CatalogueEntry* find_estimator(std::string_view name) {
+  for (const CatalogueEntry& entry : catalogue())
+    if (entry.info.name == name) return &entry;
+  return nullptr;
+}
+
+}  // namespace kedge::engine

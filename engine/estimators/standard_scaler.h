@@ -1,0 +1,35 @@
+// StandardScaler: each column less its mean, divided by its standard deviation.
+#pragma once
+
+#include <vector>
+
+#include "engine/core/params.h"
+#include "engine/estimators/estimator.h"
+
+namespace kedge::engine {
+
+struct StandardScalerParams {
+  bool with_mean = true;
+  bool with_std = true;
+};
+
+// Moves no data: transform() returns its input with another affine map, which the next reader applies. Mean and variance are
+// computed in double in two passes over X, O(n_samples * n_features). A column whose variance cannot be told from rounding
+// (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData without rows.
+template <class T>
+class StandardScaler final : public Transformer<T> {
+ public:
+  explicit StandardScaler(const schema::ValueMap& params);
+  static schema::EstimatorInfo info();
+
+  void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
+  schema::ValueMap attributes() const override;
+
+ private:
+  StandardScalerParams params_;
+  std::vector<double> mean_, variance_, scale_;
+  std::int64_t n_samples_seen_ = 0;
+};
+
+}  // namespace kedge::engine
