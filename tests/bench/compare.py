@@ -105,8 +105,8 @@ def compare_parse(url, runs):
 
 def fetch(url, folder):
     import sklearn.datasets._openml as openml
-    openml._OPENML_PREFIX = url + "/"
-    openml._SEARCH_NAME = "api/v1/json/data/list/data_name/{}/limit/2"
+    for name in ("_SEARCH_NAME", "_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
+        setattr(openml, name, url + "/api/" + getattr(openml, name).partition("/api/")[2])
     return fetch_openml("mnist_784", version=1, as_frame=False, parser="pandas", data_home=folder)
 
 
@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="10,000 rows instead of 70,000")
     parser.add_argument("--only", nargs="*", choices=[*JOBS, "parse", "service"], default=[*JOBS, "parse", "service"])
     args = parser.parse_args()
-    mirror = Mirror() if Mirror.available() else None
+    mirror = Mirror("--rewrite-urls") if Mirror.available() else None
     url = mirror.url if mirror else os.environ.get("KEDGE_OPENML_URL", "https://www.openml.org")
     print(f"scikit-learn {sklearn.__version__}, {os.cpu_count()} cores of {platform.processor() or platform.machine()}, "
           f"{time.strftime('%Y-%m-%d')}\n\n| job | Kedge s | scikit-learn s | ratio | Kedge quality | scikit-learn quality | runs |\n"
