@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "engine/estimators/gaussian_nb.h"
+#include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/min_max_scaler.h"
 #include "engine/estimators/standard_scaler.h"
 
@@ -27,6 +29,8 @@ std::span<const CatalogueEntry> catalogue() {
   static const std::array rows{
       row<StandardScaler>(),
       row<MinMaxScaler>(),
+      row<KNeighborsClassifier>(),
+      row<GaussianNB>(),
   };
   return rows;
 }

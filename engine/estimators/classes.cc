@@ -1,0 +1,108 @@
+// Finds present classes, weighs them, and spreads scores over all classes.
+#include "engine/estimators/classes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+const schema::Value* find_value(const schema::ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+double weight_of(const schema::Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&value.data);
+  return real ? *real : -1;
+}
+
+template <class T>
+std::vector<T> host_copy(const Context& ctx, MatrixView<const T> view) {
+  std::vector<T> host(static_cast<std::size_t>(view.size()));
+  if (view.size() == 0) return host;
+  require(view.stride == view.cols, schema::ErrorCode::kInternal, "scores have a row stride");
+  ctx.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
+  return host;
+}
+
+}  // namespace
+
+PresentClasses::PresentClasses(const Target& y) : positions(y.classes.size(), -1) {
+  std::vector<std::int64_t> all_counts(y.classes.size());
+  for (const std::int32_t code : y.codes) ++all_counts[static_cast<std::size_t>(code)];
+  for (std::int32_t code = 0; code < y.n_classes(); ++code) {
+    if (all_counts[code] == 0) continue;
+    positions[code] = size();
+    codes.push_back(code), counts.push_back(all_counts[code]), names.push_back(y.classes[code]);
+  }
+}
+
+Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& present, const Target& y) {
+  std::vector<std::int32_t> host(y.codes.size());
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = present.positions[static_cast<std::size_t>(y.codes[i])];
+  return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(host));
+}
+
+std::vector<schema::ParamForm> class_weight_forms() { return {string_form({"balanced"}), object_form(), null_form()}; }
+
+void check_class_weight(std::string_view owner, const schema::Value& class_weight) {
+  const auto* map = std::get_if<schema::ValueMap>(&class_weight.data);
+  if (!map) return;
+  for (const auto& [name, value] : *map)
+    if (!(weight_of(value) >= 0))
+      refuse_param(owner, "class_weight", class_weight, "must have a number of at least 0 for class \"" + name + "\"");
+}
+
+std::vector<double> class_weights(std::string_view owner, const schema::Value& class_weight, const PresentClasses& present,
+                                  const Target& y) {
+  if (class_weight.is_null()) return {};
+  std::vector<double> weights(present.codes.size(), 1.0);
+  if (const auto* map = std::get_if<schema::ValueMap>(&class_weight.data)) {
+    for (const auto& [name, value] : *map)
+      if (std::find(y.classes.begin(), y.classes.end(), name) == y.classes.end())
+        refuse_param(owner, "class_weight", class_weight, "but the data has no class \"" + name + "\"");
+    for (std::size_t c = 0; c < weights.size(); ++c)
+      if (const schema::Value* value = find_value(*map, present.names[c])) weights[c] = weight_of(*value);
+    return weights;
+  }
+  for (std::size_t c = 0; c < weights.size(); ++c)
+    weights[c] = static_cast<double>(y.codes.size()) / (static_cast<double>(present.size()) * static_cast<double>(present.counts[c]));
+  return weights;
+}
+
+template <class T>
+void spread_scores(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, double absent,
+                   MatrixView<double> out) {
+  const std::vector<T> host = host_copy(ctx, scores);
+  std::vector<double> all(static_cast<std::size_t>(out.size()), absent);
+  const std::size_t n_all = present.positions.size(), n_present = present.codes.size();
+  for (std::int64_t i = 0; i < scores.rows; ++i)
+    for (std::size_t c = 0; c < n_present; ++c)
+      all[static_cast<std::size_t>(i) * n_all + static_cast<std::size_t>(present.codes[c])] =
+          host[static_cast<std::size_t>(i) * n_present + c];
+  if (all.empty()) return;
+  require(out.stride == out.cols && out.cols == present.n_all(), schema::ErrorCode::kInternal,
+          "probabilities need {} columns without padding", present.n_all());
+  ctx.memory().to_device(out.data, all.data(), all.size() * sizeof(double));
+}
+
+template <class T>
+std::vector<std::int32_t> best_codes(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores) {
+  Array<std::int32_t> best(ctx.memory(), scores.rows);
+  ctx.ops<T>().argmax_rows(scores, best.view());
+  std::vector<std::int32_t> codes = best.to_host();
+  for (std::int32_t& code : codes) code = present.codes[static_cast<std::size_t>(code)];
+  return codes;
+}
+
+template void spread_scores(const Context&, const PresentClasses&, MatrixView<const float>, double, MatrixView<double>);
+template void spread_scores(const Context&, const PresentClasses&, MatrixView<const double>, double, MatrixView<double>);
+template std::vector<std::int32_t> best_codes(const Context&, const PresentClasses&, MatrixView<const float>);
+template std::vector<std::int32_t> best_codes(const Context&, const PresentClasses&, MatrixView<const double>);
+
+}  // namespace kedge::engine

@@ -1,0 +1,49 @@
+// Classes as classifiers need them: which are present, what they weigh, and probabilities spread over all of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/params.h"
+#include "engine/estimators/estimator.h"
+
+namespace kedge::engine {
+
+// The classes that the fitted rows have. A fold can lack one; scikit-learn then fits without it, and so do we.
+struct PresentClasses {
+  std::vector<std::int32_t> codes;       // ascending, as in Target
+  std::vector<std::int64_t> counts;      // rows of each
+  std::vector<std::int32_t> positions;   // by code: position in `codes`, or -1
+  std::vector<std::string> names;
+
+  explicit PresentClasses(const Target& y);
+  PresentClasses() = default;
+  std::int32_t size() const { return static_cast<std::int32_t>(codes.size()); }
+  std::int32_t n_all() const { return static_cast<std::int32_t>(positions.size()); }
+  schema::Value names_value() const { return schema::ValueList(names.begin(), names.end()); }
+};
+
+// Positions in `present` of the rows' classes, on the device.
+Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& present, const Target& y);
+
+// The forms of class_weight: "balanced", {class: weight} or null.
+std::vector<schema::ParamForm> class_weight_forms();
+// Refuses an object whose values are not numbers of at least 0; throws as check_param does.
+void check_class_weight(std::string_view owner, const schema::Value& class_weight);
+// The weight of each present class; empty if all weigh 1. "balanced": n_rows / (n_classes * rows of the class).
+// Errors: kInvalidValue for a class that the data set does not have.
+std::vector<double> class_weights(std::string_view owner, const schema::Value& class_weight, const PresentClasses& present,
+                                  const Target& y);
+
+// Scores of the present classes (rows x present, device) as a double matrix over all classes (rows x n_all, device);
+// an absent class gets `absent`.
+template <class T>
+void spread_scores(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, double absent,
+                   MatrixView<double> out);
+
+// Code of the class with the first largest score in each row.
+template <class T>
+std::vector<std::int32_t> best_codes(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores);
+
+}  // namespace kedge::engine

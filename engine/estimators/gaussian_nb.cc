@@ -1,0 +1,113 @@
+// GaussianNB: class moments, and the log-likelihood made of them.
+#include "engine/estimators/gaussian_nb.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/estimators/checks.h"
+
+namespace kedge::engine {
+namespace {
+
+using P = GaussianNBParams;
+constexpr double kFallbackVariance = 1e-9;
+constexpr double kPriorSumTolerance = 1e-5;   // numpy.isclose
+
+const ParamSet<P>& param_set() {
+  static const ParamSet<P> set =
+      ParamSet<P>("GaussianNB")
+          .any("priors", &P::priors, {array_form(), null_form()},
+               "Prior probabilities of the classes, in order; null takes the shares in the data.")
+          .add("var_smoothing", &P::var_smoothing, at_least(0),
+               "This part of the largest column variance is added to every variance, for stability.");
+  return set;
+}
+
+}  // namespace
+
+template <class T>
+GaussianNB<T>::GaussianNB(const schema::ValueMap& params) : params_(param_set().parse(params)) {
+  const auto priors = numbers_of(params_.priors);
+  if (!priors) return;
+  double sum = 0;
+  for (const double prior : *priors) {
+    if (!(prior >= 0)) refuse_param("GaussianNB", "priors", params_.priors, "must not have negative numbers");
+    sum += prior;
+  }
+  if (std::abs(sum - 1) > kPriorSumTolerance) refuse_param("GaussianNB", "priors", params_.priors, "must sum to 1");
+}
+
+template <class T>
+schema::EstimatorInfo GaussianNB<T>::info() {
+  return {.name = "GaussianNB",
+          .kind = "classifier",
+          .family = "naive_bayes",
+          .doc = "Gaussian naive Bayes.",
+          .params = param_set().infos(),
+          .attributes = {"classes_", "class_count_", "class_prior_", "theta_", "var_", "epsilon_"},
+          .deviations = {"A variance that stays 0 after smoothing is taken as 1e-9; scikit-learn divides by zero."}};
+}
+
+template <class T>
+void GaussianNB<T>::set_priors(const Target& y) {
+  const auto priors = numbers_of(params_.priors);
+  if (priors && priors->size() != y.classes.size())
+    refuse_param("GaussianNB", "priors", params_.priors,
+                 "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
+  class_prior_.resize(present_.codes.size());
+  for (std::size_t c = 0; c < class_prior_.size(); ++c)
+    class_prior_[c] = priors ? (*priors)[static_cast<std::size_t>(present_.codes[c])]
+                             : static_cast<double>(present_.counts[c]) / static_cast<double>(y.codes.size());
+}
+
+template <class T>
+void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  require_rows("GaussianNB", X);
+  ctx.check_stop();
+  present_ = PresentClasses(y);
+  n_features_ = X.n_cols();
+  set_priors(y);
+  const std::vector<double> spread = column_moments(ctx, X).variance;
+  epsilon_ = params_.var_smoothing * *std::max_element(spread.begin(), spread.end());
+
+  Matrix<T> scratch;
+  const Array<std::int32_t> positions = device_positions(ctx, present_, y);
+  Array<double> count(ctx.memory(), present_.size());
+  Matrix<double> mean(ctx.memory(), present_.size(), n_features_), variance(ctx.memory(), present_.size(), n_features_);
+  ctx.ops<T>().class_moments(X.values(ctx, scratch), positions.view(), {}, count.view(), mean.view(), variance.view());
+  class_count_ = count.to_host(), theta_ = mean.to_host(), variance_ = variance.to_host();
+  for (double& v : variance_) {
+    v += epsilon_;
+    if (!(v > 0)) v = kFallbackVariance;
+  }
+}
+
+template <class T>
+void GaussianNB<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
+  if (present_.size() > 0) require_fitted_columns("GaussianNB", X, static_cast<std::size_t>(n_features_));
+  std::vector<double> log_prior(class_prior_.size());
+  std::transform(class_prior_.begin(), class_prior_.end(), log_prior.begin(), [](double p) { return std::log(p); });
+  Matrix<T> scratch, scores(ctx.memory(), X.n_rows(), present_.size());
+  const Matrix<double> mean(ctx.memory(), present_.size(), n_features_, theta_);
+  const Matrix<double> variance(ctx.memory(), present_.size(), n_features_, variance_);
+  const Array<double> prior(ctx.memory(), std::span<const double>(log_prior));
+  ctx.ops<T>().gaussian_log_likelihood(X.values(ctx, scratch), mean.view(), variance.view(), prior.view(), scores.view());
+  spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
+  ctx.ops<double>().softmax_rows(proba);
+}
+
+template <class T>
+schema::ValueMap GaussianNB<T>::attributes() const {
+  return {{"classes_", present_.names_value()},
+          {"class_count_", class_count_},
+          {"class_prior_", class_prior_},
+          {"theta_", rows_value(theta_, n_features_)},
+          {"var_", rows_value(variance_, n_features_)},
+          {"epsilon_", epsilon_}};
+}
+
+template class GaussianNB<float>;
+template class GaussianNB<double>;
+
+}  // namespace kedge::engine
