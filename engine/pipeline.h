@@ -5,9 +5,19 @@
 
 #include "engine/core/context.h"
 #include "engine/core/dataset_file.h"
+#include "engine/estimators/samples.h"
+#include "engine/selection.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
+
+// The table of the last run, left on the device with its bins for the next run on the same data file with the same selection.
+// Belongs to one device and one data file: whoever holds it clears it when either changes.
+struct WarmTable {
+  Selection selection;
+  std::shared_ptr<Table<float>> f32;    // at most one of the two is set; shared with the run that uses it
+  std::shared_ptr<Table<double>> f64;
+};
 
 class Pipeline {
  public:
@@ -20,8 +30,9 @@ class Pipeline {
 
   // Loads the selected part of the data to the device, runs the task, returns scores, fitted attributes and timings (from the
   // load on; `queued`, `download`, `parse` belong to the server). Emits progress, metric, timing and log events through ctx.
+  // `warm`, if given, saves the load where it fits and holds this run's table afterwards.
   // Errors: kBadData (NaN with its row and column, one class, more folds than rows), kCancelled, kOutOfMemory.
-  schema::Result run(const Context& ctx, const DatasetFile& data) const;
+  schema::Result run(const Context& ctx, const DatasetFile& data, WarmTable* warm = nullptr) const;
 
  private:
   struct Impl;

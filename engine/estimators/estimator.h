@@ -26,6 +26,8 @@ class Estimator {
   virtual ~Estimator() = default;
   // Errors: kBadData naming the estimator, what it needs and what it got; kCancelled.
   virtual void fit(const Context& ctx, const Samples<T>& X, const Target& y) = 0;
+  // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
+  virtual bool reads_bins() const { return false; }
   // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.
   virtual schema::ValueMap attributes() const = 0;
 };

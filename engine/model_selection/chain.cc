@@ -28,6 +28,10 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     ctx.check_stop();
     Stopwatch watch(ctx);
+    if (steps_[i]->reads_bins() && !current.table->binned) {
+      binned_table(ctx, *current.table);
+      timings_.prepare += watch.lap();
+    }
     steps_[i]->fit(ctx, current, y);
     const double seconds = watch.lap();
     timings_.fit += seconds, timings_.steps[i] += seconds;
@@ -36,8 +40,8 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
 }
 
 template <class T>
-std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& y,
-                                    std::int32_t n_classes, const std::vector<const Scorer*>& scorers) {
+std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, const Target& y,
+                                    const std::vector<const Scorer*>& scorers) {
   Samples<T> current = X;
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transformed(ctx, std::move(current), i);
   ctx.check_stop();
@@ -49,13 +53,13 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
     labels = classifier.predict(ctx, current);
   }
   if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_proba; })) {
-    Matrix<double> shares(ctx.memory(), current.n_rows(), n_classes);
+    Matrix<double> shares(ctx.memory(), current.n_rows(), y.n_classes());
     classifier.predict_proba(ctx, current, shares.view());
     proba = shares.to_host();
   }
   timings_.predict += watch.lap();
   std::vector<double> values;
-  for (const Scorer* scorer : scorers) values.push_back(scorer->score({y, labels, proba, n_classes}));
+  for (const Scorer* scorer : scorers) values.push_back(scorer->score({y.codes, labels, proba, y.n_classes()}));
   timings_.score += watch.lap();
   return values;
 }

@@ -15,6 +15,7 @@ namespace kedge::engine {
 
 // Seconds on a steady clock, read only after the device has finished.
 struct ChainTimings {
+  double prepare = 0;          // binning of tables, before the first fit that reads the bins
   double fit = 0, transform = 0, predict = 0, score = 0;
   std::vector<double> steps;   // fit and transform, by step
 };
@@ -28,9 +29,8 @@ class Chain {
   // Fits every step in order. Errors: those of the estimators.
   void fit(const Context& ctx, const Samples<T>& X, const Target& y);
 
-  // Scores of the fitted chain, in the order of `scorers`. y: class codes of the rows of X. The last step is a Classifier.
-  std::vector<double> score(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& y,
-                            std::int32_t n_classes, const std::vector<const Scorer*>& scorers);
+  // Scores of the fitted chain, in the order of `scorers`. The last step is a Classifier.
+  std::vector<double> score(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<const Scorer*>& scorers);
 
   const Estimator<T>& step(std::size_t i) const { return *steps_[i]; }
   std::size_t size() const { return steps_.size(); }

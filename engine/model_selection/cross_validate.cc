@@ -51,7 +51,6 @@ template <class T>
 CrossValidation cross_validate(const Context& ctx, const std::function<Chain<T>()>& make_chain,
                                const LabelledTable<T>& data, const std::vector<Split>& splits,
                                const std::vector<const Scorer*>& scorers, bool return_train_score) {
-  const auto n_classes = static_cast<std::int32_t>(data.classes.size());
   const auto n_folds = static_cast<std::int64_t>(splits.size());
   std::vector<std::vector<double>> test(scorers.size()), train(scorers.size());
   CrossValidation result;
@@ -61,18 +60,18 @@ CrossValidation cross_validate(const Context& ctx, const std::function<Chain<T>(
     fold.fold = k;
     Chain<T> chain = make_chain();
     const Samples<T> train_rows = data.samples(fold, split.train);
-    chain.fit(fold, train_rows, data.target(split.train));
-    const std::vector<double> scores =
-        chain.score(fold, data.samples(fold, split.test), at(data.codes, split.test), n_classes, scorers);
+    const Target train_target = data.target(split.train);
+    chain.fit(fold, train_rows, train_target);
+    const std::vector<double> scores = chain.score(fold, data.samples(fold, split.test), data.target(split.test), scorers);
     const ChainTimings& t = chain.timings();
     const schema::FoldTimings timings{.fit = t.fit, .transform = t.transform, .predict = t.predict, .score = t.score};
     std::vector<double> train_scores;   // after the timings are taken: they tell what a fold costs without train scores
     result.folds.push_back(timings);
+    result.prepare += t.prepare;
+    if (t.prepare > 0 && ctx.emit) ctx.emit(schema::TimingEvent{"prepare", t.prepare, -1});
     result.steps.resize(chain.size());
     for (std::size_t i = 0; i < chain.size(); ++i) result.steps[i] += t.steps[i];
-    if (return_train_score) {
-      train_scores = chain.score(fold, train_rows, at(data.codes, split.train), n_classes, scorers);
-    }
+    if (return_train_score) train_scores = chain.score(fold, train_rows, train_target, scorers);
     for (std::size_t s = 0; s < scorers.size(); ++s) {
       test[s].push_back(scores[s]);
       if (return_train_score) train[s].push_back(train_scores[s]);

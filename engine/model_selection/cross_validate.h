@@ -26,6 +26,7 @@ struct LabelledTable {
 struct CrossValidation {
   std::vector<std::pair<std::string, schema::Score>> scores;   // "accuracy", and "train_accuracy" if train scores were wanted
   std::vector<schema::FoldTimings> folds;
+  double prepare = 0;                                          // seconds of work that the folds share
   std::vector<double> steps;                                   // seconds of each step, summed over folds
 };
 

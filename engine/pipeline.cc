@@ -1,0 +1,104 @@
+// Builds a pipeline from a job's description and takes a data set through it.
+#include "engine/pipeline.h"
+
+#include "engine/class_target.h"
+#include "engine/core/require.h"
+#include "engine/job_check.h"
+#include "engine/model_selection/stopwatch.h"
+#include "engine/task_run.h"
+#include "engine/version.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+
+schema::DeviceReport report_of(const DeviceInfo& info) {
+  const char* kind = info.kind == DeviceKind::kCpu ? "cpu" : info.kind == DeviceKind::kCuda ? "cuda" : "emulated";
+  return {.kind = kind, .name = info.name, .driver = info.driver, .threads = info.threads};
+}
+
+void emit_timing(const Context& ctx, const char* phase, double seconds) {
+  if (ctx.emit) ctx.emit(schema::TimingEvent{phase, seconds, -1});
+}
+
+template <class T>
+std::shared_ptr<Table<T>>& slot(WarmTable& warm) {
+  if constexpr (std::is_same_v<T, float>) {
+    return warm.f32;
+  } else {
+    return warm.f64;
+  }
+}
+
+// The warm table if it is of this selection; else a fresh one, which takes the warm one's place after that one is gone, so that
+// the device never has to hold both.
+template <class T>
+std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selection, const DatasetFile& data, WarmTable& warm) {
+  if (slot<T>(warm) && warm.selection == selection) return slot<T>(warm);
+  warm = {};
+  slot<T>(warm) = load_table<T>(ctx, selection, data);
+  warm.selection = selection;
+  return slot<T>(warm);
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  CheckedJob job;
+
+  ClassTarget target(const DatasetFile& data, std::int64_t n_rows) const {
+    if (!job.ends_in_classifier()) return {};
+    const ColumnInfo* column = find_target(job.spec.select, data.meta());
+    if (!column) {
+      throw schema::Error(ErrorCode::kBadData, fmt::format("{} has no target column, {} needs one: name it in select.target",
+                                                           data.meta().name, job.estimators.back()->info.name), "select.target");
+    }
+    return encode_target(*column, data, n_rows);
+  }
+
+  template <class T>
+  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, schema::Result& result) const {
+    Stopwatch watch(ctx);
+    const Selection selection = select_features(job.spec.select, data.meta());
+    const ClassTarget classes = target(data, selection.n_rows);
+    result.timings.load = watch.lap();
+    emit_timing(ctx, "load", result.timings.load);
+    const TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), classes};
+    result.timings.toDevice = watch.lap();
+    emit_timing(ctx, "toDevice", result.timings.toDevice);
+    result.classes = classes.classes;
+    result.nSamples = selection.n_rows, result.nFeatures = selection.n_cols();
+    result.dtype = selection.is_float32 ? "float32" : "float64";
+    run_task(ctx, input, result);
+  }
+};
+
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline::~Pipeline() = default;
+
+Pipeline Pipeline::build(const schema::JobSpec& spec) {
+  return Pipeline(std::unique_ptr<Impl>(new Impl{check_job(spec)}));
+}
+
+schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTable* warm) const {
+  Stopwatch watch(ctx);
+  schema::Result result{.device = report_of(ctx.device.info()), .seed = static_cast<std::int64_t>(ctx.seed), .version = kVersion};
+  Context run_ctx = ctx;
+  run_ctx.emit = [&](schema::EventBody body) {
+    if (const auto* log = std::get_if<schema::LogEvent>(&body); log && log->level == "warning") result.warnings.push_back(log->message);
+    if (ctx.emit) ctx.emit(std::move(body));
+  };
+  WarmTable own;
+  const bool is_float32 = select_features(impl_->job.spec.select, data.meta()).is_float32;
+  if (is_float32) {
+    impl_->run<float>(run_ctx, data, warm ? *warm : own, result);
+  } else {
+    impl_->run<double>(run_ctx, data, warm ? *warm : own, result);
+  }
+  result.timings.total = watch.lap();
+  return result;
+}
+
+}  // namespace kedge::engine
