@@ -5,6 +5,7 @@
 
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/k_neighbors_classifier.h"
+#include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
 #include "engine/estimators/standard_scaler.h"
 
@@ -29,6 +30,7 @@ std::span<const CatalogueEntry> catalogue() {
   static const std::array rows{
       row<StandardScaler>(),
       row<MinMaxScaler>(),
+      row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),
   };
