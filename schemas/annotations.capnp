@@ -1,0 +1,24 @@
+# How our schema looks in JSON where Cap'n Proto has no notion of it. json_reader.cc, json_writer.cc and check.cc go by these.
+@0xd91310e56820ebb6;
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("kedge::schema::wire");
+
+# A struct with a union: exactly one member must be there. (No annotation needed.)
+
+annotation any @0xa012dd5ba7e73531 (struct) :Void;
+# The struct is Value: its JSON is any JSON.
+
+annotation bare @0x8a0ceb476ad9369a (struct) :Void;
+# A struct of one field, and its JSON is that field's alone: {"builtin": "iris"}; a scalar that can be absent.
+
+annotation map @0xa4cefa7f6c180760 (field) :Void;
+# A list of {name, value}, and its JSON is an object. The order is kept, names are unique.
+
+annotation optional @0xa61c6d69291a5b1d (field) :Void;
+# Left out of JSON while it has its default; null counts as absent.
+
+annotation required @0xdcc59c85f332095e (field) :Void;
+# Must be there, in JSON and (where it is a pointer) in binary.
+
+annotation name @0xe035d8224466f7d1 (enumerant) :Text;
+# The enumerant's name in JSON, where it is not its own.

@@ -1,0 +1,143 @@
+# A job: what is asked for, its state, and what comes back, as in job.h.
+@0x8b807cc5b65bb569;
+using Cxx = import "/capnp/c++.capnp";
+using Json = import "annotations.capnp";
+using V = import "value.capnp";
+using Dataset = import "dataset.capnp";
+using E = import "error.capnp";
+$Cxx.namespace("kedge::schema::wire");
+
+struct Step {
+  estimator @0 :Text $Json.required;
+  params @1 :List(V.NamedValue) $Json.map $Json.optional;
+}
+
+struct Fit {}
+
+struct FitScore {
+  testSize @0 :V.Value $Json.optional;
+  trainSize @1 :V.Value $Json.optional;
+  shuffle @2 :Bool = true;
+  stratify @3 :Bool = false;
+  randomState @4 :V.BoxedInt64 $Json.optional;
+  scoring @5 :List(Text);
+}
+
+struct CrossValidate {
+  cv @0 :Int64 = 5;
+  splitter @1 :Text = "auto";
+  shuffle @2 :Bool = false;
+  randomState @3 :V.BoxedInt64 $Json.optional;
+  scoring @4 :List(Text);
+  returnTrainScore @5 :Bool = false;
+}
+
+struct Task {
+  union {
+    fit @0 :Fit;
+    fitScore @1 :FitScore;
+    crossValidate @2 :CrossValidate;
+  }
+}
+
+struct JobSpec {
+  dataset @0 :Dataset.DatasetRef $Json.required;
+  select @1 :Dataset.Select $Json.optional;
+  pipeline @2 :List(Step) $Json.required;
+  task @3 :Task $Json.required;
+  device @4 :Text = "auto";
+}
+
+enum JobState {
+  queued @0;
+  fetching @1;
+  running @2;
+  finalizing @3;
+  succeeded @4;
+  failed @5;
+  cancelled @6;
+}
+
+struct Score {
+  perFold @0 :List(Float64);
+  mean @1 :Float64;
+  std @2 :Float64;
+}
+
+struct NamedScore {
+  name @0 :Text;
+  value @1 :Score;
+}
+
+struct NamedValueMap {
+  name @0 :Text;
+  value @1 :List(V.NamedValue) $Json.map;
+}
+
+struct FoldTimings {
+  fit @0 :Float64;
+  transform @1 :Float64;
+  predict @2 :Float64;
+  score @3 :Float64;
+}
+
+struct StepTiming {
+  name @0 :Text;
+  seconds @1 :Float64;
+}
+
+struct Timings {
+  queued @0 :Float64;
+  download @1 :Float64;
+  parse @2 :Float64;
+  load @3 :Float64;
+  toDevice @4 :Float64;
+  prepare @5 :Float64;
+  fit @6 :Float64;
+  transform @7 :Float64;
+  predict @8 :Float64;
+  score @9 :Float64;
+  total @10 :Float64;
+  folds @11 :List(FoldTimings);
+  steps @12 :List(StepTiming);
+  cold @13 :Bool;
+}
+
+struct DeviceReport {
+  kind @0 :Text;
+  name @1 :Text;
+  driver @2 :Text;
+  threads @3 :Int64;
+}
+
+struct Result {
+  scores @0 :List(NamedScore) $Json.map;
+  fitted @1 :List(NamedValueMap) $Json.map;
+  classes @2 :List(Text);
+  nSamples @3 :Int64;
+  nFeatures @4 :Int64;
+  dtype @5 :Text;
+  timings @6 :Timings;
+  device @7 :DeviceReport;
+  warnings @8 :List(Text);
+  seed @9 :Int64;
+  version @10 :Text;
+}
+
+struct Job {
+  id @0 :Text $Json.required;
+  state @1 :JobState $Json.required;
+  reason @2 :Text $Json.optional;
+  error @3 :E.Error $Json.optional;
+  spec @4 :JobSpec $Json.required;
+  attempts @5 :Int64;
+  created @6 :Text $Json.optional;
+  started @7 :Text $Json.optional;
+  ended @8 :Text $Json.optional;
+  result @9 :Result $Json.optional;
+}
+
+struct JobPage {
+  jobs @0 :List(Job) $Json.required;
+  nextPageToken @1 :Text $Json.optional;
+}

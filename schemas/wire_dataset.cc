@@ -1,0 +1,73 @@
+// Data set references and selections to and from Cap'n Proto.
+#include "schemas/wire.h"
+
+namespace kedge::schema {
+namespace {
+
+struct SourceStorer {
+  wire::DatasetRef::Builder builder;
+
+  void operator()(const OpenmlRef& ref) {
+    auto openml = builder.initOpenml();
+    if (!ref.name.empty()) openml.setName(Utf8(ref.name));
+    openml.setVersion(ref.version);
+    openml.setId(ref.id);
+  }
+  void operator()(const UrlRef& ref) {
+    auto url = builder.initUrl();
+    url.setUrl(Utf8(ref.url));
+    url.setFormat(Utf8(ref.format));
+    if (!ref.sha256.empty()) url.setSha256(Utf8(ref.sha256));
+    if (!ref.target.empty()) url.setTarget(Utf8(ref.target));
+  }
+  void operator()(const BuiltinRef& ref) { builder.initBuiltin().setName(Utf8(ref.name)); }
+  void operator()(const InlineRef& ref) {
+    auto csv = builder.initInline();
+    csv.setCsv(Utf8(ref.csv));
+    if (!ref.target.empty()) csv.setTarget(Utf8(ref.target));
+  }
+};
+
+OpenmlRef load_openml(wire::OpenmlRef::Reader reader) {
+  return {.name = text(reader.getName()), .version = reader.getVersion(), .id = reader.getId()};
+}
+
+UrlRef load_url(wire::UrlRef::Reader reader) {
+  return {.url = text(reader.getUrl()), .format = text(reader.getFormat()), .sha256 = text(reader.getSha256()),
+          .target = text(reader.getTarget())};
+}
+
+InlineRef load_inline(wire::InlineRef::Reader reader) {
+  return {.csv = text(reader.getCsv()), .target = text(reader.getTarget())};
+}
+
+}  // namespace
+
+void store(const DatasetRef& ref, wire::DatasetRef::Builder builder) { std::visit(SourceStorer{builder}, ref.source); }
+
+void load(DatasetRef& ref, wire::DatasetRef::Reader reader) {
+  switch (reader.which()) {
+    case wire::DatasetRef::OPENML: ref.source = load_openml(reader.getOpenml()); break;
+    case wire::DatasetRef::URL: ref.source = load_url(reader.getUrl()); break;
+    case wire::DatasetRef::BUILTIN: ref.source = BuiltinRef{text(reader.getBuiltin().getName())}; break;
+    case wire::DatasetRef::INLINE: ref.source = load_inline(reader.getInline()); break;
+  }
+}
+
+void store(const Select& select, wire::Select::Builder builder) {
+  if (select.rows) builder.initRows().setValue(*select.rows);
+  if (!select.columns.empty()) store(select.columns, builder.initColumns(select.columns.size()));
+  if (select.target) builder.setTarget(Utf8(*select.target));
+  if (select.dtype) builder.setDtype(Utf8(*select.dtype));
+  if (select.scale) builder.initScale().setValue(*select.scale);
+}
+
+void load(Select& select, wire::Select::Reader reader) {
+  if (reader.hasRows()) select.rows = reader.getRows().getValue();
+  load(select.columns, reader.getColumns());
+  if (reader.hasTarget()) select.target = text(reader.getTarget());
+  if (reader.hasDtype()) select.dtype = text(reader.getDtype());
+  if (reader.hasScale()) select.scale = reader.getScale().getValue();
+}
+
+}  // namespace kedge::schema

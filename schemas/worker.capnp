@@ -1,0 +1,62 @@
+# Messages between kedged and a kedge-worker, as in worker.h. Binary only.
+@0x965179d0b8358970;
+using Cxx = import "/capnp/c++.capnp";
+using Json = import "annotations.capnp";
+using Catalogue = import "catalogue.capnp";
+using E = import "error.capnp";
+using Event = import "event.capnp";
+using Job = import "job.capnp";
+$Cxx.namespace("kedge::schema::wire");
+
+struct RunCommand {
+  jobId @0 :Text $Json.required;
+  leaseToken @1 :Int64;
+  spec @2 :Job.JobSpec $Json.required;
+  dataPath @3 :Text $Json.required;
+}
+
+struct CancelCommand {
+  jobId @0 :Text $Json.required;
+}
+
+struct ExitCommand {}
+
+struct WorkerCommand {
+  union {
+    run @0 :RunCommand;
+    cancel @1 :CancelCommand;
+    exit @2 :ExitCommand;
+  }
+}
+
+struct HelloReport {
+  device @0 :Catalogue.DeviceEntry;
+  version @1 :Text;
+}
+
+struct HeartbeatReport {}
+
+struct EventReport {
+  leaseToken @0 :Int64;
+  event @1 :Event.Event $Json.required;   # only its body counts; number and time are given by kedged
+}
+
+struct DoneReport {
+  leaseToken @0 :Int64;
+  result @1 :Job.Result $Json.required;
+}
+
+struct FailedReport {
+  leaseToken @0 :Int64;
+  error @1 :E.Error $Json.required;
+}
+
+struct WorkerReport {
+  union {
+    hello @0 :HelloReport;
+    heartbeat @1 :HeartbeatReport;
+    event @2 :EventReport;
+    done @3 :DoneReport;
+    failed @4 :FailedReport;
+  }
+}
