@@ -7,6 +7,7 @@
 #include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
+#include "engine/estimators/pca.h"
 #include "engine/estimators/standard_scaler.h"
 
 namespace kedge::engine {
@@ -30,6 +31,7 @@ std::span<const CatalogueEntry> catalogue() {
   static const std::array rows{
       row<StandardScaler>(),
       row<MinMaxScaler>(),
+      row<PCA>(),
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),
