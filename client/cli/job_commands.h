@@ -1,0 +1,15 @@
+// The commands about jobs; commands.cc lists them.
+#pragma once
+
+#include "client/cli/commands.h"
+
+namespace kedge::cli {
+
+int run(const Options& options);      // submit, follow, print the table
+int submit(const Options& options);   // submit, print the id
+int watch(const Options& options);    // follow a job that is there
+int result(const Options& options);   // wait and print the table
+int cancel(const Options& options);
+int jobs(const Options& options);
+
+}  // namespace kedge::cli

@@ -1,0 +1,90 @@
+// estimators, doctor: what the server offers and how it is.
+#include "client/cli/server_commands.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "kedge/session.h"
+#include "schemas/codec.h"
+
+namespace kedge::cli {
+namespace {
+
+std::string form_text(const schema::ParamForm& form) {
+  using Type = schema::ParamForm::Type;
+  std::string text;
+  switch (form.type) {
+    case Type::kNull: return "null";
+    case Type::kBoolean: return "boolean";
+    case Type::kInteger: text = "integer"; break;
+    case Type::kNumber: text = "number"; break;
+    case Type::kObject: return "object";
+    case Type::kArray: return "list";
+    case Type::kString:
+      for (const std::string& choice : form.choices) text += (text.empty() ? "\"" : " | \"") + choice + "\"";
+      return text.empty() ? "string" : text;
+  }
+  if (form.minimum) text += fmt::format(" {} {:g}", form.exclusiveMinimum ? ">" : ">=", *form.minimum);
+  if (form.maximum) text += fmt::format(" {} {:g}", form.exclusiveMaximum ? "<" : "<=", *form.maximum);
+  return text;
+}
+
+void print_estimator(const schema::EstimatorInfo& info) {
+  fmt::print("{} ({}, sklearn.{})\n{}\n\n", info.name, info.kind, info.family, info.doc);
+  for (const schema::ParamInfo& param : info.params) {
+    std::string forms;
+    for (const auto& form : param.forms) forms += (forms.empty() ? "" : " | ") + form_text(form);
+    fmt::print("  {:<26}{} (default {})\n{:28}{}\n", param.name, forms, schema::to_string(param.defaultValue), "", param.doc);
+  }
+  for (const std::string& deviation : info.deviations) fmt::print("  differs from scikit-learn: {}\n", deviation);
+}
+
+}  // namespace
+
+int estimators(const Options& options) {
+  const schema::Catalogue catalogue = connect(options.url).estimators();
+  if (options.argument.empty()) {
+    if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
+    else
+      for (const auto& info : catalogue.estimators) fmt::print("{:<28}{:<14}{}\n", info.name, info.kind, info.doc);
+    return kSucceeded;
+  }
+  const auto& list = catalogue.estimators;
+  const auto found = std::ranges::find(list, options.argument, &schema::EstimatorInfo::name);
+  if (found == list.end()) {
+    std::vector<std::string_view> names;
+    for (const auto& info : list) names.push_back(info.name);
+    const auto near = schema::nearest_name(options.argument, names);
+    throw Error(schema::ErrorCode::kUnknownEstimator,
+                fmt::format("no estimator '{}'{}", options.argument, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
+  if (options.json) fmt::print("{}\n", schema::to_json(*found));
+  else print_estimator(*found);
+  return kSucceeded;
+}
+
+int doctor(const Options& options) {
+  const char* from_environment = std::getenv("KEDGE_URL");
+  const std::string url = !options.url.empty() ? options.url : from_environment ? from_environment : "http://127.0.0.1:5334";
+  fmt::print("server   {}\n", url);
+  const schema::ServerInfo info = connect(options.url).info();   // an error here says what is wrong
+  if (options.json) {
+    fmt::print("{}\n", schema::to_json(info));
+    return kSucceeded;
+  }
+  fmt::print("version  {} (this client: {})\n", info.version, KEDGE_VERSION);
+  bool usable = false;
+  for (const auto& device : info.devices) {
+    if (device.missing.empty()) usable = true, fmt::print("device   {:<8} {}{}\n", device.id, device.name,
+                                                          device.driver.empty() ? "" : ", driver " + device.driver);
+    else fmt::print("device   {:<8} not available: {}\n", device.id, device.missing);
+  }
+  std::string names;
+  for (const std::string& name : info.builtinDatasets) names += " " + name;
+  fmt::print("data    {}\n{}\n", names, usable ? "all well" : "no device is ready yet: no job can run");
+  return usable ? kSucceeded : kFailed;
+}
+
+}  // namespace kedge::cli

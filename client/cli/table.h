@@ -1,0 +1,12 @@
+// The final table of a job: scores by fold, and where the time went.
+#pragma once
+
+#include <string>
+
+#include "schemas/job.h"
+
+namespace kedge::cli {
+
+std::string result_table(const schema::Result& result);
+
+}  // namespace kedge::cli

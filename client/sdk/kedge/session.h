@@ -1,0 +1,110 @@
+// A connection to a server, and the jobs on it.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kedge/dataset.h"
+#include "kedge/pipeline.h"
+#include "schemas/catalogue.h"
+#include "schemas/error.h"
+#include "schemas/event.h"
+#include "schemas/job.h"
+
+namespace kedge {
+
+using schema::Error;
+class Transport;
+
+// A job's result with a shorthand for its scores.
+struct Result : schema::Result {
+  // Error{kNotFound} when the job did not compute that score.
+  const schema::Score& score(std::string_view name) const;
+  double mean(std::string_view name) const { return score(name).mean; }
+};
+
+// The events of one job, as an input range. Reading blocks; a dropped connection is taken up again where it broke, without
+// gap or repeat. Ends after the job's last event. Error{kConnection} when the server stays away for `patience`.
+class EventStream {
+ public:
+  class Iterator {
+   public:
+    using value_type = schema::Event;
+    using difference_type = std::ptrdiff_t;
+    Iterator() = default;
+    explicit Iterator(EventStream* stream) : stream_(stream) { ++*this; }
+    const schema::Event& operator*() const { return event_; }
+    const schema::Event* operator->() const { return &event_; }
+    Iterator& operator++();
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.stream_ == nullptr; }
+
+   private:
+    EventStream* stream_ = nullptr;
+    schema::Event event_;
+  };
+
+  EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after);
+  EventStream(EventStream&&) noexcept;
+  ~EventStream();
+  std::optional<schema::Event> next();   // nullopt after the last event
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A handle to a job on the server. Copies refer to the same job; destroying it does not cancel the job.
+class Job {
+ public:
+  Job(std::shared_ptr<Transport> transport, std::string id) : transport_(std::move(transport)), id_(std::move(id)) {}
+  const std::string& id() const { return id_; }
+  schema::Job status() const;                         // now
+  schema::Job wait() const;                           // when it has ended
+  EventStream events(std::int64_t after = 0) const;   // from the event after number `after`
+  Result result() const;                              // waits; throws the job's error if it failed or was cancelled
+  void cancel() const;                                // Error{kConflict} when it has ended
+
+ private:
+  std::shared_ptr<Transport> transport_;   // shared: a job may outlive its session
+  std::string id_;
+};
+
+// Not thread safe; make one a thread. All calls throw Error: the server's own code, or kConnection.
+class Session {
+ public:
+  explicit Session(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {}
+
+  // Returns when the server has the job on disk. Not retried after a connection that broke half-way.
+  Job submit(const schema::JobSpec& spec) const;
+  template <TaskStruct T>
+  Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto") const {
+    return submit({.dataset = data.ref(), .select = data.select(), .pipeline = std::move(pipeline), .task = task.task(),
+                   .device = std::move(device)});
+  }
+  Job job(std::string id) const { return Job(transport_, std::move(id)); }
+  schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;
+  schema::Catalogue estimators() const;
+  schema::ServerInfo info() const;
+
+ private:
+  std::shared_ptr<Transport> transport_;   // shared with the jobs
+};
+
+// url: "http://host:port", or empty for KEDGE_URL, or else http://127.0.0.1:5334. token: or KEDGE_TOKEN, or the file that
+// KEDGE_TOKEN_FILE names. Nothing is sent yet.
+Session connect(std::string url = {}, std::string token = {});
+
+}  // namespace kedge
+
+namespace kedge::schema {
+std::ostream& operator<<(std::ostream& out, const Event& event);   // one line for people
+}

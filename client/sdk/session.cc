@@ -1,0 +1,88 @@
+// Sessions and jobs: the REST calls behind them.
+#include "kedge/session.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "client/sdk/transport.h"
+#include "schemas/codec.h"
+
+namespace kedge {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string token_from_environment() {
+  if (std::string token = environment("KEDGE_TOKEN"); !token.empty()) return token;
+  const std::string path = environment("KEDGE_TOKEN_FILE");
+  if (path.empty()) return {};
+  std::ifstream file(path);
+  std::string token;
+  if (!(file >> token))
+    throw Error(schema::ErrorCode::kInvalidValue, fmt::format("KEDGE_TOKEN_FILE: cannot read a token from {}", path), "KEDGE_TOKEN_FILE");
+  return token;
+}
+
+std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
+
+}  // namespace
+
+Session connect(std::string url, std::string token) {
+  if (url.empty()) url = environment("KEDGE_URL");
+  if (url.empty()) url = "http://127.0.0.1:5334";
+  if (token.empty()) token = token_from_environment();
+  return Session(std::make_shared<Transport>(std::move(url), std::move(token)));
+}
+
+Job Session::submit(const schema::JobSpec& spec) const {
+  const HttpReply reply = transport_->post("/v1/jobs", schema::to_json(spec));
+  return Job(transport_, schema::from_json<schema::Job>(reply.body).id);
+}
+
+schema::JobPage Session::jobs(std::string_view state, std::int64_t page_size, std::string_view page_token) const {
+  std::string path = fmt::format("/v1/jobs?pageSize={}", page_size);
+  if (!state.empty()) path += fmt::format("&state={}", state);
+  if (!page_token.empty()) path += fmt::format("&pageToken={}", page_token);
+  return schema::from_json<schema::JobPage>(transport_->get(path).body);
+}
+
+schema::Catalogue Session::estimators() const {
+  return schema::from_json<schema::Catalogue>(transport_->get("/v1/estimators").body);
+}
+
+schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }
+
+schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }
+
+schema::Job Job::wait() const {
+  while (true) {
+    const HttpReply reply = transport_->get(job_path(id_) + "?wait=30s", std::chrono::seconds(60));
+    schema::Job job = schema::from_json<schema::Job>(reply.body);
+    if (is_final(job.state)) return job;
+  }
+}
+
+EventStream Job::events(std::int64_t after) const { return EventStream(transport_, id_, after); }
+
+Result Job::result() const {
+  schema::Job job = wait();
+  if (job.error) throw *job.error;
+  if (job.state == schema::JobState::kCancelled) throw Error(schema::ErrorCode::kCancelled, fmt::format("{} was cancelled", id_));
+  if (!job.result) throw Error(schema::ErrorCode::kNotFound, fmt::format("{} has no result", id_));
+  return {*std::move(job.result)};
+}
+
+void Job::cancel() const { transport_->post(job_path(id_) + "/cancel", ""); }
+
+const schema::Score& Result::score(std::string_view name) const {
+  for (const auto& [key, score] : scores)
+    if (key == name) return score;
+  throw Error(schema::ErrorCode::kNotFound, fmt::format("the result has no score '{}'", name));
+}
+
+}  // namespace kedge

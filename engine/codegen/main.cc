@@ -1,0 +1,54 @@
+// Prints the SDK's estimator structs, one for each row of the catalogue: run at build time, never by hand.
+#include <cstdio>
+#include <string>
+
+#include "engine/estimators/catalogue.h"
+
+using kedge::schema::EstimatorInfo;
+using kedge::schema::ParamForm;
+using kedge::schema::ParamInfo;
+
+namespace {
+
+// The C++ type of a parameter: a plain one where only one form (beside a null default) exists, else any value.
+std::string member_type(const ParamInfo& param) {
+  const ParamForm* only = nullptr;
+  int forms = 0;
+  bool null = false;
+  for (const ParamForm& form : param.forms) {
+    if (form.type == ParamForm::Type::kNull) null = true;
+    else only = &form, ++forms;
+  }
+  if (forms != 1 || (null && !param.defaultValue.is_null())) return "schema::Value";
+  switch (only->type) {
+    case ParamForm::Type::kBoolean: return "bool";
+    case ParamForm::Type::kInteger: return "std::int64_t";
+    case ParamForm::Type::kNumber: return "double";
+    case ParamForm::Type::kString: return "std::string";
+    default: return "schema::Value";
+  }
+}
+
+void print(const EstimatorInfo& info) {
+  std::printf("// %s\n", info.doc.c_str());
+  for (const std::string& deviation : info.deviations) std::printf("// Differs from scikit-learn: %s\n", deviation.c_str());
+  std::printf("struct %s {\n", info.name.c_str());
+  for (const ParamInfo& param : info.params) {
+    std::printf("  // %s Default: %s.\n", param.doc.c_str(), to_string(param.defaultValue).c_str());
+    std::printf("  std::optional<%s> %s;\n", member_type(param).c_str(), param.name.c_str());
+  }
+  std::printf("\n  schema::Step step() const {\n    schema::Step step{\"%s\", {}};\n", info.name.c_str());
+  for (const ParamInfo& param : info.params)
+    std::printf("    if (%s) step.params.emplace_back(\"%s\", *%s);\n", param.name.c_str(), param.name.c_str(), param.name.c_str());
+  std::printf("    return step;\n  }\n};\n\n");
+}
+
+}  // namespace
+
+int main() {
+  std::printf("// The estimators of the server, named and parameterised as in scikit-learn. Generated: do not edit.\n");
+  std::printf("// Only members that were set are sent; the server's defaults hold for the rest.\n#pragma once\n\n");
+  std::printf("#include <cstdint>\n#include <optional>\n#include <string>\n\n#include \"schemas/job.h\"\n\nnamespace kedge {\n\n");
+  for (const auto& entry : kedge::engine::catalogue()) print(entry.info);
+  std::printf("}  // namespace kedge\n");
+}

@@ -1,0 +1,60 @@
+// What the SDK sends: only what the user set, in the contract's form.
+#include <gtest/gtest.h>
+#include <kedge/client.h>
+
+#include <sstream>
+
+#include "schemas/codec.h"
+
+namespace kedge {
+namespace {
+
+TEST(SdkPipeline, SendsOnlyParametersThatWereSet) {
+  const auto steps = pipeline(StandardScaler{}, RandomForestClassifier{.n_estimators = 200, .random_state = 42});
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_TRUE(steps[0].params.empty());
+  const schema::ValueMap expected = {{"n_estimators", schema::Value(200)}, {"random_state", schema::Value(42)}};
+  EXPECT_EQ(steps[1].params, expected);
+}
+
+TEST(SdkPipeline, TakesEveryFormOfAParameterWithSeveral) {
+  EXPECT_EQ(RandomForestClassifier{.max_features = "log2"}.step().params.at(0).second, schema::Value("log2"));
+  EXPECT_EQ(RandomForestClassifier{.max_features = 0.5}.step().params.at(0).second, schema::Value(0.5));
+  EXPECT_EQ(RandomForestClassifier{.max_features = 28}.step().params.at(0).second, schema::Value(28));
+  EXPECT_EQ(RandomForestClassifier{.max_features = nullptr}.step().params.at(0).second, schema::Value());
+}
+
+TEST(SdkDataset, CarriesReferenceAndSelection) {
+  const Dataset data = openml("mnist_784", 1).rows(52667).scale(0.5).dtype("float32");
+  EXPECT_EQ(std::get<schema::OpenmlRef>(data.ref().source).name, "mnist_784");
+  EXPECT_EQ(data.select().rows, 52667);
+  EXPECT_EQ(data.select().scale, 0.5);
+  EXPECT_EQ(data.select().dtype, "float32");
+}
+
+TEST(SdkSession, SaysWhichServerDoesNotAnswer) {
+  const Session session = connect("http://127.0.0.1:1");
+  try {
+    session.info();
+    FAIL() << "nothing listens on port 1";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kConnection);
+    EXPECT_NE(error.message.find("http://127.0.0.1:1"), std::string::npos) << error.message;
+  }
+}
+
+TEST(SdkEvents, PrintAsOneLine) {
+  std::ostringstream text;
+  text << schema::Event{4, "", schema::MetricEvent{"accuracy", 0.5, 2}};
+  EXPECT_EQ(text.str(), "4 accuracy 0.500000 (fold 3)");
+}
+
+TEST(SdkResult, NamesAScoreThatIsNotThere) {
+  Result result;
+  result.scores.emplace_back("accuracy", schema::Score{{0.5, 1.0}, 0.75, 0.25});
+  EXPECT_EQ(result.mean("accuracy"), 0.75);
+  EXPECT_THROW(result.mean("f1_macro"), Error);
+}
+
+}  // namespace
+}  // namespace kedge
