@@ -10,9 +10,9 @@ namespace {
 using namespace kedge::cli;
 
 int report(const kedge::schema::Error& error) {
-  const auto name = kedge::schema::error_code_name(error.code);
-  if (error.where.empty()) std::fprintf(stderr, "kedge: %s [%.*s]\n", error.what(), static_cast<int>(name.size()), name.data());
-  else std::fprintf(stderr, "kedge: %s: %s [%.*s]\n", error.where.c_str(), error.what(), static_cast<int>(name.size()), name.data());
+  const std::string code(kedge::schema::error_code_name(error.code));
+  const std::string place = error.where.empty() ? "" : " at " + error.where;
+  std::fprintf(stderr, "kedge: %s [%s%s]\n", error.what(), code.c_str(), place.c_str());
   return error.code == kedge::schema::ErrorCode::kConnection ? kNoServer : kFailed;
 }
 
