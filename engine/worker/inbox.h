@@ -1,0 +1,54 @@
+// What kedged has told this worker: the runs that wait, and which of them were cancelled.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "schemas/worker.h"
+
+namespace kedge::engine {
+
+struct PendingRun {
+  schema::RunCommand command;
+  std::stop_source stop;
+};
+
+// Thread safe: one thread reads the channel into it, another takes runs out.
+class Inbox {
+ public:
+  void push(schema::RunCommand command) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({std::move(command), std::stop_source()});
+    changed_.notify_one();
+  }
+  // Stops the runs of this job, the one that was taken last included.
+  void cancel(const std::string& job_id) {
+    const std::lock_guard lock(mutex_);
+    for (PendingRun& run : waiting_) {
+      if (run.command.jobId == job_id) run.stop.request_stop();
+    }
+    if (job_id == taken_id_) taken_stop_.request_stop();
+  }
+  // Waits for the next run.
+  PendingRun take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !waiting_.empty(); });
+    PendingRun run = std::move(waiting_.front());
+    waiting_.pop_front();
+    taken_id_ = run.command.jobId, taken_stop_ = run.stop;
+    return run;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<PendingRun> waiting_;
+  std::string taken_id_;
+  std::stop_source taken_stop_;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,61 @@
+// kedge-worker: the process that owns one device. Started by kedged; by hand it lists devices.
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <cstdlib>
+
+#include "engine/backend/loader.h"
+#include "engine/version.h"
+#include "engine/worker/serve.h"
+#include "schemas/codec.h"
+
+namespace {
+
+using namespace kedge;
+
+std::string line_of(const schema::DeviceEntry& device) {
+  if (!device.missing.empty()) return fmt::format("{:<8} not available: {}", device.id, device.missing);
+  constexpr double kGib = 1 << 30;
+  const std::string driver = device.driver.empty() ? "" : ", driver " + device.driver;
+  return fmt::format("{:<8} {}, {} threads, {:.1f} GiB{}", device.id, device.name, device.threads,
+                     static_cast<double>(device.memoryBytes) / kGib, driver);
+}
+
+void print_devices(bool as_json) {
+  const schema::DeviceList list = engine::list_devices();
+  if (as_json) {
+    fmt::print("{}\n", schema::to_json(list));
+    return;
+  }
+  for (const schema::DeviceEntry& device : list.devices) fmt::print("{}\n", line_of(device));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs the jobs of a kedged on one device.");
+  bool list = false, as_json = false;
+  std::string device = "cpu";
+  int fd = 3;
+  app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
+  app.add_flag("--json", as_json, "With --list-devices: as JSON");
+  app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
+  app.set_version_flag("--version", kVersion);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (list) {
+      print_devices(as_json);
+      return EXIT_SUCCESS;
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
+    engine::WorkerChannel channel(fd);
+    return engine::serve(device, channel);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "kedge-worker: {}\n", error.what());
+    return EXIT_FAILURE;
+  }
+}

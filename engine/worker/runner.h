@@ -1,0 +1,45 @@
+// Runs one job after the other on the worker's device and keeps the last data set warm in between.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "engine/backend/backend.h"
+#include "engine/core/dataset_file.h"
+#include "engine/pipeline.h"
+#include "schemas/worker.h"
+
+namespace kedge::engine {
+
+// Resource; one thread. Borrows the device.
+class Runner {
+ public:
+  using Report = std::function<void(schema::WorkerReport)>;
+
+  explicit Runner(Device& device) : device_(device) {}
+
+  // Validates and runs one job; reports its events and at the end a DoneReport or a FailedReport, whatever happens. False when
+  // the device cannot be trusted any more and the process should end: an internal error on a GPU poisons its context.
+  bool run(const schema::RunCommand& command, std::stop_token stop, const Report& report);
+
+ private:
+  // What tells a file from another that takes its place.
+  struct FileIdentity {
+    std::string path;
+    std::uint64_t device = 0, inode = 0;
+    std::int64_t size = 0, modified_ns = 0;
+    friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  };
+  static FileIdentity identify(const std::string& path);
+  const DatasetFile& open(const std::string& path);
+  void forget();
+
+  Device& device_;
+  FileIdentity mapped_;
+  std::optional<DatasetFile> data_;
+  WarmTable warm_;
+};
+
+}  // namespace kedge::engine

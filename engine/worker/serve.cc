@@ -1,0 +1,82 @@
+// Three threads: the caller's computes, one reads commands, one sends heartbeats.
+#include "engine/worker/serve.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <thread>
+
+#include "engine/backend/loader.h"
+#include "engine/version.h"
+#include "engine/worker/inbox.h"
+#include "engine/worker/runner.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+
+constexpr std::chrono::seconds kHeartbeat{1};
+
+// Without destructors: a job may be in the middle of a computation on another thread, and nothing here needs to be kept.
+[[noreturn]] void end_process(int code) { std::_Exit(code); }
+
+void send(WorkerChannel& channel, const schema::WorkerReport& report) {
+  if (!channel.send(report)) end_process(EXIT_SUCCESS);
+}
+
+schema::DeviceEntry entry_of(const DeviceInfo& info) {
+  const std::string id = info.kind == DeviceKind::kCuda ? fmt::format("cuda:{}", info.index) : "cpu";
+  return {.id = id, .name = info.name, .driver = info.driver, .threads = info.threads, .memoryBytes = info.memory_bytes};
+}
+
+void read_commands(WorkerChannel& channel, Inbox& inbox) {
+  try {
+    while (auto command = channel.receive<schema::WorkerCommand>()) {
+      if (auto* run = std::get_if<schema::RunCommand>(&command->body)) inbox.push(std::move(*run));
+      if (const auto* cancel = std::get_if<schema::CancelCommand>(&command->body)) inbox.cancel(cancel->jobId);
+      if (std::holds_alternative<schema::ExitCommand>(command->body)) break;
+    }
+    end_process(EXIT_SUCCESS);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "kedge-worker: {}\n", error.what());
+    end_process(EXIT_FAILURE);
+  }
+}
+
+void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!wake.wait_for(lock, stop, kHeartbeat, [] { return false; }) && !stop.stop_requested()) {
+    send(channel, {schema::HeartbeatReport{}});
+  }
+}
+
+}  // namespace
+
+int serve(const std::string& device_id, WorkerChannel& channel) {
+  std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
+  try {
+    const std::unique_ptr<Device> device = open_device(device_id);
+    send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
+    Inbox inbox;
+    std::thread([&] { read_commands(channel, inbox); }).detach();   // ends only with the process, and so do its references
+    Runner runner(*device);
+    while (true) {
+      const PendingRun next = inbox.take();
+      if (!runner.run(next.command, next.stop.get_token(), [&](const schema::WorkerReport& report) { send(channel, report); })) {
+        end_process(EXIT_FAILURE);
+      }
+    }
+  } catch (const Error& error) {
+    fmt::print(stderr, "kedge-worker: {}\n", error.what());
+    send(channel, {schema::FailedReport{0, error}});
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,14 @@
+// The life of a worker process: open the device, say hello, run jobs until kedged is gone.
+#pragma once
+
+#include <string>
+
+#include "engine/worker/channel.h"
+
+namespace kedge::engine {
+
+// Opens the device and serves the channel. Returns the exit code when the device cannot be opened (after a FailedReport with lease
+// token 0) or cannot be trusted any more; otherwise the process ends inside, at once, when kedged says so or closes its end.
+int serve(const std::string& device_id, WorkerChannel& channel);
+
+}  // namespace kedge::engine
