@@ -113,12 +113,12 @@ inline std::vector<WorkerCommand> commands() {
 }
 
 inline std::vector<WorkerReport> reports() {
-  std::vector<WorkerReport> reports;
-  reports.push_back({HelloReport{.device = devices().devices[0], .version = "0.1.0"}});
-  reports.push_back({HeartbeatReport{}});
-  reports.push_back({DoneReport{.leaseToken = 7, .result = result()}});
-  reports.push_back({FailedReport{.leaseToken = 7, .error = error()}});
-  for (const EventBody& body : event_bodies()) reports.push_back({EventReport{.leaseToken = 8, .body = body}});
+  std::vector<WorkerReport> reports(4);
+  reports[0].body = HelloReport{.device = devices().devices[0], .version = "0.1.0"};
+  reports[1].body = HeartbeatReport{};
+  reports[2].body = DoneReport{.leaseToken = 7, .result = result()};
+  reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
+  for (const EventBody& body : event_bodies()) reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};
   return reports;
 }
 
