@@ -20,4 +20,5 @@ if(KEDGE_BENCH)
 endif()
 # The OpenMP build as a static archive: it scales with OMP_NUM_THREADS and lets our start-up code choose its kernels.
 find_library(KEDGE_OPENBLAS libopenblas.a PATH_SUFFIXES openblas-openmp REQUIRED)
+find_path(KEDGE_CBLAS_INCLUDE cblas.h PATH_SUFFIXES x86_64-linux-gnu/openblas-openmp openblas-openmp REQUIRED)
 find_library(KEDGE_GFORTRAN NAMES gfortran libgfortran.so.5 PATH_SUFFIXES gcc/x86_64-linux-gnu/12 PATHS /usr/lib REQUIRED)

@@ -1,0 +1,75 @@
+// OpenBLAS and LAPACK by element type. Called inside a parallel region each call runs on its own thread alone, so what it
+// computes does not depend on the number of threads.
+#pragma once
+
+#include <cblas.h>
+
+#include <cstdint>
+#include <string>
+
+#include "engine/backend/backend.h"
+#include "schemas/error.h"
+
+extern "C" {
+void ssyevd_(const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*, const int*, int*);
+void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*, int*);
+void sgesdd_(const char*, const int*, const int*, float*, const int*, float*, float*, const int*, float*, const int*, float*,
+             const int*, int*, int*);
+void dgesdd_(const char*, const int*, const int*, double*, const int*, double*, double*, const int*, double*, const int*,
+             double*, const int*, int*, int*);
+void sgelqf_(const int*, const int*, float*, const int*, float*, float*, const int*, int*);
+void dgelqf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
+void sorglq_(const int*, const int*, const int*, float*, const int*, const float*, float*, const int*, int*);
+void dorglq_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*, int*);
+}
+
+namespace kedge::engine::blas {
+
+inline CBLAS_TRANSPOSE flag(Transpose t) { return t == Transpose::kYes ? CblasTrans : CblasNoTrans; }
+
+// C = alpha op(A) op(B) + beta C; m, n, k are the sizes of C and of the sum.
+inline void gemm(Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
+                 std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, flag(ta), flag(tb), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
+              static_cast<int>(lda), b, static_cast<int>(ldb), beta, c, static_cast<int>(ldc));
+}
+inline void gemm(Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a,
+                 std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
+  cblas_dgemm(CblasRowMajor, flag(ta), flag(tb), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a,
+              static_cast<int>(lda), b, static_cast<int>(ldb), beta, c, static_cast<int>(ldc));
+}
+
+// LAPACK, column-major, as in its reference; overloads name the precision.
+inline void syevd(const int n, float* a, float* w, float* work, int lwork, int* iwork, int liwork, int* info) {
+  ssyevd_("V", "L", &n, a, &n, w, work, &lwork, iwork, &liwork, info);
+}
+inline void syevd(const int n, double* a, double* w, double* work, int lwork, int* iwork, int liwork, int* info) {
+  dsyevd_("V", "L", &n, a, &n, w, work, &lwork, iwork, &liwork, info);
+}
+inline void gesdd(int m, int n, float* a, int lda, float* s, float* u, int ldu, float* vt, int ldvt, float* work, int lwork,
+                  int* iwork, int* info) {
+  sgesdd_("S", &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &lwork, iwork, info);
+}
+inline void gesdd(int m, int n, double* a, int lda, double* s, double* u, int ldu, double* vt, int ldvt, double* work, int lwork,
+                  int* iwork, int* info) {
+  dgesdd_("S", &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &lwork, iwork, info);
+}
+inline void gelqf(int m, int n, float* a, int lda, float* tau, float* work, int lwork, int* info) {
+  sgelqf_(&m, &n, a, &lda, tau, work, &lwork, info);
+}
+inline void gelqf(int m, int n, double* a, int lda, double* tau, double* work, int lwork, int* info) {
+  dgelqf_(&m, &n, a, &lda, tau, work, &lwork, info);
+}
+inline void orglq(int m, int n, int k, float* a, int lda, const float* tau, float* work, int lwork, int* info) {
+  sorglq_(&m, &n, &k, a, &lda, tau, work, &lwork, info);
+}
+inline void orglq(int m, int n, int k, double* a, int lda, const double* tau, double* work, int lwork, int* info) {
+  dorglq_(&m, &n, &k, a, &lda, tau, work, &lwork, info);
+}
+
+inline void check(int info, const char* what) {
+  if (info != 0)
+    throw schema::Error(schema::ErrorCode::kInternal, std::string("LAPACK: ") + what + " did not succeed, info " + std::to_string(info));
+}
+
+}  // namespace kedge::engine::blas

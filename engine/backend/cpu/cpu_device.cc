@@ -1,0 +1,72 @@
+// The CPU as a device: host memory, OpenMP threads, OpenBLAS.
+#include "engine/backend/cpu/cpu_device.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "engine/backend/cpu/blas_core.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/trees_factory.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+class CpuMemory final : public Memory {
+ public:
+  void* allocate(std::size_t bytes) override {
+    void* p = nullptr;
+    require(posix_memalign(&p, 256, bytes ? bytes : 1) == 0, schema::ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
+    return p;
+  }
+  void deallocate(void* p) noexcept override { std::free(p); }
+  void to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
+  void to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
+  void zero(void* p, std::size_t bytes) override { std::memset(p, 0, bytes); }
+  void synchronize() override {}
+};
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() : info_(describe_cpu()), trees_(make_cpu_trees(memory_)) {}
+  const DeviceInfo& info() const override { return info_; }
+  Memory& memory() override { return memory_; }
+  Backend<float>& f32() override { return f32_; }
+  Backend<double>& f64() override { return f64_; }
+  TreeOps& trees() override { return *trees_; }
+
+ private:
+  DeviceInfo info_;
+  CpuMemory memory_;
+  CpuBackend<float> f32_;
+  CpuBackend<double> f64_;
+  std::unique_ptr<TreeOps> trees_;
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+}  // namespace
+
+DeviceInfo describe_cpu() {
+  DeviceInfo info;
+  info.name = fmt::format("{} (OpenBLAS {})", processor_name(), blas_core());
+  info.threads = omp_get_max_threads();
+  info.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return info;
+}
+
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace kedge::engine

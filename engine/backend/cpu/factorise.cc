@@ -1,0 +1,82 @@
+// Eigen, singular value and QR decompositions on the CPU: LAPACK on one thread, so that results do not depend on the number
+// of threads. LAPACK is column-major: it sees the transpose of every matrix here.
+#include <algorithm>
+#include <vector>
+
+#include "engine/backend/cpu/blas.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/core/require.h"
+
+extern "C" int openblas_get_num_threads();
+extern "C" void openblas_set_num_threads(int);
+
+namespace kedge::engine {
+namespace {
+
+class OneThread {   // OpenBLAS's OpenMP build changes the number of OpenMP threads with its own; both come back
+ public:
+  OneThread() : before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
+  ~OneThread() { openblas_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+template <class T>
+void require_dense(MatrixView<T> A, const char* op) {
+  require(A.rows <= 1 || A.stride == A.cols, schema::ErrorCode::kInternal, "{}: rows are {} apart, must be {}: no padding", op, A.stride, A.cols);
+  require(A.rows < (1 << 30) && A.cols < (1 << 30), schema::ErrorCode::kInternal, "{}: {} x {} is too large for LAPACK", op, A.rows, A.cols);
+}
+
+}  // namespace
+
+template <class T>
+void CpuLinear<T>::eigh(MatrixView<T> A, VectorView<T> w) {
+  require_dense(A, "eigh");
+  const int n = static_cast<int>(A.rows);
+  if (n == 0) return;
+  const OneThread one;
+  T size = 0;
+  int isize = 0, info = 0;
+  blas::syevd(n, A.data, w.data, &size, -1, &isize, -1, &info);
+  std::vector<T> work(static_cast<std::size_t>(size * T(1.01)) + 64);
+  std::vector<int> iwork(static_cast<std::size_t>(isize));
+  blas::syevd(n, A.data, w.data, work.data(), static_cast<int>(work.size()), iwork.data(), isize, &info);   // columns of A' are rows of A
+  blas::check(info, "syevd");
+}
+
+template <class T>
+void CpuLinear<T>::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
+  require_dense(A, "svd"), require_dense(U, "svd"), require_dense(Vt, "svd");
+  const int m = static_cast<int>(A.rows), n = static_cast<int>(A.cols), r = std::min(m, n);
+  if (r == 0) return;
+  const OneThread one;   // A' = V S U': what LAPACK calls U are our Vt's rows, and the other way round
+  T size = 0;
+  int info = 0;
+  std::vector<int> iwork(static_cast<std::size_t>(8) * static_cast<std::size_t>(r));
+  blas::gesdd(n, m, A.data, n, s.data, Vt.data, n, U.data, r, &size, -1, iwork.data(), &info);
+  std::vector<T> work(static_cast<std::size_t>(size * T(1.01)) + 64);   // a float cannot hold every integer
+  blas::gesdd(n, m, A.data, n, s.data, Vt.data, n, U.data, r, work.data(), static_cast<int>(work.size()), iwork.data(), &info);
+  blas::check(info, "gesdd");
+}
+
+template <class T>
+void CpuLinear<T>::orthonormalize(MatrixView<T> A) {
+  require_dense(A, "orthonormalize");
+  const int m = static_cast<int>(A.rows), n = static_cast<int>(A.cols);
+  require(m >= n, schema::ErrorCode::kInternal, "orthonormalize: {} rows, must be at least the {} columns", m, n);
+  if (n == 0) return;
+  const OneThread one;   // A' = L Q: the rows of Q are our columns
+  std::vector<T> tau(static_cast<std::size_t>(n)), work(static_cast<std::size_t>(n) * 64);
+  int info = 0;
+  blas::gelqf(n, m, A.data, n, tau.data(), work.data(), static_cast<int>(work.size()), &info);
+  blas::check(info, "gelqf");
+  blas::orglq(n, m, n, A.data, n, tau.data(), work.data(), static_cast<int>(work.size()), &info);
+  blas::check(info, "orglq");
+}
+
+template class CpuLinear<float>;
+template class CpuLinear<double>;
+
+}  // namespace kedge::engine

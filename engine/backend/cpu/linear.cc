@@ -1,0 +1,124 @@
+// Matrix products on the CPU: fixed tiles of the result, each one single-threaded OpenBLAS call, long sums in double.
+#include <algorithm>
+#include <vector>
+
+#include "engine/backend/cpu/blas.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/rows.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kTileRows = 256, kTileCols = 512;
+constexpr std::int64_t kDepth = 2048;                                // longest sum left to BLAS alone
+constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;      // doubles kept for partial sums, 32 MiB
+
+template <class T>
+struct Product {   // C = alpha op(A) op(B) + beta C, or its lower triangle alone
+  Transpose ta, tb;
+  T alpha, beta;
+  MatrixView<const T> A, B;
+  MatrixView<T> C;
+  bool lower;
+  std::int64_t depth() const { return ta == Transpose::kYes ? A.rows : A.cols; }
+  const T* a(std::int64_t i, std::int64_t k) const { return A.data + (ta == Transpose::kYes ? k * A.stride + i : i * A.stride + k); }
+  const T* b(std::int64_t k, std::int64_t j) const { return B.data + (tb == Transpose::kYes ? j * B.stride + k : k * B.stride + j); }
+};
+
+struct Tile {
+  std::int64_t row, rows, col, cols;
+};
+
+std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool lower) {
+  std::vector<Tile> tiles;
+  for (std::int64_t i = 0; i < rows; i += kTileRows) {
+    for (std::int64_t j = 0; j < cols; j += kTileCols) {
+      if (lower && j >= i + kTileRows) continue;
+      tiles.push_back({i, std::min(kTileRows, rows - i), j, std::min(kTileCols, cols - j)});
+    }
+  }
+  return tiles;
+}
+
+template <class T>
+void short_product(const Product<T>& p, const std::vector<Tile>& tiles) {
+  for_tiles(static_cast<std::int64_t>(tiles.size()), 1, [&](std::int64_t i, std::int64_t, std::int64_t) {
+    const Tile t = tiles[static_cast<std::size_t>(i)];
+    blas::gemm(p.ta, p.tb, t.rows, t.cols, p.depth(), p.alpha, p.a(t.row, 0), p.A.stride, p.b(0, t.col), p.B.stride, p.beta,
+               p.C.data + t.row * p.C.stride + t.col, p.C.stride);
+  });
+}
+
+// Sum over k in [begin, end) of one tile, in double over pieces of kDepth.
+template <class T>
+void add_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int64_t end, double* sums) {
+  std::vector<T> piece(static_cast<std::size_t>(t.rows * t.cols));
+  for (std::int64_t k = begin; k < end; k += kDepth) {
+    blas::gemm(p.ta, p.tb, t.rows, t.cols, std::min(kDepth, end - k), T{1}, p.a(t.row, k), p.A.stride, p.b(k, t.col), p.B.stride,
+               T{0}, piece.data(), t.cols);
+    for (std::size_t e = 0; e < piece.size(); ++e) sums[e] += static_cast<double>(piece[e]);
+  }
+}
+
+// The sum is cut into groups as well, or a thin result would leave most threads idle. Groups depend on the shape alone.
+template <class T>
+void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
+  const std::int64_t n_tiles = static_cast<std::int64_t>(tiles.size()), pieces = tiles_of(p.depth(), kDepth);
+  const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (n_tiles * kTileRows * kTileCols), 1, pieces);
+  const std::int64_t group_depth = tiles_of(pieces, groups) * kDepth;
+  std::vector<std::vector<double>> partial(static_cast<std::size_t>(groups * n_tiles));
+  for_tiles(groups * n_tiles, 1, [&](std::int64_t task, std::int64_t, std::int64_t) {
+    const Tile& t = tiles[static_cast<std::size_t>(task % n_tiles)];
+    auto& sums = partial[static_cast<std::size_t>(task)];
+    sums.assign(static_cast<std::size_t>(t.rows * t.cols), 0.0);
+    const std::int64_t begin = std::min(p.depth(), task / n_tiles * group_depth);
+    add_pieces(p, t, begin, std::min(p.depth(), begin + group_depth), sums.data());
+  });
+  for_tiles(n_tiles, 1, [&](std::int64_t i, std::int64_t, std::int64_t) {
+    const Tile& t = tiles[static_cast<std::size_t>(i)];
+    auto& sums = partial[static_cast<std::size_t>(i)];
+    for (std::int64_t g = 1; g < groups; ++g) {
+      const auto& other = partial[static_cast<std::size_t>(g * n_tiles + i)];
+      for (std::size_t e = 0; e < sums.size(); ++e) sums[e] += other[e];
+    }
+    for (std::int64_t r = 0; r < t.rows; ++r) {
+      T* const c = p.C.data + (t.row + r) * p.C.stride + t.col;
+      for (std::int64_t j = 0; j < t.cols; ++j) {
+        const double sum = static_cast<double>(p.alpha) * sums[static_cast<std::size_t>(r * t.cols + j)];
+        c[j] = static_cast<T>(p.beta == T{0} ? sum : sum + static_cast<double>(p.beta) * static_cast<double>(c[j]));
+      }
+    }
+  });
+}
+
+template <class T>
+void multiply(const Product<T>& p) {
+  const auto tiles = tiles_of_result(p.C.rows, p.C.cols, p.lower);
+  if (tiles.empty()) return;
+  p.depth() <= kDepth ? short_product(p, tiles) : long_product(p, tiles);
+}
+
+}  // namespace
+
+template <class T>
+void CpuLinear<T>::gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
+  multiply(Product<T>{ta, tb, alpha, beta, A, B, C, false});
+}
+
+template <class T>
+void CpuLinear<T>::gram(T alpha, MatrixView<const T> A, MatrixView<T> C) {
+  multiply(Product<T>{Transpose::kYes, Transpose::kNo, alpha, T{0}, A, A, C, true});
+  for_tiles(C.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t j = i + 1; j < C.cols; ++j) C.data[i * C.stride + j] = C.data[j * C.stride + i];
+    }
+  });
+}
+
+template void CpuLinear<float>::gemm(Transpose, Transpose, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
+template void CpuLinear<double>::gemm(Transpose, Transpose, double, MatrixView<const double>, MatrixView<const double>, double,
+                                      MatrixView<double>);
+template void CpuLinear<float>::gram(float, MatrixView<const float>, MatrixView<float>);
+template void CpuLinear<double>::gram(double, MatrixView<const double>, MatrixView<double>);
+
+}  // namespace kedge::engine

@@ -1,0 +1,236 @@
+// Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and are
+// filtered at once into a shortlist per query, as wide as the rounding bound asks for; the shortlist is ranked exactly.
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "engine/backend/cpu/blas.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/simd.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64;
+constexpr std::size_t kMostListed = 8192;   // a longer shortlist costs more than the exact search
+
+struct Neighbour {
+  double distance;
+  std::int32_t index;
+  friend auto operator<=>(const Neighbour&, const Neighbour&) = default;
+};
+
+template <class T>
+struct Scored {
+  T score;
+  std::int32_t index;
+};
+
+template <class T>
+KEDGE_CLONES double exact_distance(const T* a, const T* b, std::int64_t d) {
+  return lane_sum(d, [=](std::int64_t j) { return squared_difference(a[j], b[j]); });
+}
+
+// out = row - centre; returns the squared norm of what was stored.
+template <class T>
+KEDGE_CLONES double centre_row(const T* row, const T* centre, std::int64_t d, T* __restrict out) {
+  for (std::int64_t j = 0; j < d; ++j) out[j] = row[j] - centre[j];
+  return lane_sum(d, [=](std::int64_t j) { return static_cast<double>(out[j]) * static_cast<double>(out[j]); });
+}
+
+// Writes the positions j with dots[j] + norms[j] <= limit to hits; returns how many. Nearly every chunk has none.
+template <class T>
+KEDGE_CLONES int find_below(const T* dots, const T* norms, T limit, std::int64_t n, std::int32_t* hits) {
+  int count = 0;
+  for (std::int64_t begin = 0; begin < n; begin += kChunk) {
+    const std::int64_t size = std::min(kChunk, n - begin);
+    int any = 0;
+    for (std::int64_t j = 0; j < size; ++j) any |= dots[begin + j] + norms[begin + j] <= limit;
+    if (!any) continue;
+    for (std::int64_t j = begin; j < begin + size; ++j) {
+      if (dots[j] + norms[j] <= limit) hits[count++] = static_cast<std::int32_t>(j);
+    }
+  }
+  return count;
+}
+
+// The points that may be among the k nearest of one query, given that scores are within `error` of the truth.
+template <class T>
+class Shortlist {
+ public:
+  void reset(int k, T error) {
+    k_ = static_cast<std::size_t>(k), error_ = error, capacity_ = std::max(2 * k_, k_ + 96);
+    list_.clear();
+    given_up_ = !std::isfinite(error);
+    limit_ = given_up_ ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+  }
+  T limit() const { return limit_; }
+  void add(T score, std::int32_t index) { list_.push_back({score, index}); }
+  void prune_if_long() { if (list_.size() >= capacity_) prune(); }
+
+  // k scores are at most the k-th, so k distances are at most k-th + error: a score above k-th + 2 error is out.
+  void prune() {
+    if (list_.size() < k_ || given_up_) return;
+    const auto kth = list_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::ranges::nth_element(list_, kth, {}, &Scored<T>::score);
+    limit_ = kth->score + 2 * error_;
+    std::erase_if(list_, [&](const Scored<T>& s) { return s.score > limit_; });
+    if (2 * list_.size() > capacity_) capacity_ *= 2;   // many ties, or a bound that does not separate
+    if (list_.size() > std::max(kMostListed, 4 * k_)) given_up_ = true, limit_ = -std::numeric_limits<T>::infinity();
+  }
+  // False if only an exact search can tell (too many candidates, or scores that overflowed).
+  bool usable() const { return !given_up_ && list_.size() >= k_; }
+  const std::vector<Scored<T>>& list() const { return list_; }
+
+ private:
+  std::size_t k_ = 0, capacity_ = 0;
+  T error_ = 0, limit_ = 0;
+  bool given_up_ = false;
+  std::vector<Scored<T>> list_;
+};
+
+template <class T>
+struct Search {
+  MatrixView<const T> queries, points;
+  std::int64_t k;
+  std::vector<T> centre, centred, norms;   // of the points
+  T largest_norm = 0;
+  std::int64_t d() const { return points.cols; }
+};
+
+template <class T>
+void prepare(Search<T>& s) {
+  const std::int64_t n = s.points.rows, d = s.d();
+  const auto sums = tile_table_sums(n, d, kRowTile, [&](std::int64_t i, double* table) {
+    for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(s.points.data[i * s.points.stride + j]);
+  });
+  s.centre.resize(static_cast<std::size_t>(d));
+  for (std::size_t j = 0; j < sums.size(); ++j) s.centre[j] = static_cast<T>(sums[j] / static_cast<double>(n));
+  s.centred.resize(static_cast<std::size_t>(n * d));
+  s.norms.resize(static_cast<std::size_t>(n));
+  for_tiles(n, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      s.norms[static_cast<std::size_t>(i)] =
+          static_cast<T>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
+  });
+  for (const T norm : s.norms) s.largest_norm = norm <= s.largest_norm ? s.largest_norm : norm;   // NaN stays
+  s.largest_norm = std::sqrt(s.largest_norm);
+}
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+template <class T>
+void shortlist_points(const Search<T>& s, Range queries, Range points, std::vector<Shortlist<T>>& lists) {
+  const std::int64_t d = s.d(), m = queries.end - queries.begin;
+  std::vector<T> centred(static_cast<std::size_t>(m * d)), dots(static_cast<std::size_t>(m * kPointTile));
+  std::vector<std::int32_t> hits(kPointTile);
+  for (std::int64_t i = 0; i < m; ++i) {
+    const T* const row = s.queries.data + (queries.begin + i) * s.queries.stride;
+    const T norm = static_cast<T>(std::sqrt(centre_row(row, s.centre.data(), d, centred.data() + i * d)));
+    lists[static_cast<std::size_t>(i)].reset(static_cast<int>(std::min(s.k, points.end - points.begin)), score_error(norm, s.largest_norm, d));
+  }
+  for (std::int64_t p = points.begin; p < points.end; p += kPointTile) {
+    const std::int64_t n = std::min(kPointTile, points.end - p);
+    blas::gemm(Transpose::kNo, Transpose::kYes, m, n, d, T{-2}, centred.data(), d, s.centred.data() + p * d, d, T{0}, dots.data(), n);
+    for (std::int64_t i = 0; i < m; ++i) {
+      Shortlist<T>& list = lists[static_cast<std::size_t>(i)];
+      const T *const row = dots.data() + i * n, *const norms = s.norms.data() + p;
+      const int found = find_below(row, norms, list.limit(), n, hits.data());
+      for (int h = 0; h < found; ++h) list.add(row[hits[static_cast<std::size_t>(h)]] + norms[hits[static_cast<std::size_t>(h)]],
+                                               static_cast<std::int32_t>(p) + hits[static_cast<std::size_t>(h)]);
+      list.prune_if_long();
+    }
+  }
+}
+
+// The exact k nearest of one query within a range of points, from its shortlist where that is enough.
+template <class T>
+std::vector<Neighbour> rank(const Search<T>& s, std::int64_t query, Range points, Shortlist<T>& list) {
+  const T* const q = s.queries.data + query * s.queries.stride;
+  const auto measure = [&](std::int32_t p) { return Neighbour{exact_distance(q, s.points.data + p * s.points.stride, s.d()), p}; };
+  std::vector<Neighbour> found;
+  list.prune();
+  if (list.usable()) {
+    for (const Scored<T>& candidate : list.list()) found.push_back(measure(candidate.index));
+  } else {
+    for (std::int64_t p = points.begin; p < points.end; ++p) found.push_back(measure(static_cast<std::int32_t>(p)));
+  }
+  const auto keep = static_cast<std::ptrdiff_t>(std::min<std::int64_t>(s.k, points.end - points.begin));
+  std::partial_sort(found.begin(), found.begin() + keep, found.end());
+  found.resize(static_cast<std::size_t>(keep));
+  return found;
+}
+
+// How the work is cut. It may depend on the threads: the k nearest do not depend on the cut.
+struct Cut {
+  std::int64_t query_tile, query_tiles, point_range, point_ranges;
+};
+Cut cut(std::int64_t queries, std::int64_t points) {
+  const std::int64_t wanted = 3 * std::int64_t{omp_get_max_threads()};
+  Cut c{};
+  c.query_tile = std::clamp<std::int64_t>(tiles_of(queries, wanted), 16, kQueryTile);
+  c.query_tiles = tiles_of(queries, c.query_tile);
+  const std::int64_t ranges = std::clamp<std::int64_t>(tiles_of(wanted, c.query_tiles), 1, tiles_of(points, 4 * kPointTile));
+  c.point_range = c.query_tiles >= wanted ? points : tiles_of(points, ranges);
+  c.point_ranges = tiles_of(points, c.point_range);
+  return c;
+}
+
+}  // namespace
+
+template <class T>
+void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
+                               MatrixView<T> squared) {
+  require(k >= 1 && k <= std::min<std::int64_t>(points.rows, 1024), schema::ErrorCode::kInvalidValue,
+          "nearest: k is {}, must be 1 to {}", k, std::min<std::int64_t>(points.rows, 1024));
+  if (queries.rows == 0) return;
+  Search<T> search{queries, points, k, {}, {}, {}};
+  prepare(search);
+  const Cut c = cut(queries.rows, points.rows);
+  std::vector<std::vector<Neighbour>> found(static_cast<std::size_t>(queries.rows * c.point_ranges));
+  for_tiles(c.query_tiles * c.point_ranges, 1, [&](std::int64_t task, std::int64_t, std::int64_t) {
+    const std::int64_t q = task % c.query_tiles * c.query_tile, r = task / c.query_tiles;
+    const Range rows{q, std::min(queries.rows, q + c.query_tile)};
+    const Range range{r * c.point_range, std::min(points.rows, (r + 1) * c.point_range)};
+    std::vector<Shortlist<T>> lists(static_cast<std::size_t>(rows.end - rows.begin));
+    shortlist_points(search, rows, range, lists);
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      found[static_cast<std::size_t>(i * c.point_ranges + r)] = rank(search, i, range, lists[static_cast<std::size_t>(i - rows.begin)]);
+  });
+  for_tiles(queries.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      auto& best = found[static_cast<std::size_t>(i * c.point_ranges)];
+      for (std::int64_t r = 1; r < c.point_ranges; ++r) {
+        const auto& more = found[static_cast<std::size_t>(i * c.point_ranges + r)];
+        best.insert(best.end(), more.begin(), more.end());
+      }
+      std::ranges::sort(best);
+      for (int j = 0; j < k; ++j) {
+        indices.data[i * indices.stride + j] = best[static_cast<std::size_t>(j)].index;
+        squared.data[i * squared.stride + j] = static_cast<T>(best[static_cast<std::size_t>(j)].distance);
+      }
+    }
+  });
+}
+
+template <class T>
+void CpuNeighbours<T>::vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
+                            bool by_distance, MatrixView<T> proba) {
+  for_tiles(indices.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      vote_row(indices.data + i * indices.stride, squared.data + i * squared.stride, indices.cols, y.data, by_distance,
+               proba.data + i * proba.stride, proba.cols);
+  });
+}
+
+template class CpuNeighbours<float>;
+template class CpuNeighbours<double>;
+
+}  // namespace kedge::engine

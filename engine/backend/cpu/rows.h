@@ -1,0 +1,61 @@
+// Loops over the rows of a table: in parallel, and in tiles that do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "engine/backend/functors.h"
+#include "engine/core/view.h"
+
+namespace kedge::engine {
+
+// body(tile, begin, end) for each tile of [0, n), on all threads, in any order. body must not throw. A lone tile gets a parallel
+// region too: inside one, OpenBLAS keeps to the calling thread, whatever the number of tiles.
+template <class Body>
+void for_tiles(std::int64_t n, std::int64_t tile_size, Body&& body) {
+  const std::int64_t tiles = tiles_of(n, tile_size);
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
+}
+
+template <class T>
+std::int64_t selected(MatrixView<const T> X, VectorView<const std::int32_t> rows) {
+  return rows.empty() ? X.rows : rows.size;
+}
+
+template <class T>
+const T* row_at(MatrixView<const T> X, VectorView<const std::int32_t> rows, std::int64_t i) {
+  return X.data + (rows.empty() ? i : std::int64_t{rows.data[i]}) * X.stride;
+}
+
+// Sum of value(i), i < n.
+template <class Value>
+double tile_sum(std::int64_t n, Value&& value) {
+  std::vector<double> sums(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
+  for_tiles(n, kRowTile, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+    double sum = 0;
+    for (std::int64_t i = begin; i < end; ++i) sum += value(i);
+    sums[static_cast<std::size_t>(tile)] = sum;
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+// A table of `entries` sums over rows: add(i, table) adds row i. One table a tile, then the tiles in order.
+template <class Add>
+std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, Add&& add) {
+  const std::int64_t tiles = tiles_of(n, tile_size);
+  std::vector<double> tables(static_cast<std::size_t>(tiles * entries), 0.0);
+  for_tiles(n, tile_size, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) add(i, tables.data() + tile * entries);
+  });
+  std::vector<double> sums(static_cast<std::size_t>(entries), 0.0);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    for (std::int64_t e = 0; e < entries; ++e) sums[static_cast<std::size_t>(e)] += tables[static_cast<std::size_t>(tile * entries + e)];
+  }
+  return sums;
+}
+
+}  // namespace kedge::engine
