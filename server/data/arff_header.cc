@@ -1,0 +1,124 @@
+// The declarations at the top of an ARFF file.
+#include "server/data/arff_header.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "server/data/cell.h"
+#include "server/data/text_chunks.h"
+
+namespace kedge::server {
+namespace {
+
+using engine::ColumnInfo;
+
+// A word, quoted or up to a blank (or brace), from the front of `rest`.
+std::string take_name(std::string_view& rest) {
+  std::string name;
+  rest = trimmed(rest);
+  if (rest.empty()) return name;
+  const char* p = rest.data();
+  const char* const end = p + rest.size();
+  if (*p == '\'' || *p == '"') {
+    const char quote = *p++;
+    for (; p != end && *p != quote; ++p) {
+      if (*p == '\\' && p + 1 != end) ++p;
+      name += *p;
+    }
+    if (p == end) throw CellError{rest.data(), "the quote of a name is not closed"};
+    ++p;
+  } else {
+    while (p != end && !is_blank(*p) && *p != '{') name += *p++;
+  }
+  rest = trimmed({p, static_cast<std::size_t>(end - p)});
+  return name;
+}
+
+std::vector<std::string> read_categories(std::string_view rest, const std::string& name) {
+  std::vector<std::string> categories;
+  std::unordered_set<std::string> seen;
+  std::string scratch;
+  const char* p = rest.data() + 1;
+  const char* const end = rest.data() + rest.size();
+  for (bool more = skip_blanks(p, end) != end && *skip_blanks(p, end) != '}'; more;) {
+    const auto cell = read_arff_cell(p, end, '}', scratch);
+    if (!cell) throw CellError{p, fmt::format("attribute '{}': a quoted category does not end", name)};
+    if (cell->next == end) throw CellError{p, fmt::format("attribute '{}': its categories lack a closing brace", name)};
+    if (!seen.emplace(cell->text).second)
+      throw CellError{p, fmt::format("attribute '{}': category '{}' is declared twice", name, cell->text)};
+    categories.emplace_back(cell->text);
+    more = *cell->next == ',';
+    p = cell->next + 1;
+  }
+  return categories;
+}
+
+ColumnInfo read_attribute(std::string_view rest) {
+  ColumnInfo column;
+  const char* const start = rest.data();
+  column.name = take_name(rest);
+  if (column.name.empty()) throw CellError{start, "an attribute without a name"};
+  if (!rest.empty() && rest.front() == '{') {
+    column.type = ColumnInfo::Type::kNominal;
+    column.categories = read_categories(rest, column.name);
+    return column;
+  }
+  const std::string type = take_name(rest);
+  const auto is = [&](std::string_view word) { return same_ignoring_case(type, word); };
+  if (is("numeric") || is("real") || is("integer")) column.type = ColumnInfo::Type::kNumeric;
+  else if (is("string") || is("date")) column.type = ColumnInfo::Type::kString;
+  else
+    throw CellError{start, fmt::format("attribute '{}': type '{}' is not known (numeric, real, integer, string, date "
+                                       "or a list of categories in braces)", column.name, type)};
+  return column;
+}
+
+void number_value_columns(ArffHeader& header) {
+  for (ColumnInfo& column : header.columns)
+    if (column.type != ColumnInfo::Type::kString) column.values_column = header.n_values_columns++;
+}
+
+// Reads one declaration line; true when it was @data.
+bool read_declaration(std::string_view line, ArffHeader& header, std::unordered_set<std::string>& names) {
+  if (line.empty() || line.front() == '%') return false;
+  std::string_view rest = line;
+  const std::string keyword = take_name(rest);
+  if (same_ignoring_case(keyword, "@data")) return true;
+  if (same_ignoring_case(keyword, "@relation")) {
+    header.relation = take_name(rest);
+  } else if (same_ignoring_case(keyword, "@attribute")) {
+    header.columns.push_back(read_attribute(rest));
+    if (!names.insert(header.columns.back().name).second)
+      throw CellError{line.data(), fmt::format("attribute '{}' is declared twice", header.columns.back().name)};
+  } else {
+    throw CellError{line.data(), fmt::format("'{}' is not an ARFF declaration", line.substr(0, 40))};
+  }
+  return false;
+}
+
+}  // namespace
+
+ArffHeader read_arff_header(std::string_view text, const std::string& file) {
+  ArffHeader header;
+  std::unordered_set<std::string> names;
+  std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  try {
+    for (bool found_data = false; !found_data;) {
+      if (at >= text.size()) throw CellError{text.data() + text.size(), "the text ends before @data"};
+      const std::size_t line_end = std::min(text.find('\n', at), text.size());
+      found_data = read_declaration(trimmed(text.substr(at, line_end - at)), header, names);
+      at = std::min(line_end + 1, text.size());
+    }
+    if (header.columns.empty()) throw CellError{text.data() + at, "no attribute is declared"};
+  } catch (const CellError& error) {
+    throw corrupt_at(text, file, error.at, error.what);
+  }
+  header.data_offset = at;
+  number_value_columns(header);
+  return header;
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,78 @@
+// Downloads: the only place that knows libcurl. Everything fetched is bounded, checked and either whole or an error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "server/data/address_rules.h"
+#include "server/data/digest.h"
+
+namespace kedge::server {
+
+struct FetchLimits {
+  std::int64_t max_bytes = std::int64_t{4} << 30;       // of the decoded body
+  int attempts = 3;
+  std::chrono::milliseconds first_pause{300};           // before the second attempt; then four times as long each
+  std::chrono::seconds connect_timeout{15};
+  std::chrono::seconds deadline{3600};                  // for all attempts together
+  int max_redirects = 5;
+};
+
+// Keeps libcurl initialised while it lives. Reference-counted by libcurl.
+class FetchLibrary {
+ public:
+  FetchLibrary();
+  ~FetchLibrary();
+  FetchLibrary(const FetchLibrary&) = delete;
+};
+
+struct FetchRequest {
+  std::string what;        // begins every message: "openml"
+  std::string url;
+  DigestKind digest = DigestKind::kSha256;
+  std::string expected;    // hexadecimal, of the decoded body; empty: no check
+  std::string etag;        // ask for the body only if it has another
+};
+
+struct Fetched {
+  bool not_modified = false;
+  std::string digest;      // of the decoded body
+  std::string etag;
+  std::int64_t bytes = 0;  // decoded
+};
+
+// An answer of an API, small and in memory.
+struct FetchedText {
+  long status = 0;
+  std::string body;
+};
+
+// Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. Only http
+// and https, no proxy, no credentials; redirects are followed hop by hop and each connection is checked against the rules.
+// Errors: kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
+// kDatasetNotFound (404, 410), kInvalidValue (address not allowed, bad URL, too large), kCancelled, kInternal (disk).
+class Fetcher {
+ public:
+  using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown
+
+  Fetcher(AddressRules rules, FetchLimits limits);
+
+  // Writes the decoded body to `path`; on any error nothing is left there. The file is not flushed to disk: it is for the parser.
+  Fetched to_file(const FetchRequest& request, const std::filesystem::path& path, const Progress& progress,
+                  std::stop_token stop) const;
+
+  // Any answer of 2xx or 412, which is how OpenML says that it has nothing.
+  FetchedText text(const FetchRequest& request, std::stop_token stop) const;
+
+ private:
+  AddressRules rules_;
+  FetchLimits limits_;
+};
+
+}  // namespace kedge::server

@@ -1,0 +1,42 @@
+// From the text of a data set to its mapped file: what the ARFF and the CSV parser have in common.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "engine/core/dataset_file.h"
+#include "server/data/text_chunks.h"
+
+namespace kedge::server {
+
+struct ParseRequest {
+  std::string source;              // names the text in messages: "mnist_784.arff"
+  std::filesystem::path output;    // the file to write
+  // Given name and columns, sets name, target, ignored. Its error ends the parsing before any row is read.
+  std::function<void(engine::DatasetMeta&)> describe;
+  ParallelOptions parallel;
+};
+
+// Both write request.output, all or nothing. Values are float32 when every number is exact in it, else float64.
+// Errors: kDatasetCorrupt "mnist.arff line 17: attribute 3 ('x'): 'abc' is not a number"; kCancelled; kInternal (disk).
+
+// ARFF as Weka and OpenML write it, dense and sparse rows; string and date attributes keep their name only.
+engine::DatasetMeta parse_arff(std::string_view text, const ParseRequest& request);
+
+// CSV with a header line (RFC 4180). A column is numeric when all its cells are numbers or missing (empty, NA, nan, ?),
+// otherwise nominal with its categories sorted.
+engine::DatasetMeta parse_csv(std::string_view text, const ParseRequest& request);
+
+// Bytes of text that one task works on: small enough for progress and balance, large enough not to matter.
+inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+// A value did not fit float32: the parser starts again with float64.
+struct NeedsFloat64 {};
+
+// "attribute 3 ('x'): " in front of what is wrong with a cell. index counts from 0.
+std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what);
+
+}  // namespace kedge::server
