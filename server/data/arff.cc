@@ -200,6 +200,7 @@ DatasetMeta write_rows(const DatasetMeta& meta, const std::vector<TextChunk>& ch
   DatasetFileWriter writer(request.output, meta);
   if (meta.is_float32) read_rows(writer, writer.values_f32(), chunks, text, request);
   else read_rows(writer, writer.values_f64(), chunks, text, request);
+  if (request.complete) request.complete(writer.meta());
   writer.finish();
   return writer.meta();
 }

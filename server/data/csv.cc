@@ -232,6 +232,7 @@ class CsvParser {
     const bool done = meta_.is_float32 ? read_rows(writer.meta(), writer.values_f32(), plan)
                                        : read_rows(writer.meta(), writer.values_f64(), plan);
     if (!done) return std::nullopt;
+    if (request_.complete) request_.complete(writer.meta());
     writer.finish();
     return writer.meta();
   }

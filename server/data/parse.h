@@ -17,6 +17,8 @@ struct ParseRequest {
   std::filesystem::path output;    // the file to write
   // Given name and columns, sets name, target, ignored. Its error ends the parsing before any row is read.
   std::function<void(engine::DatasetMeta&)> describe;
+  // May be empty. Called when all values are read, to change columns before they are written.
+  std::function<void(engine::DatasetMeta&)> complete;
   ParallelOptions parallel;
 };
 

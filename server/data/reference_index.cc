@@ -1,0 +1,59 @@
+// Remembers on disk which file a data set reference led to, so that a second run needs no network.
+#include "server/data/reference_index.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "engine/core/require.h"
+#include "server/data/digest.h"
+
+namespace kedge::server {
+namespace {
+
+// A line ends with its line feed, or it is not there: a cut-off entry is no entry.
+std::optional<std::string> take_line(std::string& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::string line = text.substr(0, end);
+  text.erase(0, end + 1);
+  return line;
+}
+
+}  // namespace
+
+ReferenceIndex::ReferenceIndex(std::filesystem::path directory) : directory_(std::move(directory)) {
+  std::filesystem::create_directories(directory_);
+}
+
+std::filesystem::path ReferenceIndex::path_of(const std::string& key) const {
+  return directory_ / (hex_digest(DigestKind::kSha256, key).substr(0, 40) + ".ref");
+}
+
+std::optional<IndexEntry> ReferenceIndex::find(const std::string& key) const {
+  std::ifstream in(path_of(key), std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto file = take_line(text), etag = take_line(text);
+  if (!file || !etag || text != key) return std::nullopt;
+  return IndexEntry{*file, *etag};
+}
+
+void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const {
+  const std::filesystem::path path = path_of(key);
+  std::string part = path.string() + "-XXXXXX.part";
+  const int fd = ::mkostemps(part.data(), 5, O_CLOEXEC);
+  const std::string text = entry.file + "\n" + entry.etag + "\n" + key;
+  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  const bool done = written && ::rename(part.c_str(), path.c_str()) == 0;
+  if (!done && fd >= 0) ::unlink(part.c_str());
+  engine::require(done, schema::ErrorCode::kInternal, "{}: cannot be written: {}", path.string(), std::strerror(error));
+}
+
+}  // namespace kedge::server

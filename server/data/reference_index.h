@@ -1,0 +1,27 @@
+// Remembers on disk which file a data set reference led to, so that a second run needs no network.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace kedge::server {
+
+struct IndexEntry {
+  std::string file;   // name within the data directory
+  std::string etag;   // of the source, if it had one
+};
+
+// One small file for each reference, replaced as a whole. Thread safe; the last writer wins.
+class ReferenceIndex {
+ public:
+  explicit ReferenceIndex(std::filesystem::path directory);   // created if absent
+  std::optional<IndexEntry> find(const std::string& key) const;
+  void put(const std::string& key, const IndexEntry& entry) const;
+
+ private:
+  std::filesystem::path path_of(const std::string& key) const;
+  std::filesystem::path directory_;
+};
+
+}  // namespace kedge::server
