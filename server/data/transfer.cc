@@ -149,7 +149,7 @@ class Transfer {
     for (int running = 1; running > 0;) {
       if (options_.stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
       curl_multi_perform(multi_.get(), &running);
-      report_progress();
+      report_progress(running == 0);
       if (running > 0) curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
     }
     int left = 0;
@@ -214,9 +214,9 @@ class Transfer {
     return value;
   }
 
-  void report_progress() {
+  void report_progress(bool last) {
     const auto now = Clock::now();
-    if (!options_.progress || !options_.wants_body(answer_.status) || now < next_progress_) return;
+    if (!options_.progress || !options_.wants_body(answer_.status) || (now < next_progress_ && !last)) return;
     next_progress_ = now + kProgressInterval;
     options_.progress(info(CURLINFO_SIZE_DOWNLOAD_T), std::max<curl_off_t>(0, info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)));
   }

@@ -1,0 +1,86 @@
+// The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
+#include "server/data/dataset_cache.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/core/require.h"
+#include "server/data/builtin.h"
+#include "server/data/cell.h"
+#include "server/data/sources.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::ErrorCode;
+
+std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
+  engine::require(ref.id >= 0 && ref.version >= 0, ErrorCode::kInvalidValue, "openml: id is {} and version is {}, must not be negative",
+                  ref.id, ref.version);
+  engine::require(ref.id != 0 || !ref.name.empty(), ErrorCode::kInvalidValue, "openml: neither id nor name is given");
+  engine::require(ref.id == 0 || ref.name.empty(), ErrorCode::kInvalidValue, "openml: both id {} and name '{}' are given", ref.id, ref.name);
+  // Ids and versions mean something on one server only, so its address belongs to the key.
+  if (ref.id != 0) return fmt::format("openml {} id {}", options.openml_url, ref.id);
+  return fmt::format("openml {} version {} name {}", options.openml_url, ref.version, ref.name);
+}
+
+std::string key_of(const schema::UrlRef& ref, const DataOptions&) {
+  engine::require(same_ignoring_case(ref.format, "csv") || same_ignoring_case(ref.format, "arff"), ErrorCode::kInvalidValue,
+                  "url: format is '{}', must be 'csv' or 'arff'", ref.format);
+  const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
+  engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
+  split_url(ref.url);
+  return fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
+}
+
+std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
+  return fmt::format("builtin {} {}", ref.name, builtin_fingerprint(ref.name));
+}
+
+std::string key_of(const schema::InlineRef& ref, const DataOptions&) {
+  return fmt::format("inline {} {}", hex_digest(DigestKind::kSha256, ref.csv), ref.target);
+}
+
+}  // namespace
+
+std::string reference_key(const schema::DatasetRef& ref, const DataOptions& options) {
+  return std::visit([&](const auto& source) { return key_of(source, options); }, ref.source);
+}
+
+bool is_exact(const schema::DatasetRef& ref) {
+  if (const auto* openml = std::get_if<schema::OpenmlRef>(&ref.source)) return openml->id != 0 || openml->version != 0;
+  if (const auto* url = std::get_if<schema::UrlRef>(&ref.source)) return !url->sha256.empty();
+  return true;
+}
+
+struct DatasetCache::Impl {
+  FetchLibrary library;
+  DataOptions options;
+  DatasetStore store;
+  Fetcher fetcher;
+  FlightDeck flights;   // last, so that its threads have ended before the rest goes
+
+  explicit Impl(DataOptions given)
+      : options(std::move(given)), store(options.directory),
+        fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}) {}
+};
+
+DatasetCache::DatasetCache(DataOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+DatasetCache::~DatasetCache() = default;
+
+AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
+                                      std::stop_token stop) {
+  const std::string key = reference_key(ref, impl_->options);
+  if (is_exact(ref))
+    if (const auto known = impl_->store.find(key)) return {.path = impl_->store.path(known->file)};
+  const auto work = [this, ref, key](const Emit& flight_emit, std::stop_token flight_stop) {
+    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop};
+    return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
+  };
+  return impl_->flights.fly(key, work, emit, std::move(stop));
+}
+
+std::vector<std::string> DatasetCache::builtin_names() { return builtin_dataset_names(); }
+
+}  // namespace kedge::server

@@ -1,0 +1,47 @@
+// The directory of parsed data sets: names, checks, leftovers, and who is just making which file.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "server/data/reference_index.h"
+
+namespace kedge::server {
+
+// Thread safe. Files are named after their content, so one that is there is right; they end in ".kds".
+class DatasetStore {
+ public:
+  explicit DatasetStore(std::filesystem::path directory);   // created if absent; unfinished files are removed
+
+  const ReferenceIndex& index() const { return index_; }
+  std::filesystem::path path(const std::string& file) const { return directory_ / file; }
+
+  // A new name that no other thread uses; what is left there after a crash is removed at the next start.
+  std::filesystem::path temporary_path();
+
+  // True if the file is there and readable. A damaged one is removed, so that it is made again.
+  bool has(const std::string& file) const;
+  // What the index says of a reference, if its file is there.
+  std::optional<IndexEntry> find(const std::string& key) const;
+
+  // Calls make() unless the file is there. One thread at a time makes a file; others wait for it. Errors: those of make();
+  // kCancelled.
+  void ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
+
+ private:
+  std::filesystem::path directory_;
+  ReferenceIndex index_;
+  std::atomic<int> n_temporary_{0};
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::set<std::string> in_progress_;   // guarded by mutex_
+};
+
+}  // namespace kedge::server

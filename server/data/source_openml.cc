@@ -1,0 +1,102 @@
+// OpenML data sets: from name or id to a parsed file.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "server/data/mapped_text.h"
+#include "server/data/openml.h"
+#include "server/data/source_steps.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::OpenmlRef;
+
+std::string key_of(const OpenmlRef& ref, const DataOptions& options) { return reference_key({ref}, options); }
+
+void describe(engine::DatasetMeta& meta, const OpenmlDataset& dataset, const Emit& emit) {
+  meta.name = dataset.title();
+  const auto exists = [&](const std::string& name) {
+    return std::ranges::any_of(meta.columns, [&](const auto& column) { return column.name == name; });
+  };
+  for (const std::string& name : dataset.ignored)
+    if (exists(name)) meta.ignored.push_back(name);
+  if (dataset.targets.size() == 1 && exists(dataset.targets[0])) meta.target = dataset.targets[0];
+  else if (dataset.targets.empty())
+    log(emit, "warning", fmt::format("{} has no default target: choose one with select.target", meta.name));
+  else
+    log(emit, "warning", fmt::format("{} has the default targets '{}': choose one with select.target", meta.name,
+                                     fmt::join(dataset.targets, "', '")));
+}
+
+class OpenmlSource {
+ public:
+  explicit OpenmlSource(const SourceContext& context)
+      : context_(context), client_(context.fetcher, context.options.openml_url) {}
+
+  AcquiredDataset acquire(const OpenmlRef& ref) {
+    const Stopwatch watch;
+    const std::int64_t id = ref.id != 0 ? ref.id : client_.find(ref.name, ref.version, context_.stop);
+    if (const auto known = context_.store.find(key_of({.id = id}, context_.options)))
+      return {.path = context_.store.path(known->file), .download_seconds = watch.seconds()};
+    const OpenmlDataset dataset = client_.describe(id, context_.stop);
+    if (dataset.status == "deactivated")
+      log(context_.emit, "warning", fmt::format("{} is deactivated on OpenML", dataset.title()));
+    AcquiredDataset acquired{.download_seconds = watch.seconds(), .cold = true};
+    const std::string file = file_name(dataset);
+    context_.store.ensure(file, [&] { make(dataset, file, acquired); }, context_.stop);
+    context_.store.index().put(key_of({.id = id}, context_.options), {file, ""});
+    context_.store.index().put(key_of({.name = dataset.name, .version = dataset.version}, context_.options), {file, ""});
+    acquired.path = context_.store.path(file);
+    return acquired;
+  }
+
+ private:
+  // Without a checksum the file is as good as its address.
+  std::string file_name(const OpenmlDataset& dataset) const {
+    const std::string content =
+        dataset.md5.empty() ? hex_digest(DigestKind::kMd5, client_.download_url(dataset)) : dataset.md5;
+    const bool is_plain = std::ranges::all_of(content, [](unsigned char c) { return std::isalnum(c); });
+    if (!is_plain) throw Error(ErrorCode::kDatasetUnavailable, "openml: md5_checksum is not hexadecimal");
+    return fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32));
+  }
+
+  void make(const OpenmlDataset& dataset, const std::string& file, AcquiredDataset& acquired) {
+    const RemovedFile text{context_.store.temporary_path()};
+    const Stopwatch download;
+    const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = DigestKind::kMd5,
+                               .expected = dataset.md5};
+    context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
+    acquired.download_seconds += download.seconds();
+    const Stopwatch parse;
+    const MappedText mapped(text.path);
+    parse_arff(mapped.text(), {.source = dataset.name + ".arff",
+                               .output = context_.store.path(file),
+                               .describe = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
+                               .parallel = parse_options(context_)});
+    acquired.parse_seconds = parse.seconds();
+  }
+
+  const SourceContext& context_;
+  const OpenmlClient client_;
+};
+
+}  // namespace
+
+AcquiredDataset acquire_from(const OpenmlRef& ref, const std::string& key, const SourceContext& context) {
+  try {
+    AcquiredDataset acquired = OpenmlSource(context).acquire(ref);
+    context.store.index().put(key, {acquired.path.filename().string(), ""});
+    return acquired;
+  } catch (const Error& error) {
+    const auto known = context.store.find(key);
+    if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
+    log(context.emit, "warning", fmt::format("{}; the version that was fetched earlier is used", error.message));
+    return {.path = context.store.path(known->file)};
+  }
+}
+
+}  // namespace kedge::server

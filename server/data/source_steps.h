@@ -1,0 +1,43 @@
+// Steps that the sources share: timed download, timed parse, progress, choice of the target.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "engine/core/dataset_file.h"
+#include "server/data/parse.h"
+#include "server/data/sources.h"
+
+namespace kedge::server {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Removes a file when the scope ends.
+struct RemovedFile {
+  std::filesystem::path path;
+  ~RemovedFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+Fetcher::Progress download_progress(const Emit& emit);
+ParallelOptions parse_options(const SourceContext& context);
+
+// Parses the text as `format`, "csv" or "arff", in any case of letters.
+void parse_text(std::string_view text, const std::string& format, const ParseRequest& request);
+
+// The column that the user named, or the last. Errors: kInvalidValue at `where` with the nearest name.
+void set_target(engine::DatasetMeta& meta, const std::string& wanted, const std::string& where);
+
+void log(const Emit& emit, const char* level, std::string message);
+
+}  // namespace kedge::server

@@ -1,0 +1,105 @@
+// A CSV or ARFF file behind a URL, plain or gzip.
+#include <fmt/core.h>
+
+#include <fstream>
+
+#include "engine/core/require.h"
+#include "server/data/inflate.h"
+#include "server/data/mapped_text.h"
+#include "server/data/source_steps.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::UrlRef;
+
+// The last part of the URL's path, for messages: "train.csv".
+std::string base_name(const std::string& url) {
+  const std::string path = url.substr(0, url.find_first_of("?#"));
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.empty() ? url : name;
+}
+
+// Inflates a gzip file into another; false when it is none.
+bool inflate_file(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& what, std::int64_t most_bytes) {
+  const MappedText mapped(from);
+  if (!looks_like_gzip(mapped.text())) return false;
+  std::ofstream out(to, std::ios::binary);
+  std::int64_t written = 0;
+  try {
+    Inflater inflater;
+    inflater.feed(mapped.text(), [&](std::string_view piece) {
+      written += static_cast<std::int64_t>(piece.size());
+      engine::require(written <= most_bytes, ErrorCode::kInvalidValue, "{}: inflates to more than the limit of {} bytes", what, most_bytes);
+      out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    });
+    if (!inflater.complete()) throw InflateError{"it ends early"};
+  } catch (const InflateError& error) {
+    throw Error(ErrorCode::kDatasetCorrupt, fmt::format("{}: damaged gzip file: {}", what, error.what));
+  }
+  out.close();
+  engine::require(out.good(), ErrorCode::kInternal, "{}: cannot be written", to.string());
+  return true;
+}
+
+class UrlSource {
+ public:
+  UrlSource(const UrlRef& ref, const std::string& key, const SourceContext& context)
+      : ref_(ref), key_(key), context_(context), name_(base_name(ref.url)) {}
+
+  AcquiredDataset acquire() {
+    const auto known = context_.store.find(key_);
+    const RemovedFile text{context_.store.temporary_path()};
+    const Stopwatch download;
+    const FetchRequest request{.what = name_, .url = ref_.url, .expected = ref_.sha256, .etag = known ? known->etag : ""};
+    const Fetched fetched = context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
+    AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = !fetched.not_modified};
+    const std::string file = fetched.not_modified ? known->file : file_name(fetched.digest);
+    context_.store.ensure(file, [&] { make(text.path, file, acquired); }, context_.stop);
+    context_.store.index().put(key_, {file, fetched.not_modified ? known->etag : fetched.etag});
+    acquired.path = context_.store.path(file);
+    return acquired;
+  }
+
+ private:
+  std::string file_name(const std::string& digest) const {
+    const std::string manner = hex_digest(DigestKind::kMd5, ref_.format + "\n" + ref_.target + "\n" + ref_.url).substr(0, 8);
+    return fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner);
+  }
+
+  void make(const std::filesystem::path& text, const std::string& file, AcquiredDataset& acquired) {
+    const Stopwatch parse;
+    const RemovedFile plain{context_.store.temporary_path()};
+    const bool inflated = inflate_file(text, plain.path, name_, context_.options.max_download_bytes);
+    const MappedText mapped(inflated ? plain.path : text);
+    const auto describe = [&](engine::DatasetMeta& meta) {
+      meta.name = ref_.url;
+      set_target(meta, ref_.target, "dataset.url.target");
+    };
+    parse_text(mapped.text(), ref_.format,
+               {.source = name_, .output = context_.store.path(file), .describe = describe, .parallel = parse_options(context_)});
+    acquired.parse_seconds = parse.seconds();
+  }
+
+  const UrlRef& ref_;
+  const std::string& key_;
+  const SourceContext& context_;
+  const std::string name_;
+};
+
+}  // namespace
+
+AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  try {
+    return UrlSource(ref, key, context).acquire();
+  } catch (const Error& error) {
+    const auto known = context.store.find(key);
+    if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
+    log(context.emit, "warning", fmt::format("{}; the file that was fetched earlier is used", error.message));
+    return {.path = context.store.path(known->file)};
+  }
+}
+
+}  // namespace kedge::server

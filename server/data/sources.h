@@ -1,0 +1,36 @@
+// How each kind of data set reference becomes a parsed file.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "schemas/dataset.h"
+#include "server/data/dataset_cache.h"
+#include "server/data/dataset_store.h"
+#include "server/data/fetch.h"
+#include "server/data/flight.h"
+
+namespace kedge::server {
+
+// What a source works with. Borrows; lives in the cache.
+struct SourceContext {
+  const DataOptions& options;
+  DatasetStore& store;
+  const Fetcher& fetcher;
+  const Emit& emit;
+  std::stop_token stop;
+};
+
+// Names a reference: equal references have equal keys. Errors: kInvalidValue for a reference that cannot be.
+std::string reference_key(const schema::DatasetRef& ref, const DataOptions& options);
+
+// True when the key alone decides what the data is, so that an index entry needs no question to anybody.
+bool is_exact(const schema::DatasetRef& ref);
+
+// Gets and parses the data set and remembers it in the index. Errors as DatasetCache::acquire.
+AcquiredDataset acquire_from(const schema::OpenmlRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::UrlRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context);
+
+}  // namespace kedge::server
