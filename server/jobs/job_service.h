@@ -1,11 +1,13 @@
 // The job service: what the API calls. Owns the store, the queue, the event log and the supervisor with its workers.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,12 @@ struct JobServiceOptions {
   DataOptions data;
   std::filesystem::path worker_program;      // kedge-worker; empty: beside this program
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
+  std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
+  std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
+  // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
+  std::function<void(const schema::JobSpec&)> validate;
+  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
+      acquire;
 };
 
 struct JobFilter {
@@ -39,8 +47,10 @@ class JobService {
   ~JobService();   // running jobs are stopped and stay in the store as queued; workers have ended when it returns
 
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
+  // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // Throws for a bad spec; a device that is known to be missing is kDeviceUnavailable with the reason.
-  void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted);
+  void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+              std::function<void(const schema::Error&)> failed = {});
 
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   schema::JobPage list(const JobFilter& filter) const;

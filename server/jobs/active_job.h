@@ -1,0 +1,38 @@
+// What is known in memory of a job that has not ended.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "schemas/job.h"
+#include "server/data/dataset_cache.h"
+#include "server/jobs/progress_gate.h"
+
+namespace kedge::server {
+
+struct ActiveJob {
+  using Clock = std::chrono::steady_clock;
+
+  std::string id, wish;
+  schema::JobState state = schema::JobState::kQueued;
+  bool cancel_requested = false;
+  std::int64_t crashes = 0;            // workers that died of it
+  std::int64_t lease = 0;              // of the present attempt
+  std::string device;                  // where it runs
+  Clock::time_point submitted, waiting_since;
+  double queued_seconds = 0;           // spent waiting for a fetch or a worker
+  std::stop_source stop;               // of the fetch
+  ProgressGate progress;
+  // From the fetch to the end; before, the spec is on disk only, so that a long queue takes little memory.
+  std::optional<schema::JobSpec> spec;
+  AcquiredDataset data;
+
+  void leave_queue(Clock::time_point now) {
+    queued_seconds += std::chrono::duration<double>(now - waiting_since).count();
+  }
+};
+
+}  // namespace kedge::server

@@ -1,0 +1,242 @@
+// The life of every job that has not ended: see dispatcher.h. The workers' side is in dispatcher_workers.cc.
+#include "server/jobs/dispatcher.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <future>
+
+#include "schemas/error.h"
+#include "server/jobs/active_job.h"
+#include "server/jobs/clock.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::JobState;
+
+constexpr std::size_t kMaxFetches = 32;
+constexpr std::size_t kMaxBacklog = 10'000;   // beyond, events that are not state changes are dropped
+constexpr std::chrono::seconds kCancelWait{5};
+
+}  // namespace
+
+Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
+    : store_(store), options_(std::move(options)), last_lease_(store.last_lease()),
+      fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)) {
+  const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
+  recover();
+  supervisor_ = std::make_unique<Supervisor>(options_.workers, options_.devices, *this);
+}
+
+Dispatcher::~Dispatcher() {
+  std::vector<std::stop_source> fetches;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [id, job] : jobs_) fetches.push_back(job->stop);
+  }
+  for (std::stop_source& fetch : fetches) fetch.request_stop();
+  supervisor_.reset();
+  fetch_pool_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, job] : jobs_) {
+      if (schema::is_final(job->state) || job->state == JobState::kQueued) continue;
+      write(job, {.state = job->cancel_requested ? JobState::kCancelled : JobState::kQueued,
+                  .reason = job->cancel_requested ? "" : "SERVER_STOPPED", .new_lease = ++last_lease_});
+    }
+  }
+  store_.close();
+}
+
+void Dispatcher::recover() {
+  const std::string wall = now();
+  for (OpenJob& open : store_.take_open_jobs()) {
+    auto job = std::make_shared<ActiveJob>();
+    const std::chrono::duration<double> age(seconds_between(open.created, wall));
+    job->id = open.id, job->wish = open.wish, job->crashes = open.crashes;
+    job->submitted = job->waiting_since = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
+    jobs_[job->id] = job;
+    queue_.push(job->id, job->wish);
+  }
+  start_fetches();
+}
+
+void Dispatcher::submit(schema::Job job, std::function<void(schema::Job)> submitted,
+                        std::function<void(const Error&)> failed) {
+  auto active = std::make_shared<ActiveJob>();
+  active->id = job.id, active->wish = job.spec.device;
+  active->submitted = active->waiting_since = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    job.created = now();
+    jobs_[job.id] = active;
+  }
+  const auto shared = std::make_shared<const schema::Job>(std::move(job));   // shared by the callbacks of one write
+  store_.enqueue({.job = shared->id,
+                  .apply = [shared](StoreWriter& writer) { writer.insert(*shared); },
+                  .committed = [this, active, shared, submitted = std::move(submitted)] {
+                    stored(active);
+                    if (submitted) submitted(*shared);
+                  },
+                  .refused = [this, id = shared->id, failed = std::move(failed)](const Error& error) {
+                    {
+                      const std::lock_guard lock(mutex_);
+                      jobs_.erase(id);
+                    }
+                    if (failed) failed(error);
+                  }});
+}
+
+void Dispatcher::stored(const JobPointer& job) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || job->state != JobState::kQueued) return;
+  queue_.push(job->id, job->wish);
+  if (devices_known_) fail_impossible();
+  start_fetches();
+}
+
+void Dispatcher::start_fetches() {
+  while (!stopping_ && fetching_ < kMaxFetches) {
+    const std::optional<std::string> id = queue_.take_to_fetch();
+    if (!id) return;
+    const JobPointer job = jobs_.at(*id);
+    job->leave_queue(Clock::now());
+    job->state = JobState::kFetching;
+    write(job, {.state = JobState::kFetching});
+    ++fetching_;
+    fetch_pool_->run([this, job] { fetch(job); });
+  }
+}
+
+void Dispatcher::fetch(const JobPointer& job) {
+  const auto emit = [this, job](schema::EventBody body) {
+    const std::lock_guard lock(mutex_);
+    if (job->state == JobState::kFetching) append(job, std::move(body));
+  };
+  try {
+    std::optional<schema::JobSpec> spec = store_.spec(job->id);
+    if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
+    AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token());
+    fetched(job, std::move(*spec), std::move(data));
+  } catch (const Error& error) {
+    fetch_failed(job, error);
+  } catch (const std::exception& error) {
+    fetch_failed(job, Error(ErrorCode::kInternal, fmt::format("fetching the data set failed: {}", error.what())));
+  }
+}
+
+void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data) {
+  const std::lock_guard lock(mutex_);
+  --fetching_;
+  if (!stopping_ && job->state == JobState::kFetching) {
+    if (data.cold) {
+      append(job, schema::TimingEvent{.phase = "download", .seconds = data.download_seconds});
+      append(job, schema::TimingEvent{.phase = "parse", .seconds = data.parse_seconds});
+    }
+    job->spec = std::move(spec), job->data = std::move(data);
+    make_ready(job);
+  }
+  start_fetches();
+}
+
+void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  --fetching_;
+  if (!stopping_ && job->state == JobState::kFetching) fail(job, error);
+  start_fetches();
+}
+
+bool Dispatcher::cancel(std::string_view id) {
+  std::stop_source fetch(std::nostopstate);
+  auto on_disk = std::make_shared<std::promise<void>>();   // shared with the write, which may come later than we wait
+  const auto tell = [on_disk] { on_disk->set_value(); };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return false;
+    const JobPointer job = found->second;
+    if (schema::is_final(job->state))
+      throw Error(ErrorCode::kConflict, fmt::format("job {} has ended: {}", id, schema::job_state_name(job->state)));
+    job->cancel_requested = true;
+    fetch = job->stop;
+    if (job->state == JobState::kRunning)
+      supervisor_->cancel(job->device, job->id);
+    else
+      finish(job, {.state = JobState::kCancelled});
+    store_.enqueue({.apply = [id = job->id](StoreWriter& writer) { writer.request_cancel(id); }, .committed = tell});
+  }
+  fetch.request_stop();   // not under the lock: what it calls is the data set cache's
+  if (on_disk->get_future().wait_for(kCancelWait) != std::future_status::ready)
+    throw Error(ErrorCode::kUnavailable, fmt::format("job {} is being cancelled, but the disk does not take the note", id));
+  return true;
+}
+
+void Dispatcher::succeed(const JobPointer& job, schema::Result result) {
+  schema::Timings& timings = result.timings;
+  timings.queued = job->queued_seconds;
+  timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
+  timings.total = std::chrono::duration<double>(Clock::now() - job->submitted).count();
+  finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result)});
+}
+
+void Dispatcher::fail(const JobPointer& job, Error error) {
+  finish(job, {.state = JobState::kFailed, .reason = std::string(schema::error_code_name(error.code)), .error = error});
+}
+
+void Dispatcher::finish(const JobPointer& job, StateChange change) {
+  job->state = change.state;
+  job->spec.reset();
+  queue_.remove(job->id, job->wish);
+  write(job, std::move(change));
+}
+
+void Dispatcher::fail_impossible() {
+  for (const std::string& wish : queue_.wishes()) {
+    const std::string reason = devices_.missing_reason(wish);
+    if (reason.empty()) continue;
+    for (const std::string& id : queue_.jobs_of(wish)) fail(jobs_.at(id), Error(ErrorCode::kDeviceUnavailable, reason, "device"));
+  }
+}
+
+void Dispatcher::append(const JobPointer& job, schema::EventBody body) {
+  if (const auto* progress = std::get_if<schema::ProgressEvent>(&body))
+    if (!job->progress.passes(*progress, Clock::now())) return;
+  if (store_.backlog() > kMaxBacklog) return;
+  store_.enqueue({.job = job->id, .apply = [id = job->id, lease = job->lease, time = now(), body = std::move(body)](
+                                               StoreWriter& writer) { writer.append(id, lease, time, body); }});
+}
+
+void Dispatcher::write(const JobPointer& job, StateChange change) {
+  change.job = job->id;
+  change.time = now();
+  StoreWrite write{.job = job->id};
+  if (schema::is_final(change.state))
+    write.committed = [this, id = job->id] {
+      const std::lock_guard lock(mutex_);
+      jobs_.erase(id);
+    };
+  write.apply = [change = std::move(change)](StoreWriter& writer) { writer.change(change); };
+  store_.enqueue(std::move(write));
+}
+
+// Never goes back, so that the times of a job's events do not.
+std::string Dispatcher::now() {
+  last_time_ = std::max(last_time_, std::chrono::system_clock::now());
+  return format_time(last_time_);
+}
+
+std::vector<schema::DeviceEntry> Dispatcher::devices() const {
+  const std::lock_guard lock(mutex_);
+  return devices_.entries();
+}
+
+std::string Dispatcher::missing_reason(std::string_view wish) const {
+  const std::lock_guard lock(mutex_);
+  return devices_known_ ? devices_.missing_reason(wish) : std::string();
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,106 @@
+// The life of every job that has not ended: its queue, its data, its worker, its cancel. Decides; the store remembers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/job.h"
+#include "server/data/dataset_cache.h"
+#include "server/jobs/devices.h"
+#include "server/jobs/fetch_pool.h"
+#include "server/jobs/queue.h"
+#include "server/jobs/store.h"
+#include "server/jobs/supervisor.h"
+
+namespace kedge::server {
+
+struct ActiveJob;
+
+struct DispatcherOptions {
+  WorkerOptions workers;
+  std::vector<std::string> devices;   // to run workers for; empty: all
+  // DatasetCache::acquire
+  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
+      acquire;
+};
+
+// Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
+// order of decisions; nothing waits for the disk but submit's acknowledgement, which is what starts a job, and cancel.
+class Dispatcher final : public SupervisorListener {
+ public:
+  // Takes up the store's open jobs. `store` outlives this object.
+  Dispatcher(Store& store, DispatcherOptions options);
+  // Ends workers and fetches, puts interrupted jobs back into the queue and closes the store.
+  ~Dispatcher() override;
+
+  void submit(schema::Job job, std::function<void(schema::Job)> submitted,
+              std::function<void(const schema::Error&)> failed);
+  // False when there is no such open job. kConflict when it is ending.
+  bool cancel(std::string_view id);
+
+  std::vector<schema::DeviceEntry> devices() const;
+  std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using JobPointer = std::shared_ptr<ActiveJob>;   // shared: a fetch may outlive its cancelled job
+
+  struct Worker {
+    bool idle = false;
+    JobPointer job;   // that it runs
+  };
+
+  // On service threads. The lock is taken inside.
+  void devices_known(const std::vector<schema::DeviceEntry>& devices) override;
+  void worker_ready(const schema::DeviceEntry& device) override;
+  void worker_event(const std::string& device, schema::EventReport report) override;
+  void worker_done(const std::string& device, schema::DoneReport report) override;
+  void worker_failed(const std::string& device, schema::FailedReport report) override;
+  void worker_lost(const std::string& device, const std::string& how) override;
+  void worker_unavailable(const std::string& device, const std::string& why) override;
+  void stored(const JobPointer& job);
+  void fetch(const JobPointer& job);
+  void fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data);
+  void fetch_failed(const JobPointer& job, const schema::Error& error);
+
+  // Under the lock.
+  void recover();
+  void start_fetches();
+  void make_ready(const JobPointer& job);
+  void start_runs();
+  void start_run(const JobPointer& job, const std::string& device, Worker& worker);
+  JobPointer take_job(const std::string& device, std::int64_t lease);   // null: the lease is stale
+  void succeed(const JobPointer& job, schema::Result result);
+  void fail(const JobPointer& job, schema::Error error);
+  void finish(const JobPointer& job, StateChange change);
+  void retry(const JobPointer& job);
+  void fail_impossible();   // jobs that wait for a device that is not there
+  void append(const JobPointer& job, schema::EventBody body);
+  void write(const JobPointer& job, StateChange change);
+  std::string now();
+
+  Store& store_;
+  const DispatcherOptions options_;
+
+  mutable std::mutex mutex_;   // guards what follows
+  bool stopping_ = false, devices_known_ = false;
+  std::chrono::system_clock::time_point last_time_{};
+  std::int64_t last_lease_ = 0;
+  std::size_t fetching_ = 0;
+  std::map<std::string, JobPointer, std::less<>> jobs_;   // until their end is on disk
+  JobQueue queue_;
+  DeviceTable devices_;
+  std::map<std::string, Worker> workers_;   // by device
+
+  std::unique_ptr<FetchPool> fetch_pool_;     // set once by the constructor, as is the next
+  std::unique_ptr<Supervisor> supervisor_;
+};
+
+}  // namespace kedge::server

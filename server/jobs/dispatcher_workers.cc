@@ -1,0 +1,128 @@
+// The dispatcher's dealings with workers: who runs what, and what becomes of a job when its worker answers or dies.
+#include <fmt/core.h>
+
+#include "schemas/error.h"
+#include "server/jobs/active_job.h"
+#include "server/jobs/dispatcher.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::JobState;
+
+constexpr std::int64_t kCrashesAllowed = 1;   // so a job has two attempts
+
+}  // namespace
+
+void Dispatcher::devices_known(const std::vector<schema::DeviceEntry>& devices) {
+  const std::lock_guard lock(mutex_);
+  devices_ = DeviceTable(devices, {});
+  devices_known_ = true;
+  fail_impossible();
+}
+
+void Dispatcher::worker_ready(const schema::DeviceEntry& device) {
+  const std::lock_guard lock(mutex_);
+  devices_.update(device);
+  workers_[device.id].idle = true;
+  start_runs();
+}
+
+void Dispatcher::worker_unavailable(const std::string& device, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  devices_.set_missing(device, why);
+  fail_impossible();
+  start_runs();   // jobs with the wish "auto" may now take another device
+}
+
+void Dispatcher::make_ready(const JobPointer& job) {
+  job->waiting_since = Clock::now();
+  queue_.push_ready(job->id, job->wish);
+  if (devices_known_) fail_impossible();
+  start_runs();
+}
+
+void Dispatcher::start_runs() {
+  for (auto& [device, worker] : workers_) {
+    if (!worker.idle || stopping_) continue;
+    const auto serves = [&](std::string_view wish) { return devices_.serves(device, wish); };
+    if (const std::optional<std::string> id = queue_.take_ready(serves)) start_run(jobs_.at(*id), device, worker);
+  }
+}
+
+void Dispatcher::start_run(const JobPointer& job, const std::string& device, Worker& worker) {
+  worker.idle = false, worker.job = job;
+  job->leave_queue(Clock::now());
+  job->state = JobState::kRunning, job->device = device, job->lease = ++last_lease_;
+  write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
+  supervisor_->run(device, {.jobId = job->id, .leaseToken = job->lease, .spec = *job->spec, .dataPath = job->data.path});
+  start_fetches();   // there is room for another ready job
+}
+
+void Dispatcher::worker_event(const std::string& device, schema::EventReport report) {
+  const bool allowed = !std::holds_alternative<schema::StateEvent>(report.body) &&
+                       !std::holds_alternative<schema::ResultEvent>(report.body);   // those are ours to say
+  const std::lock_guard lock(mutex_);
+  const JobPointer& job = workers_[device].job;
+  if (allowed && job && job->lease == report.leaseToken) append(job, std::move(report.body));
+}
+
+Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
+  Worker& worker = workers_[device];
+  if (!worker.job || worker.job->lease != lease) return nullptr;
+  worker.idle = true;
+  return std::exchange(worker.job, nullptr);
+}
+
+void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
+  const std::lock_guard lock(mutex_);
+  const JobPointer job = take_job(device, report.leaseToken);
+  if (!job || stopping_) return;
+  if (job->cancel_requested)   // the cancel was acknowledged, so it holds
+    finish(job, {.state = JobState::kCancelled});
+  else
+    succeed(job, std::move(report.result));
+  start_runs();
+}
+
+void Dispatcher::worker_failed(const std::string& device, schema::FailedReport report) {
+  const std::lock_guard lock(mutex_);
+  const JobPointer job = take_job(device, report.leaseToken);
+  if (!job || stopping_) return;
+  if (job->cancel_requested)
+    finish(job, {.state = JobState::kCancelled});
+  else
+    fail(job, std::move(report.error));
+  start_runs();
+}
+
+void Dispatcher::worker_lost(const std::string& device, const std::string& how) {
+  const std::lock_guard lock(mutex_);
+  Worker& worker = workers_[device];
+  worker.idle = false;
+  const JobPointer job = std::exchange(worker.job, nullptr);
+  if (!job || stopping_) return;
+  if (job->cancel_requested)
+    finish(job, {.state = JobState::kCancelled});
+  else if (job->crashes >= kCrashesAllowed)
+    fail(job, Error(ErrorCode::kWorkerCrashed,
+                    fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
+                                job->crashes + 1, how)));
+  else
+    retry(job);
+}
+
+// Its data is still there, so it only waits for a worker; being the oldest, it is the next to run.
+void Dispatcher::retry(const JobPointer& job) {
+  ++job->crashes;
+  job->state = JobState::kQueued, job->lease = ++last_lease_;   // a late word from the dead worker is stale
+  write(job, {.state = JobState::kQueued,
+              .reason = std::string(schema::error_code_name(ErrorCode::kWorkerCrashed)),
+              .new_lease = job->lease,
+              .crashed = true});
+  make_ready(job);
+}
+
+}  // namespace kedge::server

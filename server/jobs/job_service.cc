@@ -1,0 +1,105 @@
+// The job service: checks what callers ask, and puts store, dispatcher, data sets and subscriptions together.
+#include "server/jobs/job_service.h"
+
+#include <fmt/core.h>
+
+#include "engine/pipeline.h"
+#include "schemas/error.h"
+#include "server/jobs/clock.h"
+#include "server/jobs/dispatcher.h"
+#include "server/jobs/store.h"
+#include "server/jobs/subscriptions.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr std::int64_t kMaxPageSize = 500;
+
+std::filesystem::path beside_this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedge-worker";
+}
+
+// Fills in what the caller left out.
+JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCache>& cache) {
+  if (options.worker_program.empty()) options.worker_program = beside_this_program();
+  if (!options.validate) options.validate = [](const schema::JobSpec& spec) { engine::Pipeline::build(spec); };
+  if (!options.acquire) {
+    if (options.data.directory.empty()) options.data.directory = options.data_dir / "datasets";
+    cache = std::make_unique<DatasetCache>(options.data);
+    options.acquire = [&cache = *cache](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
+                                        std::stop_token stop) { return cache.acquire(ref, emit, stop); };
+  }
+  return options;
+}
+
+DispatcherOptions dispatcher_options(const JobServiceOptions& options) {
+  return {.workers = {.program = options.worker_program,
+                      .heartbeat_timeout = options.heartbeat_timeout,
+                      .cancel_grace = options.cancel_grace},
+          .devices = options.devices,
+          .acquire = options.acquire};
+}
+
+}  // namespace
+
+// Members are destroyed from the last to the first: the dispatcher before all that it uses.
+struct JobService::Impl {
+  explicit Impl(JobServiceOptions given)
+      : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }),
+        options(complete(std::move(given), cache)),
+        ids(store.last_job_id()),
+        dispatcher(store, dispatcher_options(options)) {}
+
+  Subscriptions subscriptions;
+  Store store;   // first of the rest: its lock keeps a second server away from everything else
+  std::unique_ptr<DatasetCache> cache;
+  const JobServiceOptions options;
+  JobIds ids;
+  Dispatcher dispatcher;
+};
+
+JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+JobService::~JobService() = default;
+
+void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+                        std::function<void(const Error&)> failed) {
+  impl_->options.validate(spec);
+  if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
+    throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
+  impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, std::move(submitted), std::move(failed));
+}
+
+std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
+
+schema::JobPage JobService::list(const JobFilter& filter) const {
+  if (filter.page_size < 1 || filter.page_size > kMaxPageSize)
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("the page size is {}, must be 1 to {}", filter.page_size, kMaxPageSize), "pageSize");
+  if (!filter.page_token.empty() && !JobIds::is_id(filter.page_token))
+    throw Error(ErrorCode::kInvalidValue, "the page token is not one that this server gave out", "pageToken");
+  return impl_->store.list(filter.state, filter.page_size, filter.page_token);
+}
+
+void JobService::cancel(std::string_view id) {
+  if (impl_->dispatcher.cancel(id)) return;
+  const std::optional<schema::Job> job = impl_->store.find(id);
+  if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job {}", id));
+  throw Error(ErrorCode::kConflict, fmt::format("job {} has ended: {}", id, schema::job_state_name(job->state)));
+}
+
+std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t after, std::size_t limit) const {
+  return impl_->store.events(id, after, limit);
+}
+
+std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<void()> wake) {
+  return impl_->subscriptions.add(id, std::move(wake));
+}
+
+std::vector<schema::DeviceEntry> JobService::devices() const { return impl_->dispatcher.devices(); }
+
+bool JobService::ready() const { return impl_->store.healthy(); }
+
+}  // namespace kedge::server

@@ -1,0 +1,263 @@
+// The job store: opening and recovery, the writer thread with its group commit, and a pool of readers. See store.h.
+#include "server/jobs/store.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "server/jobs/clock.h"
+#include "server/jobs/data_lock.h"
+#include "server/jobs/store_reader.h"
+#include "server/jobs/store_schema.h"
+#include "server/jobs/store_writer.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr std::size_t kBatchSize = 512;                        // writes in one transaction
+constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
+constexpr std::size_t kIdleReaders = 8;
+
+}  // namespace
+
+struct Store::Impl {
+  Impl(const std::filesystem::path& directory, std::function<void(const std::string&)> woken_callback)
+      : lock(directory), file(directory / "kedge.db"), woken(std::move(woken_callback)),
+        connection(file, SqliteConnection::Mode::kReadWrite) {
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    migrate(connection);
+    writer = std::make_unique<SqlStoreWriter>(connection);
+    recover();
+    last_id = with_reader([](StoreReader& reader) { return reader.last_job_id(); });
+    thread = std::jthread([this](std::stop_token stop) { write_loop(stop); });
+  }
+
+  // Interrupted jobs go back into the queue; those that were to be cancelled are cancelled now.
+  void recover() {
+    struct Found {
+      OpenJob job;
+      bool interrupted, cancel;
+      std::int64_t lease;
+    };
+    std::vector<Found> found;
+    {
+      SqliteStatement statement(connection, "SELECT id, wish, created, crashes, state, cancel_requested, lease_token "
+                                            "FROM jobs WHERE state < 4 ORDER BY id");
+      SqliteStatement::Rows rows = statement.open();
+      while (rows.next())
+        found.push_back({{rows.text(0), rows.text(1), rows.text(2), rows.integer(3)},
+                         rows.integer(4) != 0, rows.integer(5) != 0, rows.integer(6)});
+    }
+    for (const Found& f : found) lease = std::max(lease, f.lease);
+    const std::string now = format_time(std::chrono::system_clock::now());
+    writer->begin();
+    for (Found& f : found) {
+      if (f.cancel)
+        writer->change({.job = f.job.id, .state = schema::JobState::kCancelled, .time = now});
+      else if (f.interrupted)
+        writer->change({.job = f.job.id, .reason = "SERVER_RESTARTED", .time = now, .new_lease = ++lease});
+      if (!f.cancel) open_jobs.push_back(std::move(f.job));
+    }
+    writer->commit();
+  }
+
+  void enqueue(StoreWrite write) {
+    {
+      const std::lock_guard guard(mutex);
+      if (!is_closed && (is_healthy || !write.refused)) {
+        queue.push_back(std::move(write));
+        changed.notify_one();
+        return;
+      }
+    }
+    if (write.refused) write.refused(disk_error());
+  }
+
+  void close() {
+    {
+      const std::lock_guard guard(mutex);
+      is_closed = true;
+    }
+    thread.request_stop();
+    if (thread.joinable()) thread.join();
+  }
+
+  static Error disk_error() {
+    return Error(ErrorCode::kUnavailable, "the job store cannot write to its disk: nothing is accepted until it can");
+  }
+
+  // Empty when the store is closing and everything has been taken.
+  std::deque<StoreWrite> take_batch(std::stop_token stop) {
+    std::unique_lock guard(mutex);
+    changed.wait(guard, stop, [this] { return !queue.empty(); });
+    std::deque<StoreWrite> batch;
+    while (!queue.empty() && batch.size() < kBatchSize) {
+      batch.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+    return batch;
+  }
+
+  void write_loop(std::stop_token stop) {
+    for (std::deque<StoreWrite> batch; !(batch = take_batch(stop)).empty();) {
+      if (!try_commit(batch)) commit_one_by_one(std::move(batch), stop);
+    }
+  }
+
+  // One transaction for all of them. On failure nothing of it remains and `failure` says why.
+  bool try_commit(std::deque<StoreWrite>& batch) {
+    try {
+      writer->begin();
+      for (StoreWrite& write : batch) write.apply(*writer);
+      writer->commit();
+    } catch (const Error& error) {
+      failure = error;
+      roll_back();
+      return false;
+    }
+    set_healthy(true);
+    std::set<std::string> jobs;
+    for (StoreWrite& write : batch) {
+      if (write.committed) write.committed();
+      if (!write.job.empty()) jobs.insert(std::move(write.job));
+    }
+    for (const std::string& job : jobs) woken(job);
+    return true;
+  }
+
+  void roll_back() {
+    try {
+      writer->roll_back();
+    } catch (const Error&) {   // a full disk has rolled it back already
+    }
+  }
+
+  // Finds out which write is at fault: a wrong one is dropped, a failing disk puts the rest back into the queue.
+  void commit_one_by_one(std::deque<StoreWrite> batch, std::stop_token stop) {
+    while (!batch.empty()) {
+      std::deque<StoreWrite> one;
+      one.push_back(std::move(batch.front()));
+      batch.pop_front();
+      if (try_commit(one)) continue;
+      if (failure.code == ErrorCode::kUnavailable) {
+        batch.push_front(std::move(one.front()));
+        return wait_for_disk(std::move(batch), stop);
+      }
+      if (one.front().refused) one.front().refused(failure);
+    }
+  }
+
+  // New jobs are refused; state changes stay, in their order, and are tried again.
+  void wait_for_disk(std::deque<StoreWrite> batch, std::stop_token stop) {
+    set_healthy(false);
+    std::deque<StoreWrite> kept;
+    for (StoreWrite& write : batch) {
+      if (write.refused)
+        write.refused(disk_error());
+      else
+        kept.push_back(std::move(write));
+    }
+    if (kept.empty())   // something has to find out when the disk is back
+      kept.push_back({.apply = [this](StoreWriter&) { writer->probe(); }});
+    std::unique_lock guard(mutex);
+    queue.insert(queue.begin(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+    closing.wait_for(guard, stop, kRetryInterval, [] { return false; });
+    if (stop.stop_requested()) give_up(guard);
+  }
+
+  // Closing with a disk that takes nothing: what is not written is found as interrupted at the next start.
+  void give_up(std::unique_lock<std::mutex>& guard) {
+    const std::deque<StoreWrite> rest = std::exchange(queue, {});
+    guard.unlock();
+    for (const StoreWrite& write : rest)
+      if (write.refused) write.refused(disk_error());
+  }
+
+  void set_healthy(bool value) {
+    const std::lock_guard guard(mutex);
+    is_healthy = value;
+  }
+
+  // Runs `read` with a reader of its own.
+  template <class Read>
+  std::invoke_result_t<Read, StoreReader&> with_reader(Read read) {
+    std::unique_ptr<StoreReader> reader;
+    {
+      const std::lock_guard guard(readers_mutex);
+      if (!readers.empty()) {
+        reader = std::move(readers.back());
+        readers.pop_back();
+      }
+    }
+    if (!reader) reader = std::make_unique<StoreReader>(file);
+    auto value = read(*reader);   // a reader that failed is not used again
+    const std::lock_guard guard(readers_mutex);
+    if (readers.size() < kIdleReaders) readers.push_back(std::move(reader));
+    return value;
+  }
+
+  DataLock lock;
+  const std::filesystem::path file;
+  const std::function<void(const std::string&)> woken;
+  SqliteConnection connection;
+  std::unique_ptr<SqlStoreWriter> writer;
+  std::vector<OpenJob> open_jobs;
+  std::string last_id;
+  std::int64_t lease = 0;
+  Error failure;   // of the last transaction that failed; writer thread only
+
+  std::mutex readers_mutex;
+  std::vector<std::unique_ptr<StoreReader>> readers;
+
+  mutable std::mutex mutex;   // guards what follows
+  std::condition_variable_any changed, closing;
+  std::deque<StoreWrite> queue;
+  bool is_healthy = true, is_closed = false;
+  std::jthread thread;   // last: it uses everything above
+};
+
+Store::Store(const std::filesystem::path& directory, std::function<void(const std::string&)> woken)
+    : impl_(std::make_unique<Impl>(directory, std::move(woken))) {}
+Store::~Store() { close(); }
+void Store::close() { impl_->close(); }
+
+std::vector<OpenJob> Store::take_open_jobs() { return std::move(impl_->open_jobs); }
+std::string Store::last_job_id() const { return impl_->last_id; }
+std::int64_t Store::last_lease() const { return impl_->lease; }
+
+void Store::enqueue(StoreWrite write) { impl_->enqueue(std::move(write)); }
+
+std::size_t Store::backlog() const {
+  const std::lock_guard guard(impl_->mutex);
+  return impl_->queue.size();
+}
+
+bool Store::healthy() const {
+  const std::lock_guard guard(impl_->mutex);
+  return impl_->is_healthy;
+}
+
+std::optional<schema::Job> Store::find(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.find(id); });
+}
+
+std::optional<schema::JobSpec> Store::spec(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.spec(id); });
+}
+
+schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.list(state, page_size, before); });
+}
+
+std::vector<schema::Event> Store::events(std::string_view id, std::int64_t after, std::size_t limit) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.events(id, after, limit); });
+}
+
+}  // namespace kedge::server

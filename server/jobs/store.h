@@ -1,0 +1,88 @@
+// The job store: jobs, their events and their results in one SQLite file, written by one thread with group commit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/event.h"
+#include "schemas/job.h"
+
+namespace kedge::server {
+
+// A job's step from one state to the next. It is stored together with its event, or not at all.
+struct StateChange {
+  std::string job;
+  schema::JobState state = schema::JobState::kQueued;
+  std::string reason;
+  std::optional<schema::Error> error;
+  std::string time;                           // RFC 3339
+  std::int64_t held_lease = 0;                // not 0: only if the job's lease is still this one
+  std::int64_t new_lease = 0;                 // the lease from here on, never used before; 0: unchanged
+  bool starts_attempt = false, crashed = false;
+  std::optional<std::string> device;          // where the attempt runs
+  std::optional<schema::Result> result;       // stored, with its event before the state's
+};
+
+// What a transaction may do. Used on the writer thread only.
+class StoreWriter {
+ public:
+  virtual ~StoreWriter() = default;
+  // A new job in state queued, with its first event.
+  virtual void insert(const schema::Job& job) = 0;
+  // False, and nothing changed, if the job has ended already or its lease is another.
+  virtual bool change(const StateChange& change) = 0;
+  // Appends an event under the same condition.
+  virtual bool append(std::string_view job, std::int64_t held_lease, std::string_view time,
+                      const schema::EventBody& body) = 0;
+  virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
+};
+
+// One write. All writes that wait at the same time become one transaction, in the order in which they came.
+struct StoreWrite {
+  std::string job;                               // whose subscribers are woken after the commit
+  std::function<void(StoreWriter&)> apply;       // may run again if its transaction was rolled back
+  std::function<void()> committed;               // on the writer thread, after the commit; may be empty
+  // Set: told, and the write dropped, when the disk does not take it. Empty: kept and tried again until it does.
+  std::function<void(const schema::Error&)> refused;
+};
+
+// A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.
+struct OpenJob {
+  std::string id, wish, created;
+  std::int64_t crashes = 0;
+};
+
+// Thread safe. Errors of reading calls: kUnavailable when the disk fails.
+class Store {
+ public:
+  // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer thread, once
+  // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read; newer).
+  Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken);
+  ~Store();
+  void close();   // writes what waits, as far as the disk takes it, and ends the writer; later writes are dropped or refused
+
+  std::vector<OpenJob> take_open_jobs();        // once, after opening
+  std::string last_job_id() const;
+  std::int64_t last_lease() const;              // no open job had a higher one when the store was opened
+
+  void enqueue(StoreWrite write);
+  std::size_t backlog() const;                  // writes that wait
+  bool healthy() const;                         // the last transaction was committed
+
+  std::optional<schema::Job> find(std::string_view id) const;
+  std::optional<schema::JobSpec> spec(std::string_view id) const;
+  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) const;
+  std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kedge::server

@@ -1,0 +1,94 @@
+// The reading statements of the job store: see store_reader.h.
+#include "server/jobs/store_reader.h"
+
+#include <fmt/core.h>
+
+#include "schemas/codec.h"
+
+namespace kedge::server {
+namespace {
+
+constexpr std::string_view kJobColumns =
+    "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes "
+    "FROM jobs JOIN specs ON specs.job = jobs.id ";
+
+schema::Job read_job(const SqliteStatement::Rows& rows) {
+  schema::Job job{.id = rows.text(0),
+                  .state = static_cast<schema::JobState>(rows.integer(1)),
+                  .reason = rows.text(2),
+                  .spec = schema::from_binary<schema::JobSpec>(rows.blob(8)),
+                  .attempts = rows.integer(4),
+                  .created = rows.text(5),
+                  .started = rows.text(6),
+                  .ended = rows.text(7)};
+  if (!rows.is_null(3)) job.error = schema::from_binary<schema::Error>(rows.blob(3));
+  return job;
+}
+
+}  // namespace
+
+StoreReader::StoreReader(const std::filesystem::path& file)
+    : connection_(file, SqliteConnection::Mode::kReadOnly),
+      find_(connection_, fmt::format("{} WHERE id = ?1", kJobColumns)),
+      spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
+      list_(connection_, fmt::format("{} WHERE id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
+      list_state_(connection_, fmt::format("{} WHERE state = ?3 AND id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
+      events_(connection_,
+              "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
+              "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
+              "WHERE events.job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"),
+      result_(connection_, "SELECT bytes FROM results WHERE job = ?1"),
+      last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs") {}
+
+std::optional<schema::Job> StoreReader::find(std::string_view id) {
+  std::optional<schema::Job> job;
+  if (SqliteStatement::Rows rows = find_.open(id); rows.next()) job = read_job(rows);
+  if (job && job->state == schema::JobState::kSucceeded)
+    if (SqliteStatement::Rows rows = result_.open(id); rows.next())
+      job->result = schema::from_binary<schema::Result>(rows.blob(0));
+  return job;
+}
+
+std::optional<schema::JobSpec> StoreReader::spec(std::string_view id) {
+  SqliteStatement::Rows rows = spec_.open(id);
+  if (!rows.next()) return std::nullopt;
+  return schema::from_binary<schema::JobSpec>(rows.blob(0));
+}
+
+schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) {
+  const std::string_view bound = before.empty() ? std::string_view("~") : before;   // "~" sorts after every id
+  const std::int64_t limit = page_size + 1;   // one more tells whether there is a next page
+  schema::JobPage page;
+  SqliteStatement::Rows rows =
+      state ? list_state_.open(limit, bound, static_cast<std::int64_t>(*state)) : list_.open(limit, bound);
+  while (rows.next()) {
+    if (static_cast<std::int64_t>(page.jobs.size()) == page_size) {
+      page.nextPageToken = page.jobs.back().id;
+      break;
+    }
+    page.jobs.push_back(read_job(rows));
+  }
+  return page;
+}
+
+std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t after, std::size_t limit) {
+  std::vector<schema::Event> events;
+  SqliteStatement::Rows rows = events_.open(id, after, static_cast<std::int64_t>(limit));
+  while (rows.next()) {
+    schema::Event event;
+    if (rows.integer(3) != 0)
+      event.body = schema::ResultEvent{schema::from_binary<schema::Result>(rows.blob(2))};
+    else
+      event = schema::from_binary<schema::Event>(rows.blob(2));
+    event.id = rows.integer(0), event.time = rows.text(1);
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+std::string StoreReader::last_job_id() {
+  SqliteStatement::Rows rows = last_id_.open();
+  return rows.next() ? rows.text(0) : std::string();
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,29 @@
+// The reading statements of the job store, on a connection of their own: they see the last commit and never wait for one.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "server/jobs/store.h"
+#include "server/jobs/store_sqlite.h"
+
+namespace kedge::server {
+
+// For one thread at a time.
+class StoreReader {
+ public:
+  explicit StoreReader(const std::filesystem::path& file);
+
+  std::optional<schema::Job> find(std::string_view id);
+  std::optional<schema::JobSpec> spec(std::string_view id);
+  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before);
+  std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
+  std::string last_job_id();
+
+ private:
+  SqliteConnection connection_;
+  SqliteStatement find_, spec_, list_, list_state_, events_, result_, last_id_;
+};
+
+}  // namespace kedge::server

@@ -1,0 +1,70 @@
+// The tables of the job store: see store_schema.h.
+#include "server/jobs/store_schema.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "schemas/error.h"
+
+namespace kedge::server {
+namespace {
+
+// Entry n brings version n to n + 1. Blobs are Cap'n Proto messages of schemas/, which evolve by its rules.
+// jobs.state is schema::JobState as a number. jobs.last_seq numbers the events of a job without gaps. A result event has no
+// bytes of its own: its result is the job's row in `results`. Specs lie apart because a row is rewritten with each event.
+constexpr std::array kMigrations = {
+    R"sql(
+      CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        state INTEGER NOT NULL,
+        reason TEXT NOT NULL DEFAULT '',
+        error BLOB,
+        wish TEXT NOT NULL,
+        device TEXT NOT NULL DEFAULT '',
+        attempts INTEGER NOT NULL DEFAULT 0,
+        crashes INTEGER NOT NULL DEFAULT 0,
+        lease_token INTEGER NOT NULL DEFAULT 0,
+        cancel_requested INTEGER NOT NULL DEFAULT 0,
+        last_seq INTEGER NOT NULL DEFAULT 0,
+        created TEXT NOT NULL,
+        started TEXT,
+        ended TEXT) WITHOUT ROWID;
+      CREATE TABLE specs (job TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+      CREATE INDEX jobs_by_state ON jobs (state, id);
+      CREATE TABLE events (
+        job TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        time TEXT NOT NULL,
+        bytes BLOB,
+        PRIMARY KEY (job, seq)) WITHOUT ROWID;
+      CREATE TABLE results (job TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+      CREATE TABLE probe (n INTEGER NOT NULL);
+      INSERT INTO probe VALUES (0);
+    )sql",
+};
+
+std::int64_t stored_version(SqliteConnection& connection) {
+  SqliteStatement statement(connection, "SELECT COALESCE(MAX(version), 0) FROM schema_version");
+  SqliteStatement::Rows rows = statement.open();
+  return rows.next() ? rows.integer(0) : 0;
+}
+
+}  // namespace
+
+void migrate(SqliteConnection& connection) {
+  connection.execute("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)");
+  const auto known = static_cast<std::int64_t>(kMigrations.size());
+  const std::int64_t version = stored_version(connection);
+  if (version > known)
+    throw schema::Error(schema::ErrorCode::kUnavailable,
+                        fmt::format("job store: its version is {}, this program knows versions up to {}: use a newer kedged",
+                                    version, known));
+  for (std::int64_t v = version; v < known; ++v) {
+    connection.execute(kMigrations[static_cast<std::size_t>(v)]);
+    connection.execute(fmt::format("INSERT INTO schema_version VALUES ({})", v + 1));
+  }
+  connection.execute("COMMIT");
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,12 @@
+// The tables of the job store, as a list of migrations: a new version of the program adds to the list, never edits it.
+#pragma once
+
+#include "server/jobs/store_sqlite.h"
+
+namespace kedge::server {
+
+// Brings an empty or older store up to date, in one transaction.
+// Errors: kUnavailable when a newer version of Kedge wrote the store.
+void migrate(SqliteConnection& connection);
+
+}  // namespace kedge::server

@@ -1,0 +1,163 @@
+// Child processes: see worker_process.h.
+#include "server/jobs/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "schemas/codec.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr int kChannelFd = 3;
+constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops in the middle of a message is as good as dead
+constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
+
+std::string system_text(int error) { return std::generic_category().message(error); }
+
+// What posix_spawn needs, freed together.
+struct SpawnSetup {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+
+  SpawnSetup() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);    // the server blocks some signals, a worker none
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSetup() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+};
+
+// `passed_fd` becomes `as_fd` in the child; everything above the channel is closed.
+pid_t spawn(std::vector<std::string> arguments, int passed_fd, int as_fd) {
+  SpawnSetup setup;
+  posix_spawn_file_actions_adddup2(&setup.actions, passed_fd, as_fd);
+  if (as_fd != STDOUT_FILENO) posix_spawn_file_actions_adddup2(&setup.actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&setup.actions, as_fd == kChannelFd ? kChannelFd + 1 : kChannelFd);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, argv[0], &setup.actions, &setup.attributes, argv.data(), environ);
+  if (error != 0)
+    throw Error(ErrorCode::kUnavailable, fmt::format("cannot start {}: {}", arguments[0], system_text(error)));
+  return pid;
+}
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// Until the end of the stream. False when nothing came for too long.
+bool read_to_end(int fd, std::string& text) {
+  std::array<char, 4096> buffer;
+  while (true) {
+    pollfd poll_fd{.fd = fd, .events = POLLIN};
+    const int ready = ::poll(&poll_fd, 1, kListTimeoutMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+    if (size == 0) return true;
+    if (size < 0 && errno != EINTR) return false;
+    if (size > 0) text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+std::string run_list_devices(const std::filesystem::path& program, std::stop_token stop) {
+  std::array<int, 2> pipe_fds;
+  if (::pipe2(pipe_fds.data(), O_CLOEXEC) != 0)
+    throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a pipe: {}", system_text(errno)));
+  std::string text;
+  pid_t pid = -1;
+  try {
+    pid = spawn({program.string(), "--list-devices", "--json"}, pipe_fds[1], STDOUT_FILENO);
+  } catch (...) {
+    ::close(pipe_fds[0]), ::close(pipe_fds[1]);
+    throw;
+  }
+  ::close(pipe_fds[1]);
+  bool complete = false;
+  {
+    const std::stop_callback kill_it(stop, [pid] { ::kill(-pid, SIGKILL); });   // ends the stream
+    complete = read_to_end(pipe_fds[0], text);
+  }
+  ::close(pipe_fds[0]);
+  if (!complete) ::kill(-pid, SIGKILL);
+  const int status = wait_for(pid);
+  if (!complete || status != 0)
+    throw Error(ErrorCode::kUnavailable, fmt::format("{} --list-devices ended with {}", program.string(), describe(status)));
+  return text;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::string& device) {
+  std::array<int, 2> sockets;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
+    throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a socket pair: {}", system_text(errno)));
+  channel_ = std::make_unique<engine::WorkerChannel>(sockets[0]);
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kStall, sizeof kStall);
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
+  try {
+    pid_ = spawn({program.string(), "--device", device}, sockets[1], kChannelFd);
+  } catch (...) {
+    ::close(sockets[1]);
+    throw;
+  }
+  ::close(sockets[1]);
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ > 0) end();
+}
+
+std::string WorkerProcess::end() {
+  if (pid_ <= 0) return "has ended";
+  ::kill(-pid_, SIGKILL);   // what has ended by itself keeps its own status
+  const int status = wait_for(std::exchange(pid_, -1));
+  return describe(status);
+}
+
+schema::DeviceList list_devices(const std::filesystem::path& program, std::stop_token stop) {
+  try {
+    return schema::from_json<schema::DeviceList>(run_list_devices(program, stop));
+  } catch (const Error& error) {
+    return {.devices = {{.id = "cpu", .missing = error.message}, {.id = "cuda", .missing = error.message}}};
+  }
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,39 @@
+// Child processes: a worker with its channel, and the short run that lists the devices.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "engine/worker/channel.h"
+#include "schemas/catalogue.h"
+
+namespace kedge::server {
+
+// One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else open
+// beyond the standard three. The kernel kills it when the thread that made it ends (the worker asks for that itself).
+class WorkerProcess {
+ public:
+  // Errors: kUnavailable when the program cannot be started.
+  WorkerProcess(const std::filesystem::path& program, const std::string& device);
+  ~WorkerProcess();   // kills it if it still runs, and reaps it
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  engine::WorkerChannel& channel() { return *channel_; }
+  pid_t pid() const { return pid_; }
+  // Kills the process group if need be, waits for the process, and tells how it ended: "exit code 3", "signal 6 (Aborted)".
+  std::string end();
+
+ private:
+  pid_t pid_ = -1;
+  std::unique_ptr<engine::WorkerChannel> channel_;
+};
+
+// Runs `program --list-devices --json`. Never throws: what went wrong is an entry with `missing` set.
+schema::DeviceList list_devices(const std::filesystem::path& program, std::stop_token stop);
+
+}  // namespace kedge::server

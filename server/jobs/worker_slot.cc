@@ -1,0 +1,181 @@
+// One device's place in the server: see worker_slot.h.
+#include "server/jobs/worker_slot.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "server/jobs/worker_process.h"
+
+namespace kedge::server {
+namespace {
+
+constexpr int kFailuresToTell = 3;
+constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{5'000};
+constexpr std::chrono::milliseconds kGoodbye{1'000};   // for an idle worker to end by itself
+
+}  // namespace
+
+struct WorkerSlot::Session {
+  WorkerProcess process;
+  Clock::time_point silent_until;                              // without a message until then it is killed
+  Clock::time_point kill_at = Clock::time_point::max();        // after a cancel
+  bool said_hello = false;
+  std::string job;                                             // that it runs; empty: idle
+  std::int64_t lease = 0;
+};
+
+WorkerSlot::WorkerSlot(WorkerOptions options, std::string device, WorkerListener& listener)
+    : options_(std::move(options)), device_(std::move(device)), listener_(listener),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
+}
+
+WorkerSlot::~WorkerSlot() {
+  request_stop();
+  thread_.join();
+  ::close(wake_fd_);
+}
+
+void WorkerSlot::request_stop() {
+  thread_.request_stop();
+  ::eventfd_write(wake_fd_, 1);
+}
+
+void WorkerSlot::run(schema::RunCommand command) { send_later({std::move(command)}); }
+void WorkerSlot::cancel(const std::string& job) { send_later({schema::CancelCommand{job}}); }
+
+void WorkerSlot::send_later(schema::WorkerCommand command) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(command));
+  }
+  ::eventfd_write(wake_fd_, 1);
+}
+
+std::vector<schema::WorkerCommand> WorkerSlot::take_waiting() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(waiting_, {});
+}
+
+void WorkerSlot::loop(std::stop_token stop) {
+  int failures = 0;
+  while (!stop.stop_requested()) {
+    bool said_hello = false;
+    std::string how;
+    try {
+      Session session{.process = WorkerProcess(options_.program, device_),
+                      .silent_until = Clock::now() + options_.start_timeout};
+      how = serve(session, stop);
+      said_hello = session.said_hello;
+    } catch (const schema::Error& error) {
+      how = error.message;
+    }
+    if (stop.stop_requested()) return;
+    listener_.worker_lost(device_, how);
+    take_waiting();   // for the worker that has gone; the listener gives no new command before the next worker_ready()
+    failures = said_hello ? 0 : failures + 1;
+    if (failures >= kFailuresToTell)
+      listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", how));
+    if (failures > 0) wait_before_retry(failures);
+  }
+}
+
+// True when `fd` has something to read; false when woken, or at `until`.
+bool WorkerSlot::wait(int fd, Clock::time_point until) {
+  std::array<pollfd, 2> fds{{{.fd = fd, .events = POLLIN}, {.fd = wake_fd_, .events = POLLIN}}};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000)));
+  if (eventfd_t count = 0; fds[1].revents != 0) ::eventfd_read(wake_fd_, &count);
+  return fds[0].revents != 0;
+}
+
+void WorkerSlot::wait_before_retry(int failures) {
+  wait(-1, Clock::now() + std::min(kLongestPause, kFirstPause * (1 << std::min(failures - 1, 10))));
+}
+
+// Until the worker has ended; returns how. What it has said is heard before it is judged for its silence, so that a server
+// that was itself suspended does not kill healthy workers.
+std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
+  while (true) {
+    const bool readable = wait(session.process.channel().fd(), std::min(session.silent_until, session.kill_at));
+    if (stop.stop_requested()) {
+      leave(session);
+      return {};
+    }
+    send_waiting(session);
+    if (readable) {
+      if (!receive(session)) return session.process.end();
+      continue;
+    }
+    const Clock::time_point now = Clock::now();
+    if (now >= session.kill_at) {
+      session.process.end();
+      return fmt::format("killed: it did not cancel within {}", options_.cancel_grace);
+    }
+    if (now >= session.silent_until) {
+      session.process.end();
+      return fmt::format("killed: no sign of life for {}",
+                         session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
+    }
+  }
+}
+
+void WorkerSlot::send_waiting(Session& session) {
+  for (const schema::WorkerCommand& command : take_waiting()) {
+    if (const auto* run = std::get_if<schema::RunCommand>(&command.body)) {
+      session.job = run->jobId, session.lease = run->leaseToken;
+    } else if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
+      if (cancel->jobId != session.job) continue;
+      session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
+    }
+    session.process.channel().send(command);   // a worker that is gone is noticed by the next receive()
+  }
+}
+
+// False when the worker is gone, or says what no worker says.
+bool WorkerSlot::receive(Session& session) {
+  std::optional<schema::WorkerReport> report;
+  try {
+    report = session.process.channel().receive<schema::WorkerReport>();
+  } catch (const schema::Error&) {   // stuck in the middle of a message, or not a message
+  }
+  if (!report) return false;
+  if (std::holds_alternative<schema::HelloReport>(report->body)) session.said_hello = true;
+  session.silent_until = Clock::now() + (session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
+  const auto ends_job = [&](std::int64_t lease) {
+    if (lease != session.lease) return;
+    session.job.clear();
+    session.kill_at = Clock::time_point::max();
+  };
+  if (auto* hello = std::get_if<schema::HelloReport>(&report->body)) {
+    hello->device.id = device_;
+    listener_.worker_ready(hello->device);
+  } else if (auto* event = std::get_if<schema::EventReport>(&report->body)) {
+    listener_.worker_event(device_, std::move(*event));
+  } else if (auto* done = std::get_if<schema::DoneReport>(&report->body)) {
+    ends_job(done->leaseToken);
+    listener_.worker_done(device_, std::move(*done));
+  } else if (auto* failed = std::get_if<schema::FailedReport>(&report->body)) {
+    ends_job(failed->leaseToken);
+    listener_.worker_failed(device_, std::move(*failed));
+  }
+  return true;
+}
+
+// An idle worker may say goodbye; the destructor of the process kills any other.
+void WorkerSlot::leave(Session& session) {
+  if (!session.job.empty() || !session.said_hello) return;
+  session.process.channel().send(schema::WorkerCommand{schema::ExitCommand{}});
+  for (const Clock::time_point until = Clock::now() + kGoodbye; Clock::now() < until;) {
+    if (wait(session.process.channel().fd(), until) && !receive(session)) return;
+  }
+}
+
+}  // namespace kedge::server
