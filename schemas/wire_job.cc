@@ -19,8 +19,8 @@ struct TaskStorer {
   void operator()(const Fit&) { builder.initFit(); }
   void operator()(const FitScore& task) {
     auto fit = builder.initFitScore();
-    if (task.testSize) store(*task.testSize, fit.initTestSize());
-    if (task.trainSize) store(*task.trainSize, fit.initTrainSize());
+    if (task.testSize && !task.testSize->is_null()) store(*task.testSize, fit.initTestSize());
+    if (task.trainSize && !task.trainSize->is_null()) store(*task.trainSize, fit.initTrainSize());
     fit.setShuffle(task.shuffle);
     fit.setStratify(task.stratify);
     if (task.randomState) fit.initRandomState().setValue(*task.randomState);
@@ -37,10 +37,16 @@ struct TaskStorer {
   }
 };
 
+// Null counts as absent, as in JSON.
+static void load_unless_null(std::optional<Value>& value, wire::Value::Reader reader) {
+  load(value.emplace(), reader);
+  if (value->is_null()) value.reset();
+}
+
 static FitScore load_fit_score(wire::FitScore::Reader reader) {
   FitScore task{.shuffle = reader.getShuffle(), .stratify = reader.getStratify()};
-  if (reader.hasTestSize()) load(task.testSize.emplace(), reader.getTestSize());
-  if (reader.hasTrainSize()) load(task.trainSize.emplace(), reader.getTrainSize());
+  if (reader.hasTestSize()) load_unless_null(task.testSize, reader.getTestSize());
+  if (reader.hasTrainSize()) load_unless_null(task.trainSize, reader.getTrainSize());
   if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
   load(task.scoring, reader.getScoring());
   return task;

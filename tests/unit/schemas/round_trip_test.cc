@@ -85,6 +85,15 @@ TEST(Codec, TakesNullForAnAbsentOptional) {
   EXPECT_EQ(std::get<FitScore>(spec.task), FitScore{});
 }
 
+TEST(Codec, TakesANullValueForAnAbsentOneInBothForms) {
+  JobSpec spec;
+  spec.task = FitScore{.testSize = Value(nullptr)};
+  JobSpec expected;
+  expected.task = FitScore{};
+  EXPECT_EQ(from_json<JobSpec>(to_json(spec)), expected);
+  EXPECT_EQ(from_binary<JobSpec>(to_binary(spec)), expected);
+}
+
 TEST(Codec, TellsAnEmptyOptionalTextFromAnAbsentOne) {
   JobSpec spec;
   spec.select.target = "";
