@@ -1,0 +1,141 @@
+// The order of jobs, device wishes, ids and times, and the thinning of progress.
+#include "server/jobs/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/jobs/clock.h"
+#include "server/jobs/devices.h"
+#include "server/jobs/progress_gate.h"
+
+namespace kedge::server {
+namespace {
+
+using testing::HasSubstr;
+
+bool any(std::string_view) { return true; }
+
+TEST(JobQueue, GivesTheOldestJobFirstAcrossWishes) {
+  JobQueue queue;
+  queue.push("job_2", "cpu");
+  queue.push("job_1", "auto");
+  queue.push("job_3", "auto");
+  EXPECT_EQ(queue.take_to_fetch(), "job_1");
+  EXPECT_EQ(queue.take_to_fetch(), "job_2");
+  EXPECT_EQ(queue.take_to_fetch(), "job_3");
+  EXPECT_EQ(queue.take_to_fetch(), std::nullopt);
+}
+
+TEST(JobQueue, GivesReadyJobsOnlyToADeviceThatServesThem) {
+  JobQueue queue;
+  queue.push_ready("job_1", "cuda");
+  queue.push_ready("job_2", "cpu");
+  const auto cpu = [](std::string_view wish) { return wish == "cpu"; };
+  EXPECT_EQ(queue.take_ready(cpu), "job_2");
+  EXPECT_EQ(queue.take_ready(cpu), std::nullopt);
+  EXPECT_EQ(queue.take_ready(any), "job_1");
+}
+
+TEST(JobQueue, FetchesNoMoreForAWishThatHasEnoughReady) {
+  JobQueue queue;
+  for (std::size_t i = 0; i < JobQueue::kReadyAhead; ++i) queue.push_ready("job_a" + std::to_string(i), "cuda");
+  queue.push("job_b", "cuda");
+  queue.push("job_c", "cpu");
+  EXPECT_EQ(queue.take_to_fetch(), "job_c");
+  EXPECT_EQ(queue.take_to_fetch(), std::nullopt);
+  EXPECT_EQ(queue.take_ready(any), "job_a0");
+  EXPECT_EQ(queue.take_to_fetch(), "job_b");
+}
+
+TEST(JobQueue, ForgetsRemovedJobsAndEmptyLanes) {
+  JobQueue queue;
+  queue.push("job_1", "cpu");
+  queue.push_ready("job_2", "cpu");
+  EXPECT_EQ(queue.jobs_of("cpu").size(), 2u);
+  queue.remove("job_1", "cpu");
+  queue.remove("job_2", "cpu");
+  EXPECT_TRUE(queue.wishes().empty());
+  EXPECT_EQ(queue.take_ready(any), std::nullopt);
+}
+
+TEST(DeviceTable, AutoTakesCudaWhereThereIsOne) {
+  const DeviceTable both({{.id = "cpu"}, {.id = "cuda:0"}}, {});
+  EXPECT_TRUE(both.serves("cuda:0", "auto"));
+  EXPECT_FALSE(both.serves("cpu", "auto"));
+  const DeviceTable cpu({{.id = "cpu"}, {.id = "cuda", .missing = "no driver"}}, {});
+  EXPECT_TRUE(cpu.serves("cpu", "auto"));
+}
+
+TEST(DeviceTable, SaysWhyADeviceIsMissing) {
+  const DeviceTable table({{.id = "cpu"}, {.id = "cuda", .missing = "no NVIDIA driver"}}, {});
+  EXPECT_THAT(table.missing_reason("cuda"), HasSubstr("no NVIDIA driver"));
+  EXPECT_THAT(table.missing_reason("cuda:1"), HasSubstr("no NVIDIA driver"));
+  EXPECT_EQ(table.missing_reason("cpu"), "");
+  EXPECT_EQ(table.missing_reason("auto"), "");
+  const DeviceTable one({{.id = "cpu"}, {.id = "cuda:0"}}, {});
+  EXPECT_THAT(one.missing_reason("cuda:1"), HasSubstr("this server has cpu, cuda:0"));
+}
+
+TEST(DeviceTable, OffersOnlyTheDevicesThatAreAllowed) {
+  const DeviceTable table({{.id = "cpu"}, {.id = "cuda:0"}}, {"cpu"});
+  EXPECT_EQ(table.usable(), std::vector<std::string>{"cpu"});
+  EXPECT_THAT(table.missing_reason("cuda"), HasSubstr("only for cpu"));
+  EXPECT_TRUE(table.serves("cpu", "auto"));
+}
+
+TEST(DeviceTable, LosesAndRegainsADevice) {
+  DeviceTable table({{.id = "cpu"}, {.id = "cuda:0"}}, {});
+  table.set_missing("cuda:0", "its worker does not start");
+  EXPECT_TRUE(table.serves("cpu", "auto"));
+  EXPECT_THAT(table.missing_reason("cuda:0"), HasSubstr("does not start"));
+  table.update({.id = "cuda:0", .name = "L4"});
+  EXPECT_FALSE(table.serves("cpu", "auto"));
+}
+
+TEST(JobIds, SortInTheOrderInWhichTheyWereMade) {
+  JobIds ids;
+  const auto time = std::chrono::system_clock::now();
+  std::string last = ids.next(time);
+  EXPECT_EQ(last.size(), 30u);
+  EXPECT_TRUE(JobIds::is_id(last));
+  for (int i = 0; i < 1000; ++i) {
+    const std::string id = ids.next(time - std::chrono::milliseconds(i));   // the clock may stand still or go back
+    ASSERT_LT(last, id);
+    last = id;
+  }
+}
+
+TEST(JobIds, GoOnAfterTheLastOneOfTheStore) {
+  JobIds ids;
+  const std::string last = ids.next(std::chrono::system_clock::now() + std::chrono::hours(1));
+  EXPECT_LT(last, JobIds(last).next());
+}
+
+TEST(JobIds, HaveTheTimeOfTheUlidSpecification) {
+  // The example of the specification: 1469918176385 ms is 01ARYZ6S41.
+  const std::string id = JobIds().next(std::chrono::system_clock::time_point(std::chrono::milliseconds(1469918176385)));
+  EXPECT_EQ(id.substr(0, 14), "job_01ARYZ6S41");
+}
+
+TEST(Times, AreWrittenInUtcWithMilliseconds) {
+  EXPECT_EQ(format_time(std::chrono::system_clock::time_point(std::chrono::milliseconds(1767323045678))),
+            "2026-01-02T03:04:05.678Z");
+  EXPECT_DOUBLE_EQ(seconds_between("2026-01-02T03:04:05.500Z", "2026-01-02T03:05:06.750Z"), 61.25);
+  EXPECT_EQ(seconds_between("2026-01-02T03:04:05.500Z", "2026-01-02T03:04:05.400Z"), 0);
+  EXPECT_EQ(seconds_between("", "2026-01-02T03:04:05.400Z"), 0);
+}
+
+TEST(ProgressGate, PassesTenASecondOfEachPhaseAndTheLast) {
+  ProgressGate gate;
+  ProgressGate::Clock::time_point now{};
+  int passed = 0;
+  for (int ms = 0; ms < 1000; ++ms)
+    passed += gate.passes({.phase = "trees", .done = ms, .total = 1001}, now + std::chrono::milliseconds(ms));
+  EXPECT_EQ(passed, 10);
+  EXPECT_TRUE(gate.passes({.phase = "fold", .done = 0, .total = 5}, now));
+  EXPECT_TRUE(gate.passes({.phase = "trees", .done = 1001, .total = 1001}, now + std::chrono::milliseconds(1000)));
+  EXPECT_FALSE(gate.passes({.phase = "trees", .done = 1, .total = 0}, now + std::chrono::milliseconds(1001)));
+}
+
+}  // namespace
+}  // namespace kedge::server

@@ -1,0 +1,223 @@
+// The store alone: what is written together, what is refused, what is found again.
+#include "server/jobs/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <atomic>
+#include <fstream>
+#include <future>
+
+#include "schemas/codec.h"
+#include "tests/support/jobs_service.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::ErrorCode;
+using schema::JobState;
+using testing::HasSubstr;
+
+schema::Job new_job(const std::string& id) {
+  return {.id = id, .spec = tests::job_spec("Succeed"), .created = "2026-01-02T03:04:05.678Z"};
+}
+
+// Writes and waits for the commit.
+void write(Store& store, std::function<void(StoreWriter&)> apply) {
+  std::promise<void> done;
+  store.enqueue({.apply = std::move(apply), .committed = [&] { done.set_value(); }});
+  done.get_future().get();
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  std::unique_ptr<Store> open() { return std::make_unique<Store>(dir_.path(), [](const std::string&) {}); }
+  tests::TempDir dir_;
+};
+
+TEST_F(StoreTest, KeepsAJobWithItsFirstEvent) {
+  const auto store = open();
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
+  const schema::Job job = store->find("job_1").value();
+  EXPECT_EQ(job.state, JobState::kQueued);
+  EXPECT_EQ(job.spec, tests::job_spec("Succeed"));
+  EXPECT_EQ(job.created, "2026-01-02T03:04:05.678Z");
+  const auto events = store->events("job_1", 0, 10);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0], (schema::Event{.id = 1, .time = job.created, .body = schema::StateEvent{}}));
+  EXPECT_EQ(store->find("job_2"), std::nullopt);
+}
+
+TEST_F(StoreTest, PublishesAResultWithItsEventsOnce) {
+  const auto store = open();
+  const schema::Result result{.nSamples = 150, .seed = 42};
+  bool first = false, second = true;
+  write(*store, [&](StoreWriter& w) {
+    w.insert(new_job("job_1"));
+    w.change({.job = "job_1", .state = JobState::kRunning, .time = "t1", .new_lease = 7, .starts_attempt = true});
+    first = w.change({.job = "job_1", .state = JobState::kSucceeded, .time = "t2", .held_lease = 7, .result = result});
+    second = w.change({.job = "job_1", .state = JobState::kSucceeded, .time = "t3", .held_lease = 7, .result = result});
+  });
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(second);
+  const schema::Job job = store->find("job_1").value();
+  EXPECT_EQ(job.state, JobState::kSucceeded);
+  EXPECT_EQ(job.result, result);
+  EXPECT_EQ(job.attempts, 1);
+  EXPECT_EQ(job.started, "t1");
+  EXPECT_EQ(job.ended, "t2");
+  const auto events = store->events("job_1", 0, 10);
+  ASSERT_EQ(events.size(), 4u);
+  for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].id, static_cast<std::int64_t>(i) + 1);
+  EXPECT_EQ(events[2].body, schema::EventBody(schema::ResultEvent{result}));
+  EXPECT_EQ(std::get<schema::StateEvent>(events[3].body).state, JobState::kSucceeded);
+}
+
+TEST_F(StoreTest, DiscardsWhatCarriesAStaleLease) {
+  const auto store = open();
+  bool appended = true, changed = true;
+  write(*store, [&](StoreWriter& w) {
+    w.insert(new_job("job_1"));
+    w.change({.job = "job_1", .state = JobState::kRunning, .time = "t1", .new_lease = 7});
+    w.change({.job = "job_1", .state = JobState::kQueued, .time = "t2", .new_lease = 8, .crashed = true});
+    appended = w.append("job_1", 7, "t3", schema::LogEvent{"info", "late"});
+    changed = w.change({.job = "job_1", .state = JobState::kSucceeded, .time = "t3", .held_lease = 7});
+  });
+  EXPECT_FALSE(appended);
+  EXPECT_FALSE(changed);
+  EXPECT_EQ(store->find("job_1")->state, JobState::kQueued);
+  EXPECT_EQ(store->events("job_1", 0, 10).size(), 3u);
+}
+
+TEST_F(StoreTest, ReadsEventsAfterAnyPoint) {
+  const auto store = open();
+  write(*store, [](StoreWriter& w) {
+    w.insert(new_job("job_1"));
+    for (int i = 0; i < 9; ++i) w.append("job_1", 0, "t", schema::LogEvent{"info", std::to_string(i)});
+  });
+  const auto events = store->events("job_1", 4, 3);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].id, 5);
+  EXPECT_EQ(std::get<schema::LogEvent>(events[2].body).message, "5");
+  EXPECT_TRUE(store->events("job_1", 10, 3).empty());
+  EXPECT_TRUE(store->events("job_2", 0, 3).empty());
+}
+
+TEST_F(StoreTest, QueuesInterruptedJobsAgainWhenOpened) {
+  auto store = open();
+  write(*store, [](StoreWriter& w) {
+    for (const char* id : {"job_1", "job_2", "job_3", "job_4"}) w.insert(new_job(id));
+    w.change({.job = "job_2", .state = JobState::kRunning, .time = "t", .new_lease = 5, .starts_attempt = true});
+    w.change({.job = "job_3", .state = JobState::kRunning, .time = "t", .new_lease = 6, .starts_attempt = true});
+    w.request_cancel("job_3");
+    w.change({.job = "job_4", .state = JobState::kFailed, .time = "t"});
+  });
+  store.reset();
+  store = open();
+  const auto open_jobs = store->take_open_jobs();
+  ASSERT_EQ(open_jobs.size(), 2u);
+  EXPECT_EQ(open_jobs[0].id, "job_1");
+  EXPECT_EQ(open_jobs[1].id, "job_2");
+  EXPECT_EQ(store->find("job_2")->state, JobState::kQueued);
+  EXPECT_EQ(store->find("job_2")->attempts, 1);
+  EXPECT_EQ(store->events("job_2", 0, 10).back().id, 3);
+  EXPECT_EQ(store->find("job_3")->state, JobState::kCancelled);
+  EXPECT_EQ(store->find("job_4")->state, JobState::kFailed);
+  EXPECT_EQ(store->events("job_1", 0, 10).size(), 1u);   // it was queued and is: nothing to say
+  EXPECT_GE(store->last_lease(), 6);
+  EXPECT_EQ(store->last_job_id(), "job_4");
+}
+
+TEST_F(StoreTest, DropsAWrongWriteAndKeepsItsNeighbours) {
+  const auto store = open();
+  std::promise<schema::Error> refused;
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
+  store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_1")); },
+                  .refused = [&](const schema::Error& error) { refused.set_value(error); }});
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_2")); });
+  EXPECT_EQ(refused.get_future().get().code, ErrorCode::kInternal);
+  EXPECT_TRUE(store->find("job_2"));
+  EXPECT_TRUE(store->healthy());
+}
+
+TEST_F(StoreTest, RefusesASecondServer) {
+  const auto store = open();
+  try {
+    open();
+    FAIL() << "a second store was opened";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+    EXPECT_THAT(error.message, HasSubstr("in use by another kedged (process " + std::to_string(::getpid())));
+  }
+}
+
+TEST_F(StoreTest, RefusesAStoreThatANewerVersionWrote) {
+  open().reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open((dir_ / "kedge.db").c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "INSERT INTO schema_version VALUES (99)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  try {
+    open();
+    FAIL() << "a newer store was opened";
+  } catch (const schema::Error& error) {
+    EXPECT_THAT(error.message, HasSubstr("use a newer kedged"));
+  }
+}
+
+TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
+  std::ofstream(dir_ / "kedge.db") << std::string(8192, 'x');
+  try {
+    open();
+    FAIL() << "garbage was opened";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST_F(StoreTest, KeepsAWriteAheadLog) {
+  open().reset();
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open((dir_ / "kedge.db").c_str(), &db), SQLITE_OK);
+  std::string mode;
+  const auto read = [](void* text, int, char** values, char**) {
+    *static_cast<std::string*>(text) = values[0];
+    return 0;
+  };
+  sqlite3_exec(db, "PRAGMA journal_mode", read, &mode, nullptr);
+  sqlite3_close(db);
+  EXPECT_EQ(mode, "wal");
+}
+
+// The error that SQLite's words become stands for the disk.
+TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
+  const auto store = open();
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
+  std::atomic<bool> disk_full = true;
+  std::promise<schema::Error> refused;
+  std::promise<void> kept;
+  store->enqueue({.apply =
+                      [&](StoreWriter& w) {
+                        w.append("job_1", 0, "t", schema::LogEvent{"info", "kept"});
+                        if (disk_full) throw schema::Error(ErrorCode::kUnavailable, "database or disk is full");
+                      },
+                  .committed = [&] { kept.set_value(); }});
+  store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_2")); },
+                  .refused = [&](const schema::Error& error) { refused.set_value(error); }});
+  tests::Waiter waiter;
+  ASSERT_TRUE(waiter.until([&] { return !store->healthy(); }));
+  EXPECT_TRUE(store->find("job_1"));   // reading goes on
+  std::promise<schema::Error> refused_at_once;
+  store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_3")); },
+                  .refused = [&](const schema::Error& error) { refused_at_once.set_value(error); }});
+  EXPECT_EQ(refused_at_once.get_future().get().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(store->events("job_1", 0, 10).size(), 1u);
+  disk_full = false;
+  kept.get_future().get();
+  EXPECT_EQ(store->events("job_1", 0, 10).size(), 2u);   // once, however often it was tried
+  EXPECT_TRUE(waiter.until([&] { return store->healthy(); }));
+}
+
+}  // namespace
+}  // namespace kedge::server
