@@ -29,6 +29,7 @@ struct WorkerSlot::Session {
   bool said_hello = false;
   std::string job;                                             // that it runs; empty: idle
   std::int64_t lease = 0;
+  std::string last_words;                                      // why it could not open its device
 };
 
 WorkerSlot::WorkerSlot(WorkerOptions options, std::string device, WorkerListener& listener)
@@ -111,8 +112,9 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
     }
     send_waiting(session);
     if (readable) {
-      if (!receive(session)) return session.process.end();
-      continue;
+      if (receive(session)) continue;
+      const std::string how = session.process.end();
+      return session.last_words.empty() ? how : session.last_words;
     }
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {
@@ -163,6 +165,7 @@ bool WorkerSlot::receive(Session& session) {
     ends_job(done->leaseToken);
     listener_.worker_done(device_, std::move(*done));
   } else if (auto* failed = std::get_if<schema::FailedReport>(&report->body)) {
+    if (!session.said_hello) session.last_words = failed->error.message;
     ends_job(failed->leaseToken);
     listener_.worker_failed(device_, std::move(*failed));
   }
