@@ -1,0 +1,73 @@
+// Beast's basic_parser, filling a plain Request.
+#include "server/http/parser.h"
+
+#include <fmt/format.h>
+
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include "server/http/refusal.h"
+
+namespace kedge::server::http {
+
+namespace beast = boost::beast;
+
+struct RequestParser::Impl final : beast::http::basic_parser<true> {
+  using Code = beast::error_code;
+  using Text = beast::string_view;
+
+  explicit Impl(const Limits& limits) : limits(limits) {
+    // The gate has counted the header block; Beast counts it its own way and again for trailers.
+    header_limit(static_cast<std::uint32_t>(limits.head_bytes + limits.chunk_head_bytes));
+    body_limit(limits.body_bytes);
+  }
+
+  void on_request_impl(beast::http::verb, Text method, Text target, int, Code&) override {
+    request.method = std::string(method);
+    request.target = std::string(target);
+  }
+  void on_response_impl(int, Text, int, Code&) override {}
+  void on_field_impl(beast::http::field, Text name, Text value, Code&) override {
+    if (!in_body) request.fields.emplace_back(std::string(name), std::string(value));
+  }
+  void on_header_impl(Code&) override { in_body = true; }
+  void on_body_init_impl(const boost::optional<std::uint64_t>& length, Code&) override {
+    // Not all of what is announced: a client that sends nothing should cost nothing.
+    if (length) request.body.reserve(std::min<std::uint64_t>(*length, 1 << 20));
+  }
+  std::size_t on_body_impl(Text bytes, Code&) override { return append(bytes); }
+  void on_chunk_header_impl(std::uint64_t, Text extension, Code& error) override {
+    if (++chunks > limits.chunks || extension.size() > limits.chunk_extension_bytes) error = beast::http::error::bad_chunk_extension;
+  }
+  std::size_t on_chunk_body_impl(std::uint64_t, Text bytes, Code&) override { return append(bytes); }
+  void on_finish_impl(Code&) override {}
+
+  std::size_t append(Text bytes) {
+    request.body.append(bytes.data(), bytes.size());
+    return bytes.size();
+  }
+
+  const Limits limits;
+  Request request;
+  std::size_t chunks = 0;
+  bool in_body = false;
+};
+
+RequestParser::RequestParser(const Limits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::~RequestParser() = default;
+
+std::size_t RequestParser::put(std::string_view bytes) {
+  impl_->eager(impl_->in_body);
+  beast::error_code error;
+  const std::size_t used = impl_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+  if (!error || error == beast::http::error::need_more) return used;
+  if (error == beast::http::error::body_limit)
+    throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->limits.body_bytes), schema::ErrorCode::kBodyTooLarge);
+  throw Refusal(400, fmt::format("the request is malformed: {}", error.message()));
+}
+
+bool RequestParser::done() const { return impl_->is_done(); }
+Request& RequestParser::request() { return impl_->request; }
+
+}  // namespace kedge::server::http

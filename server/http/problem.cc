@@ -1,0 +1,90 @@
+// Errors as application/problem+json.
+#include "server/http/problem.h"
+
+#include <algorithm>
+
+#include "schemas/codec.h"
+
+namespace kedge::server::http {
+namespace {
+
+using schema::Value;
+using schema::ValueList;
+using schema::ValueMap;
+
+bool is_retryable(schema::ErrorCode code) {
+  return code == schema::ErrorCode::kTooManyRequests || code == schema::ErrorCode::kUnavailable ||
+         code == schema::ErrorCode::kDatasetUnavailable;
+}
+
+// INVALID_VALUE -> urn:kedge:problem:invalid-value
+std::string problem_type(std::string_view code_name) {
+  std::string type = "urn:kedge:problem:";
+  for (const char c : code_name) type += c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return type;
+}
+
+}  // namespace
+
+std::string_view reason_phrase(int status) {
+  static constexpr std::pair<int, std::string_view> kPhrases[] = {
+      {100, "Continue"}, {200, "OK"}, {201, "Created"}, {202, "Accepted"}, {204, "No Content"}, {304, "Not Modified"},
+      {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"},
+      {406, "Not Acceptable"}, {408, "Request Timeout"}, {409, "Conflict"}, {413, "Content Too Large"}, {414, "URI Too Long"},
+      {415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {422, "Unprocessable Content"}, {429, "Too Many Requests"},
+      {431, "Request Header Fields Too Large"}, {499, "Client Closed Request"}, {500, "Internal Server Error"}, {501, "Not Implemented"},
+      {502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
+      {507, "Insufficient Storage"}};
+  const auto* found = std::find_if(std::begin(kPhrases), std::end(kPhrases), [&](const auto& p) { return p.first == status; });
+  return found == std::end(kPhrases) ? std::string_view("Status") : found->second;
+}
+
+std::string json_pointer(std::string_view where) {
+  std::string pointer = where.empty() ? "" : "/";
+  for (const char c : where) {
+    if (c == '.' || c == '[') {
+      if (!pointer.ends_with('/')) pointer += '/';
+    } else if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else if (c != ']') {
+      pointer += c;
+    }
+  }
+  return pointer;
+}
+
+Response problem(const schema::Error& error, std::string_view request_id) {
+  return problem(schema::http_status(error.code), error, request_id);
+}
+
+Response problem(int status, const schema::Error& error, std::string_view request_id) {
+  const std::string code(schema::error_code_name(error.code));
+  ValueMap body;
+  body.emplace_back("type", problem_type(code));
+  body.emplace_back("title", std::string(reason_phrase(status)));
+  body.emplace_back("status", status);
+  body.emplace_back("detail", error.message);
+  body.emplace_back("instance", std::string(request_id));
+  body.emplace_back("code", code);
+  if (!error.where.empty()) {
+    body.emplace_back("where", error.where);
+    ValueMap entry;
+    entry.emplace_back("pointer", json_pointer(error.where));
+    entry.emplace_back("code", code);
+    entry.emplace_back("message", error.message);
+    ValueList entries;
+    entries.emplace_back(std::move(entry));
+    body.emplace_back("errors", std::move(entries));
+  }
+  body.emplace_back("retryable", is_retryable(error.code));
+  Response response;
+  response.status = status;
+  response.content_type = kProblemType;
+  response.body = schema::value_to_json(Value(std::move(body))) + "\n";
+  if (status == 503 || status == 429) response.fields.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace kedge::server::http

@@ -1,0 +1,16 @@
+// Status line and fields of an answer, as bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "server/http/message.h"
+
+namespace kedge::server::http {
+
+std::string response_head(const Response& response, std::string_view request_id, bool keep_alive);
+
+// 404, 405, or the answer to OPTIONS; `allow` as in Match.
+Response without_route(const Request& request, const std::string& allow);
+
+}  // namespace kedge::server::http

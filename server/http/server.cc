@@ -1,0 +1,160 @@
+// Accepting connections, ending the late ones, stopping in good order.
+#include "server/http/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <random>
+
+#include "server/http/session.h"
+
+namespace kedge::server::http {
+namespace {
+
+using net::ip::tcp;
+using schema::Error;
+using schema::ErrorCode;
+
+// Often enough that no deadline is missed by more than a quarter.
+std::chrono::milliseconds sweep_interval(const Deadlines& d) {
+  const auto shortest = std::min({d.header, d.idle, d.body_grace, d.write_stall, d.linger, d.drain});
+  return std::clamp(shortest / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(250));
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(ServerOptions options, Router router);
+  ~Impl();
+  void listen();
+  void begin_stop();
+  bool admits(const net::ip::address& address) const;
+  net::awaitable<void> accept_loop();
+  net::awaitable<void> sweep_loop();
+  net::awaitable<void> signal_loop();
+
+  // Sessions live in coroutines that `loop` owns, and use what is declared before it.
+  const ServerOptions options;
+  const Router router;
+  net::thread_pool pool;
+  Shared shared;
+  net::io_context loop{1};
+  tcp::acceptor acceptor{loop};
+  net::steady_timer sweep_timer{loop};
+  net::signal_set signals{loop};
+  std::chrono::steady_clock::time_point drain_until = std::chrono::steady_clock::time_point::max();
+};
+
+Server::Impl::Impl(ServerOptions given, Router given_router)
+    : options(std::move(given)),
+      router(std::move(given_router)),
+      pool(static_cast<std::size_t>(std::max(1, options.blocking_threads))),
+      shared{router, options.limits, options.deadlines, options.report, pool} {
+  shared.id_prefix = fmt::format("{:08x}", std::random_device{}());
+  listen();
+}
+
+Server::Impl::~Impl() {
+  pool.join();   // what is still being worked on posts to the loop
+  shared.on_last_session = nullptr;
+}
+
+void Server::Impl::listen() {
+  boost::system::error_code error;
+  const auto address = net::ip::make_address(options.host, error);
+  if (error) throw Error(ErrorCode::kInvalidValue, fmt::format("listen: '{}' is not an IP address", options.host), "listen");
+  const tcp::endpoint endpoint(address, options.port);
+  acceptor.open(endpoint.protocol());
+  acceptor.set_option(tcp::acceptor::reuse_address(true));
+  acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  if (error)
+    throw Error(ErrorCode::kUnavailable, fmt::format("listen: cannot use {}:{}: {}", options.host, options.port, error.message()), "listen");
+}
+
+bool Server::Impl::admits(const net::ip::address& address) const {
+  if (shared.sessions.size() >= options.limits.connections) return false;
+  if (address.is_loopback() || shared.sessions.size() < options.limits.connections_per_address) return true;
+  const auto same = std::count_if(shared.sessions.begin(), shared.sessions.end(),
+                                  [&](const Session* s) { return s->peer_address() == address; });
+  return static_cast<std::size_t>(same) < options.limits.connections_per_address;
+}
+
+net::awaitable<void> Server::Impl::accept_loop() {
+  while (!shared.stopping) {
+    auto [error, socket] = co_await acceptor.async_accept(net::as_tuple(net::use_awaitable));
+    if (shared.stopping) co_return;
+    if (error) {   // out of descriptors, most likely: let some connections end
+      net::steady_timer pause(loop, std::chrono::milliseconds(100));
+      co_await pause.async_wait(net::as_tuple(net::use_awaitable));
+      continue;
+    }
+    Stream stream(std::move(socket));
+    if (!admits(stream.peer_address())) continue;
+    auto session = std::make_shared<Session>(std::move(stream), shared);
+    net::co_spawn(
+        loop, [](std::shared_ptr<Session> s) -> net::awaitable<void> { co_await s->run(); }(std::move(session)), net::detached);
+  }
+}
+
+// One timer for all deadlines, which so cost nothing per request.
+net::awaitable<void> Server::Impl::sweep_loop() {
+  while (true) {
+    sweep_timer.expires_after(sweep_interval(options.deadlines));
+    co_await sweep_timer.async_wait(net::as_tuple(net::use_awaitable));
+    const auto now = std::chrono::steady_clock::now();
+    for (Session* session : shared.sessions) session->close_if_late(now);
+    if (now >= drain_until) loop.stop();
+  }
+}
+
+net::awaitable<void> Server::Impl::signal_loop() {
+  for (int count = 0; count < 2; ++count) {
+    co_await signals.async_wait(net::as_tuple(net::use_awaitable));
+    if (count == 0) begin_stop();
+  }
+  loop.stop();
+}
+
+void Server::Impl::begin_stop() {
+  if (shared.stopping) return;
+  shared.stopping = true;
+  drain_until = std::chrono::steady_clock::now() + options.deadlines.drain;
+  boost::system::error_code ignored;
+  acceptor.close(ignored);
+  for (Session* session : shared.sessions) session->stop();
+  shared.on_last_session = [this] { loop.stop(); };
+  if (shared.sessions.empty()) loop.stop();
+}
+
+Server::Server(ServerOptions options, Router router) : impl_(std::make_unique<Impl>(std::move(options), std::move(router))) {}
+Server::~Server() = default;
+
+std::uint16_t Server::port() const { return impl_->acceptor.local_endpoint().port(); }
+
+void Server::run(bool handle_signals) {
+  if (handle_signals) {
+    impl_->signals.add(SIGTERM);
+    impl_->signals.add(SIGINT);
+    net::co_spawn(impl_->loop, impl_->signal_loop(), net::detached);
+  }
+  net::co_spawn(impl_->loop, impl_->accept_loop(), net::detached);
+  net::co_spawn(impl_->loop, impl_->sweep_loop(), net::detached);
+  impl_->loop.run();
+}
+
+void Server::stop() {
+  net::post(impl_->loop, [impl = impl_.get()] { impl->begin_stop(); });
+}
+
+}  // namespace kedge::server::http

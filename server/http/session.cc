@@ -1,0 +1,279 @@
+// One connection, from its first byte to its last.
+#include "server/http/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include "server/http/problem.h"
+#include "server/http/response_head.h"
+#include "server/http/url.h"
+
+namespace kedge::server::http {
+namespace {
+
+constexpr std::size_t kHeadRead = 4 * 1024;
+constexpr std::size_t kBodyRead = 64 * 1024;
+
+// Counts the bytes of a body towards the server's total for as long as the request is being served.
+class BodyShare {
+ public:
+  explicit BodyShare(std::uint64_t& total) : total_(total) {}
+  ~BodyShare() { total_ -= mine_; }
+  void set(std::uint64_t bytes) {
+    total_ += bytes - mine_;
+    mine_ = bytes;
+  }
+
+ private:
+  std::uint64_t& total_;
+  std::uint64_t mine_ = 0;
+};
+
+bool is_plain_id(std::string_view id) {
+  return !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+}  // namespace
+
+// Writes pieces as chunks.
+class Session::ChunkWriter final : public BodyWriter {
+ public:
+  explicit ChunkWriter(Session& session) : session_(session) {}
+  net::awaitable<void> write(std::string_view piece) override {
+    if (piece.empty()) co_return;   // an empty chunk would end the body
+    const std::string framed = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
+    co_await session_.write(framed);
+  }
+
+ private:
+  Session& session_;
+};
+
+Session::Session(Stream stream, Shared& shared) : stream_(std::move(stream)), shared_(shared) {
+  shared_.sessions.insert(this);
+}
+
+Session::~Session() {
+  shared_.sessions.erase(this);
+  if (shared_.sessions.empty() && shared_.on_last_session) shared_.on_last_session();
+}
+
+net::awaitable<void> Session::run() {
+  try {
+    while (co_await serve_one()) {
+    }
+  } catch (const boost::system::system_error&) {
+    // The client went away, or a deadline closed the connection: nobody is left to be told.
+  } catch (const std::exception& e) {
+    shared_.report(fmt::format("http: a session ended with: {}", e.what()));
+  }
+  stream_.close();
+}
+
+void Session::stop() {
+  if (between_requests_) stream_.close();
+  if (peer_) peer_->set_stopping();
+}
+
+void Session::close_if_late(Clock::time_point now) {
+  if (now >= deadline_) stream_.close();
+}
+
+net::awaitable<bool> Session::serve_one() {
+  std::optional<Refusal> refusal;
+  try {
+    const std::size_t head_size = co_await read_head();
+    if (head_size == 0) co_return false;
+    const std::string_view head = std::string_view(in_).substr(0, head_size);
+    Framing framing = check_head(head, shared_.limits);
+    RequestParser parser(shared_.limits);
+    if (parser.put(head) != head_size) throw Refusal(400, "the header block is malformed");
+    in_.erase(0, head_size);
+    co_return co_await serve_request(parser, framing);
+  } catch (const Refusal& e) {
+    refusal = e;
+  }
+  co_await refuse(*refusal);
+  co_return false;
+}
+
+// Returns the size of the header block at the front of in_, or 0 if the client closed between requests.
+net::awaitable<std::size_t> Session::read_head() {
+  between_requests_ = in_.empty();
+  request_id_.clear();
+  set_deadline(between_requests_ ? shared_.deadlines.idle : shared_.deadlines.header);
+  for (std::size_t searched = 0;;) {
+    const auto end = in_.find("\r\n\r\n", searched);
+    if (end != std::string::npos && end + 4 <= shared_.limits.head_bytes) co_return end + 4;
+    if (in_.size() >= shared_.limits.head_bytes)
+      throw Refusal(431, fmt::format("the header block is larger than {} bytes", shared_.limits.head_bytes));
+    searched = in_.size() < 3 ? 0 : in_.size() - 3;
+    const std::size_t n = co_await fill(kHeadRead);
+    if (n == 0) co_return 0;
+    if (between_requests_) {
+      between_requests_ = false;
+      set_deadline(shared_.deadlines.header);
+    }
+  }
+}
+
+net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing framing) {
+  Request& head = parser.request();
+  prepare(head, co_await net::this_coro::executor);
+  if (framing.content_length.value_or(0) > shared_.limits.body_bytes)
+    throw Refusal(413, fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length, shared_.limits.body_bytes),
+                  schema::ErrorCode::kBodyTooLarge);
+  const std::string id = request_id_;
+  const bool head_only = head.method == "HEAD";
+  std::optional<Response> response;
+  Match match;
+  try {
+    split_target(head.target, head.path, head.query);
+    match = shared_.router.find(head.method, head.path);
+    head.captures = std::move(match.captures);
+    if (!match.route) response = without_route(head, match.allow);
+  } catch (const schema::Error& e) {
+    response = problem(e, id);
+  }
+  // The body of a request that nobody serves is not read, which costs the connection.
+  const bool keep_alive = !framing.close && !(response && framing.has_body());
+  BodyShare share(shared_.body_bytes);
+  if (!response) {
+    if (framing.has_body()) {
+      co_await read_body(parser, framing);
+      share.set(head.body.size());
+    }
+    clear_deadline();
+    peer_ = head.peer;
+    response = co_await call(match.route->handler, std::move(head), id);
+  }
+  co_await send(std::move(*response), id, head_only, keep_alive && !shared_.stopping);
+  peer_.reset();
+  co_return keep_alive && !shared_.stopping;
+}
+
+// Fills in what the parser does not know.
+void Session::prepare(Request& request, net::any_io_executor loop) {
+  request_id_ = request_id(request.field("X-Request-Id"));
+  request.id = request_id_;
+  request.peer = Peer::make(loop, shared_.pool, [this] { watch(); });
+}
+
+std::string Session::request_id(std::string_view wanted) {
+  if (is_plain_id(wanted)) return std::string(wanted);
+  return fmt::format("{}-{:x}", shared_.id_prefix, ++shared_.requests);
+}
+
+net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& framing) {
+  if (framing.expects_continue && in_.empty()) co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+  const auto& rules = shared_.deadlines;
+  const auto start = Clock::now();
+  BodyShare share(shared_.body_bytes);
+  while (true) {
+    in_.erase(0, parser.put(in_));
+    const std::uint64_t received = parser.request().body.size();
+    share.set(received);
+    if (parser.done()) co_return;
+    if (in_.size() > shared_.limits.chunk_head_bytes) throw Refusal(400, "a chunk's header or the trailers are too long");
+    if (shared_.body_bytes > shared_.limits.body_bytes_total)
+      throw Refusal(503, "too many large requests at once", schema::ErrorCode::kUnavailable);
+    deadline_ = start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
+    if (co_await fill(kBodyRead) == 0) throw Refusal(400, "the body ends early");
+  }
+}
+
+net::awaitable<Response> Session::call(const Handler& handler, Request request, std::string id) {
+  std::optional<schema::Error> error;
+  try {
+    co_return co_await handler(std::move(request));
+  } catch (const schema::Error& e) {
+    error = e;
+  } catch (const std::exception& e) {
+    shared_.report(fmt::format("http: request {} failed with: {}", id, e.what()));
+    error = schema::Error(schema::ErrorCode::kInternal, "the server failed to answer; its log says more under this request's id");
+  }
+  co_return problem(*error, id);
+}
+
+net::awaitable<void> Session::send(Response response, const std::string& request_id, bool head_only, bool keep_alive) {
+  std::string head = response_head(response, request_id, keep_alive);
+  if (head_only || response.status == 204) {
+    co_await write(head);
+  } else if (response.stream) {
+    co_await send_stream(response, std::move(head));
+  } else {
+    co_await write(head, response.body);
+  }
+  clear_deadline();
+}
+
+net::awaitable<void> Session::send_stream(Response& response, std::string head) {
+  if (in_.empty()) in_.shrink_to_fit();   // ten thousand of these may be open
+  co_await write(head);
+  head = {};
+  ChunkWriter writer(*this);
+  co_await response.stream(writer);
+  if (peer_ && peer_->gone()) throw boost::system::system_error(net::error::connection_reset);
+  co_await write("0\r\n\r\n");
+}
+
+// Answers and closes. What the client still sends is read for a while and thrown away: closing at once could destroy the
+// answer on its way.
+net::awaitable<void> Session::refuse(Refusal refusal) {
+  if (request_id_.empty()) request_id_ = request_id({});
+  co_await send(problem(refusal.status, schema::Error(refusal.code, refusal.what()), request_id_), request_id_, false, false);
+  stream_.shutdown_send();
+  set_deadline(shared_.deadlines.linger);
+  do {
+    in_.clear();
+  } while (co_await fill(kBodyRead) > 0);
+}
+
+// Reads at most `size` bytes behind in_; returns how many, 0 at the end.
+net::awaitable<std::size_t> Session::fill(std::size_t size) {
+  const std::size_t before = in_.size();
+  in_.resize(before + size);
+  std::size_t n = 0;
+  try {
+    n = co_await stream_.read_some(net::buffer(in_.data() + before, size));
+  } catch (...) {
+    in_.resize(before);
+    throw;
+  }
+  in_.resize(before + n);
+  co_return n;
+}
+
+net::awaitable<void> Session::write(std::string_view first, std::string_view second) {
+  WriteBuffers buffers{net::buffer(first), net::buffer(second)};
+  while (buffers[0].size() + buffers[1].size() > 0) {
+    set_deadline(shared_.deadlines.write_stall);
+    std::size_t n = co_await stream_.write_some(buffers);
+    for (auto& buffer : buffers) {
+      const std::size_t taken = std::min(n, buffer.size());
+      buffer += taken;
+      n -= taken;
+    }
+  }
+  clear_deadline();
+}
+
+// While a handler waits, nobody reads; this notices when the client goes.
+void Session::watch() {
+  net::co_spawn(
+      peer_->executor(),
+      [](std::shared_ptr<Session> self, std::weak_ptr<Peer> weak) -> net::awaitable<void> {
+        if (!co_await self->stream_.wait_for_end()) co_return;
+        if (auto peer = weak.lock()) peer->set_gone();
+      }(shared_from_this(), peer_),
+      net::detached);
+}
+
+}  // namespace kedge::server::http

@@ -1,0 +1,81 @@
+// One connection: reads requests, passes the gate, calls handlers, writes answers, over and over.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "server/http/gate.h"
+#include "server/http/limits.h"
+#include "server/http/message.h"
+#include "server/http/parser.h"
+#include "server/http/peer.h"
+#include "server/http/refusal.h"
+#include "server/http/router.h"
+#include "server/http/stream.h"
+
+namespace kedge::server::http {
+
+class Session;
+
+// What all sessions of a server share. Used on the loop's thread only.
+struct Shared {
+  const Router& router;
+  const Limits limits;
+  const Deadlines deadlines;
+  std::function<void(std::string_view)> report;
+  net::thread_pool& pool;
+  std::unordered_set<Session*> sessions;
+  std::uint64_t body_bytes = 0;      // held by requests in progress
+  std::uint64_t requests = 0;
+  std::string id_prefix;             // makes request ids differ between runs
+  bool stopping = false;
+  std::function<void()> on_last_session;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Session(Stream stream, Shared& shared);
+  ~Session();
+
+  net::awaitable<void> run();
+  void stop();                             // finish the request in progress, then close
+  void close_if_late(Clock::time_point now);
+  void close() { stream_.close(); }
+  net::ip::address peer_address() const { return stream_.peer_address(); }
+
+ private:
+  class ChunkWriter;
+
+  net::awaitable<bool> serve_one();
+  net::awaitable<std::size_t> read_head();
+  net::awaitable<bool> serve_request(RequestParser& parser, Framing framing);
+  net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
+  net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
+  net::awaitable<void> send(Response response, const std::string& request_id, bool head_only, bool keep_alive);
+  net::awaitable<void> send_stream(Response& response, std::string head);
+  net::awaitable<void> refuse(Refusal refusal);
+  net::awaitable<std::size_t> fill(std::size_t size);
+  net::awaitable<void> write(std::string_view first, std::string_view second = {});
+  void prepare(Request& request, net::any_io_executor loop);
+  void watch();
+  void set_deadline(std::chrono::milliseconds from_now) { deadline_ = Clock::now() + from_now; }
+  void clear_deadline() { deadline_ = Clock::time_point::max(); }
+  std::string request_id(std::string_view wanted);
+
+  Stream stream_;
+  Shared& shared_;
+  std::string in_;                    // read and not yet used
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::shared_ptr<Peer> peer_;        // of the request in progress
+  std::string request_id_;
+  bool between_requests_ = true;
+};
+
+}  // namespace kedge::server::http
