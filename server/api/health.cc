@@ -1,0 +1,15 @@
+// /livez and /readyz: for load balancers and container engines.
+#include "server/api/answer.h"
+#include "server/api/handlers.h"
+
+namespace kedge::server::api {
+
+// The loop turns. Touches neither disk nor device.
+awaitable<Response> get_livez(const Api&, Request) { co_return json_answer(200, R"({"status":"ok"})"); }
+
+awaitable<Response> get_readyz(const Api& api, Request) {
+  if (!api.jobs.ready()) throw schema::Error(schema::ErrorCode::kUnavailable, "the server accepts no jobs now");
+  co_return json_answer(200, R"({"status":"ready"})");
+}
+
+}  // namespace kedge::server::api

@@ -1,0 +1,162 @@
+// /v1/jobs: submit, list, show, cancel, result.
+#include <fmt/format.h>
+
+#include <array>
+#include <mutex>
+
+#include "server/api/answer.h"
+#include "server/api/events.h"
+#include "server/api/handlers.h"
+#include "server/http/accept.h"
+#include "server/http/peer.h"
+#include "server/http/problem.h"
+
+namespace kedge::server::api {
+namespace {
+
+using http::Peer;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Job;
+using schema::JobState;
+
+constexpr std::chrono::seconds kStoreDeadline{30};   // beyond it the disk is taken for unable
+
+schema::JobSpec decode_spec(const Request& request) {
+  const std::string_view type = request.field("Content-Type");
+  if (type.empty() || http::is_media_type(type, kJson)) return schema::from_json<schema::JobSpec>(request.body);
+  if (http::is_media_type(type, kCapnp))
+    return schema::from_binary<schema::JobSpec>(std::as_bytes(std::span(request.body)));
+  throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp));
+}
+
+// Handed to the service with the job; whichever comes last frees it.
+struct Submission {
+  std::mutex mutex;
+  std::optional<Job> job;
+};
+
+awaitable<Job> submit(const Api& api, const Request& request) {
+  const auto peer = request.peer;
+  const auto submission = std::make_shared<Submission>();
+  auto stored = [submission, bell = peer->bell()](Job job) {
+    {
+      std::lock_guard lock(submission->mutex);
+      submission->job = std::move(job);
+    }
+    bell->ring();
+  };
+  auto work = [&api, &request, &stored] { api.jobs.submit(decode_spec(request), stored); };
+  co_await peer->offload(work);
+  const auto deadline = Peer::Clock::now() + kStoreDeadline;
+  while (Peer::Clock::now() < deadline) {
+    {
+      std::lock_guard lock(submission->mutex);
+      if (submission->job) co_return std::move(*submission->job);
+    }
+    co_await peer->wait_until(deadline);
+  }
+  throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
+}
+
+awaitable<Job> find_job(const Api& api, std::shared_ptr<Peer> peer, std::string id) {
+  auto work = [&api, &id] { return api.jobs.find(id); };
+  std::optional<Job> job = co_await peer->offload(work);
+  if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
+  co_return std::move(*job);
+}
+
+// The job once it has ended, or as it is when the time is over, the client has gone or the server stops.
+awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id, std::chrono::milliseconds wait) {
+  const auto until = Peer::Clock::now() + wait;
+  const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
+  while (true) {
+    Job job = co_await find_job(api, peer, id);
+    if (is_final(job.state) || Peer::Clock::now() >= until || peer->gone() || peer->stopping()) co_return job;
+    co_await peer->wait_until(until);
+  }
+}
+
+// Shows the job that a request names, after the wait that it asks for.
+awaitable<Job> requested_job(const Api& api, const Request& request) {
+  const std::string id(request.capture("id"));
+  const auto peer = request.peer;
+  Job job = co_await find_job(api, peer, id);
+  const auto wait = wanted_wait(request);
+  if (wait && !is_final(job.state)) job = co_await wait_for_end(api, peer, id, *wait);
+  co_return job;
+}
+
+JobState parse_state(std::string_view name) {
+  constexpr std::array kStates{JobState::kQueued, JobState::kFetching, JobState::kRunning, JobState::kFinalizing,
+                               JobState::kSucceeded, JobState::kFailed, JobState::kCancelled};
+  for (const JobState state : kStates)
+    if (schema::job_state_name(state) == name) return state;
+  throw Error(ErrorCode::kInvalidValue,
+              fmt::format("state is '{}', must be queued, fetching, running, finalizing, succeeded, failed or cancelled", name), "state");
+}
+
+// Both spellings of a parameter are known; the second is what scripts that speak snake case send.
+std::optional<std::string_view> either(const Request& request, std::string_view camel, std::string_view snake) {
+  const auto first = request.query_value(camel);
+  return first ? first : request.query_value(snake);
+}
+
+}  // namespace
+
+awaitable<Response> create_job(const Api& api, Request request) {
+  check_query(request, {"wait"});
+  const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
+  const auto wait = wanted_wait(request);   // before the job is stored: a bad one must not leave a job behind
+  Job job = co_await submit(api, request);
+  const std::string location = "/v1/jobs/" + job.id;
+  Response response;
+  if (form == kSse || form == kNdjson) {
+    response = event_stream(api, request.peer, job.id, 0, form);
+  } else {
+    if (wait) job = co_await wait_for_end(api, request.peer, job.id, *wait);
+    response = answer(request, wait && is_final(job.state) ? 201 : 202, job);
+    if (wait && !request.query_value("wait")) response.fields.emplace_back("Preference-Applied", "wait");
+  }
+  response.fields.emplace_back("Location", location);
+  co_return response;
+}
+
+awaitable<Response> list_jobs(const Api& api, Request request) {
+  check_query(request, {"state", "pageSize", "page_size", "pageToken", "page_token"});
+  JobFilter filter;
+  if (const auto state = request.query_value("state")) filter.state = parse_state(*state);
+  if (const auto size = either(request, "pageSize", "page_size")) filter.page_size = parse_integer(*size, 1, 500, "pageSize");
+  if (const auto token = either(request, "pageToken", "page_token")) filter.page_token = *token;
+  auto work = [&api, &filter] { return api.jobs.list(filter); };
+  const schema::JobPage page = co_await request.peer->offload(work);
+  co_return answer(request, 200, page);
+}
+
+awaitable<Response> get_job(const Api& api, Request request) {
+  check_query(request, {"wait"});
+  const Job job = co_await requested_job(api, request);
+  co_return answer(request, 200, job);
+}
+
+awaitable<Response> get_result(const Api& api, Request request) {
+  check_query(request, {"wait"});
+  const Job job = co_await requested_job(api, request);
+  if (job.state == JobState::kSucceeded && job.result) co_return answer(request, 200, *job.result);
+  if (job.state == JobState::kCancelled) throw Error(ErrorCode::kCancelled, fmt::format("job {} was cancelled", job.id));
+  if (job.state == JobState::kFailed)
+    throw job.error.value_or(Error(ErrorCode::kInternal, fmt::format("job {} failed: {}", job.id, job.reason)));
+  throw Error(ErrorCode::kConflict, fmt::format("job {} is {} and has no result yet; ask with ?wait=60s, or follow its events", job.id,
+                                                schema::job_state_name(job.state)));
+}
+
+awaitable<Response> cancel_job(const Api& api, Request request) {
+  check_query(request, {});
+  const std::string id(request.capture("id"));
+  auto work = [&api, &id] { api.jobs.cancel(id); };
+  co_await request.peer->offload(work);
+  const Job job = co_await find_job(api, request.peer, id);
+  co_return answer(request, 202, job);
+}
+
+}  // namespace kedge::server::api
