@@ -228,7 +228,10 @@ net::awaitable<void> Session::send_stream(Response& response, std::string head) 
 // answer on its way.
 net::awaitable<void> Session::refuse(Refusal refusal) {
   if (request_id_.empty()) request_id_ = request_id({});
-  co_await send(problem(refusal.status, schema::Error(refusal.code, refusal.what()), request_id_), request_id_, false, false);
+  // gcc 12 destroys temporaries of a co_await expression twice in places, so there are none here.
+  const schema::Error error(refusal.code, refusal.what());
+  Response response = problem(refusal.status, error, request_id_);
+  co_await send(std::move(response), request_id_, false, false);
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);
   do {

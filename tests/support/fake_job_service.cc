@@ -1,0 +1,172 @@
+// A JobService in memory. It takes the place of the real one at link time.
+#include "tests/support/fake_job_service.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace kedge::server {
+namespace {
+
+struct FakeJob {
+  schema::Job job;
+  std::vector<schema::Event> events;
+};
+
+struct Subscriber {
+  std::string id;
+  std::mutex mutex;   // held during a call, so that unsubscribing waits for it
+  std::function<void()> wake;
+};
+
+}  // namespace
+
+struct Fake {
+  std::mutex mutex;
+  std::vector<FakeJob> jobs;
+  std::vector<std::weak_ptr<Subscriber>> subscribers;
+  bool ready = true;
+  std::vector<std::jthread> threads;   // last: joined before the rest goes
+
+  FakeJob* find(std::string_view id) {
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const FakeJob& j) { return j.job.id == id; });
+    return found == jobs.end() ? nullptr : &*found;
+  }
+
+  void append(std::string_view id, schema::EventBody body) {
+    std::vector<std::shared_ptr<Subscriber>> woken;
+    {
+      std::lock_guard lock(mutex);
+      FakeJob* entry = find(id);
+      if (const auto* state = std::get_if<schema::StateEvent>(&body)) {
+        entry->job.state = state->state;
+        entry->job.reason = state->reason;
+        entry->job.error = state->error;
+      } else if (const auto* result = std::get_if<schema::ResultEvent>(&body)) {
+        entry->job.result = result->result;
+      }
+      entry->events.push_back({static_cast<std::int64_t>(entry->events.size()) + 1, "2026-01-02T03:04:05.678Z", std::move(body)});
+      for (const auto& weak : subscribers)
+        if (auto subscriber = weak.lock(); subscriber && subscriber->id == id) woken.push_back(std::move(subscriber));
+    }
+    for (const auto& subscriber : woken) {
+      std::lock_guard lock(subscriber->mutex);
+      if (subscriber->wake) subscriber->wake();
+    }
+  }
+};
+
+struct JobService::Impl : Fake {};
+
+namespace {
+std::mutex registry_mutex;
+std::map<const JobService*, Fake*> registry;   // tests reach the private part through it
+Fake& fake_of(const JobService& jobs) {
+  std::lock_guard lock(registry_mutex);
+  return *registry.at(&jobs);
+}
+}  // namespace
+
+JobService::JobService(JobServiceOptions) : impl_(std::make_unique<Impl>()) {
+  std::lock_guard lock(registry_mutex);
+  registry[this] = impl_.get();
+}
+
+JobService::~JobService() {
+  std::lock_guard lock(registry_mutex);
+  registry.erase(this);
+}
+
+// Refuses n_estimators 0, as Pipeline::build would.
+void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted) {
+  for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
+    for (const auto& [name, value] : spec.pipeline[i].params)
+      if (name == "n_estimators" && value == schema::Value(0))
+        throw schema::Error(schema::ErrorCode::kInvalidValue, "RandomForestClassifier: n_estimators is 0, must be at least 1",
+                            "pipeline[" + std::to_string(i) + "].params.n_estimators");
+  std::lock_guard lock(impl_->mutex);
+  schema::Job job;
+  job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
+  job.spec = std::move(spec);
+  job.created = "2026-01-02T03:04:05.678Z";
+  impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}});
+  impl_->threads.emplace_back([job, submitted = std::move(submitted)] { submitted(job); });
+}
+
+std::optional<schema::Job> JobService::find(std::string_view id) const {
+  std::lock_guard lock(impl_->mutex);
+  const FakeJob* entry = impl_->find(id);
+  return entry ? std::optional(entry->job) : std::nullopt;
+}
+
+schema::JobPage JobService::list(const JobFilter& filter) const {
+  std::lock_guard lock(impl_->mutex);
+  schema::JobPage page;
+  for (auto entry = impl_->jobs.rbegin(); entry != impl_->jobs.rend(); ++entry)
+    if (!filter.state || *filter.state == entry->job.state) page.jobs.push_back(entry->job);
+  if (static_cast<std::int64_t>(page.jobs.size()) > filter.page_size) {
+    page.jobs.resize(static_cast<std::size_t>(filter.page_size));
+    page.nextPageToken = page.jobs.back().id;
+  }
+  return page;
+}
+
+void JobService::cancel(std::string_view id) {
+  const auto job = find(id);
+  if (!job) throw schema::Error(schema::ErrorCode::kNotFound, "there is no such job");
+  if (is_final(job->state)) throw schema::Error(schema::ErrorCode::kConflict, "the job has ended");
+  impl_->append(id, schema::StateEvent{.state = schema::JobState::kCancelled});
+}
+
+std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t after, std::size_t limit) const {
+  std::lock_guard lock(impl_->mutex);
+  std::vector<schema::Event> out;
+  if (const FakeJob* entry = impl_->find(id))
+    for (const auto& event : entry->events)
+      if (event.id > after && out.size() < limit) out.push_back(event);
+  return out;
+}
+
+std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<void()> wake) {
+  auto subscriber = std::make_shared<Subscriber>();
+  subscriber->id = id;
+  subscriber->wake = std::move(wake);
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->subscribers.push_back(subscriber);
+  }
+  return std::shared_ptr<void>(nullptr, [subscriber](void*) {
+    std::lock_guard lock(subscriber->mutex);
+    subscriber->wake = nullptr;
+  });
+}
+
+std::vector<schema::DeviceEntry> JobService::devices() const { return {{.id = "cpu", .name = "a fake", .threads = 2}}; }
+
+bool JobService::ready() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->ready;
+}
+
+}  // namespace kedge::server
+
+namespace kedge::tests {
+
+void append_event(server::JobService& jobs, std::string_view id, schema::EventBody body) {
+  server::fake_of(jobs).append(id, std::move(body));
+}
+
+void set_ready(server::JobService& jobs, bool ready) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  fake.ready = ready;
+}
+
+std::size_t subscriber_count(server::JobService& jobs) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  return static_cast<std::size_t>(std::count_if(fake.subscribers.begin(), fake.subscribers.end(), [](const auto& s) { return !s.expired(); }));
+}
+
+}  // namespace kedge::tests

@@ -1,0 +1,19 @@
+// A JobService in memory for tests of the API: jobs do what the test says, and nothing else.
+#pragma once
+
+#include <string_view>
+
+#include "server/jobs/job_service.h"
+
+namespace kedge::tests {
+
+// Stores an event of a job, as a worker would have caused it; a StateEvent and a ResultEvent change the job too.
+void append_event(server::JobService& jobs, std::string_view id, schema::EventBody body);
+
+// What devices() and ready() say.
+void set_ready(server::JobService& jobs, bool ready);
+
+// Number of live subscriptions.
+std::size_t subscriber_count(server::JobService& jobs);
+
+}  // namespace kedge::tests

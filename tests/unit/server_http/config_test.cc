@@ -1,0 +1,111 @@
+// Flags over environment over file over defaults.
+#include "server/config.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "schemas/error.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+Config load(std::vector<std::string> arguments, std::map<std::string, std::string> variables = {}) {
+  variables.try_emplace("HOME", "/home/me");
+  return load_config(arguments, [variables](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+Error error_of(std::vector<std::string> arguments, std::map<std::string, std::string> variables = {}) {
+  try {
+    load(std::move(arguments), std::move(variables));
+  } catch (const Error& e) {
+    return e;
+  }
+  return Error(ErrorCode::kInternal, "nothing was refused");
+}
+
+std::string toml_file(const std::string& text) {
+  const std::string path = testing::TempDir() + "kedged_config_test.toml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Config, HasUsefulDefaults) {
+  const Config config = load({});
+  EXPECT_EQ(config.listen_host, "127.0.0.1");
+  EXPECT_EQ(config.listen_port, 5334);
+  EXPECT_EQ(config.data_dir, "/home/me/.local/state/kedge");
+  EXPECT_EQ(load({}, {{"XDG_STATE_HOME", "/state"}}).data_dir, "/state/kedge");
+}
+
+TEST(Config, LetsFlagsWinOverEnvironmentOverFile) {
+  const std::string file = toml_file("threads = 1\nlog-level = 'debug'\nopenml_url = 'http://file'\nallow-fetch = ['a', 'b']\n");
+  const Config config = load({"--config", file, "--threads", "3"}, {{"KEDGE_THREADS", "2"}, {"KEDGE_LOG_LEVEL", "error"}});
+  EXPECT_EQ(config.threads, 3);
+  EXPECT_EQ(config.log_level, "error");
+  EXPECT_EQ(config.openml_url, "http://file");
+  EXPECT_EQ(config.allow_fetch, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Config, TakesListsByCommaAndByRepetition) {
+  EXPECT_EQ(load({"--devices", "cpu,cuda:0"}).devices, (std::vector<std::string>{"cpu", "cuda:0"}));
+  EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch, (std::vector<std::string>{"a", "10.0.0.0/8"}));
+  EXPECT_EQ(load({}, {{"KEDGE_DEVICES", "cpu"}}).devices, std::vector<std::string>{"cpu"});
+}
+
+TEST(Config, ReadsListenAddresses) {
+  const Config six = load({"--listen", "[::1]:0"});
+  EXPECT_EQ(six.listen_host, "::1");
+  EXPECT_EQ(six.listen_port, 0);
+  EXPECT_EQ(load({"--listen", "localhost:1"}).listen_host, "127.0.0.1");
+}
+
+TEST(Config, RefusesBadListenAddresses) {
+  for (const char* text : {"5334", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "host:1", "::1:5334", "[127.0.0.1]:1", "1.2.3:4"}) {
+    const Error error = error_of({"--listen", text});
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue) << text;
+    EXPECT_EQ(error.where, "--listen") << text;
+  }
+}
+
+TEST(Config, ListensBeyondLoopbackOnlyWhenTold) {
+  EXPECT_NE(error_of({"--listen", "0.0.0.0:5334"}).message.find("--insecure-listen"), std::string::npos);
+  EXPECT_NE(error_of({"--listen", "[::]:5334"}).message.find("--insecure-listen"), std::string::npos);
+  EXPECT_EQ(load({"--listen", "0.0.0.0:5334", "--insecure-listen"}).listen_host, "0.0.0.0");
+}
+
+TEST(Config, RefusesUnknownKeysAndNamesThem) {
+  const std::string file = toml_file("data_dri = '/d'\n");
+  const Error key = error_of({"--config", file});
+  EXPECT_EQ(key.code, ErrorCode::kUnknownField);
+  EXPECT_NE(key.message.find("data-dri"), std::string::npos) << key.message;
+  EXPECT_NE(key.message.find("did you mean 'data-dir'"), std::string::npos) << key.message;
+  const Error flag = error_of({"--thread", "2"});
+  EXPECT_EQ(flag.code, ErrorCode::kUnknownField);
+  EXPECT_NE(flag.message.find("did you mean 'threads'"), std::string::npos) << flag.message;
+}
+
+TEST(Config, RefusesValuesOfTheWrongKind) {
+  EXPECT_EQ(error_of({"--threads", "many"}).where, "--threads");
+  EXPECT_EQ(error_of({}, {{"KEDGE_THREADS", "-1"}}).where, "KEDGE_THREADS");
+  EXPECT_EQ(error_of({"--log-level", "loud"}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(error_of({"--config", toml_file("threads = 1.5\n")}).code, ErrorCode::kWrongType);
+  EXPECT_EQ(error_of({"--config", toml_file("threads = [1]\n")}).code, ErrorCode::kWrongType);
+  EXPECT_EQ(error_of({"--config", toml_file("threads = \n")}).code, ErrorCode::kMalformed);
+  EXPECT_EQ(error_of({"--config", "/nowhere.toml"}).code, ErrorCode::kMalformed);
+}
+
+TEST(Config, PrintsHelpAndVersion) {
+  EXPECT_NE(load({"--help"}).print.find("--openml-url"), std::string::npos);
+  EXPECT_NE(load({"--version"}).print.find(version()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kedge::server
