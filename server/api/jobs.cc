@@ -34,6 +34,7 @@ schema::JobSpec decode_spec(const Request& request) {
 struct Submission {
   std::mutex mutex;
   std::optional<Job> job;
+  std::optional<Error> error;
 };
 
 awaitable<Job> submit(const Api& api, const Request& request) {
@@ -46,12 +47,20 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&api, &request, &stored] { api.jobs.submit(decode_spec(request), stored); };
+  auto failed = [submission, bell = peer->bell()](const Error& error) {
+    {
+      std::lock_guard lock(submission->mutex);
+      submission->error = error;
+    }
+    bell->ring();
+  };
+  auto work = [&] { api.jobs.submit(decode_spec(request), stored, failed); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {
     {
       std::lock_guard lock(submission->mutex);
+      if (submission->error) throw *submission->error;
       if (submission->job) co_return std::move(*submission->job);
     }
     co_await peer->wait_until(deadline);

@@ -78,14 +78,16 @@ JobService::~JobService() {
   registry.erase(this);
 }
 
-// Refuses n_estimators 0, as Pipeline::build would.
-void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted) {
+// Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
+void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+                        std::function<void(const schema::Error&)> failed) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
         throw schema::Error(schema::ErrorCode::kInvalidValue, "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
   std::lock_guard lock(impl_->mutex);
+  if (!impl_->ready) return failed(schema::Error(schema::ErrorCode::kUnavailable, "the disk is full"));
   schema::Job job;
   job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
   job.spec = std::move(spec);

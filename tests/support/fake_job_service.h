@@ -10,7 +10,7 @@ namespace kedge::tests {
 // Stores an event of a job, as a worker would have caused it; a StateEvent and a ResultEvent change the job too.
 void append_event(server::JobService& jobs, std::string_view id, schema::EventBody body);
 
-// What devices() and ready() say.
+// What ready() says; while it is false, submitted jobs cannot be stored.
 void set_ready(server::JobService& jobs, bool ready);
 
 // Number of live subscriptions.

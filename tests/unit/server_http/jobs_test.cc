@@ -84,6 +84,13 @@ TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
   EXPECT_EQ(shown(submit()).id, "job_1") << "nothing refused was stored";
 }
 
+TEST_F(JobsApi, SaysThatTheDiskDoesNotTakeAJob) {
+  set_ready(jobs, false);
+  const HttpReply reply = submit();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(problem(reply).message, "the disk is full");
+}
+
 TEST_F(JobsApi, WaitsForTheEndOfASubmittedJob) {
   std::thread worker([this] {
     while (subscriber_count(jobs) == 0) std::this_thread::yield();
