@@ -1,0 +1,180 @@
+// What single estimators refuse, warn of and promise beyond the golden values.
+#include <gtest/gtest.h>
+
+#include "engine/estimators/catalogue.h"
+#include "fixture.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+using schema::Value;
+using schema::ValueMap;
+using testing::Data;
+
+std::unique_ptr<Estimator<double>> make(const char* name, const ValueMap& params) {
+  return find_estimator(name)->make_f64(params);
+}
+
+template <class F>
+schema::Error error_of(F&& f) {
+  try {
+    f();
+  } catch (const schema::Error& error) {
+    return error;
+  }
+  return {ErrorCode::kInternal, "no error"};
+}
+
+schema::Error param_error(const char* name, const ValueMap& params) {
+  return error_of([&] { make(name, params); });
+}
+
+struct Fitted {
+  explicit Fitted(Data d) : data(std::move(d)), loaded(testing::device_named("cpu"), data) {
+    ctx.emit = [this](schema::EventBody event) { events.push_back(std::move(event)); };
+  }
+  Estimator<double>& fit(const char* name, const ValueMap& params) {
+    estimator = make(name, params);
+    estimator->fit(ctx, loaded.all(), loaded.target());
+    return *estimator;
+  }
+  Value attribute(std::string_view name) const {
+    for (const auto& [key, value] : estimator->attributes())
+      if (key == name) return value;
+    return {};
+  }
+
+  Data data;
+  testing::Loaded<double> loaded;
+  std::vector<schema::EventBody> events;
+  Context ctx{.device = testing::device_named("cpu")};
+  std::unique_ptr<Estimator<double>> estimator;
+};
+
+TEST(MinMaxScaler, RefusesARangeThatIsNoRange) {
+  EXPECT_EQ(param_error("MinMaxScaler", {{"feature_range", schema::ValueList{0, 1, 2}}}).message,
+            "MinMaxScaler: feature_range is [0,1,2], must have two numbers");
+  EXPECT_EQ(param_error("MinMaxScaler", {{"feature_range", schema::ValueList{1, 1}}}).where, "params.feature_range");
+}
+
+TEST(StandardScaler, MovesNoData) {
+  Fitted f(testing::make_data(10, 3, 2));
+  const auto& scaler = dynamic_cast<Transformer<double>&>(f.fit("StandardScaler", {}));
+  EXPECT_EQ(scaler.transform(f.ctx, f.loaded.all()).table, f.loaded.all().table);
+}
+
+TEST(StandardScaler, RefusesOtherColumnsThanItWasFittedWith) {
+  Fitted f(testing::make_data(10, 3, 2)), other(testing::make_data(10, 4, 2));
+  const auto& scaler = dynamic_cast<Transformer<double>&>(f.fit("StandardScaler", {}));
+  EXPECT_EQ(error_of([&] { scaler.transform(f.ctx, other.loaded.all()); }).message,
+            "StandardScaler: got 4 columns, was fitted with 3");
+}
+
+TEST(PCA, RefusesMoreComponentsThanTheDataHas) {
+  Fitted f(testing::make_data(20, 4, 2));
+  const schema::Error error = error_of([&] { f.fit("PCA", {{"n_components", 5}}); });
+  EXPECT_EQ(error.code, ErrorCode::kBadData);
+  EXPECT_EQ(error.message, "PCA: n_components is 5, must be between 0 and 4, the smaller of 20 rows and 4 columns");
+}
+
+TEST(PCA, RefusesASolverThatItDoesNotHave) {
+  EXPECT_EQ(param_error("PCA", {{"svd_solver", "arpack"}}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(param_error("PCA", {{"svd_solver", "randomized"}, {"n_components", 0.5}}).where, "params.n_components");
+}
+
+TEST(PCA, GivesTheSameBitsForTheSameSeed) {
+  const ValueMap params{{"n_components", 3}, {"svd_solver", "randomized"}, {"random_state", 5}};
+  Fitted a(testing::load_data("digits")), b(testing::load_data("digits"));
+  a.fit("PCA", params), b.fit("PCA", params);
+  EXPECT_EQ(a.attribute("components_"), b.attribute("components_"));
+}
+
+TEST(LogisticRegression, RefusesASingleClass) {
+  Fitted f(testing::make_data(10, 3, 1));
+  EXPECT_EQ(error_of([&] { f.fit("LogisticRegression", {}); }).message,
+            "LogisticRegression: the target has only the class \"0\", needs at least 2");
+}
+
+TEST(LogisticRegression, RefusesWhatItDoesNotSolve) {
+  EXPECT_EQ(param_error("LogisticRegression", {{"penalty", "l1"}}).message,
+            "LogisticRegression: penalty is \"l1\", must be \"l2\" or null");
+  EXPECT_EQ(param_error("LogisticRegression", {{"l1_ratio", 0.5}}).where, "params.l1_ratio");
+  EXPECT_EQ(param_error("LogisticRegression", {{"dual", true}}).where, "params.dual");
+  EXPECT_EQ(param_error("LogisticRegression", {{"solver", "saga"}}).where, "params.solver");
+  EXPECT_EQ(param_error("LogisticRegression", {{"C", 0}}).where, "params.C");
+}
+
+TEST(LogisticRegression, RefusesClassWeightsOfNoClass) {
+  Fitted f(testing::make_data(12, 3, 2));
+  EXPECT_EQ(error_of([&] { f.fit("LogisticRegression", {{"class_weight", ValueMap{{"7", 2}}}}); }).message,
+            "LogisticRegression: class_weight is {\"7\":2}, but the data has no class \"7\"");
+  EXPECT_EQ(param_error("LogisticRegression", {{"class_weight", ValueMap{{"0", "heavy"}}}}).code, ErrorCode::kInvalidValue);
+}
+
+TEST(LogisticRegression, WarnsWhenItStopsAtTheLimit) {
+  Fitted f(testing::load_data("wine"));
+  f.fit("LogisticRegression", {{"max_iter", 3}});
+  EXPECT_EQ(f.attribute("n_iter_"), Value(schema::ValueList{3}));
+  const auto* log = std::get_if<schema::LogEvent>(&f.events.back());
+  ASSERT_NE(log, nullptr);
+  EXPECT_EQ(log->level, "warning");
+  EXPECT_NE(log->message.find("max_iter = 3"), std::string::npos);
+}
+
+TEST(LogisticRegression, ReportsEachIteration) {
+  Fitted f(testing::load_data("iris"));
+  f.fit("LogisticRegression", {{"max_iter", 5}});
+  const auto& progress = std::get<schema::ProgressEvent>(f.events.front());
+  EXPECT_EQ(progress.phase, "iterations");
+  EXPECT_EQ(progress.done, 1);
+  EXPECT_EQ(progress.total, 5);
+}
+
+TEST(LogisticRegression, WithoutPenaltySeparatesFurther) {
+  Fitted f(testing::load_data("iris")), g(testing::load_data("iris"));
+  f.fit("LogisticRegression", {{"penalty", nullptr}});
+  g.fit("LogisticRegression", {{"C", 1e-3}});
+  const auto largest = [](const Value& coef) {
+    double m = 0;
+    for (const Value& row : std::get<schema::ValueList>(coef.data))
+      for (const double v : std::get<std::vector<double>>(row.data)) m = std::max(m, std::abs(v));
+    return m;
+  };
+  EXPECT_GT(largest(f.attribute("coef_")), 5 * largest(g.attribute("coef_")));
+}
+
+TEST(KNeighborsClassifier, RefusesMoreNeighboursThanRows) {
+  Fitted f(testing::make_data(4, 3, 2));
+  const auto& knn = dynamic_cast<Classifier<double>&>(f.fit("KNeighborsClassifier", {{"n_neighbors", 5}}));
+  const schema::Error error = error_of([&] { knn.predict(f.ctx, f.loaded.all()); });
+  EXPECT_EQ(error.code, ErrorCode::kBadData);
+  EXPECT_EQ(error.message, "KNeighborsClassifier: n_neighbors is 5, but there are only 4 training rows");
+}
+
+TEST(KNeighborsClassifier, RefusesOtherDistances) {
+  EXPECT_EQ(param_error("KNeighborsClassifier", {{"p", 1}}).message,
+            "KNeighborsClassifier: p is 1, must be 2: only the Euclidean distance is implemented");
+  EXPECT_EQ(param_error("KNeighborsClassifier", {{"metric", "cosine"}}).where, "params.metric");
+  EXPECT_EQ(param_error("KNeighborsClassifier", {{"n_neighbors", 0}}).where, "params.n_neighbors");
+}
+
+TEST(KNeighborsClassifier, GivesTheVoteToANeighbourAtNoDistance) {
+  Fitted f(testing::load_data("iris"));
+  const auto& knn = dynamic_cast<Classifier<double>&>(f.fit("KNeighborsClassifier", {{"weights", "distance"}}));
+  Matrix<double> proba(f.ctx.memory(), 1, 3);
+  knn.predict_proba(f.ctx, f.loaded.rows({0}), proba.view());
+  EXPECT_EQ(proba.to_host(), (std::vector<double>{1, 0, 0}));
+}
+
+TEST(GaussianNB, RefusesPriorsThatAreNone) {
+  EXPECT_EQ(param_error("GaussianNB", {{"priors", schema::ValueList{0.5, 0.6}}}).message,
+            "GaussianNB: priors is [0.5,0.6], must sum to 1");
+  EXPECT_EQ(param_error("GaussianNB", {{"priors", schema::ValueList{1.5, -0.5}}}).where, "params.priors");
+  Fitted f(testing::load_data("iris"));
+  EXPECT_EQ(error_of([&] { f.fit("GaussianNB", {{"priors", schema::ValueList{0.5, 0.5}}}); }).message,
+            "GaussianNB: priors is [0.5,0.5], must have one number for each of the 3 classes of the data");
+}
+
+}  // namespace
+}  // namespace kedge::engine

@@ -1,0 +1,222 @@
+// What every row of the catalogue must do, on every device and in both precisions. A new row is tested by being there.
+#include "engine/estimators/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "fixture.h"
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+using testing::Data;
+
+constexpr double kRowSumTolerance = 1e-6;   // float scores that were normalised in float
+
+struct Row {
+  std::string estimator, device;
+  bool is_double;
+  friend void PrintTo(const Row& row, std::ostream* out) { *out << row.estimator << " on " << row.device; }
+};
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (const CatalogueEntry& entry : catalogue())
+    for (const std::string& device : testing::device_names())
+      for (const bool is_double : {false, true}) rows.push_back({entry.info.name, device, is_double});
+  return rows;
+}
+
+std::string row_name(const ::testing::TestParamInfo<Row>& info) {
+  return info.param.estimator + "_" + info.param.device + (info.param.is_double ? "_double" : "_float");
+}
+
+// Small enough that the emulated device grows it in a moment.
+schema::ValueMap small_params(const std::string& estimator) {
+  if (estimator == "RandomForestClassifier") return {{"n_estimators", 3}, {"random_state", 1}};
+  return {};
+}
+
+template <class T>
+std::unique_ptr<Estimator<T>> make(const std::string& name) {
+  const CatalogueEntry* entry = find_estimator(name);
+  if constexpr (std::is_same_v<T, float>) return entry->make_f32(small_params(name));
+  else return entry->make_f64(small_params(name));
+}
+
+void expect_all_finite(const schema::Value& value) {
+  if (const auto* real = std::get_if<double>(&value.data)) EXPECT_TRUE(std::isfinite(*real));
+  if (const auto* numbers = std::get_if<std::vector<double>>(&value.data))
+    for (const double v : *numbers) ASSERT_TRUE(std::isfinite(v));
+  if (const auto* values = std::get_if<schema::ValueList>(&value.data))
+    for (const schema::Value& item : *values) expect_all_finite(item);
+}
+
+template <class T>
+void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
+  if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
+    for (const double v : testing::host_values(ctx, transformer->transform(ctx, X))) ASSERT_TRUE(std::isfinite(v));
+    return;
+  }
+  const auto& classifier = dynamic_cast<const Classifier<T>&>(estimator);
+  const std::int64_t k = classifier.n_classes();
+  Matrix<double> proba(ctx.memory(), X.n_rows(), k);
+  classifier.predict_proba(ctx, X, proba.view());
+  const std::vector<double> shares = proba.to_host();
+  for (std::int64_t i = 0; i < X.n_rows(); ++i) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < k; ++c) sum += shares[i * k + c];
+    ASSERT_NEAR(sum, 1.0, kRowSumTolerance) << "row " << i;
+  }
+  for (const std::int32_t code : classifier.predict(ctx, X)) ASSERT_TRUE(code >= 0 && code < k);
+}
+
+// Fits on all rows of `data`. True if it could; else the error was kBadData and named the estimator.
+template <class T>
+bool fits_or_says_why(const Row& row, const Data& data) {
+  Device& device = testing::device_named(row.device);
+  const Context ctx{.device = device};
+  const testing::Loaded<T> loaded(device, data);
+  const auto estimator = make<T>(row.estimator);
+  try {
+    estimator->fit(ctx, loaded.all(), loaded.target());
+    expect_usable_output<T>(ctx, *estimator, loaded.all());
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kBadData) << error.message;
+    EXPECT_EQ(error.message.rfind(row.estimator + ": ", 0), 0u) << error.message;
+    return false;
+  }
+  for (const auto& [name, value] : estimator->attributes()) {
+    SCOPED_TRACE(name);
+    expect_all_finite(value);
+  }
+  return true;
+}
+
+class EveryEstimator : public ::testing::TestWithParam<Row> {
+ protected:
+  static bool fits(const Data& data) {
+    return GetParam().is_double ? fits_or_says_why<double>(GetParam(), data) : fits_or_says_why<float>(GetParam(), data);
+  }
+};
+
+TEST_P(EveryEstimator, FitsOrdinaryData) { EXPECT_TRUE(fits(testing::make_data(40, 6, 3))); }
+TEST_P(EveryEstimator, FitsTwoClasses) { EXPECT_TRUE(fits(testing::make_data(24, 4, 2))); }
+
+TEST_P(EveryEstimator, RefusesEmptyInput) { EXPECT_FALSE(fits(testing::make_data(0, 3, 2))); }
+
+TEST_P(EveryEstimator, SurvivesOneRow) { fits(testing::make_data(1, 3, 1)); }
+TEST_P(EveryEstimator, SurvivesOneClass) { fits(testing::make_data(12, 3, 1)); }
+TEST_P(EveryEstimator, SurvivesFewerRowsThanColumns) { fits(testing::make_data(6, 20, 2)); }
+
+TEST_P(EveryEstimator, SurvivesConstantInput) {
+  Data data = testing::make_data(20, 3, 2);
+  std::fill(data.X.begin(), data.X.end(), 1.5);
+  EXPECT_TRUE(fits(data));
+}
+
+TEST_P(EveryEstimator, SurvivesZeros) {
+  Data data = testing::make_data(20, 3, 2);
+  std::fill(data.X.begin(), data.X.end(), 0.0);
+  EXPECT_TRUE(fits(data));
+}
+
+TEST_P(EveryEstimator, StopsWhenAskedTo) {
+  if (GetParam().estimator.ends_with("Scaler")) GTEST_SKIP() << "a single short pass, which does not look at the token";
+  Device& device = testing::device_named(GetParam().device);
+  std::stop_source stop;
+  stop.request_stop();
+  const Context ctx{.device = device, .stop = stop.get_token()};
+  const Data data = testing::make_data(30, 4, 3);
+  const testing::Loaded<double> loaded(device, data);
+  const auto estimator = make<double>(GetParam().estimator);
+  try {
+    estimator->fit(ctx, loaded.all(), loaded.target());
+    expect_usable_output<double>(ctx, *estimator, loaded.all());
+    ADD_FAILURE() << "neither fit nor predict stopped";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kCancelled);
+  }
+}
+
+TEST_P(EveryEstimator, ForgetsTheFormerFit) {
+  Device& device = testing::device_named(GetParam().device);
+  const Context ctx{.device = device};
+  const Data first = testing::make_data(30, 5, 3), second = testing::make_data(24, 4, 2);
+  const testing::Loaded<double> a(device, first), b(device, second);
+  const auto again = make<double>(GetParam().estimator), fresh = make<double>(GetParam().estimator);
+  again->fit(ctx, a.all(), a.target());
+  again->fit(ctx, b.all(), b.target());
+  fresh->fit(ctx, b.all(), b.target());
+  EXPECT_EQ(again->attributes(), fresh->attributes());
+}
+
+// A fold of the data can lack a class; its probability is then 0 and the others' sum is 1.
+TEST_P(EveryEstimator, GivesAnAbsentClassNoProbability) {
+  Device& device = testing::device_named(GetParam().device);
+  const Context ctx{.device = device};
+  const Data data = testing::make_data(30, 4, 3);
+  const testing::Loaded<double> loaded(device, data);
+  const auto estimator = make<double>(GetParam().estimator);
+  const auto* classifier = dynamic_cast<const Classifier<double>*>(estimator.get());
+  if (!classifier) GTEST_SKIP() << "not a classifier";
+  std::vector<std::int32_t> rows;   // without class 1
+  for (std::int32_t i = 0; i < 30; ++i)
+    if (i % 3 != 1) rows.push_back(i);
+  estimator->fit(ctx, loaded.rows(rows), loaded.target(rows));
+  Matrix<double> proba(ctx.memory(), 30, 3);
+  classifier->predict_proba(ctx, loaded.all(), proba.view());
+  const std::vector<double> shares = proba.to_host();
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(shares[i * 3 + 1], 0.0);
+    EXPECT_NEAR(shares[i * 3] + shares[i * 3 + 2], 1.0, kRowSumTolerance);
+  }
+}
+
+TEST_P(EveryEstimator, RefusesAnUnknownParameter) {
+  const CatalogueEntry* entry = find_estimator(GetParam().estimator);
+  try {
+    entry->make_f64({{"no_such_thing", 1}});
+    FAIL() << "took it";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kUnknownParameter);
+    EXPECT_EQ(error.where, "params.no_such_thing");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, EveryEstimator, ::testing::ValuesIn(all_rows()), row_name);
+
+TEST(Catalogue, DescribesEveryRow) {
+  std::set<std::string> names;
+  for (const CatalogueEntry& entry : catalogue()) {
+    SCOPED_TRACE(entry.info.name);
+    EXPECT_TRUE(names.insert(entry.info.name).second);
+    EXPECT_TRUE(entry.info.kind == "transformer" || entry.info.kind == "classifier");
+    EXPECT_FALSE(entry.info.doc.empty());
+    EXPECT_FALSE(entry.info.attributes.empty());
+    for (const schema::ParamInfo& param : entry.info.params) {
+      EXPECT_FALSE(param.doc.empty()) << param.name;
+      EXPECT_FALSE(param.forms.empty()) << param.name;
+    }
+  }
+}
+
+TEST(Catalogue, AcceptsEveryDefaultWhenItIsSet) {
+  for (const CatalogueEntry& entry : catalogue())
+    for (const schema::ParamInfo& param : entry.info.params)
+      EXPECT_NO_THROW(entry.make_f32({{param.name, param.defaultValue}})) << entry.info.name << " " << param.name;
+}
+
+TEST(Catalogue, FindsAnEstimatorByName) {
+  ASSERT_NE(find_estimator("PCA"), nullptr);
+  EXPECT_EQ(find_estimator("PCA")->info.family, "decomposition");
+  EXPECT_EQ(find_estimator("pca"), nullptr);
+}
+
+}  // namespace
+}  // namespace kedge::engine

@@ -1,0 +1,106 @@
+// Loads the data of the estimator tests.
+#include "fixture.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "engine/backend/loader.h"
+#ifdef KEDGE_TEST_EMULATED
+#include "engine/backend/emulated/emulated_device.h"
+#endif
+
+namespace kedge::engine::testing {
+namespace {
+
+std::unique_ptr<Device> open_named(const std::string& name) {
+#ifdef KEDGE_TEST_EMULATED
+  if (name == "emulated") return make_emulated_device();
+#endif
+  return open_device(name);
+}
+
+}  // namespace
+
+std::vector<std::string> device_names() {
+#ifdef KEDGE_TEST_EMULATED
+  return {"cpu", "emulated"};
+#else
+  return {"cpu"};
+#endif
+}
+
+Device& device_named(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<Device>> devices;
+  std::unique_ptr<Device>& device = devices[name];
+  if (!device) device = open_named(name);
+  return *device;
+}
+
+std::string read_text(const std::string& name) {
+  std::ifstream file("tests/data/estimators/" + name);
+  if (!file) throw std::runtime_error("tests/data/estimators/" + name + " is missing: run the tests in the source folder");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Data load_data(const std::string& name) {
+  Data data;
+  std::stringstream lines(read_text(name + ".csv"));
+  for (std::string line; std::getline(lines, line); ++data.n_rows) {
+    std::stringstream cells(line);
+    std::vector<double> row;
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(std::stod(cell));
+    data.y.push_back(static_cast<std::int32_t>(row.back()));
+    data.n_cols = static_cast<std::int64_t>(row.size()) - 1;
+    data.X.insert(data.X.end(), row.begin(), row.end() - 1);
+  }
+  for (std::int32_t c = 0; c <= *std::max_element(data.y.begin(), data.y.end()); ++c) data.classes.push_back(std::to_string(c));
+  return data;
+}
+
+Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes) {
+  Data data{.n_rows = n_rows, .n_cols = n_cols};
+  PhiloxStream random(7, 0);
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    data.y.push_back(static_cast<std::int32_t>(i % n_classes));
+    for (std::int64_t j = 0; j < n_cols; ++j) data.X.push_back(random.uniform() + (j % n_classes == data.y.back() ? 2.0 : 0.0));
+  }
+  for (std::int32_t c = 0; c < n_classes; ++c) data.classes.push_back(std::to_string(c));
+  return data;
+}
+
+template <class T>
+Loaded<T>::Loaded(Device& device, const Data& data)
+    : device_(device), data_(data), codes_(device.memory(), std::span<const std::int32_t>(data.y)) {
+  const std::vector<T> host(data.X.begin(), data.X.end());
+  samples_ = samples_of(Matrix<T>(device.memory(), data.n_rows, data.n_cols, host));
+}
+
+template <class T>
+Samples<T> Loaded<T>::rows(const std::vector<std::int32_t>& rows) const {
+  Samples<T> selected = samples_;
+  selected.rows = std::make_shared<Array<std::int32_t>>(device_.memory(), std::span<const std::int32_t>(rows));
+  return selected;
+}
+
+template <class T>
+Target Loaded<T>::target() const {
+  return {.codes = data_.y, .table_codes = &codes_, .classes = data_.classes};
+}
+
+template <class T>
+Target Loaded<T>::target(const std::vector<std::int32_t>& rows) const {
+  Target selected = target();
+  selected.codes.clear();
+  for (const std::int32_t row : rows) selected.codes.push_back(data_.y[static_cast<std::size_t>(row)]);
+  return selected;
+}
+
+template class Loaded<float>;
+template class Loaded<double>;
+
+}  // namespace kedge::engine::testing

@@ -1,0 +1,55 @@
+// What estimator tests share: devices, small data sets from tests/data/estimators, samples and targets made of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/core/context.h"
+#include "engine/estimators/estimator.h"
+#include "engine/estimators/samples.h"
+
+namespace kedge::engine::testing {
+
+// Opened once a process; "cpu" or "emulated".
+Device& device_named(const std::string& name);
+std::vector<std::string> device_names();
+
+struct Data {
+  std::int64_t n_rows = 0, n_cols = 0;
+  std::vector<double> X;             // row-major
+  std::vector<std::int32_t> y;
+  std::vector<std::string> classes;   // "0", "1", ...
+};
+Data load_data(const std::string& name);   // "iris" ...: tests/data/estimators/NAME.csv, target last
+Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes);   // separable blobs, the same every time
+
+std::string read_text(const std::string& name);   // of tests/data/estimators/NAME
+
+// Device copies of a Data, and selections of its rows. Must outlive the samples and targets that it gives.
+template <class T>
+class Loaded {
+ public:
+  Loaded(Device& device, const Data& data);
+  Samples<T> all() const { return samples_; }
+  Samples<T> rows(const std::vector<std::int32_t>& rows) const;
+  Target target() const;
+  Target target(const std::vector<std::int32_t>& rows) const;
+
+ private:
+  Device& device_;
+  const Data& data_;
+  Samples<T> samples_;
+  Array<std::int32_t> codes_;
+};
+
+template <class T>
+std::vector<double> host_values(const Context& ctx, const Samples<T>& X) {
+  Matrix<T> scratch;
+  const MatrixView<const T> view = X.values(ctx, scratch);
+  std::vector<T> host(static_cast<std::size_t>(view.size()));
+  if (!host.empty()) ctx.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
+  return {host.begin(), host.end()};
+}
+
+}  // namespace kedge::engine::testing
