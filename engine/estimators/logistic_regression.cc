@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "engine/estimators/checks.h"
 #include "engine/estimators/lbfgs.h"
@@ -47,6 +48,14 @@ Array<double> row_weights(const Context& ctx, const std::vector<double>& by_clas
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = by_class[present.positions[y.codes[i]]];
   sum = std::accumulate(rows.begin(), rows.end(), 0.0);
   return Array<double>(ctx.memory(), std::span<const double>(rows));
+}
+
+// scikit-learn's 64 eps; in double a smaller tol is taken at its word (the value above the minimum falls with the gradient's square),
+// in float the loss carries no more digits.
+template <class T>
+double value_tolerance(double tol) {
+  constexpr double kUsual = 64 * std::numeric_limits<double>::epsilon();
+  return std::is_same_v<T, double> ? std::min(kUsual, tol * tol) : kUsual;
 }
 
 }  // namespace
@@ -96,7 +105,7 @@ std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, MatrixVi
   const double l2 = params_.penalty ? 1.0 / (params_.C * data.weight_sum) : 0.0;
   LogisticObjective<T> objective(ctx, data, l2, params_.fit_intercept);
   const LbfgsOptions options{.max_iter = params_.max_iter, .gradient_tolerance = params_.tol,
-                             .value_tolerance = 64 * std::numeric_limits<double>::epsilon()};
+                             .value_tolerance = value_tolerance<T>(params_.tol)};
   const auto evaluate = [&](std::span<const double> w, std::span<double> gradient) {
     ctx.check_stop();
     return objective(w, gradient);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "engine/backend/loader.h"
+#include "engine/core/rng.h"
 #ifdef KEDGE_TEST_EMULATED
 #include "engine/backend/emulated/emulated_device.h"
 #endif
