@@ -116,7 +116,7 @@ LbfgsResult minimize_lbfgs(const Objective& objective, Vector x0, const LbfgsOpt
     on_iteration(++iteration);
     if (largest(at.gradient) <= options.gradient_tolerance) return result(iteration, Stop::kGradient);
     const double size = std::max({std::abs(before.value), std::abs(at.value), 1.0});
-    if (before.value - at.value <= options.value_tolerance * size) return result(iteration, Stop::kValue);
+    if (options.value_tolerance > 0 && before.value - at.value <= options.value_tolerance * size) return result(iteration, Stop::kValue);
 
     Vector step = at.x, change = at.gradient;
     add_scaled(-1, before.x, step), add_scaled(-1, before.gradient, change);

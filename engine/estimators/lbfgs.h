@@ -11,7 +11,7 @@ namespace kedge::engine {
 struct LbfgsOptions {
   std::int64_t max_iter = 100;
   double gradient_tolerance = 1e-4;   // stop when max |gradient| is at most this
-  double value_tolerance = 0;         // stop when the value falls by at most this, relative to max(|f|, 1)
+  double value_tolerance = 0;         // stop when the value falls by at most this, relative to max(|f|, 1); 0: never
   int memory = 10;                    // pairs of vectors kept
   int max_line_steps = 50;
 };

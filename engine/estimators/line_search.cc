@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kedge::engine {
 namespace {
 
 constexpr double kDecrease = 1e-3, kCurvature = 0.9, kRelativeWidth = 0.1;   // as in L-BFGS-B 3.0
+constexpr double kNoise = 4 * std::numeric_limits<double>::epsilon();   // of a value; below it only the slope tells
 constexpr double kGrow = 4.0, kGrowAtLeast = 1.1;
 
 // The root term of the cubic through two points, scaled against overflow; sign follows the direction of the interval.
@@ -31,7 +33,10 @@ bool LineSearch::is_done(const Point& trial, double bound) const {
   const double wanted_slope = kDecrease * start_slope_;
   if (step_ == largest_ && trial.value <= bound && trial.slope <= wanted_slope) return true;
   if (step_ == 0 && (trial.value > bound || trial.slope >= wanted_slope)) return true;
-  return trial.value <= bound && std::abs(trial.slope) <= kCurvature * -start_slope_;
+  const bool is_flat_enough = std::abs(trial.slope) <= kCurvature * -start_slope_;
+  const double noise = kNoise * std::abs(start_value_);
+  const bool is_rounding = start_value_ - bound <= noise && trial.value <= start_value_ + noise;
+  return is_flat_enough && (trial.value <= bound || is_rounding);
 }
 
 bool LineSearch::update(double value, double slope) {

@@ -50,12 +50,12 @@ Array<double> row_weights(const Context& ctx, const std::vector<double>& by_clas
   return Array<double>(ctx.memory(), std::span<const double>(rows));
 }
 
-// scikit-learn's 64 eps; in double a smaller tol is taken at its word (the value above the minimum falls with the gradient's square),
-// in float the loss carries no more digits.
+// scikit-learn's 64 eps. In double a smaller tol is taken at its word (the value above the minimum falls with the square of the
+// gradient); in float the loss carries no more digits.
 template <class T>
 double value_tolerance(double tol) {
   constexpr double kUsual = 64 * std::numeric_limits<double>::epsilon();
-  return std::is_same_v<T, double> ? std::min(kUsual, tol * tol) : kUsual;
+  return std::is_same_v<T, double> && tol * tol < kUsual ? 0.0 : kUsual;
 }
 
 }  // namespace
