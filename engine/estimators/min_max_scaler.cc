@@ -44,6 +44,7 @@ schema::EstimatorInfo MinMaxScaler<T>::info() {
 template <class T>
 void MinMaxScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   require_rows("MinMaxScaler", X);
+  ctx.check_stop();
   Ranges ranges = column_ranges(ctx, X);
   data_min_ = std::move(ranges.minimum), data_max_ = std::move(ranges.maximum);
   n_samples_seen_ = X.n_rows();

@@ -45,6 +45,7 @@ schema::EstimatorInfo StandardScaler<T>::info() {
 template <class T>
 void StandardScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   require_rows("StandardScaler", X);
+  ctx.check_stop();
   Moments moments = column_moments(ctx, X);
   n_samples_seen_ = X.n_rows();
   mean_ = std::move(moments.mean), variance_ = std::move(moments.variance);
