@@ -66,13 +66,31 @@ void ProgressDisplay::live(const schema::ProgressEvent& progress) {
   live_shown_ = true;
 }
 
+void ProgressDisplay::gather(std::int64_t fold, const std::string& text) {
+  if (fold != fold_) finish_fold();
+  fold_ = fold;
+  fold_text_ += (fold_text_.empty() ? "" : ", ") + text;
+}
+
+void ProgressDisplay::finish_fold() {
+  if (!fold_text_.empty()) line(fmt::format("fold {}: {}", fold_ + 1, fold_text_));
+  fold_text_.clear();
+}
+
 void ProgressDisplay::show(const schema::Event& event) {
+  constexpr double kShortest = 0.0005;   // s; what is shorter is not worth a word
+  if (const auto* metric = std::get_if<schema::MetricEvent>(&event.body); metric && metric->fold >= 0)
+    return gather(metric->fold, fmt::format("{} {:.4f}", metric->name, metric->value));
+  const auto* timing = std::get_if<schema::TimingEvent>(&event.body);
+  if (timing && timing->seconds < kShortest) return;
+  if (timing && timing->fold >= 0) return gather(timing->fold, fmt::format("{} {:.3f} s", timing->phase, timing->seconds));
   const auto* progress = std::get_if<schema::ProgressEvent>(&event.body);
+  if (!progress || progress->phase == "fold") finish_fold();
   if (progress && terminal_) return live(*progress);
+  if (progress && (progress->done < progress->total || progress->fold >= 0 || progress->phase == "fold")) return;
   if (std::holds_alternative<schema::ResultEvent>(event.body)) return;   // the table follows
-  if (progress && progress->done < progress->total) return;             // plain lines: only what is complete
   std::ostringstream text;
-  text << event;
+  text << event.body;
   line(text.str());
 }
 

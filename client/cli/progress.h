@@ -16,15 +16,19 @@ class ProgressDisplay {
   ~ProgressDisplay();            // leaves the cursor on a fresh line
   ProgressDisplay(const ProgressDisplay&) = delete;
 
-  void show(const schema::Event& event);
+  void show(const schema::Event& event);   // scores and timings of a fold are gathered into one line
 
  private:
   void live(const schema::ProgressEvent& progress);
+  void gather(std::int64_t fold, const std::string& text);
+  void finish_fold();                   // prints what was gathered
   void line(const std::string& text);   // a line that stays
   void clear();
 
   bool terminal_;
   bool live_shown_ = false;
+  std::int64_t fold_ = -1;                                 // of what is gathered
+  std::string fold_text_;
   std::string phase_;                                      // of the live line, for the rate
   std::int64_t first_done_ = 0;
   std::chrono::steady_clock::time_point phase_start_{};

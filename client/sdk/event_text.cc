@@ -31,7 +31,11 @@ std::string text(const ResultEvent& e) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {
-  return out << event.id << ' ' << std::visit([](const auto& body) { return text(body); }, event.body);
+  return out << event.id << ' ' << event.body;
+}
+
+std::ostream& operator<<(std::ostream& out, const EventBody& body) {
+  return out << std::visit([](const auto& b) { return text(b); }, body);
 }
 
 }  // namespace kedge::schema

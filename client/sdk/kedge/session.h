@@ -106,5 +106,6 @@ Session connect(std::string url = {}, std::string token = {});
 }  // namespace kedge
 
 namespace kedge::schema {
-std::ostream& operator<<(std::ostream& out, const Event& event);   // one line for people
+std::ostream& operator<<(std::ostream& out, const Event& event);      // its number and one line for people
+std::ostream& operator<<(std::ostream& out, const EventBody& body);   // the line alone
 }
