@@ -16,26 +16,73 @@
 namespace kedge::schema {
 namespace {
 
-// A message is read twice, by check() and by load(). Twice that leaves room for honest messages, and none for one whose pointers
-// all lead to the same data. The floor is for tiny messages, the ceiling bounds the largest.
+// A message is read twice, by check() and by load(). Twice that leaves room for honest messages, and none for
+// one whose pointers all lead to the same data. The floor is for tiny messages, the ceiling bounds the
+// largest.
 constexpr std::uint64_t kTraversalFactor = 4;
 constexpr std::uint64_t kLeastTraversalWords = 1024;
 constexpr std::uint64_t kMostTraversalWords = std::uint64_t{16} << 20;
-constexpr int kNestingLimit = 192;   // three pointers for each level of a value, and what surrounds it
+constexpr int kNestingLimit = 192;  // three pointers for each level of a value, and what surrounds it
 
-template <class T> struct WireOf;
-template <> struct WireOf<JobSpec> { using Type = wire::JobSpec; };
-template <> struct WireOf<Job> { using Type = wire::Job; };
-template <> struct WireOf<JobPage> { using Type = wire::JobPage; };
-template <> struct WireOf<Result> { using Type = wire::Result; };
-template <> struct WireOf<Event> { using Type = wire::Event; };
-template <> struct WireOf<Error> { using Type = wire::Error; };
-template <> struct WireOf<Catalogue> { using Type = wire::Catalogue; };
-template <> struct WireOf<EstimatorInfo> { using Type = wire::EstimatorInfo; };
-template <> struct WireOf<ServerInfo> { using Type = wire::ServerInfo; };
-template <> struct WireOf<DeviceList> { using Type = wire::DeviceList; };
-template <> struct WireOf<WorkerCommand> { using Type = wire::WorkerCommand; };
-template <> struct WireOf<WorkerReport> { using Type = wire::WorkerReport; };
+// Items in one document or message: what a job asks for is small, except for its inline CSV, which is one
+// item; a result may be long.
+template <class T>
+constexpr std::size_t kMaxItems = std::size_t{16} << 20;
+template <>
+constexpr std::size_t kMaxItems<JobSpec> = 200'000;
+template <>
+constexpr std::size_t kMaxItems<WorkerCommand> = kMaxItems<JobSpec>;
+
+template <class T>
+struct WireOf;
+template <>
+struct WireOf<JobSpec> {
+  using Type = wire::JobSpec;
+};
+template <>
+struct WireOf<Job> {
+  using Type = wire::Job;
+};
+template <>
+struct WireOf<JobPage> {
+  using Type = wire::JobPage;
+};
+template <>
+struct WireOf<Result> {
+  using Type = wire::Result;
+};
+template <>
+struct WireOf<Event> {
+  using Type = wire::Event;
+};
+template <>
+struct WireOf<Error> {
+  using Type = wire::Error;
+};
+template <>
+struct WireOf<Catalogue> {
+  using Type = wire::Catalogue;
+};
+template <>
+struct WireOf<EstimatorInfo> {
+  using Type = wire::EstimatorInfo;
+};
+template <>
+struct WireOf<ServerInfo> {
+  using Type = wire::ServerInfo;
+};
+template <>
+struct WireOf<DeviceList> {
+  using Type = wire::DeviceList;
+};
+template <>
+struct WireOf<WorkerCommand> {
+  using Type = wire::WorkerCommand;
+};
+template <>
+struct WireOf<WorkerReport> {
+  using Type = wire::WorkerReport;
+};
 
 // What Cap'n Proto throws becomes our error.
 template <class Action>
@@ -53,7 +100,8 @@ std::string_view bytes_of_no_message(std::span<const std::byte> bytes) {
 }
 
 capnp::ReaderOptions limits(std::size_t words) {
-  return {.traversalLimitInWords = std::clamp(kTraversalFactor * words, kLeastTraversalWords, kMostTraversalWords),
+  return {.traversalLimitInWords =
+              std::clamp(kTraversalFactor * words, kLeastTraversalWords, kMostTraversalWords),
           .nestingLimit = kNestingLimit};
 }
 
@@ -80,9 +128,10 @@ class Words {
 template <class T>
 T read_message(kj::ArrayPtr<const capnp::word> words) {
   capnp::FlatArrayMessageReader message(words, limits(words.size()));
-  if (message.getEnd() != words.end()) throw Error{ErrorCode::kMalformed, "Cap'n Proto message: bytes after its end"};
+  if (message.getEnd() != words.end())
+    throw Error{ErrorCode::kMalformed, "Cap'n Proto message: bytes after its end"};
   const auto root = message.getRoot<typename WireOf<T>::Type>();
-  check(capnp::toDynamic(root));
+  check(capnp::toDynamic(root), kMaxItems<T>);
   T value;
   load(value, root);
   return value;
@@ -107,7 +156,7 @@ T from_json(std::string_view text) {
   return translated("JSON", [&] {
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<typename WireOf<T>::Type>();
-    read_json(text, capnp::toDynamic(root));
+    read_json(text, capnp::toDynamic(root), kMaxItems<T>);
     T value;
     load(value, root.asReader());
     return value;
@@ -133,9 +182,13 @@ T from_binary(std::span<const std::byte> bytes) {
   return translated("Cap'n Proto message", [&] { return read_message<T>(Words(bytes).get()); });
 }
 
-Value value_from_json(std::string_view text) { return read_json_value(text); }
+Value value_from_json(std::string_view text) {
+  return read_json_value(text);
+}
 
-std::string value_to_json(const Value& value) { return to_string(value); }
+std::string value_to_json(const Value& value) {
+  return to_string(value);
+}
 
 template std::string to_json(const JobSpec&);
 template std::string to_json(const Job&);

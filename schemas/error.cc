@@ -51,15 +51,23 @@ constexpr bool rows_in_order() {
 }
 static_assert(rows_in_order());
 
-const CodeRow& row(ErrorCode code) { return kCodes.at(static_cast<std::size_t>(code)); }
+const CodeRow& row(ErrorCode code) {
+  return kCodes.at(static_cast<std::size_t>(code));
+}
 
-char fold_case(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+char fold_case(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
 
 }  // namespace
 
-std::string_view error_code_name(ErrorCode code) { return row(code).name; }
+std::string_view error_code_name(ErrorCode code) {
+  return row(code).name;
+}
 
-int http_status(ErrorCode code) { return row(code).status; }
+int http_status(ErrorCode code) {
+  return row(code).status;
+}
 
 ErrorCode error_code_from_name(std::string_view name) {
   std::vector<std::string_view> names;
@@ -68,12 +76,14 @@ ErrorCode error_code_from_name(std::string_view name) {
     names.push_back(row.name);
   }
   std::string message = "unknown error code \"" + std::string(name.substr(0, 64)) + '"';
-  if (const auto near = nearest_name(name, names); !near.empty()) message += "; did you mean \"" + std::string(near) + "\"?";
+  if (const auto near = nearest_name(name, names); !near.empty())
+    message += "; did you mean \"" + std::string(near) + "\"?";
   throw Error{ErrorCode::kInvalidValue, message};
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Names are short. Text beyond the bound cannot be near one, and an attacker's megabyte must not cost its square.
+  // Names are short. Text beyond the bound cannot be near one, and an attacker's megabyte must not cost its
+  // square.
   constexpr std::size_t kLongest = 256;
   if (a.size() > kLongest || b.size() > kLongest) return std::max(a.size(), b.size());
   std::vector<std::size_t> row(b.size() + 1);

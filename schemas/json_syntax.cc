@@ -1,8 +1,6 @@
 // A plain JSON grammar, run only over texts that are known to be wrong.
 #include "schemas/json_syntax.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -17,7 +15,8 @@
 namespace kedge::schema {
 namespace {
 
-// Stops at the first fault: each parse function returns false once `fault_` is set, with `at_` on the faulty byte.
+// Stops at the first fault: each parse function returns false once `fault_` is set, with `at_` on the faulty
+// byte.
 class SyntaxScan {
  public:
   explicit SyntaxScan(std::string_view text) : text_(text) {}
@@ -34,7 +33,7 @@ class SyntaxScan {
   std::string position() const {
     const std::string_view before = text_.substr(0, at_);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const auto column = at_ - (before.rfind('\n') + 1) + 1;   // npos + 1 is 0
+    const auto column = at_ - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
   }
 
@@ -54,13 +53,20 @@ class SyntaxScan {
   bool value(int depth) {
     skip_space();
     switch (peek()) {
-      case '{': return container('}', depth);
-      case '[': return container(']', depth);
-      case '"': return string();
-      case 't': return word("true");
-      case 'f': return word("false");
-      case 'n': return word("null");
-      default: return number();
+      case '{':
+        return container('}', depth);
+      case '[':
+        return container(']', depth);
+      case '"':
+        return string();
+      case 't':
+        return word("true");
+      case 'f':
+        return word("false");
+      case 'n':
+        return word("null");
+      default:
+        return number();
     }
   }
 
@@ -98,9 +104,12 @@ class SyntaxScan {
   // Leaves at_ on the last byte of the escape. Surrogate pairs are not looked at.
   bool escape() {
     if (++at_ >= text_.size()) return wrong("");
-    if (text_[at_] != 'u') return std::string_view("\"\\/bfnrt").find(text_[at_]) != std::string_view::npos || wrong("unknown escape in a string");
+    if (text_[at_] != 'u')
+      return std::string_view("\"\\/bfnrt").find(text_[at_]) != std::string_view::npos ||
+             wrong("unknown escape in a string");
     for (int digit = 0; digit < 4; ++digit)
-      if (++at_ >= text_.size() || !std::isxdigit(static_cast<unsigned char>(text_[at_]))) return wrong("expected four hexadecimal digits after \\u");
+      if (++at_ >= text_.size() || !std::isxdigit(static_cast<unsigned char>(text_[at_])))
+        return wrong("expected four hexadecimal digits after \\u");
     return true;
   }
 
@@ -137,8 +146,10 @@ class SyntaxScan {
   bool fits(std::size_t start, bool integer) {
     const std::string number(text_.substr(start, at_ - start));
     errno = 0;
-    if (integer && number[0] == '-') std::strtoll(number.c_str(), nullptr, 10);
-    else if (integer) std::strtoull(number.c_str(), nullptr, 10);
+    if (integer && number[0] == '-')
+      std::strtoll(number.c_str(), nullptr, 10);
+    else if (integer)
+      std::strtoull(number.c_str(), nullptr, 10);
     if (errno == 0 && std::isfinite(std::strtod(number.c_str(), nullptr))) return true;
     at_ = start;
     return wrong(integer ? "integer beyond 64 bits" : "number too large");
@@ -152,11 +163,12 @@ class SyntaxScan {
 }  // namespace
 
 void throw_syntax_error(std::string_view text, std::string_view otherwise) {
-  const bool is_text = simdjson::validate_utf8(text.data(), text.size());
+  const bool is_text = is_utf8(text);
   SyntaxScan scan(text);
   const auto fault = is_text ? scan.fault() : std::nullopt;
   if (fault) throw Error{ErrorCode::kMalformed, "JSON: " + scan.position() + ": " + *fault};
-  throw Error{ErrorCode::kMalformed, "JSON: " + (is_text ? std::string(otherwise) : "the text is not valid UTF-8")};
+  throw Error{ErrorCode::kMalformed,
+              "JSON: " + (is_text ? std::string(otherwise) : "the text is not valid UTF-8")};
 }
 
 }  // namespace kedge::schema

@@ -5,7 +5,8 @@
 
 namespace kedge::schema {
 
-// Throws Error{kMalformed} that names line, column and what was expected there; `otherwise` is the message if no fault is found here.
+// Throws Error{kMalformed} that names line, column and what was expected there; `otherwise` is the message if
+// no fault is found here.
 [[noreturn]] void throw_syntax_error(std::string_view text, std::string_view otherwise);
 
 }  // namespace kedge::schema

@@ -9,7 +9,7 @@
 namespace kedge::schema {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";   // U+FFFD
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Length of the valid UTF-8 sequence at the front of `text`, or 0.
 std::size_t sequence_length(std::string_view text) {
@@ -21,16 +21,31 @@ std::size_t sequence_length(std::string_view text) {
 void append_escape(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: out += "\\u00"; out += kHex[(c >> 4) & 15]; out += kHex[c & 15];
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[(c >> 4) & 15];
+      out += kHex[c & 15];
   }
 }
 
-bool needs_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+bool needs_escape(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+}
 
 struct ValueWriter {
   std::string& out;
@@ -72,8 +87,12 @@ struct ValueWriter {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
 std::string valid_utf8(std::string_view text) {
-  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
+  if (is_utf8(text)) return std::string(text);
   std::string out;
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
@@ -84,9 +103,9 @@ std::string valid_utf8(std::string_view text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  if (!simdjson::validate_utf8(text.data(), text.size())) return append_json_string(out, valid_utf8(text));
+  if (!is_utf8(text)) return append_json_string(out, valid_utf8(text));
   out += '"';
-  std::size_t plain = 0;   // start of the run that needs no escape
+  std::size_t plain = 0;  // start of the run that needs no escape
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!needs_escape(text[i])) continue;
     out += text.substr(plain, i - plain);
@@ -115,7 +134,9 @@ void append_json_number(std::string& out, double number) {
   }
 }
 
-void append_json_value(std::string& out, const Value& value) { std::visit(ValueWriter{out}, value.data); }
+void append_json_value(std::string& out, const Value& value) {
+  std::visit(ValueWriter{out}, value.data);
+}
 
 std::string to_string(const Value& value) {
   std::string out;

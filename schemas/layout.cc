@@ -16,7 +16,9 @@ bool has_annotation(Proto proto, std::uint64_t id) {
   return false;
 }
 
-std::string_view view(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+std::string_view view(capnp::Text::Reader text) {
+  return {text.begin(), text.size()};
+}
 
 template <class Fields>
 std::vector<std::string_view> field_names(Fields fields) {
@@ -43,7 +45,9 @@ bool is_union_member(capnp::StructSchema::Field field) {
   return field.getProto().getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT;
 }
 
-std::string_view name_of(capnp::StructSchema::Field field) { return view(field.getProto().getName()); }
+std::string_view name_of(capnp::StructSchema::Field field) {
+  return view(field.getProto().getName());
+}
 
 std::string_view name_of(capnp::EnumSchema::Enumerant enumerant) {
   for (auto annotation : enumerant.getProto().getAnnotations())
@@ -51,9 +55,13 @@ std::string_view name_of(capnp::EnumSchema::Enumerant enumerant) {
   return view(enumerant.getProto().getName());
 }
 
-std::vector<std::string_view> names_of(capnp::StructSchema::FieldSubset fields) { return field_names(fields); }
+std::vector<std::string_view> names_of(capnp::StructSchema::FieldSubset fields) {
+  return field_names(fields);
+}
 
-std::vector<std::string_view> names_of(capnp::StructSchema::FieldList fields) { return field_names(fields); }
+std::vector<std::string_view> names_of(capnp::StructSchema::FieldList fields) {
+  return field_names(fields);
+}
 
 std::vector<std::string_view> names_of(capnp::EnumSchema schema) {
   std::vector<std::string_view> names;
@@ -74,7 +82,9 @@ void fail(ErrorCode code, const Path& path, const std::string& message) {
   throw Error{code, where.empty() ? message : where + ": " + message, where};
 }
 
-std::string quoted(std::string_view text) { return to_string(Value(shortened(text))); }
+std::string quoted(std::string_view text) {
+  return to_string(Value(shortened(text)));
+}
 
 std::string one_of(const std::vector<std::string_view>& names) {
   std::string list;
@@ -83,7 +93,8 @@ std::string one_of(const std::vector<std::string_view>& names) {
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& names) {
-  if (const std::string_view near = nearest_name(name, names); !near.empty()) return "did you mean " + quoted(near) + '?';
+  if (const std::string_view near = nearest_name(name, names); !near.empty())
+    return "did you mean " + quoted(near) + '?';
   return names.empty() ? "there are none here" : "known are " + one_of(names);
 }
 

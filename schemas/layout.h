@@ -1,4 +1,5 @@
-// What the annotations say about a struct or field of the schema, and the path to a field for error messages. Internal to the codec.
+// What the annotations say about a struct or field of the schema, and the path to a field for error messages.
+// Internal to the codec.
 #pragma once
 
 #include <capnp/dynamic.h>
@@ -27,7 +28,7 @@ bool has_mark(capnp::StructSchema::Field field, Mark mark);
 bool is_union_member(capnp::StructSchema::Field field);
 
 std::string_view name_of(capnp::StructSchema::Field field);
-std::string_view name_of(capnp::EnumSchema::Enumerant enumerant);   // its name in JSON
+std::string_view name_of(capnp::EnumSchema::Enumerant enumerant);  // its name in JSON
 std::vector<std::string_view> names_of(capnp::StructSchema::FieldSubset fields);
 std::vector<std::string_view> names_of(capnp::StructSchema::FieldList fields);
 std::vector<std::string_view> names_of(capnp::EnumSchema schema);
@@ -39,7 +40,7 @@ class Path {
   Path(const Path& parent, std::string_view key) : parent_(&parent), key_(key) {}
   Path(const Path& parent, std::int64_t index) : parent_(&parent), index_(index) {}
 
-  std::string str() const;   // pipeline[1].params.n_estimators
+  std::string str() const;  // pipeline[1].params.n_estimators
 
  private:
   const Path* parent_ = nullptr;
@@ -50,8 +51,9 @@ class Path {
 // Throws Error with the path in `where` and at the front of the message.
 [[noreturn]] void fail(ErrorCode code, const Path& path, const std::string& message);
 
-std::string quoted(std::string_view text);   // in quotes, shortened if long
+std::string quoted(std::string_view text);  // in quotes, shortened if long
 std::string one_of(const std::vector<std::string_view>& names);
-std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& names);   // or the list of names
+std::string did_you_mean(std::string_view name,
+                         const std::vector<std::string_view>& names);  // or the list of names
 
 }  // namespace kedge::schema

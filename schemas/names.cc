@@ -7,7 +7,7 @@
 namespace kedge::schema {
 
 std::string_view job_state_name(JobState state) {
-  constexpr std::array<std::string_view, 7> kNames{"queued",     "fetching",  "running",  "finalizing",
+  constexpr std::array<std::string_view, 7> kNames{"queued",    "fetching", "running",  "finalizing",
                                                    "succeeded", "failed",   "cancelled"};
   static_assert(kNames.size() == static_cast<std::size_t>(JobState::kCancelled) + 1);
   return kNames.at(static_cast<std::size_t>(state));

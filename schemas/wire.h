@@ -1,5 +1,6 @@
-// Conversions between the value types of schemas/ and the structs that Cap'n Proto generates: store(value, builder) and
-// load(value, reader), one pair per type. Internal to the codec: the only header of ours that shows Cap'n Proto.
+// Conversions between the value types of schemas/ and the structs that Cap'n Proto generates: store(value,
+// builder) and load(value, reader), one pair per type. Internal to the codec: the only header of ours that
+// shows Cap'n Proto.
 #pragma once
 
 #include <span>
@@ -21,10 +22,11 @@
 
 namespace kedge::schema {
 
-inline constexpr int kMaxJsonDepth = 64;    // levels of arrays and objects in a JSON text
-inline constexpr int kMaxValueDepth = 48;   // levels within one Value, so that what surrounds it fits as well
+inline constexpr int kMaxJsonDepth = 64;   // levels of arrays and objects in a JSON text
+inline constexpr int kMaxValueDepth = 48;  // levels within one Value, so that what surrounds it fits as well
 
-// A load() assumes a message that check() has passed; it reads each pointer once, so that the traversal limit is not spent twice.
+// A load() assumes a message that check() has passed; it reads each pointer once, so that the traversal limit
+// is not spent twice.
 void store(const Value&, wire::Value::Builder);
 void load(Value&, wire::Value::Reader);
 void store(const Error&, wire::Error::Builder);
@@ -67,17 +69,24 @@ void load(std::vector<std::string>&, capnp::List<capnp::Text>::Reader);
 void store(const std::vector<double>&, capnp::List<double>::Builder);
 void load(std::vector<double>&, capnp::List<double>::Reader);
 
-// A string as Cap'n Proto text, made valid UTF-8 if it is not: a stray byte in a log line must not lose the message.
+// A string as Cap'n Proto text, made valid UTF-8 if it is not: a stray byte in a log line must not lose the
+// message.
 class Utf8 {
  public:
-  explicit Utf8(const std::string& text) : text_(valid_utf8(text)) {}
-  operator capnp::Text::Reader() const { return {text_.c_str(), text_.size()}; }
+  explicit Utf8(const std::string& text) : text_(&text) {  // borrows it for the statement
+    if (!is_utf8(text)) repaired_ = valid_utf8(text), text_ = &repaired_;
+  }
+  Utf8(const Utf8&) = delete;
+  operator capnp::Text::Reader() const { return {text_->c_str(), text_->size()}; }
 
  private:
-  std::string text_;
+  const std::string* text_;
+  std::string repaired_;
 };
 
-inline std::string text(capnp::Text::Reader reader) { return {reader.begin(), reader.size()}; }
+inline std::string text(capnp::Text::Reader reader) {
+  return {reader.begin(), reader.size()};
+}
 
 // Lists of structs. Range is a vector of values that have store() and load().
 template <class Item, class ListBuilder>

@@ -59,7 +59,9 @@ void store(const Catalogue& catalogue, wire::Catalogue::Builder builder) {
   store_list(catalogue.estimators, builder.initEstimators(catalogue.estimators.size()));
 }
 
-void load(Catalogue& catalogue, wire::Catalogue::Reader reader) { load_list(catalogue.estimators, reader.getEstimators()); }
+void load(Catalogue& catalogue, wire::Catalogue::Reader reader) {
+  load_list(catalogue.estimators, reader.getEstimators());
+}
 
 void store(const DeviceEntry& device, wire::DeviceEntry::Builder builder) {
   builder.setId(Utf8(device.id));
@@ -71,15 +73,21 @@ void store(const DeviceEntry& device, wire::DeviceEntry::Builder builder) {
 }
 
 void load(DeviceEntry& device, wire::DeviceEntry::Reader reader) {
-  device = {.id = text(reader.getId()), .name = text(reader.getName()), .driver = text(reader.getDriver()),
-            .threads = reader.getThreads(), .memoryBytes = reader.getMemoryBytes(), .missing = text(reader.getMissing())};
+  device = {.id = text(reader.getId()),
+            .name = text(reader.getName()),
+            .driver = text(reader.getDriver()),
+            .threads = reader.getThreads(),
+            .memoryBytes = reader.getMemoryBytes(),
+            .missing = text(reader.getMissing())};
 }
 
 void store(const DeviceList& list, wire::DeviceList::Builder builder) {
   store_list(list.devices, builder.initDevices(list.devices.size()));
 }
 
-void load(DeviceList& list, wire::DeviceList::Reader reader) { load_list(list.devices, reader.getDevices()); }
+void load(DeviceList& list, wire::DeviceList::Reader reader) {
+  load_list(list.devices, reader.getDevices());
+}
 
 void store(const ServerInfo& info, wire::ServerInfo::Builder builder) {
   builder.setName(Utf8(info.name));

@@ -33,7 +33,9 @@ OpenmlRef load_openml(wire::OpenmlRef::Reader reader) {
 }
 
 UrlRef load_url(wire::UrlRef::Reader reader) {
-  return {.url = text(reader.getUrl()), .format = text(reader.getFormat()), .sha256 = text(reader.getSha256()),
+  return {.url = text(reader.getUrl()),
+          .format = text(reader.getFormat()),
+          .sha256 = text(reader.getSha256()),
           .target = text(reader.getTarget())};
 }
 
@@ -43,14 +45,24 @@ InlineRef load_inline(wire::InlineRef::Reader reader) {
 
 }  // namespace
 
-void store(const DatasetRef& ref, wire::DatasetRef::Builder builder) { std::visit(SourceStorer{builder}, ref.source); }
+void store(const DatasetRef& ref, wire::DatasetRef::Builder builder) {
+  std::visit(SourceStorer{builder}, ref.source);
+}
 
 void load(DatasetRef& ref, wire::DatasetRef::Reader reader) {
   switch (reader.which()) {
-    case wire::DatasetRef::OPENML: ref.source = load_openml(reader.getOpenml()); break;
-    case wire::DatasetRef::URL: ref.source = load_url(reader.getUrl()); break;
-    case wire::DatasetRef::BUILTIN: ref.source = BuiltinRef{text(reader.getBuiltin().getName())}; break;
-    case wire::DatasetRef::INLINE: ref.source = load_inline(reader.getInline()); break;
+    case wire::DatasetRef::OPENML:
+      ref.source = load_openml(reader.getOpenml());
+      break;
+    case wire::DatasetRef::URL:
+      ref.source = load_url(reader.getUrl());
+      break;
+    case wire::DatasetRef::BUILTIN:
+      ref.source = BuiltinRef{text(reader.getBuiltin().getName())};
+      break;
+    case wire::DatasetRef::INLINE:
+      ref.source = load_inline(reader.getInline());
+      break;
   }
 }
 

@@ -48,8 +48,11 @@ StateEvent load_state(wire::StateEvent::Reader reader) {
 }
 
 ProgressEvent load_progress(wire::ProgressEvent::Reader reader) {
-  return {.phase = text(reader.getPhase()), .done = reader.getDone(), .total = reader.getTotal(),
-          .unit = text(reader.getUnit()), .fold = reader.getFold()};
+  return {.phase = text(reader.getPhase()),
+          .done = reader.getDone(),
+          .total = reader.getTotal(),
+          .unit = text(reader.getUnit()),
+          .fold = reader.getFold()};
 }
 
 MetricEvent load_metric(wire::MetricEvent::Reader reader) {
@@ -60,20 +63,36 @@ TimingEvent load_timing(wire::TimingEvent::Reader reader) {
   return {.phase = text(reader.getPhase()), .seconds = reader.getSeconds(), .fold = reader.getFold()};
 }
 
-LogEvent load_log(wire::LogEvent::Reader reader) { return {.level = text(reader.getLevel()), .message = text(reader.getMessage())}; }
+LogEvent load_log(wire::LogEvent::Reader reader) {
+  return {.level = text(reader.getLevel()), .message = text(reader.getMessage())};
+}
 
 }  // namespace
 
-void store(const EventBody& body, wire::Event::Builder builder) { std::visit(BodyStorer{builder}, body); }
+void store(const EventBody& body, wire::Event::Builder builder) {
+  std::visit(BodyStorer{builder}, body);
+}
 
 void load(EventBody& body, wire::Event::Reader reader) {
   switch (reader.which()) {
-    case wire::Event::STATE: body = load_state(reader.getState()); break;
-    case wire::Event::PROGRESS: body = load_progress(reader.getProgress()); break;
-    case wire::Event::METRIC: body = load_metric(reader.getMetric()); break;
-    case wire::Event::TIMING: body = load_timing(reader.getTiming()); break;
-    case wire::Event::LOG: body = load_log(reader.getLog()); break;
-    case wire::Event::RESULT: load(body.emplace<ResultEvent>().result, reader.getResult()); break;
+    case wire::Event::STATE:
+      body = load_state(reader.getState());
+      break;
+    case wire::Event::PROGRESS:
+      body = load_progress(reader.getProgress());
+      break;
+    case wire::Event::METRIC:
+      body = load_metric(reader.getMetric());
+      break;
+    case wire::Event::TIMING:
+      body = load_timing(reader.getTiming());
+      break;
+    case wire::Event::LOG:
+      body = load_log(reader.getLog());
+      break;
+    case wire::Event::RESULT:
+      load(body.emplace<ResultEvent>().result, reader.getResult());
+      break;
   }
 }
 

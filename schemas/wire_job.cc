@@ -53,7 +53,9 @@ static FitScore load_fit_score(wire::FitScore::Reader reader) {
 }
 
 static CrossValidate load_cross_validate(wire::CrossValidate::Reader reader) {
-  CrossValidate task{.cv = reader.getCv(), .splitter = text(reader.getSplitter()), .shuffle = reader.getShuffle(),
+  CrossValidate task{.cv = reader.getCv(),
+                     .splitter = text(reader.getSplitter()),
+                     .shuffle = reader.getShuffle(),
                      .returnTrainScore = reader.getReturnTrainScore()};
   if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
   load(task.scoring, reader.getScoring());
@@ -62,9 +64,15 @@ static CrossValidate load_cross_validate(wire::CrossValidate::Reader reader) {
 
 static void load(Task& task, wire::Task::Reader reader) {
   switch (reader.which()) {
-    case wire::Task::FIT: task = Fit{}; break;
-    case wire::Task::FIT_SCORE: task = load_fit_score(reader.getFitScore()); break;
-    case wire::Task::CROSS_VALIDATE: task = load_cross_validate(reader.getCrossValidate()); break;
+    case wire::Task::FIT:
+      task = Fit{};
+      break;
+    case wire::Task::FIT_SCORE:
+      task = load_fit_score(reader.getFitScore());
+      break;
+    case wire::Task::CROSS_VALIDATE:
+      task = load_cross_validate(reader.getCrossValidate());
+      break;
   }
 }
 

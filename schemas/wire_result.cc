@@ -23,7 +23,10 @@ static void store(const FoldTimings& fold, wire::FoldTimings::Builder builder) {
 }
 
 static void load(FoldTimings& fold, wire::FoldTimings::Reader reader) {
-  fold = {.fit = reader.getFit(), .transform = reader.getTransform(), .predict = reader.getPredict(), .score = reader.getScore()};
+  fold = {.fit = reader.getFit(),
+          .transform = reader.getTransform(),
+          .predict = reader.getPredict(),
+          .score = reader.getScore()};
 }
 
 static void store(const StepTiming& step, wire::StepTiming::Builder builder) {
@@ -53,10 +56,18 @@ static void store(const Timings& timings, wire::Timings::Builder builder) {
 }
 
 static void load(Timings& timings, wire::Timings::Reader reader) {
-  timings = {.queued = reader.getQueued(), .download = reader.getDownload(), .parse = reader.getParse(),
-             .load = reader.getLoad(), .toDevice = reader.getToDevice(), .prepare = reader.getPrepare(),
-             .fit = reader.getFit(), .transform = reader.getTransform(), .predict = reader.getPredict(),
-             .score = reader.getScore(), .total = reader.getTotal(), .cold = reader.getCold()};
+  timings = {.queued = reader.getQueued(),
+             .download = reader.getDownload(),
+             .parse = reader.getParse(),
+             .load = reader.getLoad(),
+             .toDevice = reader.getToDevice(),
+             .prepare = reader.getPrepare(),
+             .fit = reader.getFit(),
+             .transform = reader.getTransform(),
+             .predict = reader.getPredict(),
+             .score = reader.getScore(),
+             .total = reader.getTotal(),
+             .cold = reader.getCold()};
   load_list(timings.folds, reader.getFolds());
   load_list(timings.steps, reader.getSteps());
 }
@@ -69,7 +80,9 @@ static void store(const DeviceReport& device, wire::DeviceReport::Builder builde
 }
 
 static void load(DeviceReport& device, wire::DeviceReport::Reader reader) {
-  device = {.kind = text(reader.getKind()), .name = text(reader.getName()), .driver = text(reader.getDriver()),
+  device = {.kind = text(reader.getKind()),
+            .name = text(reader.getName()),
+            .driver = text(reader.getDriver()),
             .threads = reader.getThreads()};
 }
 

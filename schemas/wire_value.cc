@@ -34,26 +34,47 @@ struct ValueStorer {
 
 void store(const Value& value, wire::Value::Builder builder, int depth) {
   if (depth > kMaxValueDepth)
-    throw Error{ErrorCode::kInvalidValue, "a value nests deeper than " + std::to_string(kMaxValueDepth) + " levels"};
+    throw Error{ErrorCode::kInvalidValue,
+                "a value nests deeper than " + std::to_string(kMaxValueDepth) + " levels"};
   std::visit(ValueStorer{builder, depth}, value.data);
 }
 
 }  // namespace
 
-void store(const Value& value, wire::Value::Builder builder) { store(value, builder, 0); }
+void store(const Value& value, wire::Value::Builder builder) {
+  store(value, builder, 0);
+}
 
-void store(const ValueMap& map, capnp::List<wire::NamedValue>::Builder builder) { store(map, builder, 0); }
+void store(const ValueMap& map, capnp::List<wire::NamedValue>::Builder builder) {
+  store(map, builder, 0);
+}
 
 void load(Value& value, wire::Value::Reader reader) {
   switch (reader.which()) {
-    case wire::Value::NOTHING: value.data = std::monostate{}; break;
-    case wire::Value::BOOLEAN: value.data = reader.getBoolean(); break;
-    case wire::Value::INTEGER: value.data = reader.getInteger(); break;
-    case wire::Value::NUMBER: value.data = reader.getNumber(); break;
-    case wire::Value::TEXT: value.data = text(reader.getText()); break;
-    case wire::Value::NUMBERS: load(value.data.emplace<std::vector<double>>(), reader.getNumbers()); break;
-    case wire::Value::LIST: load_list(value.data.emplace<ValueList>(), reader.getList()); break;
-    case wire::Value::OBJECT: load(value.data.emplace<ValueMap>(), reader.getObject()); break;
+    case wire::Value::NOTHING:
+      value.data = std::monostate{};
+      break;
+    case wire::Value::BOOLEAN:
+      value.data = reader.getBoolean();
+      break;
+    case wire::Value::INTEGER:
+      value.data = reader.getInteger();
+      break;
+    case wire::Value::NUMBER:
+      value.data = reader.getNumber();
+      break;
+    case wire::Value::TEXT:
+      value.data = text(reader.getText());
+      break;
+    case wire::Value::NUMBERS:
+      load(value.data.emplace<std::vector<double>>(), reader.getNumbers());
+      break;
+    case wire::Value::LIST:
+      load_list(value.data.emplace<ValueList>(), reader.getList());
+      break;
+    case wire::Value::OBJECT:
+      load(value.data.emplace<ValueMap>(), reader.getObject());
+      break;
   }
 }
 

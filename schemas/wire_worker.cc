@@ -19,7 +19,9 @@ struct CommandStorer {
 };
 
 RunCommand load_run(wire::RunCommand::Reader reader) {
-  RunCommand run{.jobId = text(reader.getJobId()), .leaseToken = reader.getLeaseToken(), .dataPath = text(reader.getDataPath())};
+  RunCommand run{.jobId = text(reader.getJobId()),
+                 .leaseToken = reader.getLeaseToken(),
+                 .dataPath = text(reader.getDataPath())};
   load(run.spec, reader.getSpec());
   return run;
 }
@@ -76,25 +78,45 @@ FailedReport load_failed(wire::FailedReport::Reader reader) {
 
 }  // namespace
 
-void store(const WorkerCommand& command, wire::WorkerCommand::Builder builder) { std::visit(CommandStorer{builder}, command.body); }
+void store(const WorkerCommand& command, wire::WorkerCommand::Builder builder) {
+  std::visit(CommandStorer{builder}, command.body);
+}
 
 void load(WorkerCommand& command, wire::WorkerCommand::Reader reader) {
   switch (reader.which()) {
-    case wire::WorkerCommand::RUN: command.body = load_run(reader.getRun()); break;
-    case wire::WorkerCommand::CANCEL: command.body = CancelCommand{text(reader.getCancel().getJobId())}; break;
-    case wire::WorkerCommand::EXIT: command.body = ExitCommand{}; break;
+    case wire::WorkerCommand::RUN:
+      command.body = load_run(reader.getRun());
+      break;
+    case wire::WorkerCommand::CANCEL:
+      command.body = CancelCommand{text(reader.getCancel().getJobId())};
+      break;
+    case wire::WorkerCommand::EXIT:
+      command.body = ExitCommand{};
+      break;
   }
 }
 
-void store(const WorkerReport& report, wire::WorkerReport::Builder builder) { std::visit(ReportStorer{builder}, report.body); }
+void store(const WorkerReport& report, wire::WorkerReport::Builder builder) {
+  std::visit(ReportStorer{builder}, report.body);
+}
 
 void load(WorkerReport& report, wire::WorkerReport::Reader reader) {
   switch (reader.which()) {
-    case wire::WorkerReport::HELLO: report.body = load_hello(reader.getHello()); break;
-    case wire::WorkerReport::HEARTBEAT: report.body = HeartbeatReport{}; break;
-    case wire::WorkerReport::EVENT: report.body = load_event(reader.getEvent()); break;
-    case wire::WorkerReport::DONE: report.body = load_done(reader.getDone()); break;
-    case wire::WorkerReport::FAILED: report.body = load_failed(reader.getFailed()); break;
+    case wire::WorkerReport::HELLO:
+      report.body = load_hello(reader.getHello());
+      break;
+    case wire::WorkerReport::HEARTBEAT:
+      report.body = HeartbeatReport{};
+      break;
+    case wire::WorkerReport::EVENT:
+      report.body = load_event(reader.getEvent());
+      break;
+    case wire::WorkerReport::DONE:
+      report.body = load_done(reader.getDone());
+      break;
+    case wire::WorkerReport::FAILED:
+      report.body = load_failed(reader.getFailed());
+      break;
   }
 }
 

@@ -29,7 +29,7 @@ ALLOWED = {
 
 # Header prefix -> the only places that may name it.
 HOMES = {
-    "capnp/": ["schemas"],
+    "capnp/": ["schemas", "tests/unit/schemas"],
     "kj/": ["schemas"],
     "simdjson": ["schemas"],
     "curl/": ["server/data/fetch", "client/sdk/transport"],

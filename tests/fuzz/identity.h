@@ -1,4 +1,5 @@
-// What must hold for every value that a decoder accepts: encoding it and decoding that gives the same again, in both forms.
+// What must hold for every value that a decoder accepts: encoding it and decoding that gives the same again,
+// in both forms.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Writes the seed corpora: one file for each sample of each type, in a folder per fuzzer. Run again when the schema grows.
+// Writes the seed corpora: one file for each sample of each type, in a folder per fuzzer. Run again when the
+// schema grows.
 #include <filesystem>
 #include <fstream>
 
@@ -10,10 +11,13 @@ using namespace kedge::schema;
 
 class SeedFolder {
  public:
-  explicit SeedFolder(std::filesystem::path folder) : folder_(std::move(folder)) { std::filesystem::create_directories(folder_); }
+  explicit SeedFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+    std::filesystem::create_directories(folder_);
+  }
 
   void write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(folder_ / name, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
   void write(const std::string& name, std::span<const std::byte> bytes) const {
     write(name, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
@@ -25,16 +29,19 @@ class SeedFolder {
 
 template <class T>
 void write_binary(const SeedFolder& folder, const std::string& name, const std::vector<T>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) folder.write(name + std::to_string(i), to_binary(values[i]));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    folder.write(name + std::to_string(i), to_binary(values[i]));
 }
 
 template <class T>
 void write_json(const SeedFolder& folder, const std::string& name, const std::vector<T>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) folder.write(name + std::to_string(i) + ".json", to_json(values[i]));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    folder.write(name + std::to_string(i) + ".json", to_json(values[i]));
 }
 
 template <class T>
-void write_both(const SeedFolder& json, const SeedFolder& binary, const std::string& name, const std::vector<T>& values) {
+void write_both(const SeedFolder& json, const SeedFolder& binary, const std::string& name,
+                const std::vector<T>& values) {
   write_json(json, name, values);
   write_binary(binary, name, values);
 }

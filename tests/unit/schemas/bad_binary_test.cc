@@ -1,4 +1,5 @@
-// What from_binary refuses: damaged messages, messages that ask for more memory than they hold, and what JSON refuses too.
+// What from_binary refuses: damaged messages, messages that ask for more memory than they hold, and what JSON
+// refuses too.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <gmock/gmock.h>
@@ -42,13 +43,14 @@ Bytes message_of(std::vector<std::uint64_t> words) {
   std::memcpy(bytes.data(), words.data(), bytes.size());
   return bytes;
 }
-constexpr std::uint64_t struct_pointer(std::int64_t offset, std::uint64_t data_words, std::uint64_t pointers) {
+constexpr std::uint64_t struct_pointer(std::int64_t offset, std::uint64_t data_words,
+                                       std::uint64_t pointers) {
   return (static_cast<std::uint64_t>(offset) << 2 & 0xffffffff) | data_words << 32 | pointers << 48;
 }
 constexpr std::uint64_t list_pointer(std::int64_t offset, std::uint64_t element_size, std::uint64_t count) {
   return (static_cast<std::uint64_t>(offset) << 2 & 0xffffffff) | 1 | element_size << 32 | count << 35;
 }
-constexpr std::uint64_t kVoid = 0, kByte = 2, kPointer = 6, kComposite = 7;   // element sizes
+constexpr std::uint64_t kVoid = 0, kByte = 2, kPointer = 6, kComposite = 7;  // element sizes
 constexpr std::uint64_t kMany = (std::uint64_t{1} << 29) - 1;
 
 TEST(FromBinary, RefusesWhatIsNoMessage) {
@@ -92,7 +94,8 @@ TEST(FromBinary, SurvivesDamageAnywhere) {
 }
 
 TEST(FromBinary, RefusesAListOfHalfABillionEmptyStructs) {
-  const Bytes composite = message_of({struct_pointer(0, 0, 1), list_pointer(0, kComposite, 0), struct_pointer(kMany, 0, 0)});
+  const Bytes composite =
+      message_of({struct_pointer(0, 0, 1), list_pointer(0, kComposite, 0), struct_pointer(kMany, 0, 0)});
   EXPECT_EQ(refusal<Catalogue>(composite).code, ErrorCode::kMalformed);
   EXPECT_EQ(refusal<DeviceList>(composite).code, ErrorCode::kMalformed);
   const Bytes plain = message_of({struct_pointer(0, 0, 1), list_pointer(0, kVoid, kMany)});
@@ -101,7 +104,8 @@ TEST(FromBinary, RefusesAListOfHalfABillionEmptyStructs) {
 
 TEST(FromBinary, RefusesManyPointersToTheSameData) {
   constexpr int kPointers = 1000, kTextWords = 1000;
-  std::vector<std::uint64_t> words{struct_pointer(0, 0, 5), 0, 0, 0, 0, list_pointer(0, kPointer, kPointers)};   // ServerInfo.scorers
+  std::vector<std::uint64_t> words{
+      struct_pointer(0, 0, 5), 0, 0, 0, 0, list_pointer(0, kPointer, kPointers)};  // ServerInfo.scorers
   for (int i = 0; i < kPointers; ++i) words.push_back(list_pointer(kPointers - 1 - i, kByte, kTextWords * 8));
   words.resize(words.size() + kTextWords);
   const Error error = refusal<ServerInfo>(message_of(words));
@@ -109,14 +113,23 @@ TEST(FromBinary, RefusesManyPointersToTheSameData) {
   EXPECT_THAT(error.message, HasSubstr("limit"));
 }
 
+TEST(FromBinary, RefusesASpecOfTooManyItems) {
+  JobSpec spec = samples::spec();
+  spec.pipeline[0].params = {{"a", ValueList(200'001)}};
+  const Error error = refusal<JobSpec>(to_binary(spec));
+  EXPECT_EQ(error.code, ErrorCode::kBodyTooLarge);
+  EXPECT_EQ(error.where, "pipeline[0].params.a");
+}
+
 TEST(FromBinary, RefusesAValueThatContainsItself) {
-  const std::uint64_t list_tag = 6;   // Value.list
-  const Error error = refusal<Result>(message_of({
-      struct_pointer(0, 0, 2), 0, list_pointer(0, kComposite, 2),   // Result.fitted
-      struct_pointer(1 , 0, 2), 0, list_pointer(0, kComposite, 2),  // one NamedValueMap
-      struct_pointer(1, 0, 2), 0, struct_pointer(0, 2, 1),          // one NamedValue
-      list_tag, 0, list_pointer(0, kComposite, 3),                  // a list ...
-      struct_pointer(1, 2, 1), list_tag, 0, list_pointer(-4, kComposite, 3)}));   // ... of one value: that list
+  const std::uint64_t list_tag = 6;  // Value.list
+  const Error error = refusal<Result>(
+      message_of({struct_pointer(0, 0, 2), 0, list_pointer(0, kComposite, 2),  // Result.fitted
+                  struct_pointer(1, 0, 2), 0, list_pointer(0, kComposite, 2),  // one NamedValueMap
+                  struct_pointer(1, 0, 2), 0, struct_pointer(0, 2, 1),         // one NamedValue
+                  list_tag, 0, list_pointer(0, kComposite, 3),                 // a list ...
+                  struct_pointer(1, 2, 1), list_tag, 0,
+                  list_pointer(-4, kComposite, 3)}));  // ... of one value: that list
   EXPECT_EQ(error.code, ErrorCode::kMalformed);
   EXPECT_THAT(error.message, HasSubstr("deeper than 48"));
 }
@@ -132,13 +145,15 @@ TEST(FromBinary, RefusesAnUnknownEnumValue) {
   auto job = message.initRoot<wire::Job>();
   store(Job{}, job);
   job.setState(static_cast<wire::JobState>(99));
-  EXPECT_EQ(refusal<Job>(bytes_of(message)), (Error{ErrorCode::kInvalidValue, "state: unknown value number 99", "state"}));
+  EXPECT_EQ(refusal<Job>(bytes_of(message)),
+            (Error{ErrorCode::kInvalidValue, "state: unknown value number 99", "state"}));
 }
 
 TEST(FromBinary, RefusesAMissingRequiredField) {
   capnp::MallocMessageBuilder message;
   auto spec = message.initRoot<wire::JobSpec>();
-  EXPECT_EQ(refusal<JobSpec>(bytes_of(message)), (Error{ErrorCode::kInvalidValue, "dataset: is required", "dataset"}));
+  EXPECT_EQ(refusal<JobSpec>(bytes_of(message)),
+            (Error{ErrorCode::kInvalidValue, "dataset: is required", "dataset"}));
   store(samples::spec(), spec);
   spec.getPipeline()[1].disownEstimator();
   EXPECT_EQ(refusal<JobSpec>(bytes_of(message)).where, "pipeline[1].estimator");

@@ -66,9 +66,14 @@ TEST(Codec, KeepsWorkerMessages) {
 }
 
 TEST(Codec, GivesTheDefaultsOfTheValueTypesToWhatJsonLeavesOut) {
-  const JobSpec spec = from_json<JobSpec>(R"({"dataset":{"url":{"url":"u"}},"pipeline":[{"estimator":"PCA"}],"task":{"crossValidate":{}}})");
-  EXPECT_EQ(spec, (JobSpec{.dataset = {UrlRef{.url = "u"}}, .pipeline = {{.estimator = "PCA"}}, .task = CrossValidate{}}));
-  EXPECT_EQ(std::get<FitScore>(from_json<JobSpec>(R"({"dataset":{"openml":{}},"pipeline":[],"task":{"fitScore":{}}})").task), FitScore{});
+  const JobSpec spec = from_json<JobSpec>(
+      R"({"dataset":{"url":{"url":"u"}},"pipeline":[{"estimator":"PCA"}],"task":{"crossValidate":{}}})");
+  EXPECT_EQ(spec, (JobSpec{.dataset = {UrlRef{.url = "u"}},
+                           .pipeline = {{.estimator = "PCA"}},
+                           .task = CrossValidate{}}));
+  EXPECT_EQ(std::get<FitScore>(
+                from_json<JobSpec>(R"({"dataset":{"openml":{}},"pipeline":[],"task":{"fitScore":{}}})").task),
+            FitScore{});
   EXPECT_EQ(from_json<Result>("{}"), Result{});
   EXPECT_EQ(from_json<ServerInfo>("{}"), ServerInfo{});
   EXPECT_EQ(from_json<Error>(R"({"code":"INTERNAL"})"), Error{});
@@ -79,7 +84,8 @@ TEST(Codec, GivesTheDefaultsOfTheValueTypesToWhatJsonLeavesOut) {
 }
 
 TEST(Codec, TakesNullForAnAbsentOptional) {
-  const JobSpec spec = from_json<JobSpec>(R"({"dataset":{"builtin":"iris"},"select":{"rows":null,"dtype":null,"columns":null},"pipeline":[],
+  const JobSpec spec = from_json<JobSpec>(
+      R"({"dataset":{"builtin":"iris"},"select":{"rows":null,"dtype":null,"columns":null},"pipeline":[],
     "task":{"fitScore":{"testSize":null,"randomState":null}}})");
   EXPECT_EQ(spec.select, Select{});
   EXPECT_EQ(std::get<FitScore>(spec.task), FitScore{});
@@ -111,17 +117,18 @@ TEST(Codec, ReadsTheExampleOfTheDesign) {
     "task":     {"crossValidate": {"cv": 5, "scoring": ["accuracy"]}},
     "device":   "auto"
   })");
-  const JobSpec expected{
-      .dataset = {OpenmlRef{.name = "mnist_784", .version = 1}},
-      .select = {.rows = 52667, .dtype = "float32", .scale = 1 / 255.0},
-      .pipeline = {{.estimator = "StandardScaler"},
-                   {.estimator = "RandomForestClassifier", .params = {{"n_estimators", 200}, {"random_state", 42}}}},
-      .task = CrossValidate{.cv = 5, .scoring = {"accuracy"}}};
+  const JobSpec expected{.dataset = {OpenmlRef{.name = "mnist_784", .version = 1}},
+                         .select = {.rows = 52667, .dtype = "float32", .scale = 1 / 255.0},
+                         .pipeline = {{.estimator = "StandardScaler"},
+                                      {.estimator = "RandomForestClassifier",
+                                       .params = {{"n_estimators", 200}, {"random_state", 42}}}},
+                         .task = CrossValidate{.cv = 5, .scoring = {"accuracy"}}};
   EXPECT_EQ(spec, expected);
-  EXPECT_EQ(to_json(spec),
-            R"({"dataset":{"openml":{"name":"mnist_784","version":1}},"select":{"rows":52667,"dtype":"float32","scale":0.00392156862745098},)"
-            R"("pipeline":[{"estimator":"StandardScaler"},{"estimator":"RandomForestClassifier","params":{"n_estimators":200,"random_state":42}}],)"
-            R"("task":{"crossValidate":{"cv":5,"splitter":"auto","shuffle":false,"scoring":["accuracy"],"returnTrainScore":false}},"device":"auto"})");
+  EXPECT_EQ(
+      to_json(spec),
+      R"({"dataset":{"openml":{"name":"mnist_784","version":1}},"select":{"rows":52667,"dtype":"float32","scale":0.00392156862745098},)"
+      R"("pipeline":[{"estimator":"StandardScaler"},{"estimator":"RandomForestClassifier","params":{"n_estimators":200,"random_state":42}}],)"
+      R"("task":{"crossValidate":{"cv":5,"splitter":"auto","shuffle":false,"scoring":["accuracy"],"returnTrainScore":false}},"device":"auto"})");
 }
 
 TEST(Codec, WritesUnionsBareStringsAndErrorsAsTheApiShowsThem) {
@@ -129,7 +136,8 @@ TEST(Codec, WritesUnionsBareStringsAndErrorsAsTheApiShowsThem) {
             R"({"dataset":{"builtin":"iris"},"pipeline":[],"task":{"fit":{}},"device":"auto"})");
   EXPECT_EQ(to_json(Event{.id = 3, .time = "t", .body = MetricEvent{.name = "accuracy", .value = 1}}),
             R"({"id":3,"time":"t","metric":{"name":"accuracy","value":1.0}})");
-  EXPECT_EQ(to_json(samples::error()), R"({"code":"BAD_DATA","message":"column 3 has NaN","where":"dataset"})");
+  EXPECT_EQ(to_json(samples::error()),
+            R"({"code":"BAD_DATA","message":"column 3 has NaN","where":"dataset"})");
 }
 
 TEST(Codec, NamesEventBodiesAsEventNameDoes) {
@@ -140,20 +148,25 @@ TEST(Codec, NamesEventBodiesAsEventNameDoes) {
 TEST(Codec, NamesStatesAndCodesAsTheirFunctionsDo) {
   for (int state = 0; state <= static_cast<int>(JobState::kCancelled); ++state) {
     const auto s = static_cast<JobState>(state);
-    EXPECT_NE(to_json(Job{.state = s}).find("\"state\":\"" + std::string(job_state_name(s)) + "\""), std::string::npos);
+    EXPECT_NE(to_json(Job{.state = s}).find("\"state\":\"" + std::string(job_state_name(s)) + "\""),
+              std::string::npos);
   }
   for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
     const auto c = static_cast<ErrorCode>(code);
-    EXPECT_NE(to_json(Error{c, ""}).find("\"code\":\"" + std::string(error_code_name(c)) + "\""), std::string::npos);
+    EXPECT_NE(to_json(Error{c, ""}).find("\"code\":\"" + std::string(error_code_name(c)) + "\""),
+              std::string::npos);
     EXPECT_EQ(error_code_from_name(error_code_name(c)), c);
   }
 }
 
 TEST(Codec, KeepsNanAndInfinityInNumberFields) {
   Result result;
-  result.scores = {{"neg_log_loss", {.perFold = {INFINITY, -INFINITY, NAN, -0.0}, .mean = NAN, .std = INFINITY}}};
+  result.scores = {
+      {"neg_log_loss", {.perFold = {INFINITY, -INFINITY, NAN, -0.0}, .mean = NAN, .std = INFINITY}}};
   const std::string json = to_json(result);
-  EXPECT_NE(json.find(R"("perFold":["Infinity","-Infinity","NaN",-0.0],"mean":"NaN","std":"Infinity")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("perFold":["Infinity","-Infinity","NaN",-0.0],"mean":"NaN","std":"Infinity")"),
+            std::string::npos)
+      << json;
   const Score score = from_json<Result>(json).scores[0].second;
   EXPECT_EQ(score.perFold[0], INFINITY);
   EXPECT_EQ(score.perFold[1], -INFINITY);

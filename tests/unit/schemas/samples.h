@@ -20,11 +20,20 @@ inline ValueMap values() {
 }
 
 inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .version = 1, .id = 554}},
-                    Task task = CrossValidate{.cv = 7, .splitter = "KFold", .shuffle = true, .randomState = 3,
-                                              .scoring = {"accuracy", "f1_macro"}, .returnTrainScore = true}) {
+                    Task task = CrossValidate{.cv = 7,
+                                              .splitter = "KFold",
+                                              .shuffle = true,
+                                              .randomState = 3,
+                                              .scoring = {"accuracy", "f1_macro"},
+                                              .returnTrainScore = true}) {
   return {.dataset = std::move(dataset),
-          .select = {.rows = 52667, .columns = {"a", "b"}, .target = "class", .dtype = "float32", .scale = 1.0 / 255},
-          .pipeline = {{.estimator = "StandardScaler"}, {.estimator = "RandomForestClassifier", .params = values()}},
+          .select = {.rows = 52667,
+                     .columns = {"a", "b"},
+                     .target = "class",
+                     .dtype = "float32",
+                     .scale = 1.0 / 255},
+          .pipeline = {{.estimator = "StandardScaler"},
+                       {.estimator = "RandomForestClassifier", .params = values()}},
           .task = std::move(task),
           .device = "cuda:1"};
 }
@@ -33,30 +42,51 @@ inline std::vector<JobSpec> specs() {
   return {spec(),
           spec({OpenmlRef{.id = 61}}, Fit{}),
           spec({UrlRef{.url = "https://example.org/x.arff", .format = "arff", .sha256 = "ab", .target = "y"}},
-               FitScore{.testSize = 0.2, .trainSize = 100, .shuffle = false, .stratify = true, .randomState = 0, .scoring = {"accuracy"}}),
+               FitScore{.testSize = 0.2,
+                        .trainSize = 100,
+                        .shuffle = false,
+                        .stratify = true,
+                        .randomState = 0,
+                        .scoring = {"accuracy"}}),
           spec({BuiltinRef{"iris"}}, FitScore{}),
-          {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b"}}, .pipeline = {{.estimator = "GaussianNB"}}, .task = CrossValidate{}}};
+          {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b"}},
+           .pipeline = {{.estimator = "GaussianNB"}},
+           .task = CrossValidate{}}};
 }
 
 inline Result result() {
-  return {.scores = {{"accuracy", {.perFold = {0.9652, 0.9641}, .mean = 0.96465, .std = 0.00055}}, {"f1_macro", {}}},
-          .fitted = {{"RandomForestClassifier", {{"classes_", ValueList{"0", "1"}}, {"feature_importances_", ValueList{0.5, 0.25}}}},
+  return {.scores = {{"accuracy", {.perFold = {0.9652, 0.9641}, .mean = 0.96465, .std = 0.00055}},
+                     {"f1_macro", {}}},
+          .fitted = {{"RandomForestClassifier",
+                      {{"classes_", ValueList{"0", "1"}}, {"feature_importances_", ValueList{0.5, 0.25}}}},
                      {"StandardScaler", {}}},
           .classes = {"0", "1"},
           .nSamples = 52667,
           .nFeatures = 784,
           .dtype = "float32",
-          .timings = {.queued = 0.001, .download = 1.9, .parse = 0.4, .load = 0.1, .toDevice = 0.02, .prepare = 0.3, .fit = 3.1,
-                      .transform = 0.5, .predict = 0.2, .score = 0.01, .total = 5.7,
+          .timings = {.queued = 0.001,
+                      .download = 1.9,
+                      .parse = 0.4,
+                      .load = 0.1,
+                      .toDevice = 0.02,
+                      .prepare = 0.3,
+                      .fit = 3.1,
+                      .transform = 0.5,
+                      .predict = 0.2,
+                      .score = 0.01,
+                      .total = 5.7,
                       .folds = {{.fit = 0.62, .transform = 0.1, .predict = 0.04, .score = 0.002}},
-                      .steps = {{.name = "StandardScaler", .seconds = 0.25}}, .cold = true},
+                      .steps = {{.name = "StandardScaler", .seconds = 0.25}},
+                      .cold = true},
           .device = {.kind = "cuda", .name = "NVIDIA L4", .driver = "580.1", .threads = 2},
           .warnings = {"max_iter reached"},
           .seed = 42,
           .version = "0.1.0"};
 }
 
-inline Error error() { return {ErrorCode::kBadData, "column 3 has NaN", "dataset"}; }
+inline Error error() {
+  return {ErrorCode::kBadData, "column 3 has NaN", "dataset"};
+}
 
 inline std::vector<EventBody> event_bodies() {
   return {StateEvent{.state = JobState::kFailed, .reason = "BAD_DATA", .error = error()},
@@ -72,30 +102,46 @@ inline std::vector<EventBody> event_bodies() {
 inline std::vector<Event> events() {
   std::vector<Event> events;
   for (const EventBody& body : event_bodies())
-    events.push_back({.id = static_cast<std::int64_t>(events.size()) + 1, .time = "2026-01-02T03:04:05.678Z", .body = body});
+    events.push_back({.id = static_cast<std::int64_t>(events.size()) + 1,
+                      .time = "2026-01-02T03:04:05.678Z",
+                      .body = body});
   return events;
 }
 
 inline std::vector<Job> jobs() {
-  return {{.id = "job_1", .state = JobState::kSucceeded, .spec = spec(), .attempts = 2, .created = "2026-01-02T03:04:05.678Z",
-           .started = "2026-01-02T03:04:06.678Z", .ended = "2026-01-02T03:04:07.678Z", .result = result()},
-          {.id = "job_2", .state = JobState::kFailed, .reason = "BAD_DATA", .error = error(), .spec = specs()[1]},
-          {}};
+  return {
+      {.id = "job_1",
+       .state = JobState::kSucceeded,
+       .spec = spec(),
+       .attempts = 2,
+       .created = "2026-01-02T03:04:05.678Z",
+       .started = "2026-01-02T03:04:06.678Z",
+       .ended = "2026-01-02T03:04:07.678Z",
+       .result = result()},
+      {.id = "job_2", .state = JobState::kFailed, .reason = "BAD_DATA", .error = error(), .spec = specs()[1]},
+      {}};
 }
 
 inline EstimatorInfo estimator() {
-  return {.name = "PCA",
-          .kind = "transformer",
-          .family = "decomposition",
-          .doc = "Principal components.",
-          .params = {{.name = "n_components", .doc = "How many.", .defaultValue = nullptr,
-                      .forms = {{.type = ParamForm::Type::kNull},
-                                {.type = ParamForm::Type::kInteger, .minimum = 1, .maximum = 10},
-                                {.type = ParamForm::Type::kNumber, .minimum = 0, .maximum = 1, .exclusiveMinimum = true, .exclusiveMaximum = true},
-                                {.type = ParamForm::Type::kString, .choices = {"mle"}}}},
-                     {.name = "whiten", .defaultValue = false, .forms = {{.type = ParamForm::Type::kBoolean}}}},
-          .attributes = {"components_"},
-          .deviations = {"no arpack"}};
+  return {
+      .name = "PCA",
+      .kind = "transformer",
+      .family = "decomposition",
+      .doc = "Principal components.",
+      .params = {{.name = "n_components",
+                  .doc = "How many.",
+                  .defaultValue = nullptr,
+                  .forms = {{.type = ParamForm::Type::kNull},
+                            {.type = ParamForm::Type::kInteger, .minimum = 1, .maximum = 10},
+                            {.type = ParamForm::Type::kNumber,
+                             .minimum = 0,
+                             .maximum = 1,
+                             .exclusiveMinimum = true,
+                             .exclusiveMaximum = true},
+                            {.type = ParamForm::Type::kString, .choices = {"mle"}}}},
+                 {.name = "whiten", .defaultValue = false, .forms = {{.type = ParamForm::Type::kBoolean}}}},
+      .attributes = {"components_"},
+      .deviations = {"no arpack"}};
 }
 
 inline DeviceList devices() {
@@ -105,11 +151,17 @@ inline DeviceList devices() {
 }
 
 inline ServerInfo server() {
-  return {.name = "other", .version = "0.1.0", .devices = devices().devices, .builtinDatasets = {"iris"}, .scorers = {"accuracy"}};
+  return {.name = "other",
+          .version = "0.1.0",
+          .devices = devices().devices,
+          .builtinDatasets = {"iris"},
+          .scorers = {"accuracy"}};
 }
 
 inline std::vector<WorkerCommand> commands() {
-  return {{RunCommand{.jobId = "job_1", .leaseToken = 7, .spec = spec(), .dataPath = "/data/x.kds"}}, {CancelCommand{"job_1"}}, {ExitCommand{}}};
+  return {{RunCommand{.jobId = "job_1", .leaseToken = 7, .spec = spec(), .dataPath = "/data/x.kds"}},
+          {CancelCommand{"job_1"}},
+          {ExitCommand{}}};
 }
 
 inline std::vector<WorkerReport> reports() {
@@ -118,7 +170,8 @@ inline std::vector<WorkerReport> reports() {
   reports[1].body = HeartbeatReport{};
   reports[2].body = DoneReport{.leaseToken = 7, .result = result()};
   reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
-  for (const EventBody& body : event_bodies()) reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};
+  for (const EventBody& body : event_bodies())
+    reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};
   return reports;
 }
 

@@ -30,14 +30,16 @@ TEST(ValueJson, KeepsIntegersAndDoublesApart) {
 }
 
 TEST(ValueJson, WritesDoublesThatReadBackToTheSameBits) {
-  for (const double number : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 1e22, -2.5e-7, 123456789012345680.0}) {
+  for (const double number :
+       {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 1e22, -2.5e-7, 123456789012345680.0}) {
     EXPECT_EQ(value_from_json(to_string(Value(number))), Value(number)) << to_string(Value(number));
   }
   EXPECT_TRUE(std::signbit(std::get<double>(value_from_json(to_string(Value(-0.0))).data)));
 }
 
 TEST(ValueJson, WritesNanAndInfinityAsStrings) {
-  EXPECT_EQ(to_string(Value(std::vector<double>{NAN, INFINITY, -INFINITY, 1})), R"(["NaN","Infinity","-Infinity",1.0])");
+  EXPECT_EQ(to_string(Value(std::vector<double>{NAN, INFINITY, -INFINITY, 1})),
+            R"(["NaN","Infinity","-Infinity",1.0])");
 }
 
 TEST(ValueJson, KeepsTheOrderOfKeys) {
