@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine/worker/failpoint.h"
+#include "engine/worker/progress_filter.h"
 
 namespace kedge::engine {
 namespace {
@@ -47,7 +48,11 @@ void Runner::forget() {
 
 bool Runner::run(const schema::RunCommand& command, std::stop_token stop, const Report& report) {
   failpoint_at_run();
-  const auto emit = [&](schema::EventBody body) { report({schema::EventReport{command.leaseToken, std::move(body)}}); };
+  ProgressFilter filter;
+  const auto emit = [&](schema::EventBody body) {
+    if (!filter.passes(body, ProgressFilter::Clock::now())) return;
+    report({schema::EventReport{command.leaseToken, std::move(body)}});
+  };
   try {
     const Pipeline pipeline = Pipeline::build(command.spec);
     const Context ctx{.device = device_, .seed = 0, .stop = std::move(stop), .emit = emit};

@@ -56,27 +56,37 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
   }
 }
 
+// The main loop. Never returns: the reading thread borrows what lives here.
+[[noreturn]] void run_jobs(Device& device, WorkerChannel& channel) {
+  Inbox inbox;
+  std::thread([&] { read_commands(channel, inbox); }).detach();
+  try {
+    Runner runner(device);
+    const auto report = [&](const schema::WorkerReport& message) { send(channel, message); };
+    while (true) {
+      const PendingRun next = inbox.take();
+      if (!runner.run(next.command, next.stop.get_token(), report)) break;
+    }
+  } catch (const std::exception& error) {   // a report that could not be sent
+    fmt::print(stderr, "kedge-worker: {}\n", error.what());
+  }
+  end_process(EXIT_FAILURE);
+}
+
 }  // namespace
 
 int serve(const std::string& device_id, WorkerChannel& channel) {
-  std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
+  const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
+  std::unique_ptr<Device> device;
   try {
-    const std::unique_ptr<Device> device = open_device(device_id);
-    send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
-    Inbox inbox;
-    std::thread([&] { read_commands(channel, inbox); }).detach();   // ends only with the process, and so do its references
-    Runner runner(*device);
-    while (true) {
-      const PendingRun next = inbox.take();
-      if (!runner.run(next.command, next.stop.get_token(), [&](const schema::WorkerReport& report) { send(channel, report); })) {
-        end_process(EXIT_FAILURE);
-      }
-    }
+    device = open_device(device_id);
   } catch (const Error& error) {
     fmt::print(stderr, "kedge-worker: {}\n", error.what());
     send(channel, {schema::FailedReport{0, error}});
     return EXIT_FAILURE;
   }
+  send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
+  run_jobs(*device, channel);
 }
 
 }  // namespace kedge::engine

@@ -1,0 +1,52 @@
+// The worker's inbox and progress filter, by themselves.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/worker/inbox.h"
+#include "engine/worker/progress_filter.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ProgressEvent;
+
+TEST(Inbox, CancelsARunBeforeAndAfterItWasTaken) {
+  Inbox inbox;
+  for (const char* id : {"a", "b", "c"}) inbox.push({.jobId = id});
+  inbox.cancel("b");
+  const PendingRun a = inbox.take();
+  EXPECT_FALSE(a.stop.stop_requested());
+  inbox.cancel("a");
+  EXPECT_TRUE(a.stop.stop_requested());
+  EXPECT_TRUE(inbox.take().stop.stop_requested());
+  EXPECT_FALSE(inbox.take().stop.stop_requested());
+}
+
+TEST(Inbox, WakesATakerThatWaits) {
+  Inbox inbox;
+  std::jthread taker([&] { EXPECT_EQ(inbox.take().command.jobId, "late"); });
+  inbox.push({.jobId = "late"});
+}
+
+TEST(ProgressFilter, HoldsBackWhatComesTooSoonButNeitherFirstsNorLasts) {
+  ProgressFilter filter;
+  const ProgressFilter::Clock::time_point start{};
+  const auto trees = [](std::int64_t done, std::int64_t fold) { return ProgressEvent{"trees", done, 10, "trees", fold}; };
+  EXPECT_TRUE(filter.passes(trees(1, 0), start));
+  EXPECT_FALSE(filter.passes(trees(2, 0), start + ProgressFilter::kInterval / 2));
+  EXPECT_TRUE(filter.passes(trees(3, 0), start + ProgressFilter::kInterval));
+  EXPECT_TRUE(filter.passes(trees(10, 0), start + ProgressFilter::kInterval));
+  EXPECT_TRUE(filter.passes(trees(1, 1), start + ProgressFilter::kInterval));
+}
+
+TEST(ProgressFilter, LetsFoldsAndEverythingElseThrough) {
+  ProgressFilter filter;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(filter.passes(ProgressEvent{"fold", i, 5, "folds", -1}, {}));
+    EXPECT_TRUE(filter.passes(schema::MetricEvent{"accuracy", 1, i}, {}));
+  }
+}
+
+}  // namespace
+}  // namespace kedge::engine
