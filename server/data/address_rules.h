@@ -10,17 +10,6 @@
 
 namespace kedge::server {
 
-// Host and port of a URL, in lower case and without brackets; the scheme's port when none is written.
-// Errors: kInvalidValue when it is no http or https URL, or carries a user name or password.
-struct UrlParts {
-  std::string scheme, host;
-  int port = 0;
-};
-UrlParts split_url(const std::string& url);
-
-// `location` as seen from `base`, as a browser would resolve it. Errors: kInvalidValue as above.
-std::string resolve_url(const std::string& base, const std::string& location);
-
 // Name and address are checked separately: a name (or name:port) that the operator allowed may stand for any address; any other
 // may stand for public addresses and allowed ranges only. The check is made on the address that is really connected to, so a
 // name that changes its address between two look-ups gains nothing.

@@ -8,6 +8,7 @@
 #include "engine/core/require.h"
 #include "server/data/builtin.h"
 #include "server/data/cell.h"
+#include "server/data/fetch_url.h"
 #include "server/data/sources.h"
 
 namespace kedge::server {

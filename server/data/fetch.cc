@@ -14,7 +14,7 @@
 
 #include "engine/core/require.h"
 #include "server/data/cell.h"
-#include "server/data/transfer.h"
+#include "server/data/fetch_transfer.h"
 
 namespace kedge::server {
 namespace {

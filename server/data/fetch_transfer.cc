@@ -1,5 +1,5 @@
 // One HTTP GET through libcurl: redirects, address check, gzip, progress and cancellation; no retries.
-#include "server/data/transfer.h"
+#include "server/data/fetch_transfer.h"
 
 #include <curl/curl.h>
 #include <fmt/core.h>
@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "server/data/cell.h"
+#include "server/data/fetch_url.h"
 #include "server/data/inflate.h"
 
 namespace kedge::server {
@@ -28,7 +29,7 @@ constexpr int kLongestRetryAfterSeconds = 10;
 
 std::string human_bytes(std::int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} bytes", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  if (bytes < 1'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 

@@ -1,0 +1,193 @@
+// ARFF: the odd things that files in the wild contain, and what is said of those that are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/server_data/parsing.h"
+
+namespace kedge::server {
+namespace {
+
+using engine::ColumnInfo;
+using testing::ElementsAre;
+
+constexpr const char* kTwoColumns = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n@data\n";
+
+std::string with_rows(const std::string& rows) { return kTwoColumns + rows; }
+
+Parsed arff(std::string_view text) { return parse(parse_arff, text); }
+
+TEST(Arff, ReadsNumbersAndCategories) {
+  const Parsed p = arff(with_rows("1,a\n-2.5,b\n"));
+  EXPECT_EQ(p.meta.n_rows, 2);
+  EXPECT_TRUE(p.meta.is_float32);
+  EXPECT_THAT(p.values, ElementsAre(1, 0, -2.5, 1));
+  EXPECT_THAT(p.meta.columns[1].categories, ElementsAre("a", "b"));
+}
+
+TEST(Arff, TakesKeywordsInAnyCase) {
+  const Parsed p = arff("@RELATION r\n@Attribute x REAL\n@ATTRIBUTE y Integer\n@Data\n1,2\n");
+  EXPECT_THAT(p.values, ElementsAre(1, 2));
+}
+
+TEST(Arff, TakesQuotedNamesAndCategories) {
+  const Parsed p = arff("@relation 'r s'\n@attribute 'a b' numeric\n@attribute \"c'd\" { 'x, y' , \"z\", w }\n@data\n1,'x, y'\n2, z\n3,'w'\n");
+  EXPECT_EQ(p.meta.columns[0].name, "a b");
+  EXPECT_EQ(p.meta.columns[1].name, "c'd");
+  EXPECT_THAT(p.meta.columns[1].categories, ElementsAre("x, y", "z", "w"));
+  EXPECT_THAT(p.values, ElementsAre(1, 0, 2, 1, 3, 2));
+}
+
+TEST(Arff, UnescapesQuotedValues) {
+  const Parsed p = arff("@attribute c {'it\\'s','a\\\\b',\"t\\tb\",'\\u00e9'}\n@data\n\"it's\"\n'a\\\\b'\n't\\tb'\n\xC3\xA9\n");
+  EXPECT_THAT(p.meta.columns[0].categories, ElementsAre("it's", "a\\b", "t\tb", "\xC3\xA9"));
+  EXPECT_THAT(p.values, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Arff, CountsMissingCells) {
+  const Parsed p = arff(with_rows("?,a\n3, ?\n,b\nNaN,a\n"));
+  EXPECT_EQ(p.meta.columns[0].missing, 3);
+  EXPECT_EQ(p.meta.columns[1].missing, 1);
+  EXPECT_TRUE(std::isnan(p.at(0, 0)) && std::isnan(p.at(1, 1)) && std::isnan(p.at(2, 0)) && std::isnan(p.at(3, 0)));
+}
+
+TEST(Arff, TakesAQuotedQuestionMarkForACategory) {
+  const Parsed p = arff("@attribute c {'?',b}\n@data\n'?'\n?\n");
+  EXPECT_EQ(p.at(0, 0), 0);
+  EXPECT_TRUE(std::isnan(p.at(1, 0)));
+}
+
+TEST(Arff, SkipsCommentsBlankLinesAndCarriageReturns) {
+  const Parsed p = arff("% c\r\n@relation r\r\n\r\n@attribute x numeric\r\n@attribute c {a, b}\r\n@data\r\n% c\r\n1,a\r\n\r\n  \r\n 2 ,\tb \r\n% end\r\n");
+  EXPECT_THAT(p.values, ElementsAre(1, 0, 2, 1));
+}
+
+TEST(Arff, ReadsALastLineWithoutItsLineFeed) { EXPECT_THAT(arff(with_rows("1,a\n2,b")).values, ElementsAre(1, 0, 2, 1)); }
+
+TEST(Arff, KeepsOnlyTheNamesOfStringsAndDates) {
+  const Parsed p = arff("@attribute s string\n@attribute d date 'yyyy-MM-dd'\n@attribute x numeric\n@data\n'a, \"b\"',2001-01-01,7\n?,?,8\n");
+  EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kString);
+  EXPECT_EQ(p.meta.columns[0].values_column, -1);
+  EXPECT_EQ(p.meta.columns[1].type, ColumnInfo::Type::kString);
+  EXPECT_EQ(p.meta.columns[1].missing, 1);
+  EXPECT_EQ(p.meta.n_values_columns, 1);
+  EXPECT_THAT(p.values, ElementsAre(7, 8));
+}
+
+TEST(Arff, ReadsSparseRows) {
+  const Parsed p = arff("@attribute c {first,second}\n@attribute x numeric\n@attribute y numeric\n@data\n{0 second, 2 -1.5}\n{}\n{ 1 ?,2 3 }\n");
+  EXPECT_EQ(p.at(0, 0), 1);
+  EXPECT_EQ(p.at(0, 1), 0);
+  EXPECT_EQ(p.at(0, 2), -1.5);
+  EXPECT_EQ(p.at(1, 0), 0);
+  EXPECT_TRUE(std::isnan(p.at(2, 1)));
+  EXPECT_EQ(p.at(2, 2), 3);
+  EXPECT_EQ(p.meta.columns[1].missing, 1);
+}
+
+struct NumberCase {
+  const char* text;
+  double value;
+  bool is_float32;
+};
+void PrintTo(const NumberCase& c, std::ostream* out) { *out << c.text; }
+
+class ArffNumber : public testing::TestWithParam<NumberCase> {};
+
+TEST_P(ArffNumber, IsReadExactlyAndInTheNarrowestType) {
+  const Parsed p = arff(with_rows("1,a\n" + std::string(GetParam().text) + ",b\n"));
+  EXPECT_EQ(p.at(1, 0), GetParam().value);
+  EXPECT_EQ(p.meta.is_float32, GetParam().is_float32);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, ArffNumber,
+    testing::Values(NumberCase{"0", 0, true}, NumberCase{"-7", -7, true}, NumberCase{"+7", 7, true}, NumberCase{"9999999", 9999999, true},
+                    NumberCase{"16777216", 16777216, true}, NumberCase{"16777217", 16777217, false}, NumberCase{"0.1", 0.1, false},
+                    NumberCase{".5", 0.5, true}, NumberCase{"5.", 5, true}, NumberCase{"1e3", 1000, true}, NumberCase{"1E-2", 0.01, false},
+                    NumberCase{"'12'", 12, true}, NumberCase{"0007", 7, true}, NumberCase{"123456789012", 123456789012.0, false},
+                    NumberCase{"1e300", 1e300, false}, NumberCase{"inf", INFINITY, true}, NumberCase{"-Infinity", -INFINITY, true}));
+
+struct ErrorCase {
+  const char* name;
+  std::string text;
+  const char* message;
+};
+void PrintTo(const ErrorCase& c, std::ostream* out) { *out << c.name; }
+
+class ArffError : public testing::TestWithParam<ErrorCase> {};
+
+TEST_P(ArffError, NamesLineAndColumn) { EXPECT_EQ(parse_error(parse_arff, GetParam().text), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ArffError,
+    testing::Values(
+        ErrorCase{"text", with_rows("1,a\nabc,b\n"), "x line 6: attribute 1 ('x'): 'abc' is not a number"},
+        ErrorCase{"trailing", with_rows("1x,a\n"), "x line 5: attribute 1 ('x'): '1x' is not a number"},
+        ErrorCase{"category", with_rows("1,a\n2,z"), "x line 6: attribute 2 ('c'): 'z' is not one of its declared categories"},
+        ErrorCase{"few", with_rows("1\n"), "x line 5: 1 values, but 2 attributes are declared"},
+        ErrorCase{"many", with_rows("1,a,3\n"), "x line 5: more than the 2 values of the declared attributes"},
+        ErrorCase{"quote", with_rows("1,'a\n"), "x line 5: attribute 2 ('c'): a quoted value does not end, or is followed by more text"},
+        ErrorCase{"sparse_index", with_rows("{2 1}\n"), "x line 5: sparse index 2, but only 2 attributes are declared"},
+        ErrorCase{"sparse_order", with_rows("{1 a, 0 1}\n"), "x line 5: sparse index 0 is not above the one before"},
+        ErrorCase{"sparse_open", with_rows("{0 1\n"), "x line 5: a sparse row lacks its closing brace"},
+        ErrorCase{"sparse_huge", with_rows("{1e300 1}\n"), "x line 5: a sparse value has no attribute index in front"},
+        ErrorCase{"no_data", "@relation r\n@attribute x numeric\n", "x line 3: the text ends before @data"},
+        ErrorCase{"html", "<html>no</html>\n", "x line 1: '<html>no</html>' is not an ARFF declaration"},
+        ErrorCase{"type", "@attribute x relational\n@data\n",
+                  "x line 1: attribute 'x': type 'relational' is not known (numeric, real, integer, string, date or a list of categories in braces)"},
+        ErrorCase{"brace", "@attribute x {a,b\n@data\n", "x line 1: attribute 'x': its categories lack a closing brace"},
+        ErrorCase{"twice", "@attribute x numeric\n@attribute x numeric\n@data\n", "x line 2: attribute 'x' is declared twice"},
+        ErrorCase{"no_attribute", "@relation r\n@data\n", "x line 3: no attribute is declared"},
+        ErrorCase{"empty", "", "x line 1: the text ends before @data"}),
+    [](const auto& info) { return info.param.name; });
+
+std::string many_rows(int n) {
+  std::string rows;
+  for (int i = 0; i < n; ++i) rows += std::to_string(i % 1000) + (i % 2 ? ",b\n" : ",a\n");
+  return rows;
+}
+
+TEST(Arff, GivesTheSameForAnyNumberOfThreads) {
+  const std::string text = with_rows(many_rows(600'000));   // several chunks
+  const Parsed one = parse(parse_arff, text, 1), many = parse(parse_arff, text, 7);
+  EXPECT_EQ(one.meta, many.meta);
+  EXPECT_EQ(one.values, many.values);
+  EXPECT_EQ(one.meta.n_rows, 600'000);
+  EXPECT_EQ(one.at(599'999, 0), 999);
+}
+
+TEST(Arff, ReportsTheFirstOfSeveralErrors) {
+  const std::string rows = many_rows(300'000);
+  EXPECT_EQ(parse_error(parse_arff, with_rows(rows + "bad,a\n" + rows + "worse,a\n" + rows)),
+            "x line 300005: attribute 1 ('x'): 'bad' is not a number");
+}
+
+TEST(Arff, WidensToFloat64WhenTheLastValueAsksForIt) {
+  const Parsed p = arff(with_rows(many_rows(300'000) + "0.1,a\n"));
+  EXPECT_FALSE(p.meta.is_float32);
+  EXPECT_EQ(p.at(300'000, 0), 0.1);
+  EXPECT_EQ(p.at(999, 0), 999);
+}
+
+TEST(Arff, LeavesNoFileBehindAnError) {
+  const TemporaryDirectory directory;
+  EXPECT_THROW(parse_arff(with_rows("1,a\n?,q\n"), {.source = "x", .output = directory.path() / "x.kds"}), schema::Error);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Arff, StopsWhenAsked) {
+  const TemporaryDirectory directory;
+  std::stop_source stop;
+  stop.request_stop();
+  try {
+    parse_arff(with_rows(many_rows(10)), {.source = "x", .output = directory.path() / "x.kds", .parallel = {.stop = stop.get_token()}});
+    FAIL() << "was not cancelled";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kCancelled);
+  }
+}
+
+}  // namespace
+}  // namespace kedge::server

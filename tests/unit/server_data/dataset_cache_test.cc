@@ -1,0 +1,116 @@
+// The cache without a network: built-in and inline data, restarts, leftovers, damage, forbidden addresses.
+#include "server/data/dataset_cache.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/core/dataset_file.h"
+#include "tests/unit/server_data/cache_fixture.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::BuiltinRef;
+using schema::ErrorCode;
+using schema::InlineRef;
+using schema::UrlRef;
+using testing::HasSubstr;
+
+constexpr const char* kNoServer = "http://127.0.0.1:1";   // nothing listens on port 1
+
+using DatasetCacheTest = CacheTest;
+
+TEST_F(DatasetCacheTest, ParsesABuiltinOnceAndFindsItAfterARestart) {
+  std::filesystem::path path;
+  {
+    DatasetCache cache(options(kNoServer));
+    const AcquiredDataset first = acquire(cache, {BuiltinRef{"iris"}});
+    EXPECT_TRUE(first.cold);
+    EXPECT_FALSE(acquire(cache, {BuiltinRef{"iris"}}).cold);
+    path = first.path;
+  }
+  DatasetCache cache(options(kNoServer));
+  const AcquiredDataset again = acquire(cache, {BuiltinRef{"iris"}});
+  EXPECT_FALSE(again.cold);
+  EXPECT_EQ(again.path, path);
+  EXPECT_EQ(engine::DatasetFile(again.path).meta().n_rows, 150);
+}
+
+TEST_F(DatasetCacheTest, MakesADamagedFileAgain) {
+  DatasetCache cache(options(kNoServer));
+  const auto path = acquire(cache, {BuiltinRef{"iris"}}).path;
+  std::filesystem::resize_file(path, 5000);
+  EXPECT_TRUE(acquire(cache, {BuiltinRef{"iris"}}).cold);
+  EXPECT_EQ(engine::DatasetFile(path).meta().n_rows, 150);
+}
+
+TEST_F(DatasetCacheTest, RemovesLeftoversAtStart) {
+  const auto left = options(kNoServer).directory / "text-1.part";
+  std::filesystem::create_directories(left.parent_path());
+  std::ofstream(left) << "half";
+  DatasetCache cache(options(kNoServer));
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST_F(DatasetCacheTest, IgnoresADamagedIndex) {
+  DatasetCache cache(options(kNoServer));
+  acquire(cache, {BuiltinRef{"wine"}});
+  for (const auto& entry : std::filesystem::directory_iterator(options(kNoServer).directory / "references"))
+    std::filesystem::resize_file(entry.path(), 3);
+  EXPECT_EQ(engine::DatasetFile(acquire(cache, {BuiltinRef{"wine"}}).path).meta().n_rows, 178);
+}
+
+TEST_F(DatasetCacheTest, KeysInlineDataByContentAndTarget) {
+  DatasetCache cache(options(kNoServer));
+  const auto meta = [&](const InlineRef& ref) { return engine::DatasetFile(acquire(cache, {ref}).path).meta(); };
+  EXPECT_EQ(meta({.csv = "a,b\n1,x\n2,y\n"}).target, "b");
+  EXPECT_EQ(meta({.csv = "a,b\n1,x\n2,y\n", .target = "a"}).target, "a");
+  EXPECT_EQ(meta({.csv = "a,b\n1,x\n2,y\n3,z\n"}).n_rows, 3);
+  EXPECT_FALSE(acquire(cache, {InlineRef{.csv = "a,b\n1,x\n2,y\n"}}).cold);
+}
+
+TEST_F(DatasetCacheTest, NamesTheLineOfBadInlineData) {
+  DatasetCache cache(options(kNoServer));
+  const auto error = failure(cache, {InlineRef{.csv = "a,b\n1,2\n3\n"}});
+  EXPECT_EQ(error.code, ErrorCode::kDatasetCorrupt);
+  EXPECT_EQ(error.message, "inline data line 3: 1 cells, but the header names 2 columns");
+  EXPECT_EQ(count_files(), 0);
+}
+
+TEST_F(DatasetCacheTest, SuggestsTheNearestTarget) {
+  DatasetCache cache(options(kNoServer));
+  const auto error = failure(cache, {InlineRef{.csv = "alpha,beta\n1,2\n", .target = "alpa"}});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(error.message, "there is no column 'alpa'; did you mean 'alpha'?");
+  EXPECT_EQ(error.where, "dataset.inline.target");
+}
+
+TEST_F(DatasetCacheTest, ConnectsToNoAddressThatIsNotAllowed) {
+  DatasetCache cache(options("http://openml.invalid"));
+  for (const char* url : {"http://127.0.0.1:1/x.csv", "http://localhost:1/x.csv", "http://[::1]:1/x.csv", "http://0.0.0.0:1/x.csv",
+                          "http://169.254.169.254/latest", "http://2130706433:1/x.csv", "http://[::ffff:127.0.0.1]:1/x.csv"}) {
+    const auto error = failure(cache, {UrlRef{.url = url}});
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue) << url << ": " << error.message;
+    EXPECT_THAT(error.message, HasSubstr("not allowed")) << url;
+  }
+}
+
+TEST_F(DatasetCacheTest, RefusesReferencesThatCannotBe) {
+  DatasetCache cache(options(kNoServer));
+  EXPECT_EQ(failure(cache, {UrlRef{.url = "file:///etc/passwd"}}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(failure(cache, {UrlRef{.url = "http://a.org/x", .format = "xml"}}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(failure(cache, {UrlRef{.url = "http://a.org/x", .sha256 = "abc"}}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(failure(cache, openml(0)).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(failure(cache, openml("x", -1)).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(failure(cache, {BuiltinRef{"../iris"}}).code, ErrorCode::kDatasetNotFound);
+}
+
+TEST_F(DatasetCacheTest, SaysThatNobodyAnswers) {
+  DatasetCache cache(options(kNoServer));
+  const auto error = failure(cache, openml(61));
+  EXPECT_EQ(error.code, ErrorCode::kDatasetUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("openml: "));
+  EXPECT_THAT(error.message, HasSubstr("3 attempts"));
+}
+
+}  // namespace
+}  // namespace kedge::server
