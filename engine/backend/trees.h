@@ -19,11 +19,23 @@ struct BinEdges {
   int count(std::int64_t col) const { return offset[col + 1] - offset[col]; }
 };
 
-// A table as bytes, column-major on the device (codes[col * n_rows + row]), made once and shared by folds and trees.
+// Bin that stands for "no common bin".
+inline constexpr std::int32_t kNoCommonBin = 256;
+
+// A table as bytes, column-major on the device (codes[col * n_rows + row]), made once and shared by folds and trees. The other
+// members hold the same bytes again for the CPU body; other devices leave them empty.
 struct BinnedTable {
   std::int64_t n_rows = 0, n_cols = 0;
   Array<std::uint8_t> codes;
   BinEdges edges;
+  Array<std::uint8_t> row_codes;         // row-major, row_stride bytes a row
+  std::int64_t row_stride = 0;
+  // Where most cells hold their column's most common bin: each row again as record_words words with a bit set for each column
+  // in another bin, then as many 16-bit counts of the bits before each word, then the codes of those columns.
+  Array<std::uint64_t> records;
+  std::vector<std::uint32_t> record_of;  // by row: where its record begins, in words
+  std::int64_t record_words = 0;
+  std::vector<std::int32_t> common;      // by column: its most common bin; kNoCommonBin where there are no records
 };
 
 enum class Criterion { kGini, kEntropy };

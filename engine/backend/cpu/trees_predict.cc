@@ -1,0 +1,185 @@
+// Prediction: trees packed into small nodes, a block of rows at a time, several rows interleaved to hide the latency of loads.
+#include "engine/backend/cpu/trees_predict.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/backend/cpu/trees_grow.h"
+#include "engine/backend/host/parallel_tasks.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kRows = 256;   // of a block
+constexpr int kLanes = 8;             // rows on their way through a tree at once
+
+// The left child follows its parent. A leaf sends every row to itself and keeps its only class, if it has one, in `feature`.
+struct CodeNode {
+  using Value = std::uint8_t;
+  std::uint32_t right;
+  std::uint32_t feature : 24, limit : 8;
+  bool goes_left(std::uint8_t code) const { return code < limit; }
+  static CodeNode inner(const Forest& f, std::int64_t i, std::uint32_t right) {
+    return {right, static_cast<std::uint32_t>(f.feature[i]), f.bin[i] + 1u};
+  }
+  static CodeNode leaf(std::uint32_t self, std::uint32_t cls) { return {self, cls, 0}; }
+};
+
+template <class T>
+struct ValueNode {
+  using Value = T;
+  double threshold;
+  std::uint32_t right, feature;
+  bool goes_left(T value) const { return static_cast<double>(value) <= threshold; }
+  static ValueNode inner(const Forest& f, std::int64_t i, std::uint32_t right) {
+    return {f.threshold[i], right, static_cast<std::uint32_t>(f.feature[i])};
+  }
+  static ValueNode leaf(std::uint32_t self, std::uint32_t cls) { return {std::numeric_limits<double>::quiet_NaN(), self, cls}; }
+};
+
+template <class Node>
+class PackedForest {
+ public:
+  using Value = typename Node::Value;
+  static constexpr std::uint32_t kMixed = 0xffffff;   // the leaf has several classes
+
+  explicit PackedForest(const Forest& forest) : forest_(forest), n_cols_(forest.n_cols) {
+    require(n_cols_ < kMixed && forest.n_classes < static_cast<std::int32_t>(kMixed), schema::ErrorCode::kInvalidValue,
+            "a forest on {} columns, at most {} are possible", n_cols_, kMixed - 1);
+    nodes_.reserve(static_cast<std::size_t>(forest.n_nodes()));
+    for (std::size_t t = 0; t + 1 < forest.tree_offset.size(); ++t)
+      for (std::int64_t i = forest.tree_offset[t]; i < forest.tree_offset[t + 1]; ++i) pack(i, forest.tree_offset[t]);
+  }
+
+  std::int64_t n_trees() const { return static_cast<std::int64_t>(forest_.tree_offset.size()) - 1; }
+
+  // Adds the shares of tree t for n <= kRows rows; row i lies at x[i], its sums at sums[i].
+  void add_tree(std::int64_t t, const Value* const* x, double* const* sums, std::int64_t n) const {
+    const Node* nodes = nodes_.data() + forest_.tree_offset[t];
+    for (std::int64_t begin = 0; begin < n; begin += kLanes) {
+      std::array<const Value*, kLanes> row;
+      for (int lane = 0; lane < kLanes; ++lane) row[lane] = x[std::min(begin + lane, n - 1)];
+      const std::array<std::uint32_t, kLanes> leaf = find_leaves(nodes, row);
+      for (int lane = 0; lane < kLanes && begin + lane < n; ++lane)
+        add_leaf(forest_.tree_offset[t] + leaf[lane], nodes[leaf[lane]].feature, sums[begin + lane]);
+    }
+  }
+
+ private:
+  void pack(std::int64_t i, std::int64_t base) {
+    if (forest_.feature[i] >= 0) {
+      nodes_.push_back(Node::inner(forest_, i, static_cast<std::uint32_t>(forest_.right[i] - base)));
+      return;
+    }
+    const float* share = forest_.value.data() + i * forest_.n_classes;
+    std::uint32_t only = kMixed;
+    for (std::int32_t c = 0; c < forest_.n_classes; ++c)
+      if (share[c] == 1.0F) only = static_cast<std::uint32_t>(c);
+    nodes_.push_back(Node::leaf(static_cast<std::uint32_t>(i - base), only));
+  }
+
+  // A leaf's feature is no column: rows are read at column 0 there.
+  std::array<std::uint32_t, kLanes> find_leaves(const Node* nodes, const std::array<const Value*, kLanes>& row) const {
+    std::array<std::uint32_t, kLanes> at{};
+    for (std::uint32_t moved = 1; moved != 0;) {
+      moved = 0;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const Node node = nodes[at[lane]];
+        const std::uint32_t column = node.feature < n_cols_ ? node.feature : 0;
+        const std::uint32_t next = node.goes_left(row[lane][column]) ? at[lane] + 1 : node.right;
+        moved |= next ^ at[lane];
+        at[lane] = next;
+      }
+    }
+    return at;
+  }
+
+  void add_leaf(std::int64_t node, std::uint32_t only, double* sums) const {
+    if (only != kMixed) {
+      sums[only] += 1.0;
+      return;
+    }
+    const float* share = forest_.value.data() + node * forest_.n_classes;
+    for (std::int32_t c = 0; c < forest_.n_classes; ++c) sums[c] += share[c];
+  }
+
+  const Forest& forest_;
+  std::int64_t n_cols_;
+  std::vector<Node> nodes_;
+};
+
+// Calls visit(begin, n) for blocks of rows, on several threads.
+template <class Visit>
+void for_row_blocks(std::int64_t n_rows, int n_threads, const Visit& visit) {
+  parallel_tasks(n_threads, (n_rows + kRows - 1) / kRows, [&](std::int64_t block, int) {
+    visit(block * kRows, std::min(kRows, n_rows - block * kRows));
+  });
+}
+
+template <class Node, class RowAt>
+void predict_mean(const Forest& forest, std::int64_t n_rows, MatrixView<double> proba, int n_threads, const RowAt& row_at) {
+  const PackedForest<Node> packed(forest);
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t n) {
+    std::array<const typename Node::Value*, kRows> x;
+    std::array<double*, kRows> sums;
+    for (std::int64_t i = 0; i < n; ++i) {
+      x[i] = row_at(begin + i), sums[i] = proba.data + (begin + i) * proba.stride;
+      std::fill_n(sums[i], forest.n_classes, 0.0);
+    }
+    for (std::int64_t t = 0; t < packed.n_trees(); ++t) packed.add_tree(t, x.data(), sums.data(), n);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int32_t c = 0; c < forest.n_classes; ++c) sums[i][c] /= static_cast<double>(packed.n_trees());
+  });
+}
+
+// By tree and row position: whether the tree drew the row.
+std::vector<std::vector<bool>> drawn_rows(const ForestOptions& options, std::int64_t n_trees, std::int64_t n_rows, int n_threads) {
+  std::vector<std::vector<bool>> drawn(static_cast<std::size_t>(n_trees));
+  parallel_tasks(n_threads, n_trees, [&](std::int64_t t, int) {
+    std::vector<std::uint32_t> counts;
+    draw_rows(options, t, n_rows, counts);
+    drawn[t].assign(counts.begin(), counts.end());
+  });
+  return drawn;
+}
+
+}  // namespace
+
+void predict_codes(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> proba,
+                   int n_threads) {
+  predict_mean<CodeNode>(forest, proba.rows, proba, n_threads, [&](std::int64_t i) {
+    return table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
+  });
+}
+
+template <class T>
+void predict_values(const Forest& forest, MatrixView<const T> X, MatrixView<double> proba, int n_threads) {
+  predict_mean<ValueNode<T>>(forest, X.rows, proba, n_threads, [&](std::int64_t i) { return X.data + i * X.stride; });
+}
+template void predict_values<float>(const Forest&, MatrixView<const float>, MatrixView<double>, int);
+template void predict_values<double>(const Forest&, MatrixView<const double>, MatrixView<double>, int);
+
+void predict_out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                        const ForestOptions& options, std::vector<double>& votes, int n_threads) {
+  const PackedForest<CodeNode> packed(forest);
+  const std::int64_t n_rows = rows.empty() ? table.n_rows : rows.size;
+  const auto drawn = drawn_rows(options, packed.n_trees(), n_rows, n_threads);
+  votes.assign(static_cast<std::size_t>(n_rows * forest.n_classes), 0.0);
+  for_row_blocks(n_rows, n_threads, [&](std::int64_t begin, std::int64_t n) {
+    std::array<const std::uint8_t*, kRows> x;
+    std::array<double*, kRows> sums;
+    for (std::int64_t t = 0; t < packed.n_trees(); ++t) {
+      std::int64_t out = 0;
+      for (std::int64_t i = begin; i < begin + n; ++i) {
+        if (drawn[t][i]) continue;
+        x[out] = table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
+        sums[out++] = votes.data() + i * forest.n_classes;
+      }
+      packed.add_tree(t, x.data(), sums.data(), out);
+    }
+  });
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,56 @@
+// The rows of a tree and how the code of a row in a column is read, in each of the three forms that a table has.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "engine/backend/trees.h"
+
+namespace kedge::engine {
+
+// A row of a tree: which, where its record begins, its class, and how often it was drawn.
+struct TreeRow {
+  std::uint32_t row, record;
+  std::uint16_t cls, weight;
+};
+
+// The codes of one column, from bytes (by row number, with a stride) or from records.
+struct ColumnCodes {
+  const std::uint8_t* bytes = nullptr;
+  std::int64_t stride = 1;
+  const std::uint64_t* word = nullptr;   // of record 0, with the column's bit
+  std::int64_t to_count = 0, to_codes = 0;   // bytes from there to the word's count and to the codes
+  unsigned bit = 0;
+  std::int32_t common = kNoCommonBin;
+
+  static ColumnCodes by_column(const BinnedTable& table, std::int64_t f) {
+    return {.bytes = table.codes.data() + f * table.n_rows, .common = table.common[f]};
+  }
+  static ColumnCodes by_row(const BinnedTable& table, std::int64_t f) {
+    return {.bytes = table.row_codes.data() + f, .stride = table.row_stride, .common = table.common[f]};
+  }
+  static ColumnCodes by_record(const BinnedTable& table, std::int64_t f) {
+    const std::int64_t words = table.record_words, at = f / 64;
+    return {.word = table.records.data() + at, .to_count = (words - at) * 8 + at * 2, .to_codes = (words - at) * 8 + words * 2,
+            .bit = static_cast<unsigned>(f % 64), .common = table.common[f]};
+  }
+
+  std::uint8_t from_bytes(const TreeRow& row) const { return bytes[row.row * stride]; }
+  bool is_common(const TreeRow& row) const { return ((word[row.record] >> bit) & 1) == 0; }
+  // Only where the row is not at the common bin; elsewhere any byte.
+  std::uint8_t from_record(const TreeRow& row) const {
+    const std::uint64_t* at = word + row.record;
+    const auto* byte = reinterpret_cast<const std::uint8_t*>(at);
+    const std::uint64_t before = *at & ((std::uint64_t{1} << bit) - 1);
+    std::uint16_t count;
+    __builtin_memcpy(&count, byte + to_count, sizeof count);
+    return byte[to_codes + count + std::popcount(before)];
+  }
+  int code(const TreeRow& row) const {
+    if (bytes) return from_bytes(row);
+    const int uncommon = from_record(row);
+    return is_common(row) ? common : uncommon;
+  }
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,94 @@
+// Portable scoring of the cuts of a column.
+#include "engine/backend/cpu/trees_score.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kedge::engine {
+namespace {
+constexpr int kBins = 256, kWideClasses = 16;
+constexpr std::int64_t kWideDrawn = 32768;
+}  // namespace
+
+ColumnScorer::ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules)
+    : n_classes_(n_classes), min_rows_(std::max<std::int64_t>(1, options.min_samples_leaf)), rules_(rules),
+      exact_(!rules.entropy && rules.class_weight.empty()),
+      wide_(exact_ && min_rows_ == 1 && !(rules.min_weight_leaf > 0) && n_classes <= kWideClasses && wide_kernels_available()),
+      histogram_(std::size_t{kBins} * n_classes), bin_rows_(kBins), left_(n_classes) {}
+
+bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
+  if (column.n_uncommon == 0) return false;
+  if (wide_ && totals.drawn < kWideDrawn) return wide_scorer_.score(column, totals, best);
+  count(column, totals);
+  std::array<std::int32_t, kBins> bins;
+  int n = 0;
+  for (int b = 0; b < kBins; ++b)
+    if (bin_rows_[b] != 0) bins[n++] = b;
+  const bool varies = n > 1;
+  if (varies) score_bins(totals, bins.data(), n, best);
+  for (int i = 0; i < n; ++i) {
+    std::fill_n(histogram_.data() + std::int64_t{bins[i]} * n_classes_, n_classes_, 0);
+    bin_rows_[bins[i]] = 0;
+  }
+  return varies;
+}
+
+// Counts the uncommon bins and gives the common one what is left of the node.
+void ColumnScorer::count(const NodeColumn& column, const NodeTotals& totals) {
+  for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
+    const TreeRow row = column.rows[column.uncommon ? column.uncommon[i] : i];
+    const int code = column.uncommon && !column.codes.bytes ? column.codes.from_record(row) : column.codes.from_bytes(row);
+    histogram_[std::int64_t{code} * n_classes_ + row.cls] += row.weight;
+    ++bin_rows_[code];
+  }
+  if (column.n_uncommon == column.n_rows) return;
+  std::copy_n(totals.counts, n_classes_, left_.data());
+  for (int b = 0; b < kBins; ++b) {
+    if (bin_rows_[b] == 0) continue;
+    for (std::int32_t c = 0; c < n_classes_; ++c) left_[c] -= histogram_[std::int64_t{b} * n_classes_ + c];
+  }
+  std::copy_n(left_.data(), n_classes_, histogram_.data() + std::int64_t{column.codes.common} * n_classes_);
+  bin_rows_[column.codes.common] = static_cast<std::int32_t>(column.n_rows - column.n_uncommon);
+}
+
+bool ColumnScorer::score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best) {
+  std::fill(left_.begin(), left_.end(), 0);
+  std::int64_t n_rows = 0, left_rows = 0;
+  for (int i = 0; i < n; ++i) n_rows += bin_rows_[bins[i]];
+  bool better = false;
+  for (int i = 0; i + 1 < n; ++i) {
+    const std::int32_t* bin = histogram_.data() + std::int64_t{bins[i]} * n_classes_;
+    for (std::int32_t c = 0; c < n_classes_; ++c) left_[c] += bin[c];
+    left_rows += bin_rows_[bins[i]];
+    if (left_rows < min_rows_ || n_rows - left_rows < min_rows_) continue;
+    const double score = cut_score(totals);
+    if (score > best.score) best = {score, best.feature, bins[i], bins[i + 1]}, better = true;
+  }
+  return better;
+}
+
+// Score of the cut with left_ on the left, or the lowest number if a side is too light.
+double ColumnScorer::cut_score(const NodeTotals& totals) {
+  constexpr double kRefused = -1e300;
+  if (exact_) {
+    std::int64_t left = 0, left_squares = 0, right_squares = 0;
+    for (std::int32_t c = 0; c < n_classes_; ++c) {
+      const std::int64_t l = left_[c], r = totals.counts[c] - l;
+      left += l, left_squares += l * l, right_squares += r * r;
+    }
+    const std::int64_t right = totals.drawn - left;
+    if (static_cast<double>(left) < rules_.min_weight_leaf || static_cast<double>(right) < rules_.min_weight_leaf) return kRefused;
+    return gini_score(left_squares, left, right_squares, right);
+  }
+  SideSum left, right;
+  for (std::int32_t c = 0; c < n_classes_; ++c) {
+    const double weight = rules_.weight_of(c);
+    left.add(weight * left_[c], rules_.entropy);
+    right.add(weight * (totals.counts[c] - left_[c]), rules_.entropy);
+  }
+  const double floor = rules_.min_weight_leaf;
+  if (!(left.weight > 0) || !(right.weight > 0) || left.weight < floor || right.weight < floor) return kRefused;
+  return side_score(left, rules_.entropy) + side_score(right, rules_.entropy);
+}
+
+}  // namespace kedge::engine

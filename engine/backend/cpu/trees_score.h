@@ -1,0 +1,84 @@
+// Scoring the cuts of one column in one node: the portable code, and the AVX-512 code that gives the same integers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/backend/cpu/trees_rows.h"
+#include "engine/backend/host/tree_draft.h"
+
+namespace kedge::engine {
+
+// One column of one node. `uncommon` names the rows (by position in `rows`) whose code is not the common bin; null means all of them.
+struct NodeColumn {
+  const TreeRow* rows;
+  std::uint32_t n_rows;
+  const std::uint32_t* uncommon;
+  std::uint32_t n_uncommon;
+  ColumnCodes codes;
+};
+
+// What is the same for all columns of a node.
+struct NodeTotals {
+  const std::int32_t* counts;   // by class
+  std::int32_t n_classes;
+  std::int64_t drawn;           // sum of counts
+  std::int64_t squares;         // sum of their squares
+};
+
+// The best cut so far: rows with code <= left_bin on one side, right_bin is the next bin that the node has.
+struct BestCut {
+  double score = -1e300;
+  std::int32_t feature = -1;
+  int left_bin = 0, right_bin = 0;
+};
+
+// --- AVX-512; call only where wide_kernels_available() ---
+bool wide_kernels_available();
+
+// For each of n_features <= 64 columns the positions of the rows that are not at its common bin, ascending:
+// lists[k * list_stride + i], i < list_size[k]. table.record_words <= 16; list_stride >= n + 64.
+void wide_list_uncommon(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features, int n_features,
+                        std::uint32_t* lists, std::int64_t list_stride, std::uint32_t* list_size);
+
+// Exact gini of columns in nodes with n_classes <= 16 and totals.drawn < 32768, any number of rows left and right.
+struct WideScratch;
+class WideScorer {
+ public:
+  WideScorer();
+  ~WideScorer();
+  WideScorer(WideScorer&&) noexcept;
+  bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);   // as ColumnScorer::score
+
+ private:
+  std::unique_ptr<WideScratch> scratch_;
+};
+
+// Takes the column's best cut if it beats `best` (the lowest of equal cuts); returns whether the column has two values in the node.
+class ColumnScorer {
+ public:
+  ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules);
+  bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);
+  // Every cut has the same score or a lower one.
+  bool is_perfect(const NodeTotals& totals, const BestCut& best) const {
+    return exact_ && best.score >= static_cast<double>(totals.drawn);
+  }
+
+ private:
+  void count(const NodeColumn& column, const NodeTotals& totals);
+  bool score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best);
+  double cut_score(const NodeTotals& totals);
+
+  std::int32_t n_classes_;
+  std::int64_t min_rows_;
+  const TreeRules& rules_;
+  bool exact_;   // gini without class weights: integers
+  bool wide_;    // the AVX-512 code applies
+  std::vector<std::int32_t> histogram_;   // 256 x n_classes_
+  std::vector<std::int32_t> bin_rows_;    // 256
+  std::vector<std::int32_t> left_;        // by class
+  WideScorer wide_scorer_;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,351 @@
+// AVX-512 (with VBMI2, so Ice Lake and Zen 4 on) code of the two inner loops of tree growing. Every function names its target, so
+// that nothing else is compiled for it.
+#include "engine/backend/cpu/trees_score.h"
+
+#if defined(__x86_64__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"   // gcc 12 warns about its own undefined registers (GCC bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include <bit>
+
+#define KEDGE_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
+#define KEDGE_WIDE_INLINE KEDGE_WIDE __attribute__((always_inline)) inline
+
+namespace kedge::engine {
+
+bool wide_kernels_available() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+}
+
+namespace {
+
+// The bits of up to 64 columns, picked out of a row of 1,024 bits by two byte permutations.
+struct BitPicker {
+  __m512i byte, bit;
+};
+
+KEDGE_WIDE_INLINE BitPicker make_picker(const std::uint32_t* features, int n) {
+  alignas(64) std::uint8_t byte[64] = {}, bit[64] = {};
+  for (int k = 0; k < n; ++k) {
+    byte[k] = static_cast<std::uint8_t>(features[k] >> 3);
+    bit[k] = static_cast<std::uint8_t>(1u << (features[k] & 7));
+  }
+  return {_mm512_load_si512(byte), _mm512_load_si512(bit)};
+}
+
+KEDGE_WIDE_INLINE std::uint64_t pick(const BitPicker& picker, __m512i low, __m512i high) {
+  return _cvtmask64_u64(_mm512_test_epi8_mask(_mm512_permutex2var_epi8(low, picker.byte, high), picker.bit));
+}
+
+// Appends begin + i for each set bit i of mask; writes up to 32 places beyond.
+KEDGE_WIDE_INLINE std::uint32_t append_positions(std::uint64_t mask, std::uint32_t begin, std::uint32_t* out, __m512i iota) {
+  const __m512i packed = _mm512_maskz_compress_epi8(_cvtu64_mask64(mask), iota);
+  const __m512i base = _mm512_set1_epi32(static_cast<int>(begin));
+  const auto count = static_cast<std::uint32_t>(std::popcount(mask));
+  _mm512_storeu_si512(out, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed))));
+  if (count > 16) {
+    _mm512_storeu_si512(out + 16, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 1))));
+    if (count > 32) {
+      _mm512_storeu_si512(out + 32, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 2))));
+      _mm512_storeu_si512(out + 48, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 3))));
+    }
+  }
+  return count;
+}
+
+KEDGE_WIDE_INLINE __m512i byte_iota() {
+  alignas(64) std::uint8_t values[64];
+  for (int i = 0; i < 64; ++i) values[i] = static_cast<std::uint8_t>(i);
+  return _mm512_load_si512(values);
+}
+
+}  // namespace
+
+KEDGE_WIDE void wide_list_uncommon(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features,
+                                   int n_features, std::uint32_t* lists, std::int64_t list_stride, std::uint32_t* list_size) {
+  const std::uint64_t* records = table.records.data();
+  const std::int64_t words = table.record_words;
+  constexpr std::uint32_t kAhead = 24;
+  const BitPicker picker = make_picker(features, n_features);
+  const __m512i iota = byte_iota();
+  const __mmask8 low_words = static_cast<__mmask8>(words >= 8 ? 0xff : (1u << words) - 1);
+  const __mmask8 high_words = static_cast<__mmask8>(words > 8 ? (1u << (words - 8)) - 1 : 0);
+  for (int k = 0; k < n_features; ++k) list_size[k] = 0;
+  alignas(64) std::uint64_t row_mask[64];       // by row: its columns
+  alignas(64) std::uint8_t planes[8][64];       // by group of eight columns: a byte of each row
+  const int n_planes = (n_features + 7) / 8;
+  for (std::uint32_t begin = 0; begin < n; begin += 64) {
+    const std::uint32_t count = n - begin < 64 ? n - begin : 64;
+    std::uint64_t any = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (begin + i + kAhead < n) {
+        const std::uint64_t* next = records + rows[begin + i + kAhead].record;
+        __builtin_prefetch(next), __builtin_prefetch(next + words - 1);
+      }
+      const std::uint64_t* row = records + rows[begin + i].record;
+      row_mask[i] = pick(picker, _mm512_maskz_loadu_epi64(low_words, row), _mm512_maskz_loadu_epi64(high_words, row + 8));
+      any |= row_mask[i];
+    }
+    for (std::uint32_t i = count; i < ((count + 7) & ~7u); ++i) row_mask[i] = 0;
+    const std::uint64_t valid = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    for (std::uint32_t i = 0; i < count; i += 8) {
+      __m512i eight = _mm512_load_si512(row_mask + i);
+      for (int p = 0; p < n_planes; ++p, eight = _mm512_srli_epi64(eight, 8))
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(planes[p] + i), _mm512_cvtepi64_epi8(eight));
+    }
+    for (; any != 0; any &= any - 1) {
+      const int k = std::countr_zero(any);
+      const __m512i plane = _mm512_load_si512(planes[k >> 3]);
+      const std::uint64_t mask = _cvtmask64_u64(_mm512_test_epi8_mask(plane, _mm512_set1_epi8(static_cast<char>(1 << (k & 7))))) & valid;
+      list_size[k] += append_positions(mask, begin, lists + k * list_stride + list_size[k], iota);
+    }
+  }
+}
+
+namespace {
+
+// A row to count: its code times 16, plus its class, in the upper half; how often it was drawn in the lower.
+using CodedRow = std::uint32_t;
+enum class From { kAllBytes, kBytes, kRecords };
+
+// Reads the codes before anything is counted, so that the loads do not wait for each other's stores.
+template <From kFrom>
+KEDGE_WIDE_INLINE void read_codes(const NodeColumn& column, CodedRow* out) {
+  const ColumnCodes codes = column.codes;
+  const TreeRow* rows = column.rows;
+  const std::uint32_t* list = column.uncommon;
+  for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
+    const TreeRow& row = rows[kFrom == From::kAllBytes ? i : list[i]];
+    const std::uint32_t code = kFrom == From::kRecords ? codes.from_record(row) : codes.from_bytes(row);
+    out[i] = code << 20 | std::uint32_t{row.cls} << 16 | row.weight;
+  }
+}
+
+// Class counts by bin, 16 lanes of 16 bits a bin, all zero between calls; the bins in use and the cuts between them.
+struct BinCounts {
+  alignas(64) std::uint16_t lanes[257][16];   // the last is always zero
+  alignas(64) std::uint8_t used[256];
+  alignas(64) std::uint8_t bins[256 + 64];    // those in use, ascending
+  alignas(64) std::uint32_t left_squares[264], right_squares[264], left[264];
+};
+
+KEDGE_WIDE_INLINE __m256i lanes_of(BinCounts& counts, int bin) {
+  return _mm256_load_si256(reinterpret_cast<const __m256i*>(counts.lanes[bin]));
+}
+KEDGE_WIDE_INLINE void set_lanes(BinCounts& counts, int bin, __m256i v) {
+  _mm256_store_si256(reinterpret_cast<__m256i*>(counts.lanes[bin]), v);
+}
+
+KEDGE_WIDE_INLINE void count_rows(const CodedRow* rows, std::uint32_t n, BinCounts& counts) {
+  std::uint16_t* lanes = counts.lanes[0];
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const CodedRow row = rows[i];
+    lanes[row >> 16] = static_cast<std::uint16_t>(lanes[row >> 16] + row);
+    counts.used[row >> 20] = 1;
+  }
+}
+
+// Lists the bins in use and forgets them; returns how many there are.
+KEDGE_WIDE_INLINE int take_bins(BinCounts& counts, __m512i iota) {
+  int n = 0;
+  for (int w = 0; w < 4; ++w) {
+    const __m512i used = _mm512_load_si512(counts.used + w * 64);
+    const __mmask64 mask = _mm512_test_epi8_mask(used, used);
+    const __m512i packed = _mm512_maskz_compress_epi8(mask, _mm512_add_epi8(iota, _mm512_set1_epi8(static_cast<char>(w * 64))));
+    _mm512_storeu_si512(counts.bins + n, packed);
+    n += std::popcount(_cvtmask64_u64(mask));
+    _mm512_store_si512(counts.used + w * 64, _mm512_setzero_si512());
+  }
+  return n;
+}
+
+// Sums of the lanes of four vectors.
+KEDGE_WIDE_INLINE __m128i four_sums(__m256i a, __m256i b, __m256i c, __m256i d) {
+  const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+  return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+}
+
+// Sums of both sides of the cut behind each bin; clears the counts.
+KEDGE_WIDE_INLINE void sum_sides(BinCounts& counts, int n, __m256i node) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i left = _mm256_setzero_si256();
+  for (int i = 0; i < n; i += 4) {
+    __m256i left_squares[4], right_squares[4], sums[4];
+    for (int k = 0; k < 4; ++k) {
+      const int bin = i + k < n ? counts.bins[i + k] : 256;
+      left = _mm256_add_epi16(left, lanes_of(counts, bin));
+      set_lanes(counts, bin, _mm256_setzero_si256());
+      const __m256i right = _mm256_sub_epi16(node, left);
+      left_squares[k] = _mm256_madd_epi16(left, left);
+      right_squares[k] = _mm256_madd_epi16(right, right);
+      sums[k] = _mm256_madd_epi16(left, ones);
+    }
+    const auto store = [i](std::uint32_t* to, const __m256i* v) KEDGE_WIDE {
+      _mm_store_si128(reinterpret_cast<__m128i*>(to + i), four_sums(v[0], v[1], v[2], v[3]));
+    };
+    store(counts.left_squares, left_squares), store(counts.right_squares, right_squares), store(counts.left, sums);
+  }
+}
+
+// Scores of eight cuts from i on, of n in all; others get -1.
+KEDGE_WIDE_INLINE __m512d eight_scores(const BinCounts& counts, int i, int n, double drawn) {
+  const auto load = [i](const std::uint32_t* from) KEDGE_WIDE {
+    return _mm512_cvtepu32_pd(_mm256_load_si256(reinterpret_cast<const __m256i*>(from + i)));
+  };
+  const __m512d left = load(counts.left), right = _mm512_sub_pd(_mm512_set1_pd(drawn), left);
+  const __m512d score = _mm512_add_pd(_mm512_div_pd(load(counts.left_squares), left), _mm512_div_pd(load(counts.right_squares), right));
+  const auto valid = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1 << (n - i)) - 1);
+  return _mm512_mask_blend_pd(valid, _mm512_set1_pd(-1), score);
+}
+
+// A column with many uncommon rows: class counts by bin, then the cuts between the bins.
+KEDGE_WIDE bool score_by_bins(const CodedRow* rows, const NodeColumn& column, const NodeTotals& totals, BinCounts& counts, BestCut& best) {
+  count_rows(rows, column.n_uncommon, counts);
+  const int common = column.codes.common;
+  const bool has_common = column.n_uncommon < column.n_rows;
+  if (has_common) counts.used[common] = 1;
+  const int n = take_bins(counts, byte_iota());
+  const __m512i wide_node = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << totals.n_classes) - 1), totals.counts);
+  const __m256i node = _mm512_cvtepi32_epi16(wide_node);
+  if (has_common) {
+    __m256i rest = node;
+    for (int i = 0; i < n; ++i) rest = _mm256_sub_epi16(rest, lanes_of(counts, counts.bins[i]));
+    set_lanes(counts, common, rest);
+  }
+  sum_sides(counts, n, node);
+  if (n < 2) return false;
+  alignas(64) double scores[264];
+  __m512d top = _mm512_set1_pd(-1);
+  for (int i = 0; i < n - 1; i += 8) {
+    const __m512d eight = eight_scores(counts, i, n - 1, static_cast<double>(totals.drawn));
+    _mm512_store_pd(scores + i, eight);
+    top = _mm512_max_pd(top, eight);
+  }
+  const double score = _mm512_reduce_max_pd(top);
+  if (!(score > best.score)) return true;
+  int i = 0;
+  while (scores[i] != score) ++i;
+  best.score = score, best.left_bin = counts.bins[i], best.right_bin = counts.bins[i + 1];
+  return true;
+}
+
+// A column with few uncommon rows: the rows sorted by code, 16 at most.
+struct FewRows {
+  static constexpr std::uint32_t kMost = 16;
+  std::uint32_t n = 0;
+  CodedRow row[kMost + 1];
+  std::uint32_t code(std::uint32_t i) const { return row[i] >> 20; }
+};
+
+KEDGE_WIDE_INLINE void sort_few(const CodedRow* rows, std::uint32_t n, FewRows& few) {
+  alignas(64) std::uint32_t key[FewRows::kMost];   // code and position: all different
+  for (std::uint32_t i = 0; i < n; ++i) key[i] = rows[i] >> 20 << 8 | i;
+  const auto valid = static_cast<__mmask16>((1u << n) - 1);
+  const __m512i keys = _mm512_maskz_loadu_epi32(valid, key);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const __mmask16 before = _mm512_mask_cmplt_epu32_mask(valid, keys, _mm512_set1_epi32(static_cast<int>(key[i])));
+    few.row[std::popcount(static_cast<unsigned>(before))] = rows[i];
+  }
+  few.n = n;
+}
+
+// Sums over the rows on the outer side of a cut, as seen from the common bin, taken in one by one.
+struct OuterSide {
+  std::uint32_t counts[16] = {};
+  std::int64_t squares = 0, product = 0, weight = 0;
+
+  void add(CodedRow row, const NodeTotals& totals) {
+    const std::uint32_t cls = (row >> 16) & 15;
+    const std::int64_t w = row & 0xffff;
+    squares += w * (2 * std::int64_t{counts[cls]} + w);
+    product += w * totals.counts[cls];
+    weight += w;
+    counts[cls] += static_cast<std::uint32_t>(w);
+  }
+  // -1 if nothing is left on the other side.
+  double score(const NodeTotals& totals) const {
+    const std::int64_t other_squares = totals.squares - 2 * product + squares, other = totals.drawn - weight;
+    return other > 0 ? gini_score(squares, weight, other_squares, other) : -1;
+  }
+};
+
+KEDGE_WIDE bool score_few(const CodedRow* rows, const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
+  FewRows few;
+  sort_few(rows, column.n_uncommon, few);
+  const auto common = static_cast<std::uint32_t>(column.codes.common);
+  double below_score = -1, above_score = -1;
+  std::uint32_t below = 0, below_at = 0, above_at = 0;   // rows below the common bin; first row right of the best cuts
+  if (few.code(0) < common) {
+    OuterSide side;
+    for (; below < few.n && few.code(below) < common; ++below) {
+      side.add(few.row[below], totals);
+      if (below + 1 < few.n && few.code(below + 1) == few.code(below)) continue;
+      const double score = side.score(totals);
+      if (score > below_score) below_score = score, below_at = below + 1;
+    }
+  }
+  OuterSide side;
+  for (std::uint32_t i = few.n; i-- > below;) {
+    side.add(few.row[i], totals);
+    const bool last_of_bin = i == 0 || few.code(i - 1) != few.code(i);
+    const double score = side.score(totals);
+    const bool better = last_of_bin & (score >= above_score);   // the lower of equal cuts
+    above_score = better ? score : above_score, above_at = better ? i : above_at;
+  }
+  const bool is_below = below_score >= above_score;
+  const double score = is_below ? below_score : above_score;
+  if (score < 0) return false;
+  if (!(score > best.score)) return true;
+  const std::uint32_t at = is_below ? below_at : above_at;
+  const bool at_common = column.n_uncommon < column.n_rows && at == below;
+  best.score = score;
+  best.left_bin = static_cast<int>(at_common && !is_below ? common : few.code(at - 1));
+  best.right_bin = static_cast<int>(at_common && is_below ? common : few.code(at));
+  return true;
+}
+
+}  // namespace
+
+// What wide_score_gini() keeps between calls.
+struct WideScratch {
+  BinCounts counts{};
+  std::vector<CodedRow> rows;
+};
+
+WideScorer::WideScorer() : scratch_(std::make_unique<WideScratch>()) {}
+WideScorer::~WideScorer() = default;
+WideScorer::WideScorer(WideScorer&&) noexcept = default;
+
+KEDGE_WIDE bool WideScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
+  std::vector<CodedRow>& buffer = scratch_->rows;
+  if (buffer.size() < column.n_uncommon) buffer.resize(std::size_t{column.n_uncommon} * 2);
+  CodedRow* rows = buffer.data();
+  if (!column.uncommon) read_codes<From::kAllBytes>(column, rows);
+  else if (column.codes.bytes) read_codes<From::kBytes>(column, rows);
+  else read_codes<From::kRecords>(column, rows);
+  if (column.n_uncommon <= FewRows::kMost) return score_few(rows, column, totals, best);
+  return score_by_bins(rows, column, totals, scratch_->counts, best);
+}
+
+}  // namespace kedge::engine
+#pragma GCC diagnostic pop
+
+#else
+
+namespace kedge::engine {
+
+bool wide_kernels_available() { return false; }
+void wide_list_uncommon(const BinnedTable&, const TreeRow*, std::uint32_t, const std::uint32_t*, int, std::uint32_t*, std::int64_t,
+                        std::uint32_t*) {}
+struct WideScratch {};
+WideScorer::WideScorer() = default;
+WideScorer::~WideScorer() = default;
+WideScorer::WideScorer(WideScorer&&) noexcept = default;
+bool WideScorer::score(const NodeColumn&, const NodeTotals&, BestCut&) { return false; }
+
+}  // namespace kedge::engine
+
+#endif

@@ -1,0 +1,86 @@
+// A tree while it grows, and how it becomes part of a Forest: host code that every device's body of TreeOps shares.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "engine/backend/functors.h"
+#include "engine/backend/trees.h"
+
+namespace kedge::engine {
+
+// Class weights and limits of one tree, derived from the options and from what the tree sees.
+struct TreeRules {
+  bool entropy = false;
+  std::vector<double> class_weight;   // empty: every class counts 1
+  double min_weight_leaf = 0;         // weight that a leaf must have
+
+  double weight_of(std::int32_t cls) const { return class_weight.empty() ? 1.0 : class_weight[cls]; }
+  SideSum sum(std::span<const std::int32_t> counts) const;
+};
+
+// Nodes in the order in which they were made; 0 is the root. A node whose split was found has children whether or not it is
+// `expanded`; only expanded nodes are inner nodes of the tree.
+struct DraftNode {
+  std::int32_t feature = -1, left = -1, right = -1, depth = 0;
+  std::uint8_t left_bin = 0, right_bin = 0;   // largest bin present on the left, smallest on the right
+  bool expanded = false;
+  double impurity = 0, weight = 0;
+  double improvement = 0;   // weighted decrease of impurity by the split, as a share of the tree
+  std::uint64_t key = 0;    // names the path from the root; random draws depend on it
+};
+
+struct DraftTree {
+  std::int32_t n_classes = 0;
+  std::vector<DraftNode> nodes;
+  std::vector<std::int32_t> counts;   // nodes x n_classes: drawn rows
+
+  explicit DraftTree(std::int32_t n_classes) : n_classes(n_classes) {}
+  std::span<const std::int32_t> counts_of(std::int32_t node) const {
+    return {counts.data() + std::int64_t{node} * n_classes, static_cast<std::size_t>(n_classes)};
+  }
+  // Appends a node with these counts and returns its number. `node_counts` must not point into `counts`.
+  std::int32_t add(const std::int32_t* node_counts, std::int32_t depth, std::uint64_t key, const TreeRules& rules);
+  // Records the split's improvement from its children; false if that is below min_impurity_decrease (scikit-learn's rule).
+  bool accept_split(std::int32_t node, double min_impurity_decrease);
+};
+
+// Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by key.
+// evaluate(node) tells whether the node has an acceptable split; it may find it only then.
+template <class Evaluate>
+void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate) {
+  const auto worse = [&](std::int32_t a, std::int32_t b) {
+    const DraftNode &x = tree.nodes[a], &y = tree.nodes[b];
+    return x.improvement != y.improvement ? x.improvement < y.improvement : x.key > y.key;
+  };
+  std::priority_queue<std::int32_t, std::vector<std::int32_t>, decltype(worse)> frontier(worse);
+  if (evaluate(0)) frontier.push(0);
+  for (std::int64_t leaves = 1; leaves < max_leaf_nodes && !frontier.empty(); ++leaves) {
+    const std::int32_t node = frontier.top();
+    frontier.pop();
+    tree.nodes[node].expanded = true;
+    for (const std::int32_t child : {tree.nodes[node].left, tree.nodes[node].right})
+      if (evaluate(child)) frontier.push(child);
+  }
+}
+
+// Where to cut column `feature` between two neighbouring bins that are present in a node.
+struct Cut {
+  std::uint8_t bin = 0;
+  double threshold = 0;
+};
+// The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have, the next
+// gap between bins, so that bytes and values always go the same way.
+Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
+
+// One finished tree with node indices of its own, in depth-first order, left before right.
+Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols);
+// Joins trees into one forest, in order.
+Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols);
+
+// The weights of one tree from the options; `drawn` are the drawn rows by class.
+TreeRules make_rules(const ForestOptions& options, std::span<const std::int32_t> drawn);
+
+}  // namespace kedge::engine

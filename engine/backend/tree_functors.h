@@ -1,0 +1,86 @@
+// Formulas that the CPU and the CUDA body of an operation share, so that both give the same bits. Compiled without fused
+// multiply-adds on both sides (-ffp-contract=off, --fmad=false).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/portability.h"
+#include "engine/core/rng.h"
+
+namespace kedge::engine {
+
+// --- random numbers of a forest: keyed by tree and node path, so that the order of growth does not matter ---
+
+// Scrambles 64 bits (the finaliser of splitmix64; Steele, Lea, Flood 2014).
+KEDGE_HD inline std::uint64_t mix_bits(std::uint64_t z) {
+  z += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+KEDGE_HD inline std::uint64_t tree_root_key(std::int64_t tree) { return mix_bits(static_cast<std::uint64_t>(tree)); }
+KEDGE_HD inline std::uint64_t tree_child_key(std::uint64_t parent, bool right) { return mix_bits(parent + (right ? 2 : 1)); }
+
+// Position in [0, n) of the row that draw `i` of a tree's bootstrap sample takes.
+KEDGE_HD inline std::uint32_t bootstrap_pick(const std::uint32_t* words, std::uint64_t n) {
+  const std::uint64_t bits = (std::uint64_t{words[0]} << 32) | words[1];
+  return static_cast<std::uint32_t>(((bits >> 32) * n + (((bits & 0xffffffffu) * n) >> 32)) >> 32);
+}
+// Two draws come from each block of this stream.
+KEDGE_HD inline PhiloxBlock bootstrap_block(std::uint64_t seed, std::int64_t tree, std::uint64_t block) {
+  return philox(seed, mix_bits(tree_root_key(tree) ^ 0x626F6F7473747261u), block);
+}
+
+// Step j of the Fisher-Yates shuffle that orders a node's columns swaps j with j + feature_step(word, d - j); word j of the
+// stream named by the node's key. Its bias is below d / 2^32.
+KEDGE_HD inline std::uint32_t feature_step(std::uint32_t word, std::uint32_t left) {
+  return static_cast<std::uint32_t>((std::uint64_t{word} * left) >> 32);
+}
+
+// --- impurity ---
+
+// Natural logarithm of a positive normal number within 2 ulp: reduction to [sqrt(1/2), sqrt(2)), then the series of
+// 2 atanh(s), s = (m - 1) / (m + 1). Own code because libm and CUDA differ in the last bit.
+KEDGE_HD inline double tree_log(double x) {
+  union { double d; std::uint64_t u; } bits{x};
+  int exponent = static_cast<int>(bits.u >> 52) - 1023;
+  bits.u = (bits.u & 0xFFFFFFFFFFFFFull) | 0x3FF0000000000000ull;
+  double m = bits.d;
+  if (m > 1.4142135623730951) m *= 0.5, ++exponent;
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 21;
+  p = p * z + 1.0 / 19, p = p * z + 1.0 / 17, p = p * z + 1.0 / 15, p = p * z + 1.0 / 13, p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9, p = p * z + 1.0 / 7, p = p * z + 1.0 / 5, p = p * z + 1.0 / 3;
+  return exponent * 0.6931471805599453 + (2.0 * s + 2.0 * s * (p * z));
+}
+KEDGE_HD inline double x_log_x(double x) { return x > 0 ? x * tree_log(x) : 0; }
+
+// One side of a split, summed over the classes in their order. Gini: sum of squares; entropy: sum of x log x.
+struct SideSum {
+  double weight = 0, power = 0;
+  int present = 0;   // classes with weight
+  KEDGE_HD void add(double x, bool entropy) {
+    if (!(x > 0)) return;
+    weight += x, power += entropy ? x * tree_log(x) : x * x, ++present;
+  }
+};
+// What a side contributes to the score of a split; a higher total means a lower weighted impurity.
+KEDGE_HD inline double side_score(const SideSum& side, bool entropy) {
+  return entropy ? side.power - x_log_x(side.weight) : side.power / side.weight;
+}
+// The same for gini without weights, from exact integers.
+KEDGE_HD inline double gini_score(std::int64_t left_squares, std::int64_t left, std::int64_t right_squares, std::int64_t right) {
+  return static_cast<double>(left_squares) / static_cast<double>(left) +
+         static_cast<double>(right_squares) / static_cast<double>(right);
+}
+// Gini impurity, or entropy in bits, of a node.
+KEDGE_HD inline double node_impurity(const SideSum& node, bool entropy) {
+  if (node.present < 2) return 0;
+  const double impurity = entropy ? (tree_log(node.weight) - node.power / node.weight) * 1.4426950408889634
+                                  : 1.0 - node.power / (node.weight * node.weight);
+  return impurity > 0 ? impurity : 0;
+}
+// A node at or below this impurity is not split, as in scikit-learn.
+inline constexpr double kPureImpurity = 2.220446049250313e-16;
+
+}  // namespace kedge::engine
