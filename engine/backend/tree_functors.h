@@ -1,4 +1,4 @@
-// Formulas that the CPU and the CUDA body of an operation share, so that both give the same bits. Compiled without fused
+// The formulas of tree growing that the CPU and the CUDA body share, so that both give the same bits. Compiled without fused
 // multiply-adds on both sides (-ffp-contract=off, --fmad=false).
 #pragma once
 

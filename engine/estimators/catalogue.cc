@@ -8,6 +8,7 @@
 #include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
 #include "engine/estimators/pca.h"
+#include "engine/estimators/random_forest.h"
 #include "engine/estimators/standard_scaler.h"
 
 namespace kedge::engine {
@@ -35,6 +36,7 @@ std::span<const CatalogueEntry> catalogue() {
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),
+      row<RandomForestClassifier>(),
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 // The CPU body of the tree operations: one tree or block of rows per thread.
 #include "engine/backend/cpu/trees.h"
 
+#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "engine/backend/cpu/trees_grow.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/cpu/trees_predict.h"
+#include "engine/backend/trees_factory.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -188,6 +190,7 @@ class CpuTrees final : public TreeOps {
 
 }  // namespace
 
+std::unique_ptr<TreeOps> make_cpu_trees(Memory& memory) { return make_cpu_trees(memory, omp_get_max_threads()); }
 std::unique_ptr<TreeOps> make_cpu_trees(Memory& memory, int n_threads) { return std::make_unique<CpuTrees>(memory, n_threads); }
 
 }  // namespace kedge::engine

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/backend/functors.h"
+#include "engine/backend/tree_functors.h"
 #include "engine/backend/trees.h"
 
 namespace kedge::engine {
