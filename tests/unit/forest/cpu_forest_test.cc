@@ -1,0 +1,158 @@
+// The CPU's tree operations: thread counts, the best split against brute force, edge cases, cancellation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "engine/backend/cpu/trees.h"
+#include "engine/backend/cpu/trees_grow.h"
+#include "schemas/error.h"
+#include "tests/unit/forest/forest_check.h"
+
+namespace kedge::engine::test {
+namespace {
+
+class EveryCase : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryCase, IsTheSameForestAtAnyNumberOfThreads) {
+  HostMemory memory;
+  const Grown one = run_case(*make_cpu_trees(memory, 1), memory, GetParam());
+  EXPECT_GT(one.forest.n_nodes(), GetParam().options.n_trees);   // something was split
+  expect_same(one, run_case(*make_cpu_trees(memory, 2), memory, GetParam()));
+  expect_same(one, run_case(*make_cpu_trees(memory, 8), memory, GetParam()));
+}
+
+TEST_P(EveryCase, PredictsTheSameFromBytesAndFromValues) {
+  if (GetParam().every_other_row) GTEST_SKIP() << "the two predictions cover different rows";
+  HostMemory memory;
+  const Grown grown = run_case(*make_cpu_trees(memory, 2), memory, GetParam());
+  EXPECT_EQ(grown.proba, grown.proba_of_values);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, EveryCase, testing::ValuesIn(forest_cases()), [](const auto& info) { return info.param.name; });
+
+// Weighted impurity of a set of rows, from its definition.
+double impurity_sum(const Case& c, const std::vector<double>& by_class) {
+  double total = 0, sum = 0;
+  for (const double w : by_class) total += w;
+  for (const double w : by_class) {
+    if (w > 0) sum += c.options.criterion == Criterion::kGini ? w / total * (1 - w / total) : -w / total * std::log2(w / total);
+  }
+  return total * sum;
+}
+
+// Walks the rows of tree 0 down to each inner node and checks that no cut of any column is better than the one it has.
+void expect_best_cuts(const Case& c) {
+  HostMemory memory;
+  const Grown grown = run_case(*make_cpu_trees(memory, 1), memory, c);
+  std::vector<std::uint32_t> drawn;
+  draw_rows(c.options, 0, c.data.rows, drawn);
+  const Forest& f = grown.forest;
+  std::map<std::int32_t, std::vector<std::int32_t>> rows_of;
+  for (std::int32_t i = 0; i < c.data.rows; ++i)
+    if (drawn[i] > 0) rows_of[0].push_back(i);
+  constexpr double kRounding = 1e-9;   // sums of a few hundred terms near 1
+  int checked = 0;
+  for (std::int32_t node = 0; node < f.tree_offset[1]; ++node) {
+    if (f.feature[node] < 0) continue;
+    const auto x = [&](std::int32_t i, std::int32_t col) { return static_cast<double>(c.data.X[i * c.data.cols + col]); };
+    const auto cost = [&](std::int32_t col, double threshold) {
+      std::vector<double> left(c.data.n_classes), right(c.data.n_classes);
+      for (const std::int32_t i : rows_of[node])
+        (x(i, col) <= threshold ? left : right)[c.data.y[i]] += drawn[i] * (c.options.class_weight.empty() ? 1 : c.options.class_weight[c.data.y[i]]);
+      return impurity_sum(c, left) + impurity_sum(c, right);
+    };
+    const double chosen = cost(f.feature[node], f.threshold[node]);
+    for (std::int32_t col = 0; col < c.data.cols; ++col)
+      for (const std::int32_t i : rows_of[node]) EXPECT_GE(cost(col, x(i, col)), chosen - kRounding) << "node " << node << " column " << col;
+    for (const std::int32_t i : rows_of[node])
+      rows_of[x(i, f.feature[node]) <= f.threshold[node] ? f.left[node] : f.right[node]].push_back(i);
+    ++checked;
+  }
+  EXPECT_GT(checked, 3);
+}
+
+TEST(CpuForest, TakesTheBestCutOfAllColumnsWhenItLooksAtAll) {
+  const ForestOptions gini{.n_trees = 1, .max_features = 5, .seed = 3};
+  ForestOptions entropy = gini, weighted = gini, no_bootstrap = gini;
+  entropy.criterion = Criterion::kEntropy, weighted.class_weight = {1, 2.5, 0.25}, no_bootstrap.bootstrap = false;
+  for (const double zeros : {0.0, 0.4, 0.8}) {
+    const Data data = make_data(120, 5, 30, 3, zeros, 11);
+    for (const ForestOptions& options : {gini, entropy, weighted, no_bootstrap}) expect_best_cuts({"", data, options});
+  }
+}
+
+Grown grow_small(const Data& data, ForestOptions options = {.n_trees = 3, .seed = 1}) {
+  HostMemory memory;
+  return run_case(*make_cpu_trees(memory, 2), memory, {"", data, options});
+}
+
+TEST(CpuForest, MakesOneLeafOfOneRow) {
+  const Grown grown = grow_small({1, 2, 2, {1, 2}, {1}});
+  EXPECT_EQ(grown.forest.n_nodes(), 3);
+  EXPECT_EQ(grown.proba, (std::vector<double>{0, 1}));
+}
+
+TEST(CpuForest, MakesOneLeafOfConstantColumns) {
+  const Grown grown = grow_small({4, 2, 2, {1, 2, 1, 2, 1, 2, 1, 2}, {0, 1, 1, 0}}, {.n_trees = 1, .bootstrap = false});
+  EXPECT_EQ(grown.forest.n_nodes(), 1);
+  EXPECT_EQ(grown.proba[0], 0.5);
+}
+
+TEST(CpuForest, MakesOneLeafOfOneClass) {
+  const Grown grown = grow_small({3, 1, 1, {1, 2, 3}, {0, 0, 0}}, {.n_trees = 1, .bootstrap = false});
+  EXPECT_EQ(grown.forest.n_nodes(), 1);
+}
+
+TEST(CpuForest, LooksPastConstantColumnsForOneThatVaries) {
+  Data data{40, 30, 2, std::vector<float>(1200, 5.0F), {}};
+  for (std::int32_t i = 0; i < 40; ++i) data.X[i * 30 + 17] = static_cast<float>(i), data.y.push_back(i >= 13);
+  const Grown grown = grow_small(data, {.n_trees = 1, .max_features = 1, .bootstrap = false});
+  ASSERT_EQ(grown.forest.n_nodes(), 3);
+  EXPECT_EQ(grown.forest.feature[0], 17);
+  EXPECT_EQ(grown.forest.threshold[0], 12.5);
+}
+
+TEST(CpuForest, KeepsColumnsOf256ValuesExactAndCutsLongerOnesInto256Bins) {
+  Data data{1000, 2, 2, {}, std::vector<std::int32_t>(1000)};
+  for (int i = 0; i < 1000; ++i) data.X.push_back(static_cast<float>(i % 256)), data.X.push_back(static_cast<float>(i * i));
+  const Grown grown = grow_small(data);
+  EXPECT_EQ(grown.edges.count(0), 256);
+  EXPECT_EQ(grown.edges.count(1), 256);
+  EXPECT_TRUE(std::equal(grown.edges.low.begin(), grown.edges.low.begin() + 256, grown.edges.high.begin()));
+  EXPECT_EQ(grown.edges.high[511], 999.0F * 999.0F);
+}
+
+TEST(CpuForest, RefusesNanAndNamesTheCell) {
+  HostMemory memory;
+  std::vector<float> X(600, 1.0F);
+  X[455] = NAN;
+  try {
+    make_cpu_trees(memory, 2)->bin(MatrixView<const float>(X.data(), 200, 3));
+    FAIL() << "NaN was binned";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kBadData);
+    EXPECT_THAT(error.message, testing::HasSubstr("row 151, column 2"));
+  }
+}
+
+TEST(CpuForest, StopsWhenAsked) {
+  HostMemory memory;
+  const auto ops = make_cpu_trees(memory, 2);
+  const Data data = make_data(300, 5, 50, 3, 0.2, 5);
+  const BinnedTable table = ops->bin(data.view());
+  std::stop_source stop;
+  std::int64_t seen = 0;
+  const auto progress = [&](std::int64_t done, std::int64_t) {
+    seen = done;
+    if (done >= 3) stop.request_stop();
+  };
+  const auto grow = [&] {
+    ops->grow(table, {}, {data.y.data(), data.rows}, 3, {.n_trees = 1 << 20, .seed = 1}, stop.get_token(), progress, nullptr);
+  };
+  EXPECT_THROW(grow(), schema::Error);
+  EXPECT_LT(seen, 1000);
+}
+
+}  // namespace
+}  // namespace kedge::engine::test

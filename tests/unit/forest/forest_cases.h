@@ -1,0 +1,110 @@
+// Small random data sets and option sets for the forest tests, and plain host memory to run them on.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "engine/backend/trees.h"
+#include "engine/core/rng.h"
+
+namespace kedge::engine::test {
+
+class HostMemory final : public Memory {
+ public:
+  void* allocate(std::size_t bytes) override { return std::aligned_alloc(256, (bytes / 256 + 1) * 256); }
+  void deallocate(void* p) noexcept override { std::free(p); }
+  void to_device(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void to_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
+  void zero(void* p, std::size_t bytes) override { std::memset(p, 0, bytes); }
+  void synchronize() override {}
+};
+
+struct Data {
+  std::int64_t rows = 0, cols = 0;
+  std::int32_t n_classes = 0;
+  std::vector<float> X;
+  std::vector<std::int32_t> y;
+  MatrixView<const float> view() const { return {X.data(), rows, cols}; }
+};
+
+// `zeros` of the cells are 0, the others one of `values` numbers; the class depends on a few columns and some noise.
+inline Data make_data(std::int64_t rows, std::int64_t cols, int values, std::int32_t n_classes, double zeros, std::uint64_t seed) {
+  PhiloxStream random(seed, 1);
+  Data data{rows, cols, n_classes, std::vector<float>(static_cast<std::size_t>(rows * cols)), {}};
+  for (float& x : data.X)
+    x = random.uniform() < zeros ? 0.0F : static_cast<float>(random.below(static_cast<std::uint32_t>(values))) * 0.25F - 3;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float sum = data.X[i * cols] + 2 * data.X[i * cols + (cols - 1) / 2] - data.X[i * cols + cols - 1];
+    const auto cls = static_cast<std::int32_t>(sum + 4000) % n_classes;
+    data.y.push_back(random.uniform() < 0.15 ? static_cast<std::int32_t>(random.below(n_classes)) : cls);
+  }
+  return data;
+}
+
+struct Case {
+  std::string name;
+  Data data;
+  ForestOptions options;
+  bool every_other_row = false;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+};
+
+inline std::vector<Case> forest_cases() {
+  const Data sparse = make_data(700, 20, 200, 4, 0.75, 1), dense = make_data(400, 7, 5000, 3, 0.0, 2);
+  const Data shifted = make_data(300, 9, 2, 3, 0.3, 3), many = make_data(500, 6, 90, 23, 0.6, 4);
+  const ForestOptions plain{.n_trees = 4, .max_features = 3, .seed = 7};
+  const auto with = [&](auto change) { ForestOptions o = plain; change(o); return o; };
+  return {
+      {"gini_sparse", sparse, plain},
+      {"gini_dense_quantiles", dense, plain},
+      {"gini_two_values", shifted, plain},
+      {"gini_23_classes", many, plain},
+      {"some_rows", sparse, plain, true},
+      {"entropy", sparse, with([](auto& o) { o.criterion = Criterion::kEntropy; })},
+      {"entropy_dense", dense, with([](auto& o) { o.criterion = Criterion::kEntropy; })},
+      {"no_bootstrap_all_columns", sparse, with([](auto& o) { o.bootstrap = false, o.max_features = 20; })},
+      {"weights", sparse, with([](auto& o) { o.class_weight = {1.0, 0.3, 2.5, 1.7}; })},
+      {"entropy_weights", dense, with([](auto& o) { o.criterion = Criterion::kEntropy, o.class_weight = {1, 0.0, 3}; })},
+      {"balanced_subsample", many, with([](auto& o) { o.balance_each_tree = true; })},
+      {"leaf_nodes", sparse, with([](auto& o) { o.max_leaf_nodes = 13; })},
+      {"depth", sparse, with([](auto& o) { o.max_depth = 4; })},
+      {"leaf_rows", dense, with([](auto& o) { o.min_samples_leaf = 9, o.min_samples_split = 30; })},
+      {"leaf_weight", sparse, with([](auto& o) { o.min_weight_fraction_leaf = 0.05; })},
+      {"decrease", sparse, with([](auto& o) { o.min_impurity_decrease = 0.004; })},
+      {"few_draws", sparse, with([](auto& o) { o.n_draws = 90; })},
+      {"many_draws", dense, with([](auto& o) { o.n_draws = 3000; })},
+  };
+}
+
+struct Grown {
+  Forest forest;
+  BinEdges edges;
+  std::vector<double> votes, proba, proba_of_values;
+};
+
+// Bins, grows and predicts on the device that `ops` and `memory` belong to.
+inline Grown run_case(TreeOps& ops, Memory& memory, const Case& c) {
+  const Matrix<float> X(memory, c.data.rows, c.data.cols, std::span<const float>(c.data.X));
+  const Array<std::int32_t> y(memory, std::span<const std::int32_t>(c.data.y));
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; c.every_other_row && i < c.data.rows; i += 2) rows.push_back(i);
+  const Array<std::int32_t> device_rows(memory, std::span<const std::int32_t>(rows));
+  BinnedTable table = ops.bin(X.view());
+  Grown grown;
+  grown.forest = ops.grow(table, device_rows.view(), y.view(), c.data.n_classes, c.options, {}, {}, c.options.bootstrap ? &grown.votes : nullptr);
+  Matrix<double> proba(memory, rows.empty() ? c.data.rows : static_cast<std::int64_t>(rows.size()), c.data.n_classes);
+  ops.predict(grown.forest, table, device_rows.view(), proba.view());
+  grown.proba = proba.to_host();
+  Matrix<double> of_values(memory, c.data.rows, c.data.n_classes);
+  ops.predict(grown.forest, X.view(), of_values.view());
+  grown.proba_of_values = of_values.to_host();
+  grown.edges = std::move(table.edges);
+  return grown;
+}
+
+}  // namespace kedge::engine::test
