@@ -16,6 +16,7 @@ struct Limits {
   std::size_t chunks = 65'536;                  // of a chunked body
   std::size_t chunk_head_bytes = 8 * 1024;      // one chunk's size line, or all trailers
   std::size_t chunk_extension_bytes = 256;
+  std::size_t linger_bytes = 8 << 20;           // read and thrown away after a refusal, so that the answer is not lost
   std::size_t connections = 12'000;
   std::size_t connections_per_address = 256;    // loopback is exempt
 };

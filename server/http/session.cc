@@ -234,9 +234,12 @@ net::awaitable<void> Session::refuse(Refusal refusal) {
   co_await send(std::move(response), request_id_, false, false);
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);
-  do {
+  for (std::size_t left = shared_.limits.linger_bytes; left > 0;) {
     in_.clear();
-  } while (co_await fill(kBodyRead) > 0);
+    const std::size_t n = co_await fill(kBodyRead);
+    if (n == 0) co_return;
+    left -= std::min(left, n);
+  }
 }
 
 // Reads at most `size` bytes behind in_; returns how many, 0 at the end.

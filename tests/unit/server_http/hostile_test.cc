@@ -79,6 +79,19 @@ TEST(HostileClient, IsCutOffInAChunkedBodyThatIsTooLarge) {
   EXPECT_EQ(verdict(server.port(), many), 400);
 }
 
+TEST(HostileClient, CannotSendOnForeverAfterARefusal) {
+  ServerOptions options = small();
+  options.deadlines.linger = 20s;
+  options.limits.linger_bytes = 1 << 20;
+  RunningServer server(options, kRoutes);
+  HttpConnection client(server.port());
+  ASSERT_TRUE(client.send(kPost + "Content-Length: 1073741824\r\n\r\n"));
+  const std::string block(1 << 20, 'x');
+  int sent = 0;
+  while (sent < 1024 && client.send(block)) ++sent;
+  EXPECT_LT(sent, 1024);
+}
+
 TEST(HostileClient, CannotFillTheMemoryWithManyBodies) {
   RunningServer server(small(), kRoutes);
   HttpConnection first(server.port());
