@@ -1,0 +1,78 @@
+// The CUDA body of Backend<T>. Each family of ops is a class in a file of its own, one built on the other; CudaBackend is the last.
+#pragma once
+
+#include "engine/backend/backend.h"
+#include "engine/backend/cuda/libraries.h"
+#include "engine/backend/cuda/runtime.h"
+
+namespace kedge::engine {
+
+// tables.cu. Borrows runtime and libraries for its lifetime.
+template <class T>
+class CudaTables : public Backend<T> {
+ public:
+  CudaTables(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
+  std::optional<Cell> find_nonfinite(MatrixView<const T> X) override;
+  void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
+              VectorView<const double> scale, MatrixView<T> out) override;
+  void column_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
+                      VectorView<double> mean, VectorView<double> variance) override;
+  void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
+                    VectorView<T> maximum) override;
+  void clip(MatrixView<T> X, T low, T high) override;
+
+ protected:
+  CudaRuntime& runtime_;
+  DeviceLibraries& libraries_;
+};
+
+// linear.cu
+template <class T>
+class CudaLinear : public CudaTables<T> {
+ public:
+  using CudaTables<T>::CudaTables;
+  void gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) override;
+  void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) override;
+  void eigh(MatrixView<T> A, VectorView<T> w) override;
+  void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) override;
+  void orthonormalize(MatrixView<T> A) override;
+};
+
+// rows.cu
+template <class T>
+class CudaRows : public CudaLinear<T> {
+ public:
+  using CudaLinear<T>::CudaLinear;
+  void fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) override;
+  void add_to_rows(VectorView<const T> v, MatrixView<T> Z) override;
+  void column_sums(MatrixView<const T> Z, VectorView<double> sums) override;
+  void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) override;
+  void softmax_rows(MatrixView<T> Z) override;
+  void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override;
+  double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
+                       VectorView<const double> weights) override;
+};
+
+// neighbours.cu
+template <class T>
+class CudaNeighbours : public CudaRows<T> {
+ public:
+  using CudaRows<T>::CudaRows;
+  void nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
+               MatrixView<T> squared) override;
+  void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
+            bool by_distance, MatrixView<T> proba) override;
+};
+
+// bayes.cu
+template <class T>
+class CudaBackend final : public CudaNeighbours<T> {
+ public:
+  using CudaNeighbours<T>::CudaNeighbours;
+  void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> y, VectorView<const double> weights,
+                     VectorView<double> count, MatrixView<double> mean, MatrixView<double> variance) override;
+  void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
+                               VectorView<const double> log_prior, MatrixView<T> Z) override;
+};
+
+}  // namespace kedge::engine

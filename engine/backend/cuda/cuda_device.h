@@ -1,0 +1,14 @@
+// A GPU as a device, real or emulated: whichever body of CudaRuntime is linked.
+#pragma once
+
+#include <memory>
+
+#include "engine/backend/backend.h"
+#include "engine/backend/cuda/runtime.h"
+
+namespace kedge::engine {
+
+// Errors: kDeviceUnavailable. To be used from the thread that made it: CUDA's current device belongs to a thread.
+std::unique_ptr<Device> make_cuda_device(const CudaRuntime::Options& options);
+
+}  // namespace kedge::engine

@@ -1,0 +1,57 @@
+// The one symbol that libkedge_cuda.so exports: the table of plugin.h. No exception leaves these functions.
+#include <cstdio>
+#include <exception>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/native/check.h"
+#include "engine/backend/plugin.h"
+
+namespace kedge::engine {
+namespace {
+
+void tell(char* message, std::size_t size, const char* text) {
+  if (size) std::snprintf(message, size, "%s", text);
+}
+
+int count(char* message, std::size_t size) {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);   // 35 without a driver, 100 where a driver has no device
+  if (status != cudaSuccess) {
+    tell(message, size, cudaGetErrorString(status));
+    return -1;
+  }
+  if (devices == 0) tell(message, size, "the CUDA driver reports no device");
+  return devices;
+}
+
+bool describe(int index, DeviceInfo* info, char* message, std::size_t size) {
+  try {
+    cudaDeviceProp properties{};
+    KEDGE_CHECK(cudaGetDeviceProperties(&properties, index));
+    int driver = 0;
+    KEDGE_CHECK(cudaDriverGetVersion(&driver));
+    *info = {.kind = DeviceKind::kCuda, .index = index, .name = properties.name,
+             .driver = std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10),
+             .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem)};
+    return true;
+  } catch (const std::exception& e) {
+    tell(message, size, e.what());
+    return false;
+  }
+}
+
+Device* open(int index, char* message, std::size_t size) {
+  try {
+    return make_cuda_device({.index = index}).release();
+  } catch (const std::exception& e) {
+    tell(message, size, e.what());
+    return nullptr;
+  }
+}
+
+constexpr Plugin kPlugin{kPluginAbi, &count, &describe, &open};
+
+}  // namespace
+}  // namespace kedge::engine
+
+extern "C" __attribute__((visibility("default"))) const kedge::engine::Plugin* kedge_cuda_plugin() { return &kedge::engine::kPlugin; }

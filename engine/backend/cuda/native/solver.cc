@@ -1,0 +1,141 @@
+// cuSOLVER, through its 64-bit interface. It is column-major: it sees the transpose of every matrix here.
+#include <algorithm>
+
+#include "engine/backend/cuda/native/handles.h"
+#include "engine/core/array.h"
+
+namespace kedge::engine {
+namespace {
+
+template <class T>
+constexpr cudaDataType kType = sizeof(T) == 4 ? CUDA_R_32F : CUDA_R_64F;
+
+struct Workspace {
+  Array<unsigned char> device;
+  std::vector<unsigned char> host;
+  Workspace(CudaRuntime& runtime, std::size_t device_bytes, std::size_t host_bytes)
+      : device(runtime, static_cast<std::int64_t>(device_bytes)), host(host_bytes) {}
+};
+
+void check_info(const Array<int>& info, const char* what) {   // waits: a failure must not be found much later
+  const int value = info.to_host()[0];
+  if (value != 0)
+    throw schema::Error(schema::ErrorCode::kInternal, std::string("cuSOLVER: ") + what + " did not succeed, info " + std::to_string(value));
+}
+
+cublasStatus_t call_geam(cublasHandle_t h, int m, int n, const float* one, const float* a, int lda, const float* zero, float* c) {
+  return cublasSgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, one, a, lda, zero, c, m, c, m);
+}
+cublasStatus_t call_geam(cublasHandle_t h, int m, int n, const double* one, const double* a, int lda, const double* zero, double* c) {
+  return cublasDgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, one, a, lda, zero, c, m, c, m);
+}
+
+// to (cols x rows, row-major) = from' (from: rows x cols, row-major).
+template <class T>
+void transpose(cublasHandle_t blas, const T* from, std::int64_t rows, std::int64_t cols, T* to) {
+  const T one = 1, zero = 0;
+  KEDGE_CHECK(call_geam(blas, static_cast<int>(rows), static_cast<int>(cols), &one, from, static_cast<int>(cols), &zero, to));
+}
+
+cusolverStatus_t orgqr_size(cusolverDnHandle_t h, int m, int n, const float* a, const float* tau, int* size) {
+  return cusolverDnSorgqr_bufferSize(h, m, n, n, a, m, tau, size);
+}
+cusolverStatus_t orgqr_size(cusolverDnHandle_t h, int m, int n, const double* a, const double* tau, int* size) {
+  return cusolverDnDorgqr_bufferSize(h, m, n, n, a, m, tau, size);
+}
+cusolverStatus_t call_orgqr(cusolverDnHandle_t h, int m, int n, float* a, const float* tau, float* work, int size, int* info) {
+  return cusolverDnSorgqr(h, m, n, n, a, m, tau, work, size, info);
+}
+cusolverStatus_t call_orgqr(cusolverDnHandle_t h, int m, int n, double* a, const double* tau, double* work, int size, int* info) {
+  return cusolverDnDorgqr(h, m, n, n, a, m, tau, work, size, info);
+}
+
+// Thin decomposition of the column-major m x n matrix A, m >= n: U (m x n), s, Vt (n x n), column-major.
+template <class T>
+void gesvd(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnParams_t params, std::int64_t m, std::int64_t n, T* A, T* U, T* s, T* Vt) {
+  Array<int> info(runtime, 1);
+  std::size_t device_bytes = 0, host_bytes = 0;
+  KEDGE_CHECK(cusolverDnXgesvd_bufferSize(solver, params, 'S', 'S', m, n, kType<T>, A, m, kType<T>, s, kType<T>, U, m, kType<T>, Vt, n,
+                                          kType<T>, &device_bytes, &host_bytes));
+  Workspace work(runtime, device_bytes, host_bytes);
+  KEDGE_CHECK(cusolverDnXgesvd(solver, params, 'S', 'S', m, n, kType<T>, A, m, kType<T>, s, kType<T>, U, m, kType<T>, Vt, n, kType<T>,
+                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  check_info(info, "gesvd");
+}
+
+}  // namespace
+
+DeviceLibraries::Impl::Impl(CudaRuntime& runtime) : runtime(runtime) {
+  const auto stream = static_cast<cudaStream_t>(runtime.stream());
+  KEDGE_CHECK(cublasCreate(&blas));
+  KEDGE_CHECK(cublasSetStream(blas, stream));
+  KEDGE_CHECK(cusolverDnCreate(&solver));
+  KEDGE_CHECK(cusolverDnSetStream(solver, stream));
+  KEDGE_CHECK(cusolverDnCreateParams(&params));
+}
+
+DeviceLibraries::Impl::~Impl() {   // at the process's end or after a poisoned context, when nothing can be done about a failure
+  if (params) static_cast<void>(cusolverDnDestroyParams(params));
+  if (solver) static_cast<void>(cusolverDnDestroy(solver));
+  if (blas) static_cast<void>(cublasDestroy(blas));
+}
+
+DeviceLibraries::DeviceLibraries(CudaRuntime& runtime) : impl_(std::make_unique<Impl>(runtime)) {}
+DeviceLibraries::~DeviceLibraries() = default;
+
+template <class T>
+void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
+  Array<int> info(impl_->runtime, 1);
+  std::size_t device_bytes = 0, host_bytes = 0;
+  const auto vectors = CUSOLVER_EIG_MODE_VECTOR;
+  KEDGE_CHECK(cusolverDnXsyevd_bufferSize(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, A.data, A.rows,
+                                          kType<T>, w.data, kType<T>, &device_bytes, &host_bytes));
+  Workspace work(impl_->runtime, device_bytes, host_bytes);
+  KEDGE_CHECK(cusolverDnXsyevd(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, A.data, A.rows, kType<T>,
+                               w.data, kType<T>, work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  check_info(info, "syevd");
+}
+
+// gesvd wants at least as many rows as columns. A wide A is that as it lies (A' = V S U'); a tall one is transposed.
+template <class T>
+void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
+  const std::int64_t m = A.rows, n = A.cols;
+  CudaRuntime& runtime = impl_->runtime;
+  if (m < n) return gesvd(runtime, impl_->solver, impl_->params, n, m, A.data, Vt.data, s.data, U.data);
+  Array<T> a(runtime, m * n), u(runtime, m * n), vt(runtime, n * n);
+  transpose(impl_->blas, A.data, m, n, a.data());
+  gesvd(runtime, impl_->solver, impl_->params, m, n, a.data(), u.data(), s.data, vt.data());
+  transpose(impl_->blas, u.data(), n, m, U.data);    // column-major m x n lies as row-major n x m
+  transpose(impl_->blas, vt.data(), n, n, Vt.data);
+}
+
+template <class T>
+void DeviceLibraries::orthonormalize(MatrixView<T> A) {
+  const std::int64_t m = A.rows, n = A.cols;
+  CudaRuntime& runtime = impl_->runtime;
+  Array<T> a(runtime, m * n), tau(runtime, n);
+  Array<int> info(runtime, 1);
+  transpose(impl_->blas, A.data, m, n, a.data());
+  std::size_t device_bytes = 0, host_bytes = 0;
+  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(), kType<T>,
+                                          &device_bytes, &host_bytes));
+  Workspace work(runtime, device_bytes, host_bytes);
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(), kType<T>,
+                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  check_info(info, "geqrf");
+  int size = 0;
+  KEDGE_CHECK(orgqr_size(impl_->solver, static_cast<int>(m), static_cast<int>(n), a.data(), tau.data(), &size));
+  Array<T> buffer(runtime, size);
+  KEDGE_CHECK(call_orgqr(impl_->solver, static_cast<int>(m), static_cast<int>(n), a.data(), tau.data(), buffer.data(), size, info.data()));
+  check_info(info, "orgqr");
+  transpose(impl_->blas, a.data(), n, m, A.data);
+}
+
+template void DeviceLibraries::eigh(MatrixView<float>, VectorView<float>);
+template void DeviceLibraries::eigh(MatrixView<double>, VectorView<double>);
+template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorView<float>, MatrixView<float>);
+template void DeviceLibraries::svd(MatrixView<double>, MatrixView<double>, VectorView<double>, MatrixView<double>);
+template void DeviceLibraries::orthonormalize(MatrixView<float>);
+template void DeviceLibraries::orthonormalize(MatrixView<double>);
+
+}  // namespace kedge::engine

@@ -1,0 +1,205 @@
+// Plain references for cuBLAS and cuSOLVER: by the definition, sums in double.
+#include "engine/backend/cuda/libraries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace kedge::engine {
+namespace {
+
+using Dense = std::vector<std::vector<double>>;   // by rows
+
+template <class T>
+Dense load(MatrixView<const T> A) {
+  Dense dense(static_cast<std::size_t>(A.rows));
+  for (std::int64_t i = 0; i < A.rows; ++i) dense[static_cast<std::size_t>(i)].assign(A.data + i * A.stride, A.data + i * A.stride + A.cols);
+  return dense;
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+
+// Rows of G are made orthogonal by rotations of pairs (one-sided Jacobi: Hestenes, 1958), applied to the rows of V as well.
+void orthogonalise_rows(Dense& G, Dense& V) {
+  for (int sweep = 0, rotations = 1; sweep < 60 && rotations > 0; ++sweep) {
+    rotations = 0;
+    for (std::size_t p = 0; p < G.size(); ++p) {
+      for (std::size_t q = p + 1; q < G.size(); ++q) {
+        const double a = dot(G[p], G[p]), b = dot(G[q], G[q]), c = dot(G[p], G[q]);
+        if (std::abs(c) <= 1e-15 * std::sqrt(a * b)) continue;
+        ++rotations;
+        const double zeta = (b - a) / (2 * c), t = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
+        const double cosine = 1 / std::hypot(1.0, t), sine = cosine * t;
+        for (Dense* matrix : {&G, &V}) {
+          auto &x = (*matrix)[p], &y = (*matrix)[q];
+          for (std::size_t j = 0; j < x.size(); ++j) {
+            const double old = x[j];
+            x[j] = cosine * old - sine * y[j];
+            y[j] = sine * old + cosine * y[j];
+          }
+        }
+      }
+    }
+  }
+}
+
+Dense identity(std::size_t n) {
+  Dense V(n, std::vector<double>(n, 0.0));
+  for (std::size_t i = 0; i < n; ++i) V[i][i] = 1;
+  return V;
+}
+
+// Makes the rows orthonormal in order (Gram and Schmidt, twice); a row that depends on earlier ones is replaced by a unit vector.
+void orthonormalise_rows(Dense& A) {
+  for (std::size_t i = 0; i < A.size(); ++i) {
+    const double before = std::sqrt(dot(A[i], A[i]));
+    for (std::size_t attempt = 0; attempt <= A[i].size(); ++attempt) {
+      for (int pass = 0; pass < 2; ++pass) {
+        for (std::size_t p = 0; p < i; ++p) {
+          const double along = dot(A[i], A[p]);
+          for (std::size_t j = 0; j < A[i].size(); ++j) A[i][j] -= along * A[p][j];
+        }
+      }
+      const double norm = std::sqrt(dot(A[i], A[i]));
+      if (norm > 1e-10 * (attempt ? 1.0 : before) && norm > 0) {
+        for (double& x : A[i]) x /= norm;
+        break;
+      }
+      std::fill(A[i].begin(), A[i].end(), 0.0);
+      A[i][attempt % A[i].size()] = 1;
+    }
+  }
+}
+
+Dense transposed(const Dense& A, std::size_t cols) {
+  Dense B(cols, std::vector<double>(A.size()));
+  for (std::size_t i = 0; i < A.size(); ++i) {
+    for (std::size_t j = 0; j < cols; ++j) B[j][i] = A[i][j];
+  }
+  return B;
+}
+
+template <class T>
+void store(const Dense& A, MatrixView<T> out) {
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    for (std::int64_t j = 0; j < out.cols; ++j) out.data[i * out.stride + j] = static_cast<T>(A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
+  }
+}
+
+}  // namespace
+
+struct DeviceLibraries::Impl {};
+DeviceLibraries::DeviceLibraries(CudaRuntime&) {}
+DeviceLibraries::~DeviceLibraries() = default;
+
+template <class T>
+void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
+  const std::int64_t depth = transpose_a ? A.rows : A.cols;
+  for (std::int64_t i = 0; i < C.rows; ++i) {
+    for (std::int64_t j = 0; j < C.cols; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const T a = transpose_a ? A.data[k * A.stride + i] : A.data[i * A.stride + k];
+        const T b = transpose_b ? B.data[j * B.stride + k] : B.data[k * B.stride + j];
+        sum += static_cast<double>(a) * static_cast<double>(b);
+      }
+      T& c = C.data[i * C.stride + j];
+      c = static_cast<T>(static_cast<double>(alpha) * sum + (beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(c)));
+    }
+  }
+}
+
+template <class T>
+void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C) {
+  for (std::int64_t i = 0; i < C.rows; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < A.rows; ++k) sum += static_cast<double>(A.data[k * A.stride + i]) * static_cast<double>(A.data[k * A.stride + j]);
+      C.data[i * C.stride + j] = static_cast<T>(static_cast<double>(alpha) * sum);
+    }
+  }
+}
+
+// The classical Jacobi method, two-sided: it keeps the signs of the eigenvalues.
+template <class T>
+void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
+  Dense G = load<T>(A);
+  const std::size_t n = G.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i + 1; j < n; ++j) G[i][j] = G[j][i];   // the lower triangle counts
+  }
+  Dense V = identity(n);
+  double scale = 0;
+  for (const auto& row : G) scale += dot(row, row);
+  for (int sweep = 0; sweep < 60; ++sweep) {
+    double off = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      for (std::size_t q = p + 1; q < n; ++q) {
+        off += G[p][q] * G[p][q];
+        if (G[p][q] == 0) continue;
+        const double zeta = (G[q][q] - G[p][p]) / (2 * G[p][q]), t = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
+        const double cosine = 1 / std::hypot(1.0, t), sine = cosine * t;
+        for (std::size_t j = 0; j < n; ++j) {
+          const double x = G[p][j], y = G[q][j], v = V[p][j], u = V[q][j];
+          G[p][j] = cosine * x - sine * y, G[q][j] = sine * x + cosine * y;
+          V[p][j] = cosine * v - sine * u, V[q][j] = sine * v + cosine * u;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          const double x = G[i][p], y = G[i][q];
+          G[i][p] = cosine * x - sine * y, G[i][q] = sine * x + cosine * y;
+        }
+      }
+    }
+    if (off <= 1e-30 * scale) break;
+  }
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return G[i][i]; });
+  for (std::size_t i = 0; i < n; ++i) {
+    w.data[i] = static_cast<T>(G[order[i]][order[i]]);
+    for (std::size_t j = 0; j < n; ++j) A.data[static_cast<std::int64_t>(i) * A.stride + static_cast<std::int64_t>(j)] = static_cast<T>(V[order[i]][j]);
+  }
+}
+
+template <class T>
+void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
+  const bool tall = A.rows >= A.cols;   // the shorter side's vectors are rotated: W M = diag(s) X
+  Dense M = tall ? transposed(load<T>(A), static_cast<std::size_t>(A.cols)) : load<T>(A);
+  Dense W = identity(M.size());
+  orthogonalise_rows(M, W);
+  std::vector<double> norms;
+  for (const auto& row : M) norms.push_back(std::sqrt(dot(row, row)));
+  std::vector<std::size_t> order(M.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return norms[i]; });
+  Dense X, Y;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    s.data[i] = static_cast<T>(norms[order[i]]);
+    if (norms[order[i]] <= 1e-14 * norms[order[0]]) std::fill(M[order[i]].begin(), M[order[i]].end(), 0.0);
+    X.push_back(M[order[i]]), Y.push_back(W[order[i]]);
+  }
+  orthonormalise_rows(X);
+  store(tall ? transposed(X, static_cast<std::size_t>(A.rows)) : transposed(Y, static_cast<std::size_t>(A.rows)), U);
+  store(tall ? Y : X, Vt);
+}
+
+template <class T>
+void DeviceLibraries::orthonormalize(MatrixView<T> A) {
+  Dense columns = transposed(load<T>(A), static_cast<std::size_t>(A.cols));
+  orthonormalise_rows(columns);
+  store(transposed(columns, static_cast<std::size_t>(A.rows)), A);
+}
+
+template void DeviceLibraries::gemm(bool, bool, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
+template void DeviceLibraries::gemm(bool, bool, double, MatrixView<const double>, MatrixView<const double>, double, MatrixView<double>);
+template void DeviceLibraries::gram_lower(float, MatrixView<const float>, MatrixView<float>);
+template void DeviceLibraries::gram_lower(double, MatrixView<const double>, MatrixView<double>);
+template void DeviceLibraries::eigh(MatrixView<float>, VectorView<float>);
+template void DeviceLibraries::eigh(MatrixView<double>, VectorView<double>);
+template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorView<float>, MatrixView<float>);
+template void DeviceLibraries::svd(MatrixView<double>, MatrixView<double>, VectorView<double>, MatrixView<double>);
+template void DeviceLibraries::orthonormalize(MatrixView<float>);
+template void DeviceLibraries::orthonormalize(MatrixView<double>);
+
+}  // namespace kedge::engine
