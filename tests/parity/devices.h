@@ -1,0 +1,20 @@
+// The devices that the parity driver finds. One program links devices_all.cc, the other devices_emulated.cc.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+
+namespace kedge::parity {
+
+struct FoundDevice {
+  std::string name;
+  std::unique_ptr<engine::Device> device;   // null: not here, and `missing` says why
+  std::string missing;
+};
+
+std::vector<FoundDevice> find_devices();
+
+}  // namespace kedge::parity

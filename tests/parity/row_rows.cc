@@ -1,0 +1,126 @@
+// Parity of the row-wise ops.
+#include <limits>
+
+#include "tests/parity/probe.h"
+
+namespace kedge::parity {
+namespace {
+
+constexpr double kExact = 0;
+constexpr double kSum = 1e-12;   // sums in double
+template <class T>
+constexpr double kRounded = std::numeric_limits<T>::epsilon();
+template <class T>
+constexpr double kExponential = 8 * std::numeric_limits<T>::epsilon();   // a few ulp of exp, then of the quotient
+
+template <class T>
+void check_add_to_rows(Probe<T>& probe) {
+  Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  const Table v = probe.numbers(1, z.cols, 2);
+  Padded<T> device(probe.memory(), z);
+  probe.ops().add_to_rows(probe.upload(std::vector<T>(v.values.begin(), v.values.end())).view(), device.view());
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += v.at(0, j);
+  }
+  probe.expect_near(device.to_table(), z, 1, "Z");
+}
+
+template <class T>
+void check_column_sums(Probe<T>& probe) {
+  const Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1, 0.5);
+  Array<double> sums(probe.memory(), z.cols);
+  probe.ops().column_sums(Padded<T>(probe.memory(), z).view(), sums.view());
+  std::vector<double> expected(static_cast<std::size_t>(z.cols));
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    for (std::int64_t j = 0; j < z.cols; ++j) expected[static_cast<std::size_t>(j)] += z.at(i, j);
+  }
+  probe.expect_near(sums, expected, 8 * static_cast<double>(z.rows + 1), "sums");
+}
+
+template <class T>
+void check_row_squared_norms(Probe<T>& probe) {
+  const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  Array<T> norms(probe.memory(), x.rows);
+  probe.ops().row_squared_norms(Padded<T>(probe.memory(), x).view(), norms.view());
+  std::vector<double> expected(static_cast<std::size_t>(x.rows));
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    for (std::int64_t j = 0; j < x.cols; ++j) expected[static_cast<std::size_t>(i)] += x.at(i, j) * x.at(i, j);
+  }
+  probe.expect_near(norms, expected, 64 * static_cast<double>(x.cols), "norms");
+}
+
+template <class T>
+void check_softmax_rows(Probe<T>& probe) {
+  Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  if (z.rows > 1) z.at(1, 0) = 1e5;   // must not overflow
+  Padded<T> device(probe.memory(), z);
+  probe.ops().softmax_rows(device.view());
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    double top = z.at(i, 0), sum = 0;
+    for (std::int64_t j = 0; j < z.cols; ++j) top = std::max(top, z.at(i, j));
+    for (std::int64_t j = 0; j < z.cols; ++j) sum += std::exp(z.at(i, j) - top);
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) = std::exp(z.at(i, j) - top) / sum;
+  }
+  probe.expect_near(device.to_table(), z, 1, "softmax");
+}
+
+template <class T>
+void check_argmax_rows(Probe<T>& probe) {   // multiples of 1/8: many ties, of which the first counts
+  Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  for (double& v : z.values) v = std::floor(v / 4);
+  Array<std::int32_t> out(probe.memory(), z.rows);
+  probe.ops().argmax_rows(Padded<T>(probe.memory(), z).view(), out.view());
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    const auto row = z.values.begin() + static_cast<std::ptrdiff_t>(i * z.cols);
+    expected.push_back(static_cast<double>(std::max_element(row, row + static_cast<std::ptrdiff_t>(z.cols)) - row));
+  }
+  probe.expect_near(out, expected, 1, "argmax");
+}
+
+template <class T>
+void check_logistic_loss(Probe<T>& probe) {
+  Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  const Table b = probe.numbers(1, z.cols, 2);
+  const auto y = probe.codes(z.rows, static_cast<int>(z.cols), 3);
+  const auto w = probe.weights(z.rows);
+  Padded<T> device(probe.memory(), z);
+  const double loss = probe.ops().logistic_loss(device.view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
+                                                probe.upload(y).view(), probe.upload(w).view());
+  double expected = 0;
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    double top = -1e300, sum = 0;
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += b.at(0, j), top = std::max(top, z.at(i, j));
+    for (std::int64_t j = 0; j < z.cols; ++j) sum += std::exp(z.at(i, j) - top);
+    const double weight = w[static_cast<std::size_t>(i)];
+    const std::int32_t own = y[static_cast<std::size_t>(i)];
+    expected += weight * (top + std::log(sum) - z.at(i, own));
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) = weight * (std::exp(z.at(i, j) - top) / sum - (j == own));
+  }
+  probe.expect_near(device.to_table(), z, 2, "gradient");
+  probe.expect_near(loss, expected, 32 * static_cast<double>(z.rows + 1), "loss");
+  if (z.rows == 0) return;
+  Padded<T> again(probe.memory(), probe.numbers(z.rows, z.cols, 1));   // without intercepts and weights: each counts 1
+  const double plain = probe.ops().logistic_loss(again.view(), {}, probe.upload(y).view(), {});
+  EXPECT_TRUE(std::isfinite(plain));
+  EXPECT_GE(plain, 0);
+}
+
+}  // namespace
+
+template <class T>
+std::vector<Row<T>> row_rows() {
+  return {
+      {"add_to_rows", kExact, &check_add_to_rows<T>, tall_shapes()},
+      {"column_sums", kSum, &check_column_sums<T>, tall_shapes()},
+      {"row_squared_norms", kRounded<T>, &check_row_squared_norms<T>, tall_shapes()},
+      {"softmax_rows", kExponential<T>, &check_softmax_rows<T>, tall_shapes()},
+      {"argmax_rows", kExact, &check_argmax_rows<T>, tall_shapes()},
+      {"logistic_loss", kExponential<T>, &check_logistic_loss<T>, tall_shapes()},
+  };
+}
+
+template std::vector<Row<float>> row_rows();
+template std::vector<Row<double>> row_rows();
+
+}  // namespace kedge::parity
