@@ -31,6 +31,7 @@ struct BadCase {
 };
 void PrintTo(const BadCase& c, std::ostream* out) { *out << c.name; }
 
+schema::Step trees(Value n) { return {"RandomForestClassifier", {{"n_estimators", std::move(n)}}}; }
 void cv(JobSpec& spec, CrossValidate task) { spec.task = std::move(task); }
 void split(JobSpec& spec, FitScore task) { spec.task = std::move(task); }
 
@@ -48,6 +49,16 @@ const std::vector<BadCase>& bad_cases() {
        "pipeline[0].params.with_mean", "many"},
       {"ParameterOutOfBounds", [](JobSpec& s) { s.pipeline[1].params = {{"var_smoothing", -1.0}}; }, ErrorCode::kInvalidValue,
        "pipeline[1].params.var_smoothing", "-1"},
+      {"NoTrees", [](JobSpec& s) { s.pipeline[1] = trees(0); }, ErrorCode::kInvalidValue, "pipeline[1].params.n_estimators",
+       "RandomForestClassifier: n_estimators is 0, must be at least 1"},
+      {"NegativeTrees", [](JobSpec& s) { s.pipeline[1] = trees(-1); }, ErrorCode::kInvalidValue,
+       "pipeline[1].params.n_estimators", "n_estimators is -1"},
+      {"ABillionTimesAThousandTrees", [](JobSpec& s) { s.pipeline[1] = trees(std::int64_t{1'000'000'000'000}); },
+       ErrorCode::kInvalidValue, "pipeline[1].params.n_estimators", "n_estimators is 1000000000000"},
+      {"TreesInExponentForm", [](JobSpec& s) { s.pipeline[1] = trees(1e12); }, ErrorCode::kInvalidValue,
+       "pipeline[1].params.n_estimators", "n_estimators is "},
+      {"TreesInWords", [](JobSpec& s) { s.pipeline[1] = trees("many"); }, ErrorCode::kWrongType,
+       "pipeline[1].params.n_estimators", "many"},
       {"ClassifierInTheMiddle", [](JobSpec& s) { std::swap(s.pipeline[0], s.pipeline[1]); }, ErrorCode::kInvalidValue,
        "pipeline[0]", "GaussianNB is a classifier, only the last step may be one"},
       {"CrossValidateWithoutClassifier", [](JobSpec& s) { s.pipeline.pop_back(); }, ErrorCode::kInvalidValue, "pipeline[0]",

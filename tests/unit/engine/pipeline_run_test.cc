@@ -214,6 +214,21 @@ TEST(PipelineRun, KeepsAWarmTableForTheSameSelectionOnly) {
   EXPECT_EQ(warm.f32->X.rows(), 120);
 }
 
+TEST(PipelineRun, BinsTheTableOnceForAllFoldsAndTheNextRun) {
+  JobSpec spec = spec_of("StandardScaler,RandomForestClassifier", CrossValidate{.cv = 3});
+  spec.pipeline[1].params = {{"n_estimators", 5}};
+  WarmTable warm;
+  const Result first = run(spec, builtin("iris"), {.device = cpu()}, &warm);
+  ASSERT_NE(warm.f64, nullptr);
+  const BinnedTable* bins = warm.f64->binned.get();
+  EXPECT_NE(bins, nullptr);
+  EXPECT_GT(first.timings.prepare, 0);
+  const Result second = run(spec, builtin("iris"), {.device = cpu()}, &warm);
+  EXPECT_EQ(second.timings.prepare, 0);
+  EXPECT_EQ(warm.f64->binned.get(), bins);
+  EXPECT_EQ(second.scores, first.scores);
+}
+
 TEST(PipelineRun, StopsWhenItIsTold) {
   std::stop_source stop;
   stop.request_stop();
