@@ -18,7 +18,7 @@ namespace kedge::schema {
 // Instantiated for JobSpec, Job, JobPage, Result, Event, Error, Catalogue, EstimatorInfo, ServerInfo, DeviceList (JSON and
 // binary) and WorkerCommand, WorkerReport (binary only).
 
-// Compact JSON on one line; absent optionals and empty unions are left out.
+// Compact JSON on one line; optional fields that have their default are left out. README.md says how numbers are written.
 template <class T>
 std::string to_json(const T& value);
 
@@ -31,7 +31,8 @@ T from_json(std::string_view text);
 template <class T>
 std::vector<std::byte> to_binary(const T& value);
 
-// Bounded: traversal limit 4 x message size, nesting 32. The same checks as from_json where they make sense.
+// Bounded: traversal limit 4 x message size, pointers 192 deep. The same checks as from_json where they make sense. Both refuse
+// more than 200,000 items in what a job asks for (kBodyTooLarge), an inline CSV being one.
 template <class T>
 T from_binary(std::span<const std::byte> bytes);
 
