@@ -1,0 +1,89 @@
+// What the CPU's hot ops reach: nearest neighbours, matrix products, column moments. Shapes are those of MNIST.
+#include <benchmark/benchmark.h>
+
+#include "engine/backend/loader.h"
+
+namespace kedge::engine {
+namespace {
+
+Device& cpu() {
+  static const std::unique_ptr<Device> device = open_device("cpu");   // opened once for all benchmarks
+  return *device;
+}
+
+template <class T>
+Matrix<T> normal(std::int64_t rows, std::int64_t cols, std::uint64_t stream) {
+  Matrix<T> m(cpu().memory(), rows, cols);
+  cpu().ops<T>().fill_normal(1, stream, m.view());
+  return m;
+}
+
+void rate(benchmark::State& state, const char* name, double amount) {
+  state.counters[name] = benchmark::Counter(amount, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+// Queries x points of 784 columns, the 5 nearest. Limit: one matrix product.
+template <class T>
+void nearest(benchmark::State& state) {
+  const std::int64_t m = state.range(0), n = state.range(1), d = 784;
+  const auto queries = normal<T>(m, d, 1), points = normal<T>(n, d, 2);
+  Matrix<std::int32_t> indices(cpu().memory(), m, 5);
+  Matrix<T> squared(cpu().memory(), m, 5);
+  for (auto _ : state) cpu().ops<T>().nearest(queries.view(), points.view(), 5, indices.view(), squared.view());
+  rate(state, "flops", 2.0 * static_cast<double>(m * n * d));
+}
+BENCHMARK(nearest<float>)->Args({1000, 20000})->Args({16, 60000})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(nearest<double>)->Args({1000, 20000})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+template <class T>
+void square_product(benchmark::State& state) {
+  const std::int64_t n = state.range(0);
+  const auto a = normal<T>(n, n, 1), b = normal<T>(n, n, 2);
+  Matrix<T> c(cpu().memory(), n, n);
+  for (auto _ : state) cpu().ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, a.view(), b.view(), T{0}, c.view());
+  rate(state, "flops", 2.0 * static_cast<double>(n * n * n));
+}
+BENCHMARK(square_product<float>)->Arg(2048)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(square_product<double>)->Arg(2048)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// Logistic regression's two products, 784 columns and 10 classes. Limit: reading X once.
+template <class T>
+void margins(benchmark::State& state) {
+  const auto x = normal<T>(50000, 784, 1), w = normal<T>(10, 784, 2);
+  Matrix<T> z(cpu().memory(), 50000, 10);
+  for (auto _ : state) cpu().ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, x.view(), w.view(), T{0}, z.view());
+  rate(state, "bytes", 50000.0 * 784 * sizeof(T));
+}
+BENCHMARK(margins<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+template <class T>
+void gradient(benchmark::State& state) {
+  const auto x = normal<T>(50000, 784, 1), z = normal<T>(50000, 10, 2);
+  Matrix<T> g(cpu().memory(), 10, 784);
+  for (auto _ : state) cpu().ops<T>().gemm(Transpose::kYes, Transpose::kNo, T{1}, z.view(), x.view(), T{0}, g.view());
+  rate(state, "bytes", 50000.0 * 784 * sizeof(T));
+}
+BENCHMARK(gradient<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+template <class T>
+void gram(benchmark::State& state) {
+  const auto x = normal<T>(50000, 784, 1);
+  Matrix<T> c(cpu().memory(), 784, 784);
+  for (auto _ : state) cpu().ops<T>().gram(T{1}, x.view(), c.view());
+  rate(state, "flops", 50000.0 * 784 * 784);   // of one triangle
+}
+BENCHMARK(gram<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+template <class T>
+void column_moments(benchmark::State& state) {
+  const auto x = normal<T>(50000, 784, 1);
+  Array<double> mean(cpu().memory(), 784), variance(cpu().memory(), 784);
+  for (auto _ : state) cpu().ops<T>().column_moments(x.view(), {}, {}, mean.view(), variance.view());
+  rate(state, "bytes", 2 * 50000.0 * 784 * sizeof(T));
+}
+BENCHMARK(column_moments<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace kedge::engine
+
+BENCHMARK_MAIN();
