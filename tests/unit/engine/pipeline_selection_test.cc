@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "engine/backend/loader.h"
 #include "engine/class_target.h"
 #include "tests/unit/engine/small_dataset.h"
 
@@ -103,6 +104,52 @@ TEST(SelectFeatures, ComputesInFloat32OnlyForLargeFloat32Data) {
   EXPECT_FALSE(is_float32(kEnough, false, std::nullopt));
   EXPECT_TRUE(is_float32(5, false, "float32"));
   EXPECT_FALSE(is_float32(kEnough, true, "float64"));
+}
+
+// The CPU, but under the name of a device with memory of its own, which data reach through staging memory.
+class RemoteMemoryDevice final : public Device {
+ public:
+  RemoteMemoryDevice() : cpu_(open_device("cpu")), info_(cpu_->info()) { info_.kind = DeviceKind::kEmulated; }
+  const DeviceInfo& info() const override { return info_; }
+  Memory& memory() override { return cpu_->memory(); }
+  Backend<float>& f32() override { return cpu_->f32(); }
+  Backend<double>& f64() override { return cpu_->f64(); }
+  TreeOps& trees() override { return cpu_->trees(); }
+
+ private:
+  std::unique_ptr<Device> cpu_;
+  DeviceInfo info_;
+};
+
+TEST(LoadTable, GivesTheSameTableDirectlyAndThroughStagingMemory) {
+  constexpr std::int64_t kRows = 1'200'000;   // three chunks of staging memory in float64
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < kRows * 4; ++i) values.push_back(static_cast<double>(i * 7919 % 1000003));
+  const TemporaryFolder folder;
+  const DatasetFile data(write_dataset(folder.path(), {numeric("a"), numeric("b"), numeric("c"), numeric("d")}, values));
+  RemoteMemoryDevice remote;
+  const std::unique_ptr<Device> cpu = open_device("cpu");
+  for (const Select& select : {Select{.scale = 0.5}, Select{.columns = {"d", "a", "b", "c"}}, Select{}}) {
+    const Selection selection = select_features(select, data.meta());
+    const std::vector<double> direct = load_table<double>({.device = *cpu}, selection, data)->X.to_host();
+    EXPECT_EQ(load_table<double>({.device = remote}, selection, data)->X.to_host(), direct);
+    for (const std::int64_t i : {std::int64_t{0}, kRows / 2, kRows - 1}) {
+      for (std::int64_t j = 0; j < 4; ++j) {
+        EXPECT_EQ(direct[static_cast<std::size_t>(i * 4 + j)],
+                  values[static_cast<std::size_t>(i * 4 + selection.columns[static_cast<std::size_t>(j)])] * selection.scale);
+      }
+    }
+  }
+}
+
+TEST(LoadTable, RoundsFloat32OnceFromTheScaledDouble) {
+  const TemporaryFolder folder;
+  const DatasetFile data(write_dataset(folder.path(), {numeric("a")}, {1, 2, 253}, "", true));
+  const std::unique_ptr<Device> cpu = open_device("cpu");
+  const Selection selection = select_features({.dtype = "float32", .scale = 1 / 255.0}, data.meta());
+  EXPECT_EQ(load_table<float>({.device = *cpu}, selection, data)->X.to_host(),
+            (std::vector<float>{static_cast<float>(1 / 255.0), static_cast<float>(2 * (1 / 255.0)),
+                                static_cast<float>(253 * (1 / 255.0))}));
 }
 
 ClassTarget encode(const ColumnInfo& column, const std::vector<double>& values, bool is_float32 = false) {
