@@ -28,10 +28,10 @@ REFUSED = [
     ("unknown field", {**spec(), "datset": 1}, 400, "UNKNOWN_FIELD", "datset", "dataset"),
     ("unknown scorer", spec(task={"crossValidate": {"scoring": ["acuracy"]}}), 400, "INVALID_VALUE",
      "task.crossValidate.scoring[0]", "accuracy"),
-    ("two data sets", spec(dataset={"builtin": "iris", "openml": {"id": 61}}), 400, None, "dataset", ""),
+    ("two data sets", spec(dataset={"builtin": "iris", "openml": {"id": 61}}), 400, "INVALID_VALUE", "dataset.openml", "builtin"),
     ("unknown builtin", spec(dataset={"builtin": "irises"}), None, None, None, "iris"),
     ("empty pipeline", spec(steps=[]), 400, "INVALID_VALUE", "pipeline", ""),
-    ("transformer last", spec(steps=["StandardScaler"]), 400, "INVALID_VALUE", "pipeline[0].estimator", ""),
+    ("transformer last", spec(steps=["StandardScaler"]), 400, "INVALID_VALUE", "pipeline[0]", "classifier"),
     ("unknown device", spec(device="tpu"), 400, "INVALID_VALUE", "device", "tpu"),
 ]
 

@@ -26,7 +26,7 @@ class ThreeClients(unittest.TestCase):
                 run = subprocess.run([BIN / "kedge", "run", "--json", file], env=env, text=True, capture_output=True, timeout=300)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 events = [json.loads(line) for line in run.stdout.splitlines()]
-                by_cli = next(e["result"]["result"] for e in events if "result" in e)["scores"]["accuracy"]["mean"]
+                by_cli = next(e["result"] for e in events if "result" in e)["scores"]["accuracy"]["mean"]
 
                 example = subprocess.run([BIN / "mnist_forest", "mnist_10k"], env=env, text=True, capture_output=True, timeout=300)
                 self.assertEqual(example.returncode, 0, example.stderr)
@@ -39,7 +39,7 @@ class ThreeClients(unittest.TestCase):
                 frames = [json.loads(line[6:]) for line in curl.stdout.splitlines() if line.startswith("data: ")]
                 self.assertEqual([f["id"] for f in frames], list(range(1, len(frames) + 1)))
                 self.assertEqual(frames[-1]["state"]["state"], "succeeded")
-                by_curl = frames[-2]["result"]["result"]["scores"]["accuracy"]["mean"]
+                by_curl = frames[-2]["result"]["scores"]["accuracy"]["mean"]
 
                 self.assertEqual(by_cli, by_cpp)
                 self.assertEqual(by_cli, by_curl)

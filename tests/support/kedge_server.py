@@ -35,9 +35,9 @@ class Process:
     """A child that is ended by its id."""
 
     def __init__(self, arguments, env=None, log=None):
-        self.log = open(log, "ab") if log else subprocess.DEVNULL
-        self.child = subprocess.Popen([str(a) for a in arguments], stdout=self.log, stderr=self.log,
-                                      stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+        with open(log or os.devnull, "ab") as out:
+            self.child = subprocess.Popen([str(a) for a in arguments], stdout=out, stderr=out,
+                                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
 
     def kill(self):
         self.child.kill()
@@ -71,6 +71,10 @@ class Mirror(Process):
                           "--log", self.request_log, *arguments])
         port = wait_for(lambda: read_port(folder / "port"), 20, "the mirror's port")
         self.url = f"http://127.0.0.1:{port}"
+
+    def kill(self):
+        super().kill()
+        self.folder.cleanup()
 
     def requests(self):
         return [json.loads(line) for line in self.request_log.read_text().splitlines()] if self.request_log.exists() else []
