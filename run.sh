@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh build | test | sanitize | demo | bench | fuzz
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize | bench | fuzz [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -52,6 +52,18 @@ sanitize() {   # the unit tests under the sanitizers; OpenMP's runtime is not kn
   ctest --test-dir build/tsan --output-on-failure --timeout 1800 -L threads
 }
 
+fuzz() {   # fuzz SECONDS: each decoder for so long
+  install_packages clang-19 libclang-rt-19-dev
+  build fuzz json_codec_fuzz binary_codec_fuzz
+  local target
+  for target in json_codec binary_codec; do
+    say "fuzzing $target for $1 s"
+    mkdir -p "build/fuzz/corpus/$target"
+    "build/fuzz/bin/${target}_fuzz" -max_total_time="$1" -max_len=8192 -print_final_stats=1 \
+      "build/fuzz/corpus/$target" "tests/fuzz/seeds/$target"
+  done
+}
+
 demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
@@ -80,6 +92,6 @@ case "${1:-}" in
   sanitize) sanitize ;;
   demo) demo ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
-  fuzz) shift; install_packages "${packages[@]}" clang-19 libclang-rt-19-dev; exec tests/fuzz/run.sh "$@" ;;
+  fuzz) fuzz "${2:-60}" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
 esac
