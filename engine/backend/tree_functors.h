@@ -73,6 +73,38 @@ KEDGE_HD inline double gini_score(std::int64_t left_squares, std::int64_t left, 
   return static_cast<double>(left_squares) / static_cast<double>(left) +
          static_cast<double>(right_squares) / static_cast<double>(right);
 }
+// How the cuts of one tree are judged. class_weight: by class, or null for 1 each.
+struct CutRules {
+  bool entropy = false;
+  const double* class_weight = nullptr;
+  double min_weight_leaf = 0;
+};
+inline constexpr double kRefusedCut = -1e300;
+
+// Score of the cut with left(c) drawn rows of class c on the left of a node with counts[c] in all, `drawn` together;
+// kRefusedCut if a side is too light.
+template <class Left>
+KEDGE_HD double cut_score(const CutRules& rules, std::int32_t n_classes, const std::int32_t* counts, std::int64_t drawn, const Left& left) {
+  if (!rules.entropy && !rules.class_weight) {
+    std::int64_t sum = 0, left_squares = 0, right_squares = 0;
+    for (std::int32_t c = 0; c < n_classes; ++c) {
+      const std::int64_t l = left(c), r = counts[c] - l;
+      sum += l, left_squares += l * l, right_squares += r * r;
+    }
+    if (static_cast<double>(sum) < rules.min_weight_leaf || static_cast<double>(drawn - sum) < rules.min_weight_leaf) return kRefusedCut;
+    return gini_score(left_squares, sum, right_squares, drawn - sum);
+  }
+  SideSum left_side, right_side;
+  for (std::int32_t c = 0; c < n_classes; ++c) {
+    const double weight = rules.class_weight ? rules.class_weight[c] : 1.0;
+    left_side.add(weight * left(c), rules.entropy);
+    right_side.add(weight * (counts[c] - left(c)), rules.entropy);
+  }
+  const double least = rules.min_weight_leaf;
+  if (!(left_side.weight > 0) || !(right_side.weight > 0) || left_side.weight < least || right_side.weight < least) return kRefusedCut;
+  return side_score(left_side, rules.entropy) + side_score(right_side, rules.entropy);
+}
+
 // Gini impurity, or entropy in bits, of a node.
 KEDGE_HD inline double node_impurity(const SideSum& node, bool entropy) {
   if (node.present < 2) return 0;

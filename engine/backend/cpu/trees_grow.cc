@@ -6,20 +6,9 @@
 #include <numeric>
 
 #include "engine/backend/cpu/trees_score.h"
-#include "engine/core/require.h"
+#include "schemas/error.h"
 
 namespace kedge::engine {
-
-void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts) {
-  counts.assign(static_cast<std::size_t>(n), options.bootstrap ? 0 : 1);
-  if (!options.bootstrap) return;
-  const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
-  for (std::int64_t i = 0; i < draws; i += 2) {
-    const PhiloxBlock block = bootstrap_block(options.seed, tree, static_cast<std::uint64_t>(i / 2));
-    ++counts[bootstrap_pick(block.word, static_cast<std::uint64_t>(n))];
-    if (i + 1 < draws) ++counts[bootstrap_pick(block.word + 2, static_cast<std::uint64_t>(n))];
-  }
-}
 
 namespace {
 
@@ -62,7 +51,6 @@ struct TreeGrower::Impl {
   void take_rows(std::int64_t tree);
   void grow_nodes();
   bool evaluate(std::int32_t node);
-  bool may_split(std::int32_t node) const;
   BestCut find_cut(std::int32_t node);
   ColumnCodes codes_of(std::int64_t feature, std::uint32_t n) const;
   int draw_group(std::int64_t wanted, std::uint32_t n);
@@ -117,7 +105,6 @@ void TreeGrower::Impl::take_rows(std::int64_t tree) {
   const bool recorded = in.table.records.size() > 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint32_t weight = drawn[i];
-    require(weight <= 0xffff, schema::ErrorCode::kInvalidValue, "a row was drawn {} times for one tree, at most 65535 is possible", weight);
     const std::int64_t row = in.row(i);
     rows[used] = {static_cast<std::uint32_t>(row), recorded ? in.table.record_of[row] : 0, static_cast<std::uint16_t>(in.y.data[row]), static_cast<std::uint16_t>(weight)};
     used += weight != 0;
@@ -141,17 +128,9 @@ void TreeGrower::Impl::grow_nodes() {
   }
 }
 
-bool TreeGrower::Impl::may_split(std::int32_t node) const {
-  const DraftNode& at = draft->nodes[node];
-  const std::int64_t n = range[node].end - range[node].begin;
-  const ForestOptions& o = in.options;
-  return at.depth < o.max_depth && n >= o.min_samples_split && n >= 2 * o.min_samples_leaf &&
-         !(at.weight < 2 * rules.min_weight_leaf) && at.impurity > kPureImpurity;
-}
-
 // Finds the node's split, makes its children and tells whether the split is wanted.
 bool TreeGrower::Impl::evaluate(std::int32_t node) {
-  if (!may_split(node)) return false;
+  if (!may_split(draft->nodes[node], range[node].end - range[node].begin, in.options, rules)) return false;
   const BestCut cut = find_cut(node);
   if (cut.feature < 0) return false;
   const std::uint32_t middle = partition(node, cut);

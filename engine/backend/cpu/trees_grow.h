@@ -24,9 +24,6 @@ struct ForestInput {
   std::int64_t row(std::int64_t i) const { return rows.empty() ? i : rows.data[i]; }
 };
 
-// How often each position in [0, n) is drawn for a tree; `counts` is resized.
-void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts);
-
 // One thread's working memory, used for tree after tree. Not thread safe.
 class TreeGrower {
  public:
@@ -34,7 +31,7 @@ class TreeGrower {
   ~TreeGrower();
   TreeGrower(TreeGrower&&) noexcept;
 
-  // Tree number `tree` of the forest. Errors: kCancelled soon after a stop request; kInvalidValue if a row is drawn 65,536 times.
+  // Tree number `tree` of the forest. Errors: kCancelled soon after a stop request; those of draw_rows().
   Forest grow(std::int64_t tree);
 
  private:

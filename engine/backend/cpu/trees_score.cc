@@ -51,44 +51,19 @@ void ColumnScorer::count(const NodeColumn& column, const NodeTotals& totals) {
   bin_rows_[column.codes.common] = static_cast<std::int32_t>(column.n_rows - column.n_uncommon);
 }
 
-bool ColumnScorer::score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best) {
+void ColumnScorer::score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best) {
   std::fill(left_.begin(), left_.end(), 0);
   std::int64_t n_rows = 0, left_rows = 0;
   for (int i = 0; i < n; ++i) n_rows += bin_rows_[bins[i]];
-  bool better = false;
+  const CutRules rules = rules_.cut_rules();
   for (int i = 0; i + 1 < n; ++i) {
     const std::int32_t* bin = histogram_.data() + std::int64_t{bins[i]} * n_classes_;
     for (std::int32_t c = 0; c < n_classes_; ++c) left_[c] += bin[c];
     left_rows += bin_rows_[bins[i]];
     if (left_rows < min_rows_ || n_rows - left_rows < min_rows_) continue;
-    const double score = cut_score(totals);
-    if (score > best.score) best = {score, best.feature, bins[i], bins[i + 1]}, better = true;
+    const double score = cut_score(rules, n_classes_, totals.counts, totals.drawn, [this](std::int32_t c) { return left_[c]; });
+    if (score > best.score) best = {score, best.feature, bins[i], bins[i + 1]};
   }
-  return better;
-}
-
-// Score of the cut with left_ on the left, or the lowest number if a side is too light.
-double ColumnScorer::cut_score(const NodeTotals& totals) {
-  constexpr double kRefused = -1e300;
-  if (exact_) {
-    std::int64_t left = 0, left_squares = 0, right_squares = 0;
-    for (std::int32_t c = 0; c < n_classes_; ++c) {
-      const std::int64_t l = left_[c], r = totals.counts[c] - l;
-      left += l, left_squares += l * l, right_squares += r * r;
-    }
-    const std::int64_t right = totals.drawn - left;
-    if (static_cast<double>(left) < rules_.min_weight_leaf || static_cast<double>(right) < rules_.min_weight_leaf) return kRefused;
-    return gini_score(left_squares, left, right_squares, right);
-  }
-  SideSum left, right;
-  for (std::int32_t c = 0; c < n_classes_; ++c) {
-    const double weight = rules_.weight_of(c);
-    left.add(weight * left_[c], rules_.entropy);
-    right.add(weight * (totals.counts[c] - left_[c]), rules_.entropy);
-  }
-  const double floor = rules_.min_weight_leaf;
-  if (!(left.weight > 0) || !(right.weight > 0) || left.weight < floor || right.weight < floor) return kRefused;
-  return side_score(left, rules_.entropy) + side_score(right, rules_.entropy);
 }
 
 }  // namespace kedge::engine

@@ -67,8 +67,7 @@ class ColumnScorer {
 
  private:
   void count(const NodeColumn& column, const NodeTotals& totals);
-  bool score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best);
-  double cut_score(const NodeTotals& totals);
+  void score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best);
 
   std::int32_t n_classes_;
   std::int64_t min_rows_;

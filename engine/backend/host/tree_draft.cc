@@ -2,7 +2,8 @@
 #include "engine/backend/host/tree_draft.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "engine/core/require.h"
 
 namespace kedge::engine {
 
@@ -102,6 +103,24 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
     tree = Forest{};
   }
   return all;
+}
+
+void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts) {
+  counts.assign(static_cast<std::size_t>(n), options.bootstrap ? 0 : 1);
+  if (!options.bootstrap) return;
+  const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
+  for (std::int64_t i = 0; i < draws; i += 2) {
+    const PhiloxBlock block = bootstrap_block(options.seed, tree, static_cast<std::uint64_t>(i / 2));
+    ++counts[bootstrap_pick(block.word, static_cast<std::uint64_t>(n))];
+    if (i + 1 < draws) ++counts[bootstrap_pick(block.word + 2, static_cast<std::uint64_t>(n))];
+  }
+  const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
+  require(most <= 0xffff, schema::ErrorCode::kInvalidValue, "a row was drawn {} times for one tree, at most 65535 is possible", most);
+}
+
+bool may_split(const DraftNode& node, std::int64_t n_rows, const ForestOptions& options, const TreeRules& rules) {
+  return node.depth < options.max_depth && n_rows >= options.min_samples_split && n_rows >= 2 * options.min_samples_leaf &&
+         !(node.weight < 2 * rules.min_weight_leaf) && node.impurity > kPureImpurity;
 }
 
 TreeRules make_rules(const ForestOptions& options, std::span<const std::int32_t> drawn) {

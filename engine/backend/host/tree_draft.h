@@ -18,6 +18,7 @@ struct TreeRules {
   double min_weight_leaf = 0;         // weight that a leaf must have
 
   double weight_of(std::int32_t cls) const { return class_weight.empty() ? 1.0 : class_weight[cls]; }
+  CutRules cut_rules() const { return {entropy, class_weight.empty() ? nullptr : class_weight.data(), min_weight_leaf}; }
   SideSum sum(std::span<const std::int32_t> counts) const;
 };
 
@@ -79,6 +80,12 @@ Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int ri
 Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols);
 // Joins trees into one forest, in order.
 Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols);
+
+// How often each position in [0, n) is drawn for a tree; `counts` is resized. Errors: kInvalidValue above 65,535.
+void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts);
+
+// Whether a node with n_rows different rows may be split at all.
+bool may_split(const DraftNode& node, std::int64_t n_rows, const ForestOptions& options, const TreeRules& rules);
 
 // The weights of one tree from the options; `drawn` are the drawn rows by class.
 TreeRules make_rules(const ForestOptions& options, std::span<const std::int32_t> drawn);

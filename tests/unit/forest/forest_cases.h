@@ -54,10 +54,11 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
-inline std::vector<Case> forest_cases() {
-  const Data sparse = make_data(700, 20, 200, 4, 0.75, 1), dense = make_data(400, 7, 5000, 3, 0.0, 2);
-  const Data shifted = make_data(300, 9, 2, 3, 0.3, 3), many = make_data(500, 6, 90, 23, 0.6, 4);
-  const ForestOptions plain{.n_trees = 4, .max_features = 3, .seed = 7};
+// About 150 * size rows; the emulated kernels are slow.
+inline std::vector<Case> forest_cases(int size) {
+  const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
+  const Data shifted = make_data(75 * size, 9, 2, 3, 0.3, 3), many = make_data(125 * size, 6, 90, 23, 0.6, 4);
+  const ForestOptions plain{.n_trees = size + 1, .max_features = 3, .seed = 7};
   const auto with = [&](auto change) { ForestOptions o = plain; change(o); return o; };
   return {
       {"gini_sparse", sparse, plain},

@@ -1,0 +1,71 @@
+// What the files of the CUDA tree operations share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/backend/cuda/runtime.h"
+#include "engine/backend/host/tree_draft.h"
+#include "engine/core/array.h"
+
+namespace kedge::engine {
+
+// A row of a tree on the device: which, its class, and how often it was drawn.
+struct DeviceRow {
+  std::uint32_t row;
+  std::uint16_t cls, weight;
+};
+
+// A node of the level that is being split.
+struct LevelNode {
+  std::int64_t begin = 0, drawn = 0;   // first of its rows; sum of their draws
+  std::uint64_t key = 0;
+  std::int32_t n = 0, tree = 0;        // rows; tree within the batch
+};
+
+// The best cut of a column, or of a node; feature -1 and kRefusedCut where there is none.
+struct DeviceCut {
+  double score = kRefusedCut;
+  std::int32_t feature = -1;
+  std::int16_t left_bin = 0, right_bin = 0;
+  std::int32_t varies = 0;   // the column has two values in the node
+};
+
+// A forest's nodes on the device.
+struct DeviceForest {
+  Array<std::int64_t> tree_offset;
+  Array<std::int32_t> feature, left, right;
+  Array<std::uint8_t> bin;
+  Array<double> threshold;
+  Array<float> value;
+  std::int64_t n_trees = 0;
+  std::int32_t n_classes = 0;
+
+  DeviceForest(CudaRuntime& runtime, const Forest& forest);
+};
+
+// What all trees of a forest share. rows and y are device memory; rows_host mirrors rows.
+struct DeviceForestInput {
+  const BinnedTable& table;
+  VectorView<const std::int32_t> rows;
+  std::vector<std::int32_t> rows_host, y_host;
+  std::int32_t n_classes;
+  const ForestOptions& options;
+  std::int64_t n_rows() const { return rows.empty() ? table.n_rows : rows.size; }
+};
+
+// Grows trees first .. first + count - 1, all level by level together. drawn[t] is how often each position was drawn for tree first + t.
+// Waits for the device once per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
+std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
+                               const std::vector<std::vector<std::uint32_t>>& drawn, const std::stop_token& stop);
+
+// proba = mean class shares, over bytes; rows are of the table.
+void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                   MatrixView<double> proba);
+template <class T>
+void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> proba);
+// Adds the shares of the trees t with drawn[t * n + i] = 0 to votes[i, :], in the order of the trees. drawn: device.
+void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                    const std::uint8_t* drawn, MatrixView<double> votes);
+
+}  // namespace kedge::engine
