@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""MNIST from the OpenML mirror to arrays: Kedge beside scikit-learn's fetch_openml, in turn, medians of the paired runs.
+
+    parse_bench.py BENCH_PROGRAM [--runs 5] [--parsers pandas liac-arff]
+
+Both begin with nothing and end with the checked, parsed data: Kedge as a memory-mapped file that is flushed to disk,
+fetch_openml as arrays. Both download gzip from the same mirror; its own time is in both. Needs scikit-learn and, for the
+pandas parser, pandas. BENCH_PROGRAM is kedge_dataset_bench (configure with -DKEDGE_BENCH=ON).
+"""
+import argparse
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from urllib.request import Request
+
+import sklearn
+import sklearn.datasets._openml as module
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SHARED = pathlib.Path(os.environ.get("KEDGE_SHARED_DIR", ROOT.parent / "shared"))
+MNIST = 554
+
+
+def start_mirror(folder):
+    port_file = pathlib.Path(folder) / "port"
+    process = subprocess.Popen([sys.executable, SHARED / "openml" / "serve.py", "--port", "0", "--port-file", port_file,
+                                "--lifetime", "1800"], stdout=subprocess.DEVNULL)
+    while not port_file.exists():
+        if process.poll() is not None:
+            sys.exit("the mirror does not start")
+        time.sleep(0.02)
+    return process, f"http://127.0.0.1:{port_file.read_text().strip()}"
+
+
+def point_sklearn_to(url):
+    original = module.urlopen
+
+    def urlopen(request, *args, **kwargs):
+        wanted = request if isinstance(request, str) else request.full_url
+        local = re.sub(r"^https?://[^/]*openml\.org", url, wanted)
+        return original(Request(local, headers={"Accept-encoding": "gzip"}), *args, **kwargs)
+
+    module.urlopen = urlopen
+    warnings.simplefilter("ignore")
+
+
+def run_sklearn(parser):
+    with tempfile.TemporaryDirectory() as home:
+        begin = time.perf_counter()
+        module.fetch_openml(data_id=MNIST, as_frame=False, parser=parser, data_home=home)
+        return time.perf_counter() - begin
+
+
+def run_kedge(program, url):
+    with tempfile.TemporaryDirectory() as folder:
+        answer = subprocess.run([program, url, folder, str(MNIST)], check=True, capture_output=True, text=True).stdout
+    return [float(word) for word in answer.split()]
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("program")
+    arguments.add_argument("--runs", type=int, default=5)
+    arguments.add_argument("--parsers", nargs="+", default=["pandas", "liac-arff"])
+    options = arguments.parse_args()
+    if not (SHARED / "openml" / "serve.py").exists():
+        sys.exit("no OpenML mirror: neither KEDGE_SHARED_DIR nor ../shared has openml/serve.py")
+    with tempfile.TemporaryDirectory() as folder:
+        mirror, url = start_mirror(folder)
+        try:
+            point_sklearn_to(url)
+            for parser in options.parsers:
+                pairs = [(run_sklearn(parser), *run_kedge(options.program, url)) for _ in range(options.runs)]
+                median = [statistics.median(column) for column in zip(*pairs)]
+                end_to_end = statistics.median(theirs / total for theirs, _, _, total in pairs)
+                parse_only = statistics.median(theirs / parse for theirs, _, parse, _ in pairs)
+                print(f"scikit-learn {sklearn.__version__} fetch_openml({parser}): {median[0]:.2f} s; Kedge: download {median[1]:.2f} s, "
+                      f"text to mapped file {median[2]:.2f} s, together {median[3]:.2f} s")
+                print(f"  ratio end to end {end_to_end:.1f}, of fetch_openml to text-to-mapped-file {parse_only:.1f} "
+                      f"(medians of {options.runs} pairs)", flush=True)
+        finally:
+            mirror.terminate()
+            mirror.wait()
+
+
+if __name__ == "__main__":
+    main()
