@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "engine/core/require.h"
+#include "server/data/background_sink.h"
 #include "server/data/cell.h"
 #include "server/data/fetch_transfer.h"
 
@@ -99,13 +100,17 @@ Fetched Fetcher::to_file(const FetchRequest& request, const std::filesystem::pat
     Digest digest(request.digest);
     Fetched fetched;
     file.restart();
+    BackgroundSink checked_file([&](std::string_view bytes) {
+      digest.update(bytes);
+      file.write(bytes);
+    });
     const auto result = transfer(request, options, [&](std::string_view bytes) {
       fetched.bytes += static_cast<std::int64_t>(bytes.size());
       engine::require(fetched.bytes <= limits_.max_bytes, ErrorCode::kInvalidValue, "{}: larger than the limit of {} bytes",
                       request.what, limits_.max_bytes);
-      digest.update(bytes);
-      file.write(bytes);
+      checked_file.push(bytes);
     });
+    checked_file.finish();
     fetched.not_modified = result.status == 304;
     fetched.etag = result.etag;
     fetched.digest = digest.hex();

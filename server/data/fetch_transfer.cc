@@ -97,6 +97,7 @@ class Transfer {
 
   void set_up() {
     set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_BUFFERSIZE, 262144L);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_FOLLOWLOCATION, 0L);   // each hop is checked in run()
     set(CURLOPT_PROXY, "");            // a proxy from the environment would hide the address
