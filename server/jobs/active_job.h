@@ -20,6 +20,7 @@ struct ActiveJob {
   schema::JobState state = schema::JobState::kQueued;
   bool cancel_requested = false;
   std::int64_t crashes = 0;            // workers that died of it
+  std::int64_t false_starts = 0;       // workers that died before they began it
   std::int64_t lease = 0;              // of the present attempt
   std::string device;                  // where it runs
   Clock::time_point submitted, waiting_since;

@@ -63,7 +63,7 @@ class Dispatcher final : public SupervisorListener {
   void worker_event(const std::string& device, schema::EventReport report) override;
   void worker_done(const std::string& device, schema::DoneReport report) override;
   void worker_failed(const std::string& device, schema::FailedReport report) override;
-  void worker_lost(const std::string& device, const std::string& how) override;
+  void worker_lost(const std::string& device, const std::string& how, bool job_begun) override;
   void worker_unavailable(const std::string& device, const std::string& why) override;
   void stored(const JobPointer& job);
   void fetch(const JobPointer& job);
@@ -80,7 +80,7 @@ class Dispatcher final : public SupervisorListener {
   void succeed(const JobPointer& job, schema::Result result);
   void fail(const JobPointer& job, schema::Error error);
   void finish(const JobPointer& job, StateChange change);
-  void retry(const JobPointer& job);
+  void retry(const JobPointer& job, bool crashed);
   void fail_impossible();   // jobs that wait for a device that is not there
   void append(const JobPointer& job, schema::EventBody body);
   void write(const JobPointer& job, StateChange change);

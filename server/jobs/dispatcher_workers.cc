@@ -12,7 +12,8 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::JobState;
 
-constexpr std::int64_t kCrashesAllowed = 1;   // so a job has two attempts
+constexpr std::int64_t kCrashesAllowed = 1;       // so a job has two attempts
+constexpr std::int64_t kFalseStartsAllowed = 3;   // given to workers that were dying: not its fault, but not for ever
 
 }  // namespace
 
@@ -98,30 +99,30 @@ void Dispatcher::worker_failed(const std::string& device, schema::FailedReport r
   start_runs();
 }
 
-void Dispatcher::worker_lost(const std::string& device, const std::string& how) {
+void Dispatcher::worker_lost(const std::string& device, const std::string& how, bool job_begun) {
   const std::lock_guard lock(mutex_);
   Worker& worker = workers_[device];
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
   if (!job || stopping_) return;
+  ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
-  else if (job->crashes >= kCrashesAllowed)
+  else if (job->crashes > kCrashesAllowed || job->false_starts > kFalseStartsAllowed)
     fail(job, Error(ErrorCode::kWorkerCrashed,
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
-                                job->crashes + 1, how)));
+                                job->crashes + job->false_starts, how)));
   else
-    retry(job);
+    retry(job, job_begun);
 }
 
 // Its data is still there, so it only waits for a worker; being the oldest, it is the next to run.
-void Dispatcher::retry(const JobPointer& job) {
-  ++job->crashes;
+void Dispatcher::retry(const JobPointer& job, bool crashed) {
   job->state = JobState::kQueued, job->lease = ++last_lease_;   // a late word from the dead worker is stale
   write(job, {.state = JobState::kQueued,
               .reason = std::string(schema::error_code_name(ErrorCode::kWorkerCrashed)),
               .new_lease = job->lease,
-              .crashed = true});
+              .crashed = crashed});
   make_ready(job);
 }
 

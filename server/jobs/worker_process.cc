@@ -27,6 +27,7 @@ using schema::ErrorCode;
 
 constexpr int kChannelFd = 3;
 constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops in the middle of a message is as good as dead
+constexpr int kListAttempts = 3;                        // a kill in passing must not leave the server without devices
 constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
 
 std::string system_text(int error) { return std::generic_category().message(error); }
@@ -153,11 +154,15 @@ std::string WorkerProcess::end() {
 }
 
 schema::DeviceList list_devices(const std::filesystem::path& program, std::stop_token stop) {
-  try {
-    return schema::from_json<schema::DeviceList>(run_list_devices(program, stop));
-  } catch (const Error& error) {
-    return {.devices = {{.id = "cpu", .missing = error.message}, {.id = "cuda", .missing = error.message}}};
+  std::string failure;
+  for (int attempt = 0; attempt < kListAttempts && !stop.stop_requested(); ++attempt) {
+    try {
+      return schema::from_json<schema::DeviceList>(run_list_devices(program, stop));
+    } catch (const Error& error) {
+      failure = error.message;
+    }
   }
+  return {.devices = {{.id = "cpu", .missing = failure}, {.id = "cuda", .missing = failure}}};
 }
 
 }  // namespace kedge::server

@@ -5,10 +5,12 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "server/jobs/worker_process.h"
@@ -68,23 +70,26 @@ std::vector<schema::WorkerCommand> WorkerSlot::take_waiting() {
 void WorkerSlot::loop(std::stop_token stop) {
   int failures = 0;
   while (!stop.stop_requested()) {
-    bool said_hello = false;
-    std::string how;
-    try {
-      Session session{.process = WorkerProcess(options_.program, device_),
-                      .silent_until = Clock::now() + options_.start_timeout};
-      how = serve(session, stop);
-      said_hello = session.said_hello;
-    } catch (const schema::Error& error) {
-      how = error.message;
-    }
+    const End end = live(stop);
     if (stop.stop_requested()) return;
-    listener_.worker_lost(device_, how);
+    listener_.worker_lost(device_, end.how, end.job_begun);
     take_waiting();   // for the worker that has gone; the listener gives no new command before the next worker_ready()
-    failures = said_hello ? 0 : failures + 1;
+    failures = end.said_hello ? 0 : failures + 1;
     if (failures >= kFailuresToTell)
-      listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", how));
+      listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", end.how));
     if (failures > 0) wait_before_retry(failures);
+  }
+}
+
+// The life of one worker.
+WorkerSlot::End WorkerSlot::live(std::stop_token stop) {
+  try {
+    Session session{.process = WorkerProcess(options_.program, device_),
+                    .silent_until = Clock::now() + options_.start_timeout};
+    std::string how = serve(session, stop);
+    return {.how = std::move(how), .said_hello = session.said_hello, .job_begun = !session.job.empty()};
+  } catch (const schema::Error& error) {
+    return {.how = error.message};
   }
 }
 
@@ -110,12 +115,12 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       leave(session);
       return {};
     }
-    send_waiting(session);
-    if (readable) {
-      if (receive(session)) continue;
+    if (readable && !receive(session)) {
       const std::string how = session.process.end();
       return session.last_words.empty() ? how : session.last_words;
     }
+    send_waiting(session);   // after receive(): not to a worker that has just gone
+    if (readable) continue;
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {
       session.process.end();
@@ -137,12 +142,20 @@ void WorkerSlot::send_waiting(Session& session) {
       if (cancel->jobId != session.job) continue;
       session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
     }
-    session.process.channel().send(command);   // a worker that is gone is noticed by the next receive()
+    try {   // a worker that is gone is noticed by the next receive()
+      if (!session.process.channel().send(command)) session.job.clear();
+    } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
+      session.process.channel().shutdown();
+    }
   }
 }
 
 // False when the worker is gone, or says what no worker says.
 bool WorkerSlot::receive(Session& session) {
+  // The system tells a sender by ECONNRESET that the peer has died with something unread: then the job was not begun.
+  std::byte first{};
+  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET)
+    session.job.clear();
   std::optional<schema::WorkerReport> report;
   try {
     report = session.process.channel().receive<schema::WorkerReport>();

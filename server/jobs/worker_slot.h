@@ -30,7 +30,8 @@ class WorkerListener {
   virtual void worker_done(const std::string& device, schema::DoneReport report) = 0;
   virtual void worker_failed(const std::string& device, schema::FailedReport report) = 0;
   // It has ended and takes nothing with it but the job that it ran; `how`: "signal 6 (Aborted)". A new one is on its way.
-  virtual void worker_lost(const std::string& device, const std::string& how) = 0;
+  // `job_begun`: it had taken up the last job that it was given.
+  virtual void worker_lost(const std::string& device, const std::string& how, bool job_begun) = 0;
   // It could not be started several times in a row. Attempts go on; worker_ready() takes this back.
   virtual void worker_unavailable(const std::string& device, const std::string& why) = 0;
 };
@@ -52,7 +53,13 @@ class WorkerSlot {
   using Clock = std::chrono::steady_clock;
   struct Session;   // the life of one worker process
 
+  struct End {
+    std::string how;
+    bool said_hello = false, job_begun = false;
+  };
+
   void loop(std::stop_token stop);
+  End live(std::stop_token stop);
   std::string serve(Session& session, std::stop_token stop);
   bool receive(Session& session);
   void send_waiting(Session& session);

@@ -1,11 +1,16 @@
 // A job service with the fake worker and a data set that is always there, and waiting for what it does.
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -131,6 +136,30 @@ inline schema::Job wait_for_end(server::JobService& service, const std::string& 
   if (!wait_for(service, id, [](const schema::Job& job) { return schema::is_final(job.state); }))
     throw std::runtime_error("job " + id + " did not end: " + std::string(schema::job_state_name(service.find(id)->state)));
   return service.find(id).value();
+}
+
+// Children of a process, this one if 0, that have not ended. The supervisor's children are its workers.
+inline std::vector<pid_t> children(pid_t parent = 0) {
+  std::vector<pid_t> pids;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    char state = 0;
+    int ppid = 0;   // "pid (name) state ppid ..."
+    const std::size_t end = text.rfind(')');
+    if (end == std::string::npos || std::sscanf(text.c_str() + end + 1, " %c %d", &state, &ppid) != 2) continue;
+    if (ppid == (parent ? parent : ::getpid()) && state != 'Z') pids.push_back(std::stoi(name));
+  }
+  return pids;
+}
+
+inline bool is_alive(pid_t pid) {   // a zombie is not
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t end = text.rfind(')');
+  return end != std::string::npos && end + 2 < text.size() && text[end + 2] != 'Z' && text[end + 2] != 'X';
 }
 
 // "queued fetching running progress metric timing result succeeded"

@@ -84,6 +84,7 @@ class Host {
   }
   Host(const Host&) = delete;
 
+  pid_t pid() const { return pid_; }
   std::string next_id() {   // empty at the end
     std::array<char, 64> line{};
     if (!std::fgets(line.data(), line.size(), out_)) return {};
@@ -100,6 +101,17 @@ class Host {
   pid_t pid_ = -1;
   std::FILE* out_ = nullptr;
 };
+
+TEST(Recovery, WorkersDieWithTheServer) {
+  const tests::TempDir dir;
+  Host host(dir.path());
+  tests::Waiter waiter;
+  ASSERT_FALSE(host.next_id().empty());
+  ASSERT_TRUE(waiter.until([&] { return !tests::children(host.pid()).empty(); }));
+  const std::vector<pid_t> workers = tests::children(host.pid());
+  host.kill();
+  for (const pid_t worker : workers) EXPECT_TRUE(waiter.until([&] { return !tests::is_alive(worker); }));
+}
 
 TEST(Recovery, LosesNothingThatWasAcknowledgedWhenKilled) {
   constexpr int kKills = 8;

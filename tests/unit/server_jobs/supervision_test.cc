@@ -72,6 +72,47 @@ TEST_F(SupervisionTest, ReplacesAWorkerThatFallsSilent) {
   expect_next_job_runs(*service);
 }
 
+TEST_F(SupervisionTest, FencesAWorkerThatWasSuspended) {
+  JobServiceOptions given = options();
+  given.heartbeat_timeout = std::chrono::milliseconds(500);
+  const auto service = start(given);
+  const std::string id = tests::submit(*service, job_spec("Hold", dir_ / "go")).id;
+  ASSERT_TRUE(tests::wait_for_state(*service, id, JobState::kRunning));
+  const std::vector<pid_t> workers = tests::children();
+  ASSERT_EQ(workers.size(), 1u);
+  ::kill(workers[0], SIGSTOP);
+  EXPECT_TRUE(tests::wait_for(*service, id, [](const Job& job) { return job.attempts == 2; }));
+  ::kill(workers[0], SIGCONT);
+  std::ofstream(dir_ / "go") << "go";
+  EXPECT_EQ(tests::wait_for_end(*service, id).state, JobState::kSucceeded);
+  EXPECT_EQ(tests::story(*service, id),
+            "queued fetching running queued running progress metric timing result succeeded");
+  EXPECT_FALSE(tests::is_alive(workers[0]));
+}
+
+TEST_F(SupervisionTest, SurvivesWorkersThatAreKilledAtAnyMoment) {
+  const auto service = start();
+  for (int round = 0; round < 20; ++round) {
+    const std::string id = tests::submit(*service, job_spec("Succeed")).id;
+    tests::wait_for(*service, id, [&](const Job&) {
+      return service->events(id, 0, 100).size() > static_cast<std::size_t>(round % 8);
+    });
+    for (const pid_t worker : tests::children()) ::kill(worker, SIGKILL);
+    const Job job = tests::wait_for_end(*service, id);
+    EXPECT_EQ(job.state, JobState::kSucceeded) << round << ": " << (job.error ? job.error->message : "");
+    EXPECT_LE(job.attempts, 3);   // one more if it was given to the worker that the round before killed
+  }
+}
+
+TEST_F(SupervisionTest, LeavesNoProcessBehind) {
+  auto service = start();
+  const std::string id = tests::submit(*service, job_spec("IgnoreCancel")).id;
+  ASSERT_TRUE(tests::wait_for_state(*service, id, JobState::kRunning));
+  ASSERT_FALSE(tests::children().empty());
+  service.reset();
+  EXPECT_TRUE(tests::children().empty());
+}
+
 TEST_F(SupervisionTest, KeepsAWorkerThatIsBusyButAlive) {
   JobServiceOptions given = options();
   given.heartbeat_timeout = std::chrono::milliseconds(500);   // ten heartbeats
