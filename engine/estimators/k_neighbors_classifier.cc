@@ -11,7 +11,7 @@ namespace {
 using P = KNeighborsClassifierParams;
 constexpr const char* kName = "KNeighborsClassifier";
 constexpr double kMaxNeighbors = 1024;          // what the selection of Backend::nearest can hold
-constexpr double kBatchOperations = 3e10;      // multiply-adds between two looks at the stop token: well below a second
+constexpr double kBatchOperations = 8e10;      // multiply-adds between two looks at the stop token: well below a second
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =

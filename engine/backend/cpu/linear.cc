@@ -5,6 +5,7 @@
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/thin_product.h"
 
 namespace kedge::engine {
 namespace {
@@ -91,8 +92,25 @@ void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
   });
 }
 
+// Logistic regression's two products a step: a few classes against a tall table.
+template <class T>
+bool multiply_thin(const Product<T>& p) {
+  if (p.lower || p.alpha != T{1} || p.beta != T{0}) return false;
+  const bool rows = p.ta == Transpose::kNo && p.tb == Transpose::kYes, columns = p.ta == Transpose::kYes && p.tb == Transpose::kNo;
+  if (rows && p.B.rows <= kThin && p.A.rows >= kFewestThinRows && p.A.cols <= kLongestThin) {
+    thin_rows_product(p.A, p.B, p.C);
+    return true;
+  }
+  if (columns && p.A.cols <= kThin && p.B.cols <= kLongestThin && p.A.rows > p.B.cols) {
+    thin_columns_product(p.A, p.B, p.C);
+    return true;
+  }
+  return false;
+}
+
 template <class T>
 void multiply(const Product<T>& p) {
+  if (multiply_thin(p)) return;
   const auto tiles = tiles_of_result(p.C.rows, p.C.cols, p.lower);
   if (tiles.empty()) return;
   p.depth() <= kDepth ? short_product(p, tiles) : long_product(p, tiles);

@@ -51,9 +51,12 @@ std::unique_ptr<Estimator<T>> make(const std::string& name) {
 }
 
 void expect_all_finite(const schema::Value& value) {
-  if (const auto* real = std::get_if<double>(&value.data)) EXPECT_TRUE(std::isfinite(*real));
-  if (const auto* numbers = std::get_if<std::vector<double>>(&value.data))
+  if (const auto* real = std::get_if<double>(&value.data)) {
+    EXPECT_TRUE(std::isfinite(*real));
+  }
+  if (const auto* numbers = std::get_if<std::vector<double>>(&value.data)) {
     for (const double v : *numbers) ASSERT_TRUE(std::isfinite(v));
+  }
   if (const auto* values = std::get_if<schema::ValueList>(&value.data))
     for (const schema::Value& item : *values) expect_all_finite(item);
 }

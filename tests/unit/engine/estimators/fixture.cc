@@ -7,31 +7,22 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/loader.h"
 #include "engine/core/rng.h"
-#ifdef KEDGE_TEST_EMULATED
-#include "engine/backend/emulated/emulated_device.h"
-#endif
 
 namespace kedge::engine::testing {
 namespace {
 
+constexpr std::uint64_t kBlockOrder = 7;   // seed of the order in which the emulated device runs blocks
+
 std::unique_ptr<Device> open_named(const std::string& name) {
-#ifdef KEDGE_TEST_EMULATED
-  if (name == "emulated") return make_emulated_device();
-#endif
-  return open_device(name);
+  return name == "emulated" ? make_cuda_device({.seed = kBlockOrder}) : open_device(name);
 }
 
 }  // namespace
 
-std::vector<std::string> device_names() {
-#ifdef KEDGE_TEST_EMULATED
-  return {"cpu", "emulated"};
-#else
-  return {"cpu"};
-#endif
-}
+std::vector<std::string> device_names() { return {"cpu", "emulated"}; }
 
 Device& device_named(const std::string& name) {
   static std::map<std::string, std::unique_ptr<Device>> devices;
