@@ -20,6 +20,7 @@ struct ParamForm {
     number @3;
     string @4;
     object @5;
+    array @6;   # of numbers
   }
 }
 

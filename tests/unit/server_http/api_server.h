@@ -32,10 +32,19 @@ struct ApiServer : testing::Test {
                                               .error = error});
   }
 
+  static std::vector<schema::ParamForm> every_form() {
+    using Type = schema::ParamForm::Type;
+    std::vector<schema::ParamForm> forms;
+    for (Type type : {Type::kNull, Type::kBoolean, Type::kInteger, Type::kNumber, Type::kString, Type::kObject, Type::kArray})
+      forms.push_back({.type = type});
+    return forms;
+  }
+
   server::JobService jobs{server::JobServiceOptions{}};
   server::api::Api api{jobs,
                        {.version = "1.2.3", .builtinDatasets = {"iris"}, .scorers = {"accuracy"}},
-                       {.estimators = {{.name = "GaussianNB", .kind = "classifier", .family = "naive_bayes", .doc = "Naive Bayes."},
+                       {.estimators = {{.name = "GaussianNB", .kind = "classifier", .family = "naive_bayes", .doc = "Naive Bayes.",
+                                        .params = {{.name = "anything", .doc = "Takes every form.", .forms = every_form()}}},
                                        {.name = "PCA", .kind = "transformer", .family = "decomposition", .doc = "Principal components."}}},
                        std::chrono::milliseconds(100)};
   RunningServer server{{}, server::api::routes(api)};
