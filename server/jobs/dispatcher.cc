@@ -198,7 +198,8 @@ void Dispatcher::fail_impossible() {
   for (const std::string& wish : queue_.wishes()) {
     const std::string reason = devices_.missing_reason(wish);
     if (reason.empty()) continue;
-    for (const std::string& id : queue_.jobs_of(wish)) fail(jobs_.at(id), Error(ErrorCode::kDeviceUnavailable, reason, "device"));
+    const Error error(ErrorCode::kDeviceUnavailable, reason, "device");
+    for (const std::string& id : queue_.jobs_of(wish)) fail(jobs_.at(id), error);
   }
 }
 

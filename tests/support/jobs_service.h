@@ -121,7 +121,8 @@ inline schema::Job submit(server::JobService& service, schema::JobSpec spec) {
   return *state->job;
 }
 
-inline bool wait_for(server::JobService& service, const std::string& id, const std::function<bool(const schema::Job&)>& condition,
+inline bool wait_for(server::JobService& service, const std::string& id,
+                     const std::function<bool(const schema::Job&)>& condition,
                      std::chrono::milliseconds patience = kPatience) {
   Waiter waiter;
   const auto subscription = service.subscribe(id, [&waiter] { waiter.touch(); });

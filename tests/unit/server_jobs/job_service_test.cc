@@ -87,7 +87,8 @@ TEST_F(JobServiceTest, FailsAJobWithTheWorkersReason) {
 
 TEST_F(JobServiceTest, FailsAJobWhoseDataCannotBeFetched) {
   JobServiceOptions given = options();
-  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token) -> AcquiredDataset {
+  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
+                     std::stop_token) -> AcquiredDataset {
     throw schema::Error(ErrorCode::kDatasetUnavailable, "the data's server is down");
   };
   const auto service = start(given);
