@@ -260,7 +260,8 @@ const std::vector<BadData>& bad_data() {
   static const std::vector<BadData> cases = {
       {"Missing", xy, {1, 2, 0, 3, kNan, 1, 4, kNan, 0, 5, 6, 1}, nothing, ErrorCode::kBadData, "",
        "column 'z' has 2 missing values (NaN), the first in row 1"},
-      {"Infinite", xy, {1, 2, 0, -INFINITY, 1, 1, 3, 4, 0, 5, 6, 1}, nothing, ErrorCode::kBadData, "", "column 'x', row 1 (counted from 0) is infinite"},
+      {"Infinite", xy, {1, 2, 0, -INFINITY, 1, 1, 3, 4, 0, 5, 6, 1}, nothing, ErrorCode::kBadData, "",
+       "column 'x', row 1 (counted from 0) is infinite"},
       {"TooLargeForFloat32", xy, {1, 2, 0, 3, 1e39, 1, 4, 5, 0, 6, 7, 1}, [](JobSpec& s) { s.select.dtype = "float32"; },
        ErrorCode::kBadData, "", "too large for float32"},
       {"Continuous", xy, {1, 2, 0, 3, 4, 0.5}, nothing, ErrorCode::kBadData, "", "y is continuous"},
