@@ -117,8 +117,9 @@ struct Store::Impl {
       writer->begin();
       for (StoreWrite& write : batch) write.apply(*writer);
       writer->commit();
-    } catch (const Error& error) {
-      failure = error;
+    } catch (const std::exception& error) {
+      const auto* known = dynamic_cast<const Error*>(&error);
+      failure = known ? *known : Error(ErrorCode::kInternal, error.what());
       roll_back();
       return false;
     }
