@@ -40,12 +40,20 @@ class ColumnDraw {
 constexpr std::int64_t kColumnMajorRows = 2048;    // from here on a column's bytes are read in one sweep
 constexpr std::int64_t kListWords = 8 << 20;       // working memory for lists of rows
 constexpr std::int64_t kWorkBetweenStops = 4 << 20;
+std::uint32_t plain_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
+                              std::int32_t* left_counts) {
+  return part_rows(codes, left_bin, rows, n, right, left_counts);
+}
+
 constexpr int kGroup = 64;                         // columns listed together
 
 }  // namespace
 
 struct TreeGrower::Impl {
-  explicit Impl(const ForestInput& input) : in(input), columns(input.table.n_cols) {}
+  explicit Impl(const ForestInput& input)
+      : in(input), coded(input.table.records.size() > 0 && input.table.record_words <= 16 && input.n_classes <= 16 &&
+                         wide_kernels_available()),
+        columns(input.table.n_cols) {}
 
   Forest grow(std::int64_t tree);
   void take_rows(std::int64_t tree);
@@ -62,6 +70,7 @@ struct TreeGrower::Impl {
   struct Range { std::uint32_t begin, end; };
 
   const ForestInput& in;
+  const bool coded;   // lists hold rows with their codes, else positions of rows
   ColumnDraw columns;
   TreeRules rules;
   std::unique_ptr<ColumnScorer> scorer;
@@ -167,10 +176,10 @@ BestCut TreeGrower::Impl::find_cut(std::int32_t node) {
       if (visited >= in.options.max_features && varies) break;
       ++visited;
       const std::uint32_t f = features[k];
-      const NodeColumn column{node_rows, n, listed ? lists.data() + k * list_stride : nullptr, listed ? list_size[k] : n,
-                              codes_of(f, n)};
+      const std::uint32_t* list = listed ? lists.data() + k * list_stride : nullptr;
       const double before = best.score;
-      varies |= scorer->score(column, totals, best);
+      varies |= coded ? scorer->score(CodedColumn{list, list_size[k], n, in.table.common[f]}, totals, best)
+                      : scorer->score(NodeColumn{node_rows, n, list, listed ? list_size[k] : n, codes_of(f, n)}, totals, best);
       if (best.score > before) best.feature = static_cast<std::int32_t>(f);
       if (best.feature >= 0 && scorer->is_perfect(totals, best)) return best;
     }
@@ -184,17 +193,16 @@ ColumnCodes TreeGrower::Impl::codes_of(std::int64_t feature, std::uint32_t n) co
 }
 
 int TreeGrower::Impl::draw_group(std::int64_t wanted, std::uint32_t n) {
-  const std::int64_t most = std::clamp<std::int64_t>(kListWords / (std::int64_t{n} + 64), 8, kGroup);
+  const std::int64_t most = std::clamp<std::int64_t>(kListWords / (std::int64_t{n} + 1), 8, kGroup);
   const std::int64_t size = std::min(columns.left(), wanted > 0 ? std::min(wanted, most) : 8);
   for (std::int64_t k = 0; k < size; ++k) features[k] = columns.next();
   return static_cast<int>(size);
 }
 
 void TreeGrower::Impl::list_group(const TreeRow* node_rows, std::uint32_t n, int group) {
-  list_stride = std::int64_t{n} + 64;
+  list_stride = n;
   if (static_cast<std::int64_t>(lists.size()) < list_stride * group) lists.resize(static_cast<std::size_t>(list_stride * group));
-  if (in.table.record_words <= 16 && wide_kernels_available())
-    return wide_list_uncommon(in.table, node_rows, n, features, group, lists.data(), list_stride, list_size);
+  if (coded) return wide_code_rows(in.table, node_rows, n, features, group, lists.data(), list_stride, list_size);
   for (int k = 0; k < group; ++k) {
     const ColumnCodes codes = ColumnCodes::by_record(in.table, features[k]);
     std::uint32_t* out = lists.data() + k * list_stride;
@@ -212,16 +220,8 @@ std::uint32_t TreeGrower::Impl::partition(std::int32_t node, const BestCut& cut)
   const Range span = range[node];
   const ColumnCodes codes = codes_of(cut.feature, span.end - span.begin);
   std::fill(left_counts.begin(), left_counts.end(), 0);
-  std::uint32_t left = span.begin, right = 0;
-  for (std::uint32_t i = span.begin; i < span.end; ++i) {
-    const TreeRow row = rows[i];
-    const bool goes_left = codes.code(row) <= cut.left_bin;
-    rows[left] = row, right_rows[right] = row;
-    left += goes_left, right += !goes_left;
-    left_counts[row.cls] += goes_left ? row.weight : 0;
-  }
-  std::copy_n(right_rows.data(), right, rows.data() + left);
-  return left;
+  const auto part = wide_kernels_available() ? wide_part_rows : plain_part_rows;
+  return span.begin + part(codes, cut.left_bin, rows.data() + span.begin, span.end - span.begin, right_rows.data(), left_counts.data());
 }
 
 void TreeGrower::Impl::check_stop(std::int64_t amount) {

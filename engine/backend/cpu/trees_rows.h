@@ -1,7 +1,6 @@
 // The rows of a tree and how the code of a row in a column is read, in each of the three forms that a table has.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "engine/backend/trees.h"
@@ -35,22 +34,39 @@ struct ColumnCodes {
             .bit = static_cast<unsigned>(f % 64), .common = table.common[f]};
   }
 
-  std::uint8_t from_bytes(const TreeRow& row) const { return bytes[row.row * stride]; }
-  bool is_common(const TreeRow& row) const { return ((word[row.record] >> bit) & 1) == 0; }
+  [[gnu::always_inline]] std::uint8_t from_bytes(const TreeRow& row) const { return bytes[row.row * stride]; }
+  [[gnu::always_inline]] bool is_common(const TreeRow& row) const { return ((word[row.record] >> bit) & 1) == 0; }
   // Only where the row is not at the common bin; elsewhere any byte.
-  std::uint8_t from_record(const TreeRow& row) const {
+  [[gnu::always_inline]] std::uint8_t from_record(const TreeRow& row) const {
     const std::uint64_t* at = word + row.record;
     const auto* byte = reinterpret_cast<const std::uint8_t*>(at);
     const std::uint64_t before = *at & ((std::uint64_t{1} << bit) - 1);
     std::uint16_t count;
     __builtin_memcpy(&count, byte + to_count, sizeof count);
-    return byte[to_codes + count + std::popcount(before)];
+    return byte[to_codes + count + __builtin_popcountll(before)];
   }
-  int code(const TreeRow& row) const {
+  [[gnu::always_inline]] int code(const TreeRow& row) const {
     if (bytes) return from_bytes(row);
     const int uncommon = from_record(row);
     return is_common(row) ? common : uncommon;
   }
 };
+
+// Orders rows by code <= left_bin, those left first, both sides in their former order; `right` has room for all but is scratch. Adds the
+// left rows' draws to left_counts and returns how many rows there are. Inline, so that it is compiled for its caller's instruction set.
+[[gnu::always_inline]] inline std::uint32_t part_rows(const ColumnCodes& column, int left_bin, TreeRow* rows, std::uint32_t n,
+                                                      TreeRow* right, std::int32_t* left_counts) {
+  const ColumnCodes codes = column;
+  std::uint32_t n_left = 0, n_right = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const TreeRow row = rows[i];
+    const bool goes_left = codes.code(row) <= left_bin;
+    rows[n_left] = row, right[n_right] = row;
+    n_left += goes_left, n_right += !goes_left;
+    left_counts[row.cls] += goes_left ? row.weight : 0;
+  }
+  __builtin_memcpy(static_cast<void*>(rows + n_left), right, n_right * sizeof(TreeRow));
+  return n_left;
+}
 
 }  // namespace kedge::engine

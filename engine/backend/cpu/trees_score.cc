@@ -18,37 +18,62 @@ ColumnScorer::ColumnScorer(std::int32_t n_classes, const ForestOptions& options,
 
 bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
   if (column.n_uncommon == 0) return false;
-  if (wide_ && totals.drawn < kWideDrawn) return wide_scorer_.score(column, totals, best);
-  count(column, totals);
-  std::array<std::int32_t, kBins> bins;
-  int n = 0;
-  for (int b = 0; b < kBins; ++b)
-    if (bin_rows_[b] != 0) bins[n++] = b;
-  const bool varies = n > 1;
-  if (varies) score_bins(totals, bins.data(), n, best);
-  for (int i = 0; i < n; ++i) {
-    std::fill_n(histogram_.data() + std::int64_t{bins[i]} * n_classes_, n_classes_, 0);
-    bin_rows_[bins[i]] = 0;
+  const bool from_record = !column.codes.bytes;
+  const auto row_at = [&](std::uint32_t i) -> const TreeRow& { return column.rows[column.uncommon ? column.uncommon[i] : i]; };
+  const auto code_of = [&](const TreeRow& row) { return from_record ? column.codes.from_record(row) : column.codes.from_bytes(row); };
+  if (wide_ && totals.drawn < kWideDrawn) {
+    coded_.resize(std::max<std::size_t>(coded_.size(), column.n_uncommon));
+    for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
+      const TreeRow& row = row_at(i);
+      coded_[i] = std::uint32_t{code_of(row)} << 20 | std::uint32_t{row.cls} << 16 | row.weight;
+    }
+    return wide_scorer_.score({coded_.data(), column.n_uncommon, column.n_rows, column.codes.common}, totals, best);
   }
-  return varies;
-}
-
-// Counts the uncommon bins and gives the common one what is left of the node.
-void ColumnScorer::count(const NodeColumn& column, const NodeTotals& totals) {
   for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
-    const TreeRow row = column.rows[column.uncommon ? column.uncommon[i] : i];
-    const int code = column.uncommon && !column.codes.bytes ? column.codes.from_record(row) : column.codes.from_bytes(row);
+    const TreeRow& row = row_at(i);
+    const int code = code_of(row);
     histogram_[std::int64_t{code} * n_classes_ + row.cls] += row.weight;
     ++bin_rows_[code];
   }
-  if (column.n_uncommon == column.n_rows) return;
+  if (column.n_uncommon < column.n_rows) add_common(column.codes.common, column.n_rows - column.n_uncommon, totals);
+  return score_counts(totals, best);
+}
+
+bool ColumnScorer::score(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
+  if (column.n_coded == 0) return false;
+  if (wide_ && totals.drawn < kWideDrawn) return wide_scorer_.score(column, totals, best);
+  for (std::uint32_t i = 0; i < column.n_coded; ++i) {
+    const CodedRow row = column.coded[i];
+    histogram_[(row >> 20) * n_classes_ + ((row >> 16) & 15)] += static_cast<std::int32_t>(row & 0xffff);
+    ++bin_rows_[row >> 20];
+  }
+  if (column.n_coded < column.n_rows) add_common(column.common, column.n_rows - column.n_coded, totals);
+  return score_counts(totals, best);
+}
+
+// Gives the common bin what the others leave of the node.
+void ColumnScorer::add_common(std::int32_t common, std::uint32_t n_rows, const NodeTotals& totals) {
   std::copy_n(totals.counts, n_classes_, left_.data());
   for (int b = 0; b < kBins; ++b) {
     if (bin_rows_[b] == 0) continue;
     for (std::int32_t c = 0; c < n_classes_; ++c) left_[c] -= histogram_[std::int64_t{b} * n_classes_ + c];
   }
-  std::copy_n(left_.data(), n_classes_, histogram_.data() + std::int64_t{column.codes.common} * n_classes_);
-  bin_rows_[column.codes.common] = static_cast<std::int32_t>(column.n_rows - column.n_uncommon);
+  std::copy_n(left_.data(), n_classes_, histogram_.data() + std::int64_t{common} * n_classes_);
+  bin_rows_[common] = static_cast<std::int32_t>(n_rows);
+}
+
+// Scores the cuts between the counted bins and clears them.
+bool ColumnScorer::score_counts(const NodeTotals& totals, BestCut& best) {
+  std::array<std::int32_t, kBins> bins;
+  int n = 0;
+  for (int b = 0; b < kBins; ++b)
+    if (bin_rows_[b] != 0) bins[n++] = b;
+  if (n > 1) score_bins(totals, bins.data(), n, best);
+  for (int i = 0; i < n; ++i) {
+    std::fill_n(histogram_.data() + std::int64_t{bins[i]} * n_classes_, n_classes_, 0);
+    bin_rows_[bins[i]] = 0;
+  }
+  return n > 1;
 }
 
 void ColumnScorer::score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best) {

@@ -19,6 +19,16 @@ struct NodeColumn {
   ColumnCodes codes;
 };
 
+// A row off the common bin, of at most 16 classes: 16 x code + class in the upper half, how often it was drawn in the lower.
+using CodedRow = std::uint32_t;
+
+// One column of one node, its rows off the common bin already read.
+struct CodedColumn {
+  const CodedRow* coded;
+  std::uint32_t n_coded, n_rows;
+  std::int32_t common;
+};
+
 // What is the same for all columns of a node.
 struct NodeTotals {
   const std::int32_t* counts;   // by class
@@ -37,19 +47,23 @@ struct BestCut {
 // --- AVX-512; call only where wide_kernels_available() ---
 bool wide_kernels_available();
 
-// For each of n_features <= 64 columns the positions of the rows that are not at its common bin, ascending:
-// lists[k * list_stride + i], i < list_size[k]. table.record_words <= 16; list_stride >= n + 64.
-void wide_list_uncommon(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features, int n_features,
-                        std::uint32_t* lists, std::int64_t list_stride, std::uint32_t* list_size);
+// For each of n_features <= 64 columns the rows that are not at its common bin, in order: lists[k * list_stride + i], i < list_size[k].
+// table.record_words <= 16, at most 16 classes, list_stride >= n.
+void wide_code_rows(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features, int n_features,
+                    CodedRow* lists, std::int64_t list_stride, std::uint32_t* list_size);
 
-// Exact gini of columns in nodes with n_classes <= 16 and totals.drawn < 32768, any number of rows left and right.
+// As part_rows().
+std::uint32_t wide_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
+                             std::int32_t* left_counts);
+
+// Exact gini with at most 16 classes and totals.drawn < 32768, any number of rows left and right.
 struct WideScratch;
 class WideScorer {
  public:
   WideScorer();
   ~WideScorer();
   WideScorer(WideScorer&&) noexcept;
-  bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);   // as ColumnScorer::score
+  bool score(const CodedColumn& column, const NodeTotals& totals, BestCut& best);   // as ColumnScorer::score
 
  private:
   std::unique_ptr<WideScratch> scratch_;
@@ -60,13 +74,15 @@ class ColumnScorer {
  public:
   ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules);
   bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);
+  bool score(const CodedColumn& column, const NodeTotals& totals, BestCut& best);
   // Every cut has the same score or a lower one.
   bool is_perfect(const NodeTotals& totals, const BestCut& best) const {
     return exact_ && best.score >= static_cast<double>(totals.drawn);
   }
 
  private:
-  void count(const NodeColumn& column, const NodeTotals& totals);
+  void add_common(std::int32_t common, std::uint32_t n_rows, const NodeTotals& totals);
+  bool score_counts(const NodeTotals& totals, BestCut& best);
   void score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best);
 
   std::int32_t n_classes_;
@@ -78,6 +94,7 @@ class ColumnScorer {
   std::vector<std::int32_t> bin_rows_;    // 256
   std::vector<std::int32_t> left_;        // by class
   WideScorer wide_scorer_;
+  std::vector<CodedRow> coded_;
 };
 
 }  // namespace kedge::engine

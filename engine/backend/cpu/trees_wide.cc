@@ -40,22 +40,6 @@ KEDGE_WIDE_INLINE std::uint64_t pick(const BitPicker& picker, __m512i low, __m51
   return _cvtmask64_u64(_mm512_test_epi8_mask(_mm512_permutex2var_epi8(low, picker.byte, high), picker.bit));
 }
 
-// Appends begin + i for each set bit i of mask; writes up to 32 places beyond.
-KEDGE_WIDE_INLINE std::uint32_t append_positions(std::uint64_t mask, std::uint32_t begin, std::uint32_t* out, __m512i iota) {
-  const __m512i packed = _mm512_maskz_compress_epi8(_cvtu64_mask64(mask), iota);
-  const __m512i base = _mm512_set1_epi32(static_cast<int>(begin));
-  const auto count = static_cast<std::uint32_t>(std::popcount(mask));
-  _mm512_storeu_si512(out, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed))));
-  if (count > 16) {
-    _mm512_storeu_si512(out + 16, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 1))));
-    if (count > 32) {
-      _mm512_storeu_si512(out + 32, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 2))));
-      _mm512_storeu_si512(out + 48, _mm512_add_epi32(base, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, 3))));
-    }
-  }
-  return count;
-}
-
 KEDGE_WIDE_INLINE __m512i byte_iota() {
   alignas(64) std::uint8_t values[64];
   for (int i = 0; i < 64; ++i) values[i] = static_cast<std::uint8_t>(i);
@@ -64,65 +48,41 @@ KEDGE_WIDE_INLINE __m512i byte_iota() {
 
 }  // namespace
 
-KEDGE_WIDE void wide_list_uncommon(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features,
-                                   int n_features, std::uint32_t* lists, std::int64_t list_stride, std::uint32_t* list_size) {
+KEDGE_WIDE void wide_code_rows(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features,
+                               int n_features, CodedRow* lists, std::int64_t list_stride, std::uint32_t* list_size) {
+  constexpr std::uint32_t kAhead = 12;
   const std::uint64_t* records = table.records.data();
   const std::int64_t words = table.record_words;
-  constexpr std::uint32_t kAhead = 24;
   const BitPicker picker = make_picker(features, n_features);
-  const __m512i iota = byte_iota();
-  const __mmask8 low_words = static_cast<__mmask8>(words >= 8 ? 0xff : (1u << words) - 1);
-  const __mmask8 high_words = static_cast<__mmask8>(words > 8 ? (1u << (words - 8)) - 1 : 0);
-  for (int k = 0; k < n_features; ++k) list_size[k] = 0;
-  alignas(64) std::uint64_t row_mask[64];       // by row: its columns
-  alignas(64) std::uint8_t planes[8][64];       // by group of eight columns: a byte of each row
-  const int n_planes = (n_features + 7) / 8;
-  for (std::uint32_t begin = 0; begin < n; begin += 64) {
-    const std::uint32_t count = n - begin < 64 ? n - begin : 64;
-    std::uint64_t any = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (begin + i + kAhead < n) {
-        const std::uint64_t* next = records + rows[begin + i + kAhead].record;
-        __builtin_prefetch(next), __builtin_prefetch(next + words - 1);
-      }
-      const std::uint64_t* row = records + rows[begin + i].record;
-      row_mask[i] = pick(picker, _mm512_maskz_loadu_epi64(low_words, row), _mm512_maskz_loadu_epi64(high_words, row + 8));
-      any |= row_mask[i];
+  const auto low_words = static_cast<__mmask8>(words >= 8 ? 0xff : (1u << words) - 1);
+  const auto high_words = static_cast<__mmask8>(words > 8 ? (1u << (words - 8)) - 1 : 0);
+  std::uint64_t before[64];   // the bits of the columns before each in its word
+  std::uint32_t word[64];
+  CodedRow* end[64];
+  for (int k = 0; k < n_features; ++k) {
+    word[k] = features[k] / 64, before[k] = (std::uint64_t{1} << (features[k] % 64)) - 1;
+    end[k] = lists + k * list_stride;
+  }
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) {
+      const std::uint64_t* next = records + rows[i + kAhead].record;
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(next + line * 8);
     }
-    for (std::uint32_t i = count; i < ((count + 7) & ~7u); ++i) row_mask[i] = 0;
-    const std::uint64_t valid = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-    for (std::uint32_t i = 0; i < count; i += 8) {
-      __m512i eight = _mm512_load_si512(row_mask + i);
-      for (int p = 0; p < n_planes; ++p, eight = _mm512_srli_epi64(eight, 8))
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(planes[p] + i), _mm512_cvtepi64_epi8(eight));
-    }
-    for (; any != 0; any &= any - 1) {
-      const int k = std::countr_zero(any);
-      const __m512i plane = _mm512_load_si512(planes[k >> 3]);
-      const std::uint64_t mask = _cvtmask64_u64(_mm512_test_epi8_mask(plane, _mm512_set1_epi8(static_cast<char>(1 << (k & 7))))) & valid;
-      list_size[k] += append_positions(mask, begin, lists + k * list_stride + list_size[k], iota);
+    const std::uint64_t* record = records + rows[i].record;
+    const auto* counts = reinterpret_cast<const std::uint16_t*>(record + words);
+    const auto* codes = reinterpret_cast<const std::uint8_t*>(counts + words);
+    const std::uint32_t drawn = std::uint32_t{rows[i].cls} << 16 | rows[i].weight;
+    std::uint64_t mask = pick(picker, _mm512_maskz_loadu_epi64(low_words, record), _mm512_maskz_loadu_epi64(high_words, record + 8));
+    for (; mask != 0; mask &= mask - 1) {
+      const int k = std::countr_zero(mask);
+      const std::uint32_t code = codes[counts[word[k]] + std::popcount(record[word[k]] & before[k])];
+      *end[k]++ = code << 20 | drawn;
     }
   }
+  for (int k = 0; k < n_features; ++k) list_size[k] = static_cast<std::uint32_t>(end[k] - (lists + k * list_stride));
 }
 
 namespace {
-
-// A row to count: its code times 16, plus its class, in the upper half; how often it was drawn in the lower.
-using CodedRow = std::uint32_t;
-enum class From { kAllBytes, kBytes, kRecords };
-
-// Reads the codes before anything is counted, so that the loads do not wait for each other's stores.
-template <From kFrom>
-KEDGE_WIDE_INLINE void read_codes(const NodeColumn& column, CodedRow* out) {
-  const ColumnCodes codes = column.codes;
-  const TreeRow* rows = column.rows;
-  const std::uint32_t* list = column.uncommon;
-  for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
-    const TreeRow& row = rows[kFrom == From::kAllBytes ? i : list[i]];
-    const std::uint32_t code = kFrom == From::kRecords ? codes.from_record(row) : codes.from_bytes(row);
-    out[i] = code << 20 | std::uint32_t{row.cls} << 16 | row.weight;
-  }
-}
 
 // Class counts by bin, 16 lanes of 16 bits a bin, all zero between calls; the bins in use and the cuts between them.
 struct BinCounts {
@@ -202,10 +162,10 @@ KEDGE_WIDE_INLINE __m512d eight_scores(const BinCounts& counts, int i, int n, do
 }
 
 // A column with many uncommon rows: class counts by bin, then the cuts between the bins.
-KEDGE_WIDE bool score_by_bins(const CodedRow* rows, const NodeColumn& column, const NodeTotals& totals, BinCounts& counts, BestCut& best) {
-  count_rows(rows, column.n_uncommon, counts);
-  const int common = column.codes.common;
-  const bool has_common = column.n_uncommon < column.n_rows;
+KEDGE_WIDE bool score_by_bins(const CodedColumn& column, const NodeTotals& totals, BinCounts& counts, BestCut& best) {
+  count_rows(column.coded, column.n_coded, counts);
+  const int common = column.common;
+  const bool has_common = column.n_coded < column.n_rows;
   if (has_common) counts.used[common] = 1;
   const int n = take_bins(counts, byte_iota());
   const __m512i wide_node = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << totals.n_classes) - 1), totals.counts);
@@ -272,10 +232,10 @@ struct OuterSide {
   }
 };
 
-KEDGE_WIDE bool score_few(const CodedRow* rows, const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
+KEDGE_WIDE bool score_few(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
   FewRows few;
-  sort_few(rows, column.n_uncommon, few);
-  const auto common = static_cast<std::uint32_t>(column.codes.common);
+  sort_few(column.coded, column.n_coded, few);
+  const auto common = static_cast<std::uint32_t>(column.common);
   double below_score = -1, above_score = -1;
   std::uint32_t below = 0, below_at = 0, above_at = 0;   // rows below the common bin; first row right of the best cuts
   if (few.code(0) < common) {
@@ -300,7 +260,7 @@ KEDGE_WIDE bool score_few(const CodedRow* rows, const NodeColumn& column, const 
   if (score < 0) return false;
   if (!(score > best.score)) return true;
   const std::uint32_t at = is_below ? below_at : above_at;
-  const bool at_common = column.n_uncommon < column.n_rows && at == below;
+  const bool at_common = column.n_coded < column.n_rows && at == below;
   best.score = score;
   best.left_bin = static_cast<int>(at_common && !is_below ? common : few.code(at - 1));
   best.right_bin = static_cast<int>(at_common && is_below ? common : few.code(at));
@@ -309,25 +269,23 @@ KEDGE_WIDE bool score_few(const CodedRow* rows, const NodeColumn& column, const 
 
 }  // namespace
 
-// What wide_score_gini() keeps between calls.
+// What WideScorer keeps between calls.
 struct WideScratch {
   BinCounts counts{};
-  std::vector<CodedRow> rows;
 };
 
 WideScorer::WideScorer() : scratch_(std::make_unique<WideScratch>()) {}
 WideScorer::~WideScorer() = default;
 WideScorer::WideScorer(WideScorer&&) noexcept = default;
 
-KEDGE_WIDE bool WideScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
-  std::vector<CodedRow>& buffer = scratch_->rows;
-  if (buffer.size() < column.n_uncommon) buffer.resize(std::size_t{column.n_uncommon} * 2);
-  CodedRow* rows = buffer.data();
-  if (!column.uncommon) read_codes<From::kAllBytes>(column, rows);
-  else if (column.codes.bytes) read_codes<From::kBytes>(column, rows);
-  else read_codes<From::kRecords>(column, rows);
-  if (column.n_uncommon <= FewRows::kMost) return score_few(rows, column, totals, best);
-  return score_by_bins(rows, column, totals, scratch_->counts, best);
+KEDGE_WIDE bool WideScorer::score(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
+  if (column.n_coded <= FewRows::kMost) return score_few(column, totals, best);
+  return score_by_bins(column, totals, scratch_->counts, best);
+}
+
+KEDGE_WIDE std::uint32_t wide_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
+                                        std::int32_t* left_counts) {
+  return part_rows(codes, left_bin, rows, n, right, left_counts);
 }
 
 }  // namespace kedge::engine
@@ -338,13 +296,17 @@ KEDGE_WIDE bool WideScorer::score(const NodeColumn& column, const NodeTotals& to
 namespace kedge::engine {
 
 bool wide_kernels_available() { return false; }
-void wide_list_uncommon(const BinnedTable&, const TreeRow*, std::uint32_t, const std::uint32_t*, int, std::uint32_t*, std::int64_t,
-                        std::uint32_t*) {}
+void wide_code_rows(const BinnedTable&, const TreeRow*, std::uint32_t, const std::uint32_t*, int, CodedRow*, std::int64_t,
+                    std::uint32_t*) {}
+std::uint32_t wide_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
+                             std::int32_t* left_counts) {
+  return part_rows(codes, left_bin, rows, n, right, left_counts);
+}
 struct WideScratch {};
 WideScorer::WideScorer() = default;
 WideScorer::~WideScorer() = default;
 WideScorer::WideScorer(WideScorer&&) noexcept = default;
-bool WideScorer::score(const NodeColumn&, const NodeTotals&, BestCut&) { return false; }
+bool WideScorer::score(const CodedColumn&, const NodeTotals&, BestCut&) { return false; }
 
 }  // namespace kedge::engine
 
