@@ -67,7 +67,8 @@ schema::EstimatorInfo PCA<T>::info() {
           .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_",
                          "n_components_", "n_samples_", "noise_variance_"},
           .deviations = {"svd_solver \"arpack\" is not implemented.",
-                         "The randomized solver draws its random vectors from Philox, not from numpy's generator.",
+                         "The randomized solver draws its random vectors from Philox, not from numpy's generator, and solves exactly, "
+                         "by the covariance matrix, where that is less work.",
                          "power_iteration_normalizer \"LU\" is done as \"QR\"."}};
 }
 
@@ -114,7 +115,11 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
   options.n_components = as_count(params_.n_components) ? *as_count(params_.n_components) : small;
   if (const std::int64_t* iterations = as_count(params_.iterated_power)) options.n_iter = *iterations;
   options.seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
-  Solution solution{randomized_spectrum(ctx, X, mean_, options), options.n_components, total, 0};
+  Solution solution{.n_components = options.n_components, .total = total};
+  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance_spectrum(ctx, X, mean_);
+  if (solution.spectrum.variance.empty() || !is_well_conditioned<T>(solution.spectrum, options.n_components))
+    solution.spectrum = randomized_spectrum(ctx, X, mean_, options);
+  solution.spectrum.variance.resize(static_cast<std::size_t>(options.n_components));
   const std::int64_t dropped = small - options.n_components;
   if (dropped > 0) solution.noise = std::max(0.0, total - sum(solution.spectrum.variance)) / static_cast<double>(dropped);
   return solution;

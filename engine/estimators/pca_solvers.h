@@ -41,12 +41,18 @@ struct RandomizedOptions {
   std::optional<std::int64_t> n_iter;   // null: 7 below a tenth of min(n_samples, n_features), else 4
   std::string normalizer = "auto";      // auto, QR, LU (as QR), none
   std::uint64_t seed = 0;
+
+  std::int64_t iterations(std::int64_t n, std::int64_t d) const;
 };
 
 // Randomised range finder with power iterations (Halko et al. 2011, algorithm 4.4); r = n_components.
 template <class T>
 Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean,
                              const RandomizedOptions& options);
+
+// Whether the covariance matrix of n x d data costs less than the passes over the data that the options ask for; it is then also the
+// better answer, being exact.
+bool is_covariance_cheaper(std::int64_t n, std::int64_t d, const RandomizedOptions& options);
 
 // Number of components by Minka's estimate (NIPS 2000), 1 .. n_features - 1. `variance`: full spectrum, largest first.
 std::int64_t minka_dimension(const std::vector<double>& variance, std::int64_t n_samples);

@@ -32,10 +32,11 @@ struct Tile {
 
 std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool lower) {
   std::vector<Tile> tiles;
+  const std::int64_t tile_cols = lower ? kTileRows : kTileCols;   // square tiles waste least above the diagonal
   for (std::int64_t i = 0; i < rows; i += kTileRows) {
-    for (std::int64_t j = 0; j < cols; j += kTileCols) {
+    for (std::int64_t j = 0; j < cols; j += tile_cols) {
       if (lower && j >= i + kTileRows) continue;
-      tiles.push_back({i, std::min(kTileRows, rows - i), j, std::min(kTileCols, cols - j)});
+      tiles.push_back({i, std::min(kTileRows, rows - i), j, std::min(tile_cols, cols - j)});
     }
   }
   return tiles;

@@ -1,7 +1,10 @@
 // What single estimators refuse, warn of and promise beyond the golden values.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/pca_solvers.h"
 #include "fixture.h"
 
 namespace kedge::engine {
@@ -81,6 +84,23 @@ TEST(PCA, RefusesMoreComponentsThanTheDataHas) {
 TEST(PCA, RefusesASolverThatItDoesNotHave) {
   EXPECT_EQ(param_error("PCA", {{"svd_solver", "arpack"}}).code, ErrorCode::kInvalidValue);
   EXPECT_EQ(param_error("PCA", {{"svd_solver", "randomized"}, {"n_components", 0.5}}).where, "params.n_components");
+}
+
+// Whatever road the estimator takes for this shape, both solvers find the same leading components.
+TEST(PCA, FindsTheSameComponentsAtRandomAsByCovariance) {
+  Fitted f(testing::load_data("digits"));
+  const Samples<double> X = f.loaded.all();
+  const std::vector<double> mean = column_moments(f.ctx, X).mean;
+  const Spectrum exact = covariance_spectrum(f.ctx, X, mean);
+  const Spectrum random = randomized_spectrum(f.ctx, X, mean, {.n_components = 4, .n_iter = 30, .seed = 3});
+  constexpr double kTolerance = 1e-8;   // (15th over 4th variance) to the power of 60, far below rounding
+  ASSERT_EQ(random.variance.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(random.variance[i], exact.variance[i], kTolerance * exact.variance[0]);
+    double product = 0;
+    for (std::size_t j = 0; j < 64; ++j) product += random.components[i * 64 + j] * exact.components[i * 64 + j];
+    EXPECT_NEAR(std::abs(product), 1.0, kTolerance);
+  }
 }
 
 TEST(PCA, GivesTheSameBitsForTheSameSeed) {
