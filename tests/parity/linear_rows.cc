@@ -153,7 +153,7 @@ void check_fill_normal(Probe<T>& probe) {
 
 template <class T>
 std::vector<Row<T>> linear_rows() {
-  const std::vector<Shape> products{{1, 1, 1}, {1, 7, 3}, {5, 1, 40}, {33, 17, 9}, {130, 10, 65}, {10, 90, 300}, {300, 40, 70}, {9, 30, 5000}};
+  const std::vector<Shape> products{{1, 1, 1}, {1, 7, 3}, {5, 1, 40}, {33, 17, 9}, {130, 10, 65}, {10, 90, 300}, {300, 40, 70}, {9, 30, 5000}, {10, 45, 2500}, {301, 10, 100}, {7, 16, 77}};
   const std::vector<Shape> tall{{1, 1, 0}, {6, 1, 0}, {9, 9, 0}, {70, 20, 0}, {150, 40, 0}};
   std::vector<Shape> any = tall;
   any.push_back({20, 70, 0});
