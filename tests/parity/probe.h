@@ -77,6 +77,7 @@ class Probe {
 
   engine::Memory& memory() { return device_.memory(); }
   engine::Backend<T>& ops() { return device_.ops<T>(); }
+  engine::TreeOps& trees() { return device_.trees(); }
   const Shape& shape() const { return shape_; }
 
   // Numbers around 0 with many ties (multiples of 1/8), then shifted; or small integers.
@@ -142,6 +143,7 @@ template <class T> std::vector<Row<T>> table_rows();
 template <class T> std::vector<Row<T>> linear_rows();
 template <class T> std::vector<Row<T>> row_rows();
 template <class T> std::vector<Row<T>> neighbour_rows();
+template <class T> std::vector<Row<T>> tree_rows();
 
 // Spreads of shapes shared by the rows: empty, one row, one column, off and beyond the tiles.
 std::vector<Shape> tall_shapes();
