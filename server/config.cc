@@ -4,11 +4,11 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 #include <map>
-#include <toml++/toml.h>
 
 #include "schemas/error.h"
 
@@ -39,10 +39,13 @@ bool to_switch(const std::string& text) {
 
 bool is_address(const std::string& host) {
   in6_addr buffer{};
-  return ::inet_pton(AF_INET, host.c_str(), &buffer) == 1 || ::inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
+  return ::inet_pton(AF_INET, host.c_str(), &buffer) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
 }
 
-bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1";
+}
 
 // "127.0.0.1:5334", "[::1]:0", "localhost:0"
 void set_listen(Config& config, const std::string& text) {
@@ -60,36 +63,48 @@ void set_listen(Config& config, const std::string& text) {
 
 void set_log_level(Config& config, const std::string& text) {
   constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warning", "error", "off"};
-  if (std::find(kLevels.begin(), kLevels.end(), text) == kLevels.end()) refuse(text, "must be debug, info, warning, error or off");
+  if (std::find(kLevels.begin(), kLevels.end(), text) == kLevels.end())
+    refuse(text, "must be debug, info, warning, error or off");
   config.log_level = text;
 }
 
 enum class Kind { kValue, kList, kSwitch };
 
 struct Setting {
-  std::string_view name;   // the flag; the variable is KEDGE_NAME, the key of the file name, '-' and '_' being the same there
+  std::string_view name;  // the flag; the variable is KEDGE_NAME, the key of the file name, '-' and '_' being
+                          // the same there
   Kind kind;
   std::string_view doc;
   void (*set)(Config&, const Values&);
 };
 
 constexpr std::array kSettings{
-    Setting{"listen", Kind::kValue, "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
+    Setting{"listen", Kind::kValue,
+            "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
             [](Config& c, const Values& v) { set_listen(c, v[0]); }},
-    Setting{"insecure-listen", Kind::kSwitch, "allow to listen beyond loopback: everybody who reaches the port may run jobs",
+    Setting{"insecure-listen", Kind::kSwitch,
+            "allow to listen beyond loopback: everybody who reaches the port may run jobs",
             [](Config& c, const Values& v) { c.insecure_listen = to_switch(v[0]); }},
-    Setting{"port-file", Kind::kValue, "write the port to this file once it is open", [](Config& c, const Values& v) { c.port_file = v[0]; }},
-    Setting{"data-dir", Kind::kValue, "where jobs, data sets and results are kept (default $XDG_STATE_HOME/kedge or ~/.local/state/kedge)",
-            [](Config& c, const Values& v) { c.data_dir = v[0]; }},
-    Setting{"openml-url", Kind::kValue, "OpenML or a mirror of it; its host counts as allowed", [](Config& c, const Values& v) { c.openml_url = v[0]; }},
-    Setting{"allow-fetch", Kind::kList, "host, host:port or CIDR range that data may come from although it is private; may be repeated",
+    Setting{"port-file", Kind::kValue, "write the port to this file once it is open",
+            [](Config& c, const Values& v) { c.port_file = v[0]; }},
+    Setting{
+        "data-dir", Kind::kValue,
+        "where jobs, data sets and results are kept (default $XDG_STATE_HOME/kedge or ~/.local/state/kedge)",
+        [](Config& c, const Values& v) { c.data_dir = v[0]; }},
+    Setting{"openml-url", Kind::kValue, "OpenML or a mirror of it; its host counts as allowed",
+            [](Config& c, const Values& v) { c.openml_url = v[0]; }},
+    Setting{"allow-fetch", Kind::kList,
+            "host, host:port or CIDR range that data may come from although it is private; may be repeated",
             [](Config& c, const Values& v) { c.allow_fetch = v; }},
-    Setting{"worker", Kind::kValue, "program that owns a device (default kedge-worker beside kedged)", [](Config& c, const Values& v) { c.worker = v[0]; }},
-    Setting{"devices", Kind::kList, "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
+    Setting{"worker", Kind::kValue, "program that owns a device (default kedge-worker beside kedged)",
+            [](Config& c, const Values& v) { c.worker = v[0]; }},
+    Setting{"devices", Kind::kList,
+            "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
             [](Config& c, const Values& v) { c.devices = v; }},
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
-    Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)", [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
+    Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)",
+            [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
 };
 
 Values split(std::string_view text) {
@@ -133,7 +148,8 @@ std::string toml_text(const toml::node& node, const std::string& where) {
 
 Values toml_values(const toml::node& node, const Setting& setting, const std::string& where) {
   if (!node.is_array()) return {toml_text(node, where)};
-  if (setting.kind != Kind::kList) throw Error(ErrorCode::kWrongType, fmt::format("{} takes one value, not a list", where), where);
+  if (setting.kind != Kind::kList)
+    throw Error(ErrorCode::kWrongType, fmt::format("{} takes one value, not a list", where), where);
   Values values;
   for (const auto& element : *node.as_array()) values.push_back(toml_text(element, where));
   return values;
@@ -146,8 +162,10 @@ const Setting& find_setting(const std::string& name, const std::string& where) {
     names.push_back(setting.name);
   }
   const std::string_view near = schema::nearest_name(name, names);
-  throw Error(ErrorCode::kUnknownField, fmt::format("{}: there is no setting '{}'{}", where, name,
-                                                    near.empty() ? "" : fmt::format("; did you mean '{}'?", near)), where);
+  throw Error(ErrorCode::kUnknownField,
+              fmt::format("{}: there is no setting '{}'{}", where, name,
+                          near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
+              where);
 }
 
 void apply_file(Config& config, const std::string& file) {
@@ -158,7 +176,8 @@ void apply_file(Config& config, const std::string& file) {
       apply(config, setting, toml_values(node, setting, where), where);
     }
   } catch (const toml::parse_error& e) {
-    throw Error(ErrorCode::kMalformed, fmt::format("{}, line {}: {}", file, e.source().begin.line, e.description()), file);
+    throw Error(ErrorCode::kMalformed,
+                fmt::format("{}, line {}: {}", file, e.source().begin.line, e.description()), file);
   }
 }
 
@@ -169,13 +188,17 @@ std::string variable_of(const Setting& setting) {
 }
 
 std::filesystem::path default_data_dir(const Environment& environment) {
-  if (const auto state = environment("XDG_STATE_HOME"); state && !state->empty()) return std::filesystem::path(*state) / "kedge";
-  if (const auto home = environment("HOME"); home && !home->empty()) return std::filesystem::path(*home) / ".local/state/kedge";
-  throw Error(ErrorCode::kInvalidValue, "--data-dir is not set, and neither are XDG_STATE_HOME and HOME", "--data-dir");
+  if (const auto state = environment("XDG_STATE_HOME"); state && !state->empty())
+    return std::filesystem::path(*state) / "kedge";
+  if (const auto home = environment("HOME"); home && !home->empty())
+    return std::filesystem::path(*home) / ".local/state/kedge";
+  throw Error(ErrorCode::kInvalidValue, "--data-dir is not set, and neither are XDG_STATE_HOME and HOME",
+              "--data-dir");
 }
 
 // Flags as given, by setting; `config_file`, or help and version in `print`.
-std::map<std::string, Values> parse_flags(const std::vector<std::string>& arguments, std::string& config_file, std::string& print) {
+std::map<std::string, Values> parse_flags(const std::vector<std::string>& arguments, std::string& config_file,
+                                          std::string& print) {
   CLI::App app{"The Kedge server: runs scikit-learn pipelines that clients describe.", "kedged"};
   app.footer("Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
   std::map<std::string, Values> given;
@@ -185,7 +208,8 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
   for (const Setting& setting : kSettings) {
     const std::string name(setting.name);
     if (setting.kind == Kind::kSwitch)
-      app.add_flag_callback("--" + name, [&given, name] { given[name] = {"true"}; }, std::string(setting.doc));
+      app.add_flag_callback(
+          "--" + name, [&given, name] { given[name] = {"true"}; }, std::string(setting.doc));
     else
       app.add_option("--" + name, given[name], std::string(setting.doc))->allow_extra_args(false);
   }
@@ -196,7 +220,8 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
   } catch (const CLI::ExtrasError&) {
     for (const auto& extra : app.remaining())
       if (extra.starts_with("--")) find_setting(extra.substr(2, extra.find('=') - 2), extra);
-    throw Error(ErrorCode::kUnknownField, fmt::format("there is no argument '{}'", app.remaining().front()), app.remaining().front());
+    throw Error(ErrorCode::kUnknownField, fmt::format("there is no argument '{}'", app.remaining().front()),
+                app.remaining().front());
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorCode::kInvalidValue, e.what());
   }
@@ -206,7 +231,9 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
 
 }  // namespace
 
-std::string_view version() { return KEDGE_VERSION; }
+std::string_view version() {
+  return KEDGE_VERSION;
+}
 
 Config load_config(const std::vector<std::string>& arguments, const Environment& environment) {
   Config config;
@@ -217,15 +244,18 @@ Config load_config(const std::vector<std::string>& arguments, const Environment&
   if (!file.empty()) apply_file(config, file);
   for (const Setting& setting : kSettings) {
     const std::string variable = variable_of(setting);
-    if (const auto value = environment(variable.c_str()); value && !value->empty()) apply(config, setting, {*value}, variable);
+    if (const auto value = environment(variable.c_str()); value && !value->empty())
+      apply(config, setting, {*value}, variable);
   }
   for (const Setting& setting : kSettings)
-    if (const auto found = flags.find(std::string(setting.name)); found != flags.end() && !found->second.empty())
+    if (const auto found = flags.find(std::string(setting.name));
+        found != flags.end() && !found->second.empty())
       apply(config, setting, found->second, "--" + found->first);
   if (config.data_dir.empty()) config.data_dir = default_data_dir(environment);
   if (!is_loopback(config.listen_host) && !config.insecure_listen)
     throw Error(ErrorCode::kInvalidValue,
-                fmt::format("listen is {}:{}, beyond loopback, where everybody who reaches the port may run jobs, for there is no "
+                fmt::format("listen is {}:{}, beyond loopback, where everybody who reaches the port may run "
+                            "jobs, for there is no "
                             "authentication; say --insecure-listen if that is meant",
                             config.listen_host, config.listen_port),
                 "--listen");

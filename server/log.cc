@@ -28,8 +28,14 @@ std::string one_line(std::string_view message) {
 
 }  // namespace
 
-void set_log_level(std::string_view level) { logger().set_level(spdlog::level::from_str(std::string(level))); }
-void log_info(std::string_view message) { logger().info("{}", one_line(message)); }
-void log_error(std::string_view message) { logger().error("{}", one_line(message)); }
+void set_log_level(std::string_view level) {
+  logger().set_level(spdlog::level::from_str(std::string(level)));
+}
+void log_info(std::string_view message) {
+  logger().info("{}", one_line(message));
+}
+void log_error(std::string_view message) {
+  logger().error("{}", one_line(message));
+}
 
 }  // namespace kedge::server

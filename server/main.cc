@@ -39,7 +39,9 @@ void raise_descriptor_limit() {
 JobServiceOptions job_options(const Config& config) {
   JobServiceOptions options;
   options.data_dir = config.data_dir;
-  options.data = {.directory = config.data_dir / "datasets", .openml_url = config.openml_url, .allow_fetch = config.allow_fetch};
+  options.data = {.directory = config.data_dir / "datasets",
+                  .openml_url = config.openml_url,
+                  .allow_fetch = config.allow_fetch};
   options.worker_program = config.worker;
   options.devices = config.devices;
   return options;
@@ -80,7 +82,8 @@ int serve(const Config& config) {
   const api::Api api{jobs, server_info(), catalogue()};
   http::Server server(http_options(config), http::Router(api::routes(api)));
   write_port_file(config.port_file, server.port());
-  log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(), config.data_dir.string()));
+  log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(),
+                       config.data_dir.string()));
   server.run(/*handle_signals=*/true);
   log_info("stopping");
   return EXIT_SUCCESS;
@@ -100,9 +103,11 @@ int run(const std::vector<std::string>& arguments) {
   }
   set_log_level(config.log_level);
   raise_descriptor_limit();
-  ::mallopt(M_ARENA_MAX, 2);       // what one thread frees serves the others: a third less memory for each open stream
-  std::signal(SIGPIPE, SIG_IGN);   // a worker that died must not take the server with it
-  if (config.threads > 0) ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);   // workers inherit it
+  ::mallopt(M_ARENA_MAX,
+            2);  // what one thread frees serves the others: a third less memory for each open stream
+  std::signal(SIGPIPE, SIG_IGN);  // a worker that died must not take the server with it
+  if (config.threads > 0)
+    ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);  // workers inherit it
   try {
     return serve(config);
   } catch (const schema::Error& e) {
@@ -117,4 +122,6 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace kedge::server
 
-int main(int argc, char** argv) { return kedge::server::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  return kedge::server::run({argv + 1, argv + argc});
+}

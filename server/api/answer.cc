@@ -30,7 +30,8 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
 // The `wait` among the preferences of "respond-async, wait=10"; what cannot be read is no preference.
 std::optional<milliseconds> preferred_wait(std::string_view prefer) {
   const auto found = prefer.find("wait=");
-  if (found == std::string_view::npos || (found > 0 && prefer[found - 1] != ' ' && prefer[found - 1] != ',')) return std::nullopt;
+  if (found == std::string_view::npos || (found > 0 && prefer[found - 1] != ' ' && prefer[found - 1] != ','))
+    return std::nullopt;
   prefer.remove_prefix(found + 5);
   const auto seconds = to_integer(prefer.substr(0, prefer.find_first_of(",; ")));
   if (!seconds || *seconds < 0) return std::nullopt;
@@ -42,7 +43,8 @@ std::optional<milliseconds> preferred_wait(std::string_view prefer) {
 std::string_view negotiate(const http::Request& request, std::initializer_list<std::string_view> offers) {
   const std::string_view chosen = http::choose_media_type(request.field("Accept"), offers);
   if (chosen.empty())
-    throw Error(ErrorCode::kNotAcceptable, fmt::format("Accept is '{}', but there is only {}", request.field("Accept"), fmt::join(offers, ", ")));
+    throw Error(ErrorCode::kNotAcceptable, fmt::format("Accept is '{}', but there is only {}",
+                                                       request.field("Accept"), fmt::join(offers, ", ")));
   return chosen;
 }
 
@@ -61,7 +63,9 @@ void check_query(const http::Request& request, std::initializer_list<std::string
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string_view near = schema::nearest_name(name, names);
       throw Error(ErrorCode::kUnknownField,
-                  fmt::format("unknown query parameter '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)), name);
+                  fmt::format("unknown query parameter '{}'{}", name,
+                              near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
+                  name);
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
       throw Error(ErrorCode::kInvalidValue, fmt::format("query parameter '{}' comes twice", name), name);
@@ -73,11 +77,17 @@ milliseconds parse_duration(std::string_view text, std::string_view where) {
   const auto unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = text.substr(unit_at);
   const auto count = to_integer(text.substr(0, unit_at));
-  const std::int64_t factor = unit == "ms" ? 1 : unit == "s" || unit.empty() ? 1000 : unit == "m" ? 60'000 : 0;
+  const std::int64_t factor = unit == "ms"                  ? 1
+                              : unit == "s" || unit.empty() ? 1000
+                              : unit == "m"                 ? 60'000
+                                                            : 0;
   if (!count || factor == 0)
-    throw Error(ErrorCode::kInvalidValue, fmt::format("{} is '{}', must be a duration such as 60s, 500ms or 2m", where, text), std::string(where));
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("{} is '{}', must be a duration such as 60s, 500ms or 2m", where, text),
+                std::string(where));
   if (*count > kLongestWait.count() / factor)
-    throw Error(ErrorCode::kInvalidValue, fmt::format("{} is {}, must be at most 10m", where, text), std::string(where));
+    throw Error(ErrorCode::kInvalidValue, fmt::format("{} is {}, must be at most 10m", where, text),
+                std::string(where));
   return milliseconds(*count * factor);
 }
 
@@ -86,12 +96,15 @@ std::optional<milliseconds> wanted_wait(const http::Request& request) {
   return preferred_wait(request.field("Prefer"));
 }
 
-std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t high, std::string_view where) {
+std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t high,
+                           std::string_view where) {
   const auto value = to_integer(text);
   if (value && *value >= low && *value <= high) return *value;
-  const std::string bound = high == std::numeric_limits<std::int64_t>::max() ? fmt::format("an integer from {}", low)
-                                                                             : fmt::format("an integer from {} to {}", low, high);
-  throw Error(ErrorCode::kInvalidValue, fmt::format("{} is '{}', must be {}", where, text, bound), std::string(where));
+  const std::string bound = high == std::numeric_limits<std::int64_t>::max()
+                                ? fmt::format("an integer from {}", low)
+                                : fmt::format("an integer from {} to {}", low, high);
+  throw Error(ErrorCode::kInvalidValue, fmt::format("{} is '{}', must be {}", where, text, bound),
+              std::string(where));
 }
 
 }  // namespace kedge::server::api

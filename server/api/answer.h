@@ -38,13 +38,15 @@ http::Response answer(const http::Request& request, int status, const T& value) 
 // Throws kUnknownField for a query parameter that is not on the list, kInvalidValue for one that comes twice.
 void check_query(const http::Request& request, std::initializer_list<std::string_view> names);
 
-// "60s", "500ms", "2m" or "60" (seconds). Throws kInvalidValue, with `where`, for anything else and for more than ten minutes.
+// "60s", "500ms", "2m" or "60" (seconds). Throws kInvalidValue, with `where`, for anything else and for more
+// than ten minutes.
 std::chrono::milliseconds parse_duration(std::string_view text, std::string_view where);
 
 // `?wait=`, or the `wait` of Prefer (RFC 7240), which is cut to ten minutes instead of refused.
 std::optional<std::chrono::milliseconds> wanted_wait(const http::Request& request);
 
 // Digits only. Throws kInvalidValue, with `where`, unless low <= value <= high.
-std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t high, std::string_view where);
+std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t high,
+                           std::string_view where);
 
 }  // namespace kedge::server::api

@@ -15,7 +15,7 @@ struct Api {
   JobService& jobs;
   schema::ServerInfo info;
   schema::Catalogue catalogue;
-  std::chrono::milliseconds heartbeat{15'000};   // of event streams in which nothing happens
+  std::chrono::milliseconds heartbeat{15'000};  // of event streams in which nothing happens
 };
 
 // The routes refer to `api`.

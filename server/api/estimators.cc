@@ -20,8 +20,9 @@ const schema::EstimatorInfo& find_estimator(const schema::Catalogue& catalogue, 
     names.push_back(estimator.name);
   }
   const std::string_view near = schema::nearest_name(name, names);
-  throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no estimator '{}'{}", name,
-                                                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  throw schema::Error(schema::ErrorCode::kNotFound,
+                      fmt::format("there is no estimator '{}'{}", name,
+                                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;   // events read at once; bounds what a stream holds in memory
+constexpr std::size_t kBatch = 256;  // events read at once; bounds what a stream holds in memory
 
 // What goes on the wire for an event, for an idle while, at the beginning and at the server's stop.
 struct Framing {
@@ -24,10 +24,13 @@ struct Framing {
 };
 
 void append_sse(std::string& out, const Event& event) {
-  fmt::format_to(std::back_inserter(out), "id: {}\nevent: {}\ndata: {}\n\n", event.id, schema::event_name(event.body), schema::to_json(event));
+  fmt::format_to(std::back_inserter(out), "id: {}\nevent: {}\ndata: {}\n\n", event.id,
+                 schema::event_name(event.body), schema::to_json(event));
 }
 
-void append_line(std::string& out, const Event& event) { out.append(schema::to_json(event)).append("\n"); }
+void append_line(std::string& out, const Event& event) {
+  out.append(schema::to_json(event)).append("\n");
+}
 
 constexpr Framing kSseFraming{"retry: 2000\n\n", ":\n\n", ": the server is stopping\n\n", append_sse};
 constexpr Framing kNdjsonFraming{"", "\n", "", append_line};
@@ -60,13 +63,13 @@ bool has_ended(const JobService& jobs, const Cursor& cursor) {
   return !job || (is_final(job->state) && jobs.events(cursor.job_id, cursor.after, 1).empty());
 }
 
-awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor cursor, const Framing& framing,
-                              http::BodyWriter& out) {
+awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor cursor,
+                              const Framing& framing, http::BodyWriter& out) {
   const auto subscription = api.jobs.subscribe(cursor.job_id, [bell = peer->bell()] { bell->ring(); });
   auto read = [&] { return next_text(api.jobs, framing, cursor); };
   auto ended = [&] { return has_ended(api.jobs, cursor); };
   co_await out.write(framing.first);
-  bool may_have_ended = true;   // asked once: a job that ends later says so in an event
+  bool may_have_ended = true;  // asked once: a job that ends later says so in an event
   auto quiet_until = Peer::Clock::now() + api.heartbeat;
   while (!cursor.ended && !peer->gone()) {
     const std::string text = co_await peer->offload(read);
@@ -97,11 +100,13 @@ std::int64_t resume_point(const Request& request) {
 
 }  // namespace
 
-http::Response event_stream(const Api& api, std::shared_ptr<Peer> peer, std::string job_id, std::int64_t after, std::string_view form) {
+http::Response event_stream(const Api& api, std::shared_ptr<Peer> peer, std::string job_id,
+                            std::int64_t after, std::string_view form) {
   const Framing& framing = form == kSse ? kSseFraming : kNdjsonFraming;
   Response response;
   response.content_type = form;
-  response.fields.emplace_back("X-Accel-Buffering", "no");   // else nginx in front collects events before it passes them on
+  response.fields.emplace_back("X-Accel-Buffering",
+                               "no");  // else nginx in front collects events before it passes them on
   response.stream = [&api, &framing, peer, cursor = Cursor{std::move(job_id), after}](http::BodyWriter& out) {
     return stream_events(api, peer, cursor, framing, out);
   };

@@ -5,10 +5,13 @@
 namespace kedge::server::api {
 
 // The loop turns. Touches neither disk nor device.
-awaitable<Response> get_livez(const Api&, Request) { co_return json_answer(200, R"({"status":"ok"})"); }
+awaitable<Response> get_livez(const Api&, Request) {
+  co_return json_answer(200, R"({"status":"ok"})");
+}
 
 awaitable<Response> get_readyz(const Api& api, Request) {
-  if (!api.jobs.ready()) throw schema::Error(schema::ErrorCode::kUnavailable, "the server accepts no jobs now");
+  if (!api.jobs.ready())
+    throw schema::Error(schema::ErrorCode::kUnavailable, "the server accepts no jobs now");
   co_return json_answer(200, R"({"status":"ready"})");
 }
 

@@ -14,7 +14,8 @@ awaitable<Response> get_info(const Api& api, Request request) {
 awaitable<Response> get_index(const Api& api, Request request) {
   check_query(request, {});
   schema::ValueList calls;
-  for (const http::Route& route : routes(api)) calls.emplace_back(std::string(route.method) + " " + std::string(route.path));
+  for (const http::Route& route : routes(api))
+    calls.emplace_back(std::string(route.method) + " " + std::string(route.path));
   schema::ValueMap index;
   index.emplace_back("name", api.info.name);
   index.emplace_back("version", api.info.version);

@@ -20,14 +20,16 @@ using schema::ErrorCode;
 using schema::Job;
 using schema::JobState;
 
-constexpr std::chrono::seconds kStoreDeadline{30};   // beyond it the disk is taken for unable
+constexpr std::chrono::seconds kStoreDeadline{30};  // beyond it the disk is taken for unable
 
 schema::JobSpec decode_spec(const Request& request) {
   const std::string_view type = request.field("Content-Type");
-  if (type.empty() || http::is_media_type(type, kJson)) return schema::from_json<schema::JobSpec>(request.body);
+  if (type.empty() || http::is_media_type(type, kJson))
+    return schema::from_json<schema::JobSpec>(request.body);
   if (http::is_media_type(type, kCapnp))
     return schema::from_binary<schema::JobSpec>(std::as_bytes(std::span(request.body)));
-  throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp));
+  throw Error(ErrorCode::kUnsupportedMediaType,
+              fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp));
 }
 
 // Handed to the service with the job; whichever comes last frees it.
@@ -76,7 +78,8 @@ awaitable<Job> find_job(const Api& api, std::shared_ptr<Peer> peer, std::string 
 }
 
 // The job once it has ended, or as it is when the time is over, the client has gone or the server stops.
-awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id, std::chrono::milliseconds wait) {
+awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id,
+                            std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
   while (true) {
@@ -97,16 +100,22 @@ awaitable<Job> requested_job(const Api& api, const Request& request) {
 }
 
 JobState parse_state(std::string_view name) {
-  constexpr std::array kStates{JobState::kQueued, JobState::kFetching, JobState::kRunning, JobState::kFinalizing,
-                               JobState::kSucceeded, JobState::kFailed, JobState::kCancelled};
+  constexpr std::array kStates{JobState::kQueued,     JobState::kFetching,  JobState::kRunning,
+                               JobState::kFinalizing, JobState::kSucceeded, JobState::kFailed,
+                               JobState::kCancelled};
   for (const JobState state : kStates)
     if (schema::job_state_name(state) == name) return state;
-  throw Error(ErrorCode::kInvalidValue,
-              fmt::format("state is '{}', must be queued, fetching, running, finalizing, succeeded, failed or cancelled", name), "state");
+  throw Error(
+      ErrorCode::kInvalidValue,
+      fmt::format(
+          "state is '{}', must be queued, fetching, running, finalizing, succeeded, failed or cancelled",
+          name),
+      "state");
 }
 
 // Both spellings of a parameter are known; the second is what scripts that speak snake case send.
-std::optional<std::string_view> either(const Request& request, std::string_view camel, std::string_view snake) {
+std::optional<std::string_view> either(const Request& request, std::string_view camel,
+                                       std::string_view snake) {
   const auto first = request.query_value(camel);
   return first ? first : request.query_value(snake);
 }
@@ -116,7 +125,7 @@ std::optional<std::string_view> either(const Request& request, std::string_view 
 awaitable<Response> create_job(const Api& api, Request request) {
   check_query(request, {"wait"});
   const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
-  const auto wait = wanted_wait(request);   // before the job is stored: a bad one must not leave a job behind
+  const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
   Job job = co_await submit(api, request);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;
@@ -135,7 +144,8 @@ awaitable<Response> list_jobs(const Api& api, Request request) {
   check_query(request, {"state", "pageSize", "page_size", "pageToken", "page_token"});
   JobFilter filter;
   if (const auto state = request.query_value("state")) filter.state = parse_state(*state);
-  if (const auto size = either(request, "pageSize", "page_size")) filter.page_size = parse_integer(*size, 1, 500, "pageSize");
+  if (const auto size = either(request, "pageSize", "page_size"))
+    filter.page_size = parse_integer(*size, 1, 500, "pageSize");
   if (const auto token = either(request, "pageToken", "page_token")) filter.page_token = *token;
   auto work = [&api, &filter] { return api.jobs.list(filter); };
   const schema::JobPage page = co_await request.peer->offload(work);
@@ -152,11 +162,14 @@ awaitable<Response> get_result(const Api& api, Request request) {
   check_query(request, {"wait"});
   const Job job = co_await requested_job(api, request);
   if (job.state == JobState::kSucceeded && job.result) co_return answer(request, 200, *job.result);
-  if (job.state == JobState::kCancelled) throw Error(ErrorCode::kCancelled, fmt::format("job {} was cancelled", job.id));
+  if (job.state == JobState::kCancelled)
+    throw Error(ErrorCode::kCancelled, fmt::format("job {} was cancelled", job.id));
   if (job.state == JobState::kFailed)
-    throw job.error.value_or(Error(ErrorCode::kInternal, fmt::format("job {} failed: {}", job.id, job.reason)));
-  throw Error(ErrorCode::kConflict, fmt::format("job {} is {} and has no result yet; ask with ?wait=60s, or follow its events", job.id,
-                                                schema::job_state_name(job.state)));
+    throw job.error.value_or(
+        Error(ErrorCode::kInternal, fmt::format("job {} failed: {}", job.id, job.reason)));
+  throw Error(ErrorCode::kConflict,
+              fmt::format("job {} is {} and has no result yet; ask with ?wait=60s, or follow its events",
+                          job.id, schema::job_state_name(job.state)));
 }
 
 awaitable<Response> cancel_job(const Api& api, Request request) {

@@ -33,8 +33,9 @@ constexpr std::array kRows{
 std::vector<http::Route> routes(const Api& api) {
   std::vector<http::Route> routes;
   for (const Row& row : kRows)
-    routes.push_back({row.method, row.path,
-                      [&api, handler = row.handler](Request request) { return handler(api, std::move(request)); }});
+    routes.push_back({row.method, row.path, [&api, handler = row.handler](Request request) {
+                        return handler(api, std::move(request));
+                      }});
   return routes;
 }
 

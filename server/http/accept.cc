@@ -28,7 +28,8 @@ string_view take(string_view& rest, char separator) {
 // 0: does not match; 1: */*, 2: type/*, 3: exact.
 int specificity(string_view range, string_view type) {
   if (range == "*/*") return 1;
-  if (range.ends_with("/*")) return same_name(range.substr(0, range.size() - 1), type.substr(0, range.size() - 1)) ? 2 : 0;
+  if (range.ends_with("/*"))
+    return same_name(range.substr(0, range.size() - 1), type.substr(0, range.size() - 1)) ? 2 : 0;
   return same_name(range, type) ? 3 : 0;
 }
 
@@ -43,7 +44,8 @@ double quality(string_view accept, string_view type) {
     best = match, result = 1;
     while (!element.empty()) {
       const string_view parameter = take(element, ';');
-      if (parameter.starts_with("q=")) result = std::strtod(std::string(parameter.substr(2)).c_str(), nullptr);
+      if (parameter.starts_with("q="))
+        result = std::strtod(std::string(parameter.substr(2)).c_str(), nullptr);
     }
   }
   return result;

@@ -17,12 +17,24 @@ using std::string_view;
 
 constexpr std::array<string_view, 7> kMethods{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
-bool is_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_token_char(char c) { return is_alnum(c) || string_view("!#$%&'*+-.^_`|~").find(c) != string_view::npos; }
-bool is_token(string_view s) { return !s.empty() && std::all_of(s.begin(), s.end(), is_token_char); }
-bool is_visible(char c) { return c > 0x20 && c < 0x7f; }
-bool is_value_char(char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); }
-bool is_host_char(char c) { return is_alnum(c) || string_view("-._~:[]%").find(c) != string_view::npos; }
+bool is_alnum(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_token_char(char c) {
+  return is_alnum(c) || string_view("!#$%&'*+-.^_`|~").find(c) != string_view::npos;
+}
+bool is_token(string_view s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), is_token_char);
+}
+bool is_visible(char c) {
+  return c > 0x20 && c < 0x7f;
+}
+bool is_value_char(char c) {
+  return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+}
+bool is_host_char(char c) {
+  return is_alnum(c) || string_view("-._~:[]%").find(c) != string_view::npos;
+}
 
 string_view trimmed(string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -42,7 +54,8 @@ void check_version(string_view version) {
 void check_request_line(string_view line, const Limits& limits) {
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
-  if (first == string_view::npos || first == last) throw Refusal(400, "the request line needs a method, a target and a version");
+  if (first == string_view::npos || first == last)
+    throw Refusal(400, "the request line needs a method, a target and a version");
   const string_view method = line.substr(0, first);
   const string_view target = line.substr(first + 1, last - first - 1);
   if (!is_token(method)) throw Refusal(400, "the method is not a token");
@@ -50,7 +63,8 @@ void check_request_line(string_view line, const Limits& limits) {
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
     throw Refusal(501, "the method is not offered; use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
   if (target.size() > limits.target_bytes)
-    throw Refusal(414, fmt::format("the target has {} bytes, at most {} are accepted", target.size(), limits.target_bytes));
+    throw Refusal(414, fmt::format("the target has {} bytes, at most {} are accepted", target.size(),
+                                   limits.target_bytes));
   if (!std::all_of(target.begin(), target.end(), is_visible) || target.find('#') != string_view::npos)
     throw Refusal(400, "the target has a character that must be percent-encoded");
   if (!(target.starts_with('/') || (target == "*" && method == "OPTIONS")))
@@ -81,18 +95,21 @@ struct Seen {
 void check_meaning(string_view name, string_view value, Seen& seen, Framing& framing) {
   if (same_name(name, "Host")) {
     if (++seen.host > 1) throw Refusal(400, "there are two Host fields");
-    if (value.empty() || !std::all_of(value.begin(), value.end(), is_host_char)) throw Refusal(400, "Host is not a host name");
+    if (value.empty() || !std::all_of(value.begin(), value.end(), is_host_char))
+      throw Refusal(400, "Host is not a host name");
   } else if (same_name(name, "Content-Length")) {
     if (++seen.length > 1) throw Refusal(400, "there are two Content-Length fields");
     framing.content_length = parse_length(value);
   } else if (same_name(name, "Transfer-Encoding")) {
     if (++seen.coding > 1) throw Refusal(400, "there are two Transfer-Encoding fields");
-    if (!same_name(value, "chunked")) throw Refusal(501, "the only transfer coding that is offered is chunked");
+    if (!same_name(value, "chunked"))
+      throw Refusal(501, "the only transfer coding that is offered is chunked");
     framing.chunked = true;
   } else if (same_name(name, "Connection")) {
     check_connection(value, framing);
   } else if (same_name(name, "Expect")) {
-    if (!same_name(value, "100-continue")) throw Refusal(417, "the only expectation that is met is 100-continue");
+    if (!same_name(value, "100-continue"))
+      throw Refusal(417, "the only expectation that is met is 100-continue");
     framing.expects_continue = true;
   }
 }
@@ -103,17 +120,20 @@ void check_field(string_view line, Seen& seen, Framing& framing) {
   if (colon == string_view::npos) throw Refusal(400, "a header line has no colon");
   const string_view name = line.substr(0, colon);
   if (!is_token(name)) throw Refusal(400, "a header name is not a token");
-  if (name.find('_') != string_view::npos)   // gateways write '-' as '_', so the two would be confused behind one
+  if (name.find('_') !=
+      string_view::npos)  // gateways write '-' as '_', so the two would be confused behind one
     throw Refusal(400, "a header name has an underscore");
   const string_view value = trimmed(line.substr(colon + 1));
-  if (!std::all_of(value.begin(), value.end(), is_value_char)) throw Refusal(400, "a header value has a control character");
+  if (!std::all_of(value.begin(), value.end(), is_value_char))
+    throw Refusal(400, "a header value has a control character");
   check_meaning(name, value, seen, framing);
 }
 
 // The next line without its CRLF; a CR or LF on its own is refused.
 string_view take_line(string_view& rest) {
   const auto end = rest.find('\n');
-  if (end == string_view::npos || end == 0 || rest[end - 1] != '\r') throw Refusal(400, "a line does not end with CR LF");
+  if (end == string_view::npos || end == 0 || rest[end - 1] != '\r')
+    throw Refusal(400, "a line does not end with CR LF");
   const string_view line = rest.substr(0, end - 1);
   if (line.find('\r') != string_view::npos) throw Refusal(400, "a line has a CR inside");
   rest.remove_prefix(end + 1);
@@ -128,12 +148,14 @@ Framing check_head(string_view head, const Limits& limits) {
   check_request_line(take_line(head), limits);
   std::size_t fields = 0;
   for (string_view line = take_line(head); !line.empty(); line = take_line(head)) {
-    if (++fields > limits.fields) throw Refusal(431, fmt::format("there are more than {} header fields", limits.fields));
+    if (++fields > limits.fields)
+      throw Refusal(431, fmt::format("there are more than {} header fields", limits.fields));
     check_field(line, seen, framing);
   }
   if (!head.empty()) throw Refusal(400, "the header block has an empty line inside");
   if (seen.host == 0) throw Refusal(400, "there is no Host field");
-  if (framing.chunked && framing.content_length) throw Refusal(400, "Content-Length comes with Transfer-Encoding");
+  if (framing.chunked && framing.content_length)
+    throw Refusal(400, "Content-Length comes with Transfer-Encoding");
   return framing;
 }
 

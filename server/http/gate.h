@@ -1,7 +1,8 @@
 // The strict gate between the raw header block and everything else.
 //
-// Beast 1.81 accepts several forms that let two parties disagree on where a request ends (unknown transfer codings, both
-// framings at once, folded lines, several Hosts). The gate reads the raw bytes on its own and lets pass only what has one meaning.
+// Beast 1.81 accepts several forms that let two parties disagree on where a request ends (unknown transfer
+// codings, both framings at once, folded lines, several Hosts). The gate reads the raw bytes on its own and
+// lets pass only what has one meaning.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ namespace kedge::server::http {
 struct Framing {
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
-  bool close = false;              // the client asked to close after the answer
+  bool close = false;  // the client asked to close after the answer
   bool expects_continue = false;
   bool has_body() const { return chunked || content_length.value_or(0) > 0; }
 };
 
-// `head` is everything up to and with the empty line. Throws Refusal: 400 for what is malformed or ambiguous, 414, 417,
-// 431, 501 for methods and codings that are not offered, 505 for versions.
+// `head` is everything up to and with the empty line. Throws Refusal: 400 for what is malformed or ambiguous,
+// 414, 417, 431, 501 for methods and codings that are not offered, 505 for versions.
 Framing check_head(std::string_view head, const Limits& limits);
 
 }  // namespace kedge::server::http

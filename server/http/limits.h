@@ -8,27 +8,28 @@
 namespace kedge::server::http {
 
 struct Limits {
-  std::size_t head_bytes = 8 * 1024;            // request line and fields
+  std::size_t head_bytes = 8 * 1024;  // request line and fields
   std::size_t target_bytes = 4 * 1024;
   std::size_t fields = 64;
-  std::uint64_t body_bytes = 64 << 20;          // of one request
-  std::uint64_t body_bytes_total = 512 << 20;   // of all requests in progress
-  std::size_t chunks = 65'536;                  // of a chunked body
-  std::size_t chunk_head_bytes = 8 * 1024;      // one chunk's size line, or all trailers
+  std::uint64_t body_bytes = 64 << 20;         // of one request
+  std::uint64_t body_bytes_total = 512 << 20;  // of all requests in progress
+  std::size_t chunks = 65'536;                 // of a chunked body
+  std::size_t chunk_head_bytes = 8 * 1024;     // one chunk's size line, or all trailers
   std::size_t chunk_extension_bytes = 256;
-  std::size_t linger_bytes = 8 << 20;           // read and thrown away after a refusal, so that the answer is not lost
+  std::size_t linger_bytes = 8 << 20;  // read and thrown away after a refusal, so that the answer is not lost
   std::size_t connections = 12'000;
-  std::size_t connections_per_address = 256;    // loopback is exempt
+  std::size_t connections_per_address = 256;  // loopback is exempt
 };
 
 struct Deadlines {
-  std::chrono::milliseconds header{10'000};        // from the first byte to the end of the header block
-  std::chrono::milliseconds idle{60'000};          // between requests
-  std::chrono::milliseconds body_grace{10'000};    // then the body must come at body_bytes_per_second on average
+  std::chrono::milliseconds header{10'000};  // from the first byte to the end of the header block
+  std::chrono::milliseconds idle{60'000};    // between requests
+  std::chrono::milliseconds body_grace{
+      10'000};  // then the body must come at body_bytes_per_second on average
   std::uint64_t body_bytes_per_second = 8 * 1024;
-  std::chrono::milliseconds write_stall{30'000};   // without a byte taken
-  std::chrono::milliseconds linger{2'000};         // reading on, after a refusal, so that the answer is not lost
-  std::chrono::milliseconds drain{10'000};         // for requests in progress when the server stops
+  std::chrono::milliseconds write_stall{30'000};  // without a byte taken
+  std::chrono::milliseconds linger{2'000};  // reading on, after a refusal, so that the answer is not lost
+  std::chrono::milliseconds drain{10'000};  // for requests in progress when the server stops
 };
 
 }  // namespace kedge::server::http

@@ -38,7 +38,8 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   }
   std::size_t on_body_impl(Text bytes, Code&) override { return append(bytes); }
   void on_chunk_header_impl(std::uint64_t, Text extension, Code& error) override {
-    if (++chunks > limits.chunks || extension.size() > limits.chunk_extension_bytes) error = beast::http::error::bad_chunk_extension;
+    if (++chunks > limits.chunks || extension.size() > limits.chunk_extension_bytes)
+      error = beast::http::error::bad_chunk_extension;
   }
   std::size_t on_chunk_body_impl(std::uint64_t, Text bytes, Code&) override { return append(bytes); }
   void on_finish_impl(Code&) override {}
@@ -63,11 +64,16 @@ std::size_t RequestParser::put(std::string_view bytes) {
   const std::size_t used = impl_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   if (!error || error == beast::http::error::need_more) return used;
   if (error == beast::http::error::body_limit)
-    throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->limits.body_bytes), schema::ErrorCode::kBodyTooLarge);
+    throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->limits.body_bytes),
+                  schema::ErrorCode::kBodyTooLarge);
   throw Refusal(400, fmt::format("the request is malformed: {}", error.message()));
 }
 
-bool RequestParser::done() const { return impl_->is_done(); }
-Request& RequestParser::request() { return impl_->request; }
+bool RequestParser::done() const {
+  return impl_->is_done();
+}
+Request& RequestParser::request() {
+  return impl_->request;
+}
 
 }  // namespace kedge::server::http

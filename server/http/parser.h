@@ -10,17 +10,18 @@
 
 namespace kedge::server::http {
 
-// Feed it the header block, which must have passed check_head(), then the body. Trailers are read over and dropped:
-// merged into the fields, as Beast does it, they could overwrite what was checked before the body came.
+// Feed it the header block, which must have passed check_head(), then the body. Trailers are read over and
+// dropped: merged into the fields, as Beast does it, they could overwrite what was checked before the body
+// came.
 class RequestParser {
  public:
   explicit RequestParser(const Limits& limits);
   ~RequestParser();
 
-  // Takes as much as it can and returns how much that was; the rest must be offered again with more behind it.
-  // Throws Refusal: 400 for what is malformed, 413 when the body is too large.
+  // Takes as much as it can and returns how much that was; the rest must be offered again with more behind
+  // it. Throws Refusal: 400 for what is malformed, 413 when the body is too large.
   std::size_t put(std::string_view bytes);
-  bool done() const;           // header block and body are complete
+  bool done() const;  // header block and body are complete
   Request& request();
 
  private:

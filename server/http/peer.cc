@@ -23,7 +23,8 @@ void Bell::close() {
   notify_ = nullptr;
 }
 
-std::shared_ptr<Peer> Peer::make(net::any_io_executor loop, net::thread_pool& pool, std::function<void()> watch) {
+std::shared_ptr<Peer> Peer::make(net::any_io_executor loop, net::thread_pool& pool,
+                                 std::function<void()> watch) {
   std::shared_ptr<Peer> peer(new Peer(loop, pool, std::move(watch)));
   peer->bell_ = std::make_shared<Bell>([loop, weak = std::weak_ptr(peer)] {
     net::post(loop, [weak] {
@@ -39,7 +40,9 @@ std::shared_ptr<Peer> Peer::make(net::any_io_executor loop, net::thread_pool& po
 Peer::Peer(net::any_io_executor loop, net::thread_pool& pool, std::function<void()> watch)
     : loop_(loop), pool_(pool), timer_(loop), watch_(std::move(watch)) {}
 
-Peer::~Peer() { bell_->close(); }
+Peer::~Peer() {
+  bell_->close();
+}
 
 void Peer::set_gone() {
   gone_ = true;

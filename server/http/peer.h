@@ -16,13 +16,13 @@
 
 namespace kedge::server::http {
 
-// Rings a waiting handler from any thread, at any time. It is shared: by the Peer, and by whoever rings, who may
-// outlive the connection; after that ring() does nothing.
+// Rings a waiting handler from any thread, at any time. It is shared: by the Peer, and by whoever rings, who
+// may outlive the connection; after that ring() does nothing.
 class Bell {
  public:
   explicit Bell(std::function<void()> notify) : notify_(std::move(notify)) {}
   void ring();
-  void answered();   // on the loop: the next ring() notifies again
+  void answered();  // on the loop: the next ring() notifies again
   void close();
 
  private:
@@ -31,17 +31,19 @@ class Bell {
   bool pending_ = false;
 };
 
-// Lives on the loop's thread, as all of http does; only the bell may be touched elsewhere. One waiter at a time.
+// Lives on the loop's thread, as all of http does; only the bell may be touched elsewhere. One waiter at a
+// time.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
   using Clock = std::chrono::steady_clock;
 
   // `watch` is called at the first wait: from then on somebody has to notice that the client goes.
-  static std::shared_ptr<Peer> make(net::any_io_executor loop, net::thread_pool& pool, std::function<void()> watch);
+  static std::shared_ptr<Peer> make(net::any_io_executor loop, net::thread_pool& pool,
+                                    std::function<void()> watch);
   ~Peer();
 
-  bool gone() const { return gone_; }           // the client closed the connection
-  bool stopping() const { return stopping_; }   // the server is stopping: come to an end
+  bool gone() const { return gone_; }          // the client closed the connection
+  bool stopping() const { return stopping_; }  // the server is stopping: come to an end
   void set_gone();
   void set_stopping();
 

@@ -20,22 +20,45 @@ bool is_retryable(schema::ErrorCode code) {
 // INVALID_VALUE -> urn:kedge:problem:invalid-value
 std::string problem_type(std::string_view code_name) {
   std::string type = "urn:kedge:problem:";
-  for (const char c : code_name) type += c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  for (const char c : code_name)
+    type += c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   return type;
 }
 
 }  // namespace
 
 std::string_view reason_phrase(int status) {
-  static constexpr std::pair<int, std::string_view> kPhrases[] = {
-      {100, "Continue"}, {200, "OK"}, {201, "Created"}, {202, "Accepted"}, {204, "No Content"}, {304, "Not Modified"},
-      {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"},
-      {406, "Not Acceptable"}, {408, "Request Timeout"}, {409, "Conflict"}, {413, "Content Too Large"}, {414, "URI Too Long"},
-      {415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {422, "Unprocessable Content"}, {429, "Too Many Requests"},
-      {431, "Request Header Fields Too Large"}, {499, "Client Closed Request"}, {500, "Internal Server Error"}, {501, "Not Implemented"},
-      {502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
-      {507, "Insufficient Storage"}};
-  const auto* found = std::find_if(std::begin(kPhrases), std::end(kPhrases), [&](const auto& p) { return p.first == status; });
+  static constexpr std::pair<int, std::string_view> kPhrases[] = {{100, "Continue"},
+                                                                  {200, "OK"},
+                                                                  {201, "Created"},
+                                                                  {202, "Accepted"},
+                                                                  {204, "No Content"},
+                                                                  {304, "Not Modified"},
+                                                                  {400, "Bad Request"},
+                                                                  {401, "Unauthorized"},
+                                                                  {403, "Forbidden"},
+                                                                  {404, "Not Found"},
+                                                                  {405, "Method Not Allowed"},
+                                                                  {406, "Not Acceptable"},
+                                                                  {408, "Request Timeout"},
+                                                                  {409, "Conflict"},
+                                                                  {413, "Content Too Large"},
+                                                                  {414, "URI Too Long"},
+                                                                  {415, "Unsupported Media Type"},
+                                                                  {417, "Expectation Failed"},
+                                                                  {422, "Unprocessable Content"},
+                                                                  {429, "Too Many Requests"},
+                                                                  {431, "Request Header Fields Too Large"},
+                                                                  {499, "Client Closed Request"},
+                                                                  {500, "Internal Server Error"},
+                                                                  {501, "Not Implemented"},
+                                                                  {502, "Bad Gateway"},
+                                                                  {503, "Service Unavailable"},
+                                                                  {504, "Gateway Timeout"},
+                                                                  {505, "HTTP Version Not Supported"},
+                                                                  {507, "Insufficient Storage"}};
+  const auto* found = std::find_if(std::begin(kPhrases), std::end(kPhrases),
+                                   [&](const auto& p) { return p.first == status; });
   return found == std::end(kPhrases) ? std::string_view("Status") : found->second;
 }
 

@@ -13,8 +13,8 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 // Standard phrase of a status code.
 std::string_view reason_phrase(int status);
 
-// {"type", "title", "status", "detail", "instance", "code", "where"?, "errors"?, "retryable"}. The status is http_status(code)
-// unless given. `instance` is the request's id.
+// {"type", "title", "status", "detail", "instance", "code", "where"?, "errors"?, "retryable"}. The status is
+// http_status(code) unless given. `instance` is the request's id.
 Response problem(const schema::Error& error, std::string_view request_id);
 Response problem(int status, const schema::Error& error, std::string_view request_id);
 

@@ -1,4 +1,5 @@
-// What the protocol layer throws when a request must not be served and its connection not be trusted any further.
+// What the protocol layer throws when a request must not be served and its connection not be trusted any
+// further.
 #pragma once
 
 #include <stdexcept>

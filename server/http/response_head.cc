@@ -37,7 +37,8 @@ void append_field(std::string& head, std::string_view name, std::string_view val
 std::string response_head(const Response& response, std::string_view request_id, bool keep_alive) {
   std::string head;
   head.reserve(512);
-  fmt::format_to(std::back_inserter(head), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason_phrase(response.status), http_date());
+  fmt::format_to(std::back_inserter(head), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status,
+                 reason_phrase(response.status), http_date());
   if (!response.content_type.empty()) append_field(head, "Content-Type", response.content_type);
   if (response.stream)
     head += "Transfer-Encoding: chunked\r\n";
@@ -59,10 +60,13 @@ Response without_route(const Request& request, const std::string& allow) {
     return response;
   }
   if (allow.empty())
-    return problem(schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is nothing at {}; GET / lists what there is", request.path)),
-                   request.id);
+    return problem(
+        schema::Error(schema::ErrorCode::kNotFound,
+                      fmt::format("there is nothing at {}; GET / lists what there is", request.path)),
+        request.id);
   Response response = problem(
-      schema::Error(schema::ErrorCode::kMethodNotAllowed, fmt::format("{} is not offered for {}; {} are", request.method, request.path, allow)),
+      schema::Error(schema::ErrorCode::kMethodNotAllowed,
+                    fmt::format("{} is not offered for {}; {} are", request.method, request.path, allow)),
       request.id);
   response.fields.emplace_back("Allow", allow);
   return response;

@@ -18,7 +18,8 @@ std::string_view take_segment(std::string_view& path) {
 }
 
 // Appends raw captures as (name, segment); their order is that of the template.
-bool matches(std::string_view pattern, std::string_view path, std::vector<std::pair<std::string_view, std::string_view>>& captures) {
+bool matches(std::string_view pattern, std::string_view path,
+             std::vector<std::pair<std::string_view, std::string_view>>& captures) {
   captures.clear();
   while (!pattern.empty() && !path.empty()) {
     const std::string_view wanted = take_segment(pattern);

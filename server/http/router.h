@@ -11,12 +11,12 @@ namespace kedge::server::http {
 
 struct Route {
   std::string_view method;
-  std::string_view path;      // "/v1/jobs/{id}/events"; a capture takes one non-empty segment
+  std::string_view path;  // "/v1/jobs/{id}/events"; a capture takes one non-empty segment
   Handler handler;
 };
 
-// What was found. Without a handler, `allow` lists the methods of the path ("GET, HEAD, OPTIONS"), and is empty when no route
-// has the path at all.
+// What was found. Without a handler, `allow` lists the methods of the path ("GET, HEAD, OPTIONS"), and is
+// empty when no route has the path at all.
 struct Match {
   const Route* route = nullptr;
   Fields captures;

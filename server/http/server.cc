@@ -65,21 +65,25 @@ Server::Impl::Impl(ServerOptions given, Router given_router)
 }
 
 Server::Impl::~Impl() {
-  pool.join();   // what is still being worked on posts to the loop
+  pool.join();  // what is still being worked on posts to the loop
   shared.on_last_session = nullptr;
 }
 
 void Server::Impl::listen() {
   boost::system::error_code error;
   const auto address = net::ip::make_address(options.host, error);
-  if (error) throw Error(ErrorCode::kInvalidValue, fmt::format("listen: '{}' is not an IP address", options.host), "listen");
+  if (error)
+    throw Error(ErrorCode::kInvalidValue, fmt::format("listen: '{}' is not an IP address", options.host),
+                "listen");
   const tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol());
   acceptor.set_option(tcp::acceptor::reuse_address(true));
   acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
   if (error)
-    throw Error(ErrorCode::kUnavailable, fmt::format("listen: cannot use {}:{}: {}", options.host, options.port, error.message()), "listen");
+    throw Error(ErrorCode::kUnavailable,
+                fmt::format("listen: cannot use {}:{}: {}", options.host, options.port, error.message()),
+                "listen");
 }
 
 bool Server::Impl::admits(const net::ip::address& address) const {
@@ -94,7 +98,7 @@ net::awaitable<void> Server::Impl::accept_loop() {
   while (!shared.stopping) {
     auto [error, socket] = co_await acceptor.async_accept(net::as_tuple(net::use_awaitable));
     if (shared.stopping) co_return;
-    if (error) {   // out of descriptors, most likely: let some connections end
+    if (error) {  // out of descriptors, most likely: let some connections end
       net::steady_timer pause(loop, std::chrono::milliseconds(100));
       co_await pause.async_wait(net::as_tuple(net::use_awaitable));
       continue;
@@ -103,7 +107,9 @@ net::awaitable<void> Server::Impl::accept_loop() {
     if (!admits(stream.peer_address())) continue;
     auto session = std::make_shared<Session>(std::move(stream), shared);
     net::co_spawn(
-        loop, [](std::shared_ptr<Session> s) -> net::awaitable<void> { co_await s->run(); }(std::move(session)), net::detached);
+        loop,
+        [](std::shared_ptr<Session> s) -> net::awaitable<void> { co_await s->run(); }(std::move(session)),
+        net::detached);
   }
 }
 
@@ -137,10 +143,13 @@ void Server::Impl::begin_stop() {
   if (shared.sessions.empty()) loop.stop();
 }
 
-Server::Server(ServerOptions options, Router router) : impl_(std::make_unique<Impl>(std::move(options), std::move(router))) {}
+Server::Server(ServerOptions options, Router router)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(router))) {}
 Server::~Server() = default;
 
-std::uint16_t Server::port() const { return impl_->acceptor.local_endpoint().port(); }
+std::uint16_t Server::port() const {
+  return impl_->acceptor.local_endpoint().port();
+}
 
 void Server::run(bool handle_signals) {
   if (handle_signals) {

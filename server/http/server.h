@@ -13,25 +13,27 @@
 namespace kedge::server::http {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";   // an address, not a name
-  std::uint16_t port = 0;           // 0: a free one
+  std::string host = "127.0.0.1";  // an address, not a name
+  std::uint16_t port = 0;          // 0: a free one
   int blocking_threads = 4;
   Limits limits;
   Deadlines deadlines;
-  std::function<void(std::string_view)> report = [](std::string_view) {};   // for what only the operator may see
+  std::function<void(std::string_view)> report = [](std::string_view) {
+  };  // for what only the operator may see
 };
 
 class Server {
  public:
-  // Listens from here on. Errors: kUnavailable when the address cannot be bound, kInvalidValue when it is none.
+  // Listens from here on. Errors: kUnavailable when the address cannot be bound, kInvalidValue when it is
+  // none.
   Server(ServerOptions options, Router router);
   ~Server();
 
   std::uint16_t port() const;
-  // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`. Requests in progress get deadlines.drain to come to an end;
-  // a second signal ends it at once.
+  // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`. Requests in progress get
+  // deadlines.drain to come to an end; a second signal ends it at once.
   void run(bool handle_signals = false);
-  void stop();   // from any thread
+  void stop();  // from any thread
 
  private:
   struct Impl;

@@ -36,7 +36,8 @@ class BodyShare {
 
 bool is_plain_id(std::string_view id) {
   return !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
   });
 }
 
@@ -47,7 +48,7 @@ class Session::ChunkWriter final : public BodyWriter {
  public:
   explicit ChunkWriter(Session& session) : session_(session) {}
   net::awaitable<void> write(std::string_view piece) override {
-    if (piece.empty()) co_return;   // an empty chunk would end the body
+    if (piece.empty()) co_return;  // an empty chunk would end the body
     const std::string framed = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
     co_await session_.write(framed);
   }
@@ -128,7 +129,9 @@ net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing frami
   Request& head = parser.request();
   prepare(head, co_await net::this_coro::executor);
   if (framing.content_length.value_or(0) > shared_.limits.body_bytes)
-    throw Refusal(413, fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length, shared_.limits.body_bytes),
+    throw Refusal(413,
+                  fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length,
+                              shared_.limits.body_bytes),
                   schema::ErrorCode::kBodyTooLarge);
   const std::string id = request_id_;
   const bool head_only = head.method == "HEAD";
@@ -181,10 +184,12 @@ net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& fr
     const std::uint64_t received = parser.request().body.size();
     share.set(received);
     if (parser.done()) co_return;
-    if (in_.size() > shared_.limits.chunk_head_bytes) throw Refusal(400, "a chunk's header or the trailers are too long");
+    if (in_.size() > shared_.limits.chunk_head_bytes)
+      throw Refusal(400, "a chunk's header or the trailers are too long");
     if (shared_.body_bytes > shared_.limits.body_bytes_total)
       throw Refusal(503, "too many large requests at once", schema::ErrorCode::kUnavailable);
-    deadline_ = start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
+    deadline_ =
+        start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
     if (co_await fill(kBodyRead) == 0) throw Refusal(400, "the body ends early");
   }
 }
@@ -197,12 +202,14 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
     error = e;
   } catch (const std::exception& e) {
     shared_.report(fmt::format("http: request {} failed with: {}", id, e.what()));
-    error = schema::Error(schema::ErrorCode::kInternal, "the server failed to answer; its log says more under this request's id");
+    error = schema::Error(schema::ErrorCode::kInternal,
+                          "the server failed to answer; its log says more under this request's id");
   }
   co_return problem(*error, id);
 }
 
-net::awaitable<void> Session::send(Response response, const std::string& request_id, bool head_only, bool keep_alive) {
+net::awaitable<void> Session::send(Response response, const std::string& request_id, bool head_only,
+                                   bool keep_alive) {
   std::string head = response_head(response, request_id, keep_alive);
   if (head_only || response.status == 204) {
     co_await write(head);
@@ -215,7 +222,7 @@ net::awaitable<void> Session::send(Response response, const std::string& request
 }
 
 net::awaitable<void> Session::send_stream(Response& response, std::string head) {
-  if (in_.empty()) in_.shrink_to_fit();   // ten thousand of these may be open
+  if (in_.empty()) in_.shrink_to_fit();  // ten thousand of these may be open
   co_await write(head);
   head = {};
   ChunkWriter writer(*this);
@@ -224,8 +231,8 @@ net::awaitable<void> Session::send_stream(Response& response, std::string head) 
   co_await write("0\r\n\r\n");
 }
 
-// Answers and closes. What the client still sends is read for a while and thrown away: closing at once could destroy the
-// answer on its way.
+// Answers and closes. What the client still sends is read for a while and thrown away: closing at once could
+// destroy the answer on its way.
 net::awaitable<void> Session::refuse(Refusal refusal) {
   if (request_id_.empty()) request_id_ = request_id({});
   // gcc 12 destroys temporaries of a co_await expression twice in places, so there are none here.

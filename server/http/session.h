@@ -30,9 +30,9 @@ struct Shared {
   std::function<void(std::string_view)> report;
   net::thread_pool& pool;
   std::unordered_set<Session*> sessions;
-  std::uint64_t body_bytes = 0;      // held by requests in progress
+  std::uint64_t body_bytes = 0;  // held by requests in progress
   std::uint64_t requests = 0;
-  std::string id_prefix;             // makes request ids differ between runs
+  std::string id_prefix;  // makes request ids differ between runs
   bool stopping = false;
   std::function<void()> on_last_session;
 };
@@ -45,7 +45,7 @@ class Session : public std::enable_shared_from_this<Session> {
   ~Session();
 
   net::awaitable<void> run();
-  void stop();                             // finish the request in progress, then close
+  void stop();  // finish the request in progress, then close
   void close_if_late(Clock::time_point now);
   void close() { stream_.close(); }
   net::ip::address peer_address() const { return stream_.peer_address(); }
@@ -58,7 +58,8 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<bool> serve_request(RequestParser& parser, Framing framing);
   net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
   net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
-  net::awaitable<void> send(Response response, const std::string& request_id, bool head_only, bool keep_alive);
+  net::awaitable<void> send(Response response, const std::string& request_id, bool head_only,
+                            bool keep_alive);
   net::awaitable<void> send_stream(Response& response, std::string head);
   net::awaitable<void> refuse(Refusal refusal);
   net::awaitable<std::size_t> fill(std::size_t size);
@@ -71,9 +72,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Stream stream_;
   Shared& shared_;
-  std::string in_;                    // read and not yet used
+  std::string in_;  // read and not yet used
   Clock::time_point deadline_ = Clock::time_point::max();
-  std::shared_ptr<Peer> peer_;        // of the request in progress
+  std::shared_ptr<Peer> peer_;  // of the request in progress
   std::string request_id_;
   bool between_requests_ = true;
 };

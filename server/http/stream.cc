@@ -11,7 +11,7 @@ namespace kedge::server::http {
 
 Stream::Stream(net::ip::tcp::socket socket) : socket_(std::move(socket)) {
   boost::system::error_code ignored;
-  socket_.set_option(net::ip::tcp::no_delay(true), ignored);   // else Nagle holds small events back
+  socket_.set_option(net::ip::tcp::no_delay(true), ignored);  // else Nagle holds small events back
   const auto endpoint = socket_.remote_endpoint(ignored);
   peer_address_ = endpoint.address();
 }
@@ -28,7 +28,8 @@ net::awaitable<std::size_t> Stream::write_some(WriteBuffers buffers) {
 }
 
 net::awaitable<bool> Stream::wait_for_end() {
-  const auto [error] = co_await socket_.async_wait(net::socket_base::wait_read, net::as_tuple(net::use_awaitable));
+  const auto [error] =
+      co_await socket_.async_wait(net::socket_base::wait_read, net::as_tuple(net::use_awaitable));
   if (error || !socket_.is_open()) co_return false;
   char byte;
   const auto n = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);

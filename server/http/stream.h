@@ -1,4 +1,5 @@
-// The bytes of one connection. TLS will be a second member behind the same calls, so that nothing above is compiled twice.
+// The bytes of one connection. TLS will be a second member behind the same calls, so that nothing above is
+// compiled twice.
 #pragma once
 
 #include <array>
@@ -20,9 +21,10 @@ class Stream {
   net::awaitable<std::size_t> read_some(net::mutable_buffer buffer);
   net::awaitable<std::size_t> write_some(WriteBuffers buffers);
 
-  // Returns true if the client closed its side, false if it sent something, was closed here, or cannot be told.
+  // Returns true if the client closed its side, false if it sent something, was closed here, or cannot be
+  // told.
   net::awaitable<bool> wait_for_end();
-  void cancel();             // ends what is in progress
+  void cancel();  // ends what is in progress
   void shutdown_send();
   void close();
   net::ip::address peer_address() const { return peer_address_; }

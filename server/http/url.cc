@@ -25,7 +25,8 @@ std::string percent_decode(std::string_view text, bool plus_is_space) {
       const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
       if (high < 0 || low < 0 || high + low == 0)
-        throw schema::Error(schema::ErrorCode::kMalformed, "the URL has a '%' without two hexadecimal digits, or %00");
+        throw schema::Error(schema::ErrorCode::kMalformed,
+                            "the URL has a '%' without two hexadecimal digits, or %00");
       out += static_cast<char>(high * 16 + low);
       i += 2;
     } else {
@@ -45,7 +46,8 @@ void split_target(std::string_view target, std::string& path, Fields& query) {
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     if (pair.empty()) continue;
     const auto equals = pair.find('=');
-    const std::string_view value = equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
     query.emplace_back(percent_decode(pair.substr(0, equals), true), percent_decode(value, true));
   }
 }

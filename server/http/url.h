@@ -8,7 +8,8 @@
 
 namespace kedge::server::http {
 
-// Decodes %XX, and '+' as a space if `plus_is_space`. Throws schema::Error kMalformed for half an escape and for %00.
+// Decodes %XX, and '+' as a space if `plus_is_space`. Throws schema::Error kMalformed for half an escape and
+// for %00.
 std::string percent_decode(std::string_view text, bool plus_is_space);
 
 // Splits the target into the raw path and the decoded query.

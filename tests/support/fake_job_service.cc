@@ -16,7 +16,7 @@ struct FakeJob {
 
 struct Subscriber {
   std::string id;
-  std::mutex mutex;   // held during a call, so that unsubscribing waits for it
+  std::mutex mutex;  // held during a call, so that unsubscribing waits for it
   std::function<void()> wake;
 };
 
@@ -27,10 +27,11 @@ struct Fake {
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   bool ready = true;
-  std::vector<std::jthread> threads;   // last: joined before the rest goes
+  std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   FakeJob* find(std::string_view id) {
-    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const FakeJob& j) { return j.job.id == id; });
+    const auto found =
+        std::find_if(jobs.begin(), jobs.end(), [&](const FakeJob& j) { return j.job.id == id; });
     return found == jobs.end() ? nullptr : &*found;
   }
 
@@ -46,9 +47,11 @@ struct Fake {
       } else if (const auto* result = std::get_if<schema::ResultEvent>(&body)) {
         entry->job.result = result->result;
       }
-      entry->events.push_back({static_cast<std::int64_t>(entry->events.size()) + 1, "2026-01-02T03:04:05.678Z", std::move(body)});
+      entry->events.push_back(
+          {static_cast<std::int64_t>(entry->events.size()) + 1, "2026-01-02T03:04:05.678Z", std::move(body)});
       for (const auto& weak : subscribers)
-        if (auto subscriber = weak.lock(); subscriber && subscriber->id == id) woken.push_back(std::move(subscriber));
+        if (auto subscriber = weak.lock(); subscriber && subscriber->id == id)
+          woken.push_back(std::move(subscriber));
     }
     for (const auto& subscriber : woken) {
       std::lock_guard lock(subscriber->mutex);
@@ -61,7 +64,7 @@ struct JobService::Impl : Fake {};
 
 namespace {
 std::mutex registry_mutex;
-std::map<const JobService*, Fake*> registry;   // tests reach the private part through it
+std::map<const JobService*, Fake*> registry;  // tests reach the private part through it
 Fake& fake_of(const JobService& jobs) {
   std::lock_guard lock(registry_mutex);
   return *registry.at(&jobs);
@@ -84,7 +87,8 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
-        throw schema::Error(schema::ErrorCode::kInvalidValue, "RandomForestClassifier: n_estimators is 0, must be at least 1",
+        throw schema::Error(schema::ErrorCode::kInvalidValue,
+                            "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
   std::lock_guard lock(impl_->mutex);
   if (!impl_->ready) return failed(schema::Error(schema::ErrorCode::kUnavailable, "the disk is full"));
@@ -121,7 +125,8 @@ void JobService::cancel(std::string_view id) {
   impl_->append(id, schema::StateEvent{.state = schema::JobState::kCancelled});
 }
 
-std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t after, std::size_t limit) const {
+std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t after,
+                                              std::size_t limit) const {
   std::lock_guard lock(impl_->mutex);
   std::vector<schema::Event> out;
   if (const FakeJob* entry = impl_->find(id))
@@ -144,7 +149,9 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
   });
 }
 
-std::vector<schema::DeviceEntry> JobService::devices() const { return {{.id = "cpu", .name = "a fake", .threads = 2}}; }
+std::vector<schema::DeviceEntry> JobService::devices() const {
+  return {{.id = "cpu", .name = "a fake", .threads = 2}};
+}
 
 bool JobService::ready() const {
   std::lock_guard lock(impl_->mutex);
@@ -168,7 +175,8 @@ void set_ready(server::JobService& jobs, bool ready) {
 std::size_t subscriber_count(server::JobService& jobs) {
   server::Fake& fake = server::fake_of(jobs);
   std::lock_guard lock(fake.mutex);
-  return static_cast<std::size_t>(std::count_if(fake.subscribers.begin(), fake.subscribers.end(), [](const auto& s) { return !s.expired(); }));
+  return static_cast<std::size_t>(std::count_if(fake.subscribers.begin(), fake.subscribers.end(),
+                                                [](const auto& s) { return !s.expired(); }));
 }
 
 }  // namespace kedge::tests

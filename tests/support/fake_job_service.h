@@ -7,7 +7,8 @@
 
 namespace kedge::tests {
 
-// Stores an event of a job, as a worker would have caused it; a StateEvent and a ResultEvent change the job too.
+// Stores an event of a job, as a worker would have caused it; a StateEvent and a ResultEvent change the job
+// too.
 void append_event(server::JobService& jobs, std::string_view id, schema::EventBody body);
 
 // What ready() says; while it is false, submitted jobs cannot be stored.

@@ -13,7 +13,8 @@
 namespace kedge::tests {
 
 std::string HttpReply::field(std::string_view name) const {
-  for (std::size_t line = head.find("\r\n"); line != std::string::npos && line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
+  for (std::size_t line = head.find("\r\n"); line != std::string::npos && line + 2 < head.size();
+       line = head.find("\r\n", line + 2)) {
     const std::size_t start = line + 2, colon = head.find(':', start);
     if (colon == std::string::npos) break;
     if (colon - start == name.size() && ::strncasecmp(head.data() + start, name.data(), name.size()) == 0) {
@@ -30,10 +31,13 @@ HttpConnection::HttpConnection(std::uint16_t port, std::chrono::milliseconds pat
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) throw std::runtime_error("cannot connect");
+  if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw std::runtime_error("cannot connect");
 }
 
-HttpConnection::~HttpConnection() { close(); }
+HttpConnection::~HttpConnection() {
+  close();
+}
 
 void HttpConnection::close() {
   if (fd_ >= 0) ::close(fd_);
@@ -53,7 +57,8 @@ bool HttpConnection::send(std::string_view bytes) {
 
 bool HttpConnection::fill() {
   pollfd ready{fd_, POLLIN, 0};
-  if (::poll(&ready, 1, static_cast<int>(patience_.count())) <= 0) throw std::runtime_error("no answer in time; so far: " + in_.substr(0, 500));
+  if (::poll(&ready, 1, static_cast<int>(patience_.count())) <= 0)
+    throw std::runtime_error("no answer in time; so far: " + in_.substr(0, 500));
   char buffer[16 * 1024];
   const auto n = ::recv(fd_, buffer, sizeof buffer, 0);
   if (n <= 0) return false;
@@ -74,7 +79,9 @@ std::string HttpConnection::read_until(std::string_view end) {
   return take(found + end.size());
 }
 
-std::string HttpConnection::read_head() { return read_until("\r\n\r\n"); }
+std::string HttpConnection::read_head() {
+  return read_until("\r\n\r\n");
+}
 
 bool HttpConnection::ended() {
   return in_.empty() && !fill();
@@ -109,10 +116,14 @@ HttpReply HttpConnection::read_reply(bool without_body) {
   return reply;
 }
 
-HttpReply HttpConnection::get(std::string_view target, std::string_view more_fields) { return request("GET", target, {}, more_fields); }
+HttpReply HttpConnection::get(std::string_view target, std::string_view more_fields) {
+  return request("GET", target, {}, more_fields);
+}
 
-HttpReply HttpConnection::request(std::string_view method, std::string_view target, std::string_view body, std::string_view more_fields) {
-  std::string bytes = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more_fields);
+HttpReply HttpConnection::request(std::string_view method, std::string_view target, std::string_view body,
+                                  std::string_view more_fields) {
+  std::string bytes = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n" +
+                      std::string(more_fields);
   if (!body.empty()) bytes += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   send(bytes + "\r\n" + std::string(body));
   return read_reply(method == "HEAD");

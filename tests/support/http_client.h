@@ -9,13 +9,14 @@
 namespace kedge::tests {
 
 struct HttpReply {
-  int status = 0;          // 0: the connection ended before a complete answer
-  std::string head;        // status line and fields
-  std::string body;        // without chunk framing
-  std::string field(std::string_view name) const;   // empty if absent
+  int status = 0;                                  // 0: the connection ended before a complete answer
+  std::string head;                                // status line and fields
+  std::string body;                                // without chunk framing
+  std::string field(std::string_view name) const;  // empty if absent
 };
 
-// One connection to loopback. Not thread safe. Reading gives up after `patience`, which no passing test comes near.
+// One connection to loopback. Not thread safe. Reading gives up after `patience`, which no passing test comes
+// near.
 class HttpConnection {
  public:
   explicit HttpConnection(std::uint16_t port, std::chrono::milliseconds patience = std::chrono::seconds(20));
@@ -27,11 +28,12 @@ class HttpConnection {
   bool send(std::string_view bytes);
   HttpReply read_reply(bool without_body = false);
   HttpReply get(std::string_view target, std::string_view more_fields = {});
-  HttpReply request(std::string_view method, std::string_view target, std::string_view body = {}, std::string_view more_fields = {});
+  HttpReply request(std::string_view method, std::string_view target, std::string_view body = {},
+                    std::string_view more_fields = {});
 
   std::string read_head();                       // up to and with the empty line
   std::string read_until(std::string_view end);  // up to and with `end`; shorter if the connection ends
-  bool ended();                                  // waits: true when the other side has closed and nothing is left to read
+  bool ended();  // waits: true when the other side has closed and nothing is left to read
   void close();
 
  private:

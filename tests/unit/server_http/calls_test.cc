@@ -26,7 +26,8 @@ TEST_F(CallsApi, TellsVersionDevicesAndDataSets) {
 
 TEST_F(CallsApi, ShowsTheCatalogueAndOneEstimator) {
   EXPECT_EQ(schema::from_json<schema::Catalogue>(client.get("/v1/estimators").body), api.catalogue);
-  EXPECT_EQ(schema::from_json<schema::EstimatorInfo>(client.get("/v1/estimators/PCA").body), api.catalogue.estimators[1]);
+  EXPECT_EQ(schema::from_json<schema::EstimatorInfo>(client.get("/v1/estimators/PCA").body),
+            api.catalogue.estimators[1]);
   const HttpReply missing = client.get("/v1/estimators/GausianNB");
   EXPECT_EQ(missing.status, 404);
   EXPECT_NE(missing.body.find("did you mean 'GaussianNB'"), std::string::npos);
@@ -42,13 +43,16 @@ TEST_F(CallsApi, ShowsTheJsonSchemaOfAnEstimatorsParameters) {
 TEST_F(CallsApi, ListsEveryCallInItsIndex) {
   const std::string index = client.get("/").body;
   for (const auto& route : server::api::routes(api))
-    EXPECT_NE(index.find("\"" + std::string(route.method) + " " + std::string(route.path) + "\""), std::string::npos) << route.path;
+    EXPECT_NE(index.find("\"" + std::string(route.method) + " " + std::string(route.path) + "\""),
+              std::string::npos)
+        << route.path;
 }
 
 // Whatever a row does, it answers, keeps to the contract for errors, and refuses what it does not know.
 TEST_F(CallsApi, EveryRowRefusesUnknownMethodsAndAnswersOptions) {
   for (const auto& route : server::api::routes(api)) {
-    const HttpReply put = client.request("PUT", route.path.find('{') == std::string_view::npos ? route.path : "/v1/jobs/x/cancel");
+    const HttpReply put = client.request(
+        "PUT", route.path.find('{') == std::string_view::npos ? route.path : "/v1/jobs/x/cancel");
     EXPECT_EQ(put.status, 405) << route.path;
     EXPECT_FALSE(put.field("Allow").empty()) << route.path;
     const HttpReply options = client.request("OPTIONS", route.path);

@@ -46,8 +46,10 @@ TEST(Config, HasUsefulDefaults) {
 }
 
 TEST(Config, LetsFlagsWinOverEnvironmentOverFile) {
-  const std::string file = toml_file("threads = 1\nlog-level = 'debug'\nopenml_url = 'http://file'\nallow-fetch = ['a', 'b']\n");
-  const Config config = load({"--config", file, "--threads", "3"}, {{"KEDGE_THREADS", "2"}, {"KEDGE_LOG_LEVEL", "error"}});
+  const std::string file =
+      toml_file("threads = 1\nlog-level = 'debug'\nopenml_url = 'http://file'\nallow-fetch = ['a', 'b']\n");
+  const Config config =
+      load({"--config", file, "--threads", "3"}, {{"KEDGE_THREADS", "2"}, {"KEDGE_LOG_LEVEL", "error"}});
   EXPECT_EQ(config.threads, 3);
   EXPECT_EQ(config.log_level, "error");
   EXPECT_EQ(config.openml_url, "http://file");
@@ -56,7 +58,8 @@ TEST(Config, LetsFlagsWinOverEnvironmentOverFile) {
 
 TEST(Config, TakesListsByCommaAndByRepetition) {
   EXPECT_EQ(load({"--devices", "cpu,cuda:0"}).devices, (std::vector<std::string>{"cpu", "cuda:0"}));
-  EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch, (std::vector<std::string>{"a", "10.0.0.0/8"}));
+  EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch,
+            (std::vector<std::string>{"a", "10.0.0.0/8"}));
   EXPECT_EQ(load({}, {{"KEDGE_DEVICES", "cpu"}}).devices, std::vector<std::string>{"cpu"});
 }
 
@@ -68,7 +71,8 @@ TEST(Config, ReadsListenAddresses) {
 }
 
 TEST(Config, RefusesBadListenAddresses) {
-  for (const char* text : {"5334", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "host:1", "::1:5334", "[127.0.0.1]:1", "1.2.3:4"}) {
+  for (const char* text : {"5334", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "host:1",
+                           "::1:5334", "[127.0.0.1]:1", "1.2.3:4"}) {
     const Error error = error_of({"--listen", text});
     EXPECT_EQ(error.code, ErrorCode::kInvalidValue) << text;
     EXPECT_EQ(error.where, "--listen") << text;

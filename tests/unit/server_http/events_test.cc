@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 
 struct EventsApi : ApiServer {
   void progress(const std::string& id, int count) {
-    for (int i = 0; i < count; ++i) append_event(jobs, id, schema::ProgressEvent{.phase = "fold", .done = i, .total = count});
+    for (int i = 0; i < count; ++i)
+      append_event(jobs, id, schema::ProgressEvent{.phase = "fold", .done = i, .total = count});
   }
   // Until the condition holds; false after a deadline that no passing test comes near.
   template <class Condition>
@@ -64,10 +65,11 @@ TEST_F(EventsApi, DeliversEventsWhileTheyHappen) {
 
 TEST_F(EventsApi, ResumesWithoutGapOrRepeat) {
   const std::string id = submit_id();
-  progress(id, 1000);   // several batches
+  progress(id, 1000);  // several batches
   succeed(id);
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events").body), range(1, 1004));
-  EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events", "Last-Event-ID: 500\r\n").body), range(501, 1004));
+  EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events", "Last-Event-ID: 500\r\n").body),
+            range(501, 1004));
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=1003").body), range(1004, 1004));
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=1004").body), range(1, 0));
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=99999").body), range(1, 0));
@@ -83,7 +85,8 @@ TEST_F(EventsApi, WritesLinesOfJsonOnRequest) {
   std::int64_t expected = 0;
   for (std::size_t start = 0; start < reply.body.size();) {
     const std::size_t end = reply.body.find('\n', start);
-    EXPECT_EQ(schema::from_json<schema::Event>(std::string_view(reply.body).substr(start, end - start)).id, ++expected);
+    EXPECT_EQ(schema::from_json<schema::Event>(std::string_view(reply.body).substr(start, end - start)).id,
+              ++expected);
     start = end + 1;
   }
   EXPECT_EQ(expected, 4);
@@ -105,7 +108,8 @@ TEST_F(EventsApi, StreamsASubmittedJobInOneCall) {
 TEST_F(EventsApi, SendsACommentWhenNothingHappens) {
   const std::string id = submit_id();
   ASSERT_TRUE(client.send("GET /v1/jobs/" + id + "/events HTTP/1.1\r\nHost: a\r\n\r\n"));
-  EXPECT_TRUE(client.read_until("\n:\n\n").ends_with("\n:\n\n") || client.read_until("\r\n:\n\n").ends_with(":\n\n"));
+  EXPECT_TRUE(client.read_until("\n:\n\n").ends_with("\n:\n\n") ||
+              client.read_until("\r\n:\n\n").ends_with(":\n\n"));
 }
 
 TEST_F(EventsApi, NoticesAClientThatGoes) {

@@ -10,7 +10,9 @@
 namespace kedge::server::http {
 namespace {
 
-Framing pass(std::string_view head) { return check_head(head, Limits{}); }
+Framing pass(std::string_view head) {
+  return check_head(head, Limits{});
+}
 
 // 0 if it passes.
 int status_of(std::string_view head, const Limits& limits = {}) {
@@ -29,10 +31,12 @@ TEST(Gate, PassesAnOrdinaryRequest) {
 }
 
 TEST(Gate, ReadsTheFraming) {
-  const Framing sized = pass("POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 12\r\nExpect: 100-Continue\r\n\r\n");
+  const Framing sized =
+      pass("POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 12\r\nExpect: 100-Continue\r\n\r\n");
   EXPECT_EQ(sized.content_length, 12u);
   EXPECT_TRUE(sized.expects_continue);
-  const Framing chunked = pass("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\nConnection: x, Close\r\n\r\n");
+  const Framing chunked =
+      pass("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\nConnection: x, Close\r\n\r\n");
   EXPECT_TRUE(chunked.chunked);
   EXPECT_TRUE(chunked.close);
 }
@@ -57,10 +61,16 @@ struct Case {
 
 class GateRefuses : public testing::TestWithParam<Case> {};
 
-TEST_P(GateRefuses, WithTheRightStatus) { EXPECT_EQ(status_of(GetParam().head), GetParam().status); }
+TEST_P(GateRefuses, WithTheRightStatus) {
+  EXPECT_EQ(status_of(GetParam().head), GetParam().status);
+}
 
-std::string with(const std::string& fields) { return "POST /v1/jobs HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"; }
-std::string line(const std::string& request_line) { return request_line + "\r\nHost: a\r\n\r\n"; }
+std::string with(const std::string& fields) {
+  return "POST /v1/jobs HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
+}
+std::string line(const std::string& request_line) {
+  return request_line + "\r\nHost: a\r\n\r\n";
+}
 
 const Case kCases[] = {
     {"CodingGzip", with("Transfer-Encoding: gzip\r\n"), 501},

@@ -1,4 +1,5 @@
-// Clients that mean no good, over real sockets: the connection ends, memory stays bounded, the server goes on.
+// Clients that mean no good, over real sockets: the connection ends, memory stays bounded, the server goes
+// on.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,11 +31,13 @@ ServerOptions small() {
   options.limits.body_bytes = 100'000;
   options.limits.body_bytes_total = 150'000;
   options.limits.chunks = 1000;
-  options.deadlines = {.header = 200ms, .idle = 20s, .body_grace = 200ms, .write_stall = 400ms, .linger = 200ms, .drain = 2s};
+  options.deadlines = {
+      .header = 200ms, .idle = 20s, .body_grace = 200ms, .write_stall = 400ms, .linger = 200ms, .drain = 2s};
   return options;
 }
 
-// Sends the bytes on a new connection; the status of the answer, 0 if the connection ended without one. It must end.
+// Sends the bytes on a new connection; the status of the answer, 0 if the connection ended without one. It
+// must end.
 int verdict(std::uint16_t port, const std::string& bytes) {
   HttpConnection client(port);
   client.send(bytes);
@@ -62,18 +65,21 @@ TEST(HostileClient, IsRefusedAndItsConnectionClosed) {
       {kChunked + "1;" + std::string(40'000, 'x'), 400},
       {kChunked + "0\r\nX: " + std::string(40'000, 'x'), 400},
   };
-  for (const auto& [bytes, status] : cases) EXPECT_EQ(verdict(server.port(), bytes), status) << bytes.substr(0, 200);
+  for (const auto& [bytes, status] : cases)
+    EXPECT_EQ(verdict(server.port(), bytes), status) << bytes.substr(0, 200);
   EXPECT_EQ(verdict(server.port(), kPost + "Content-Length: 2\r\n\r\nab"), 200) << "the server goes on";
 }
 
 TEST(HostileClient, IsRefusedAnAnnouncedBodyThatIsTooLargeBeforeItIsSent) {
   RunningServer server(small(), kRoutes);
-  EXPECT_EQ(verdict(server.port(), kPost + "Content-Length: 1073741824\r\nExpect: 100-continue\r\n\r\n"), 413);
+  EXPECT_EQ(verdict(server.port(), kPost + "Content-Length: 1073741824\r\nExpect: 100-continue\r\n\r\n"),
+            413);
 }
 
 TEST(HostileClient, IsCutOffInAChunkedBodyThatIsTooLarge) {
   RunningServer server(small(), kRoutes);
-  EXPECT_EQ(verdict(server.port(), kChunked + "186a1\r\n" + std::string(100'001, 'x') + "\r\n0\r\n\r\n"), 413);
+  EXPECT_EQ(verdict(server.port(), kChunked + "186a1\r\n" + std::string(100'001, 'x') + "\r\n0\r\n\r\n"),
+            413);
   std::string many = kChunked;
   for (int i = 0; i < 5000; ++i) many += "1\r\nx\r\n";
   EXPECT_EQ(verdict(server.port(), many), 400);
@@ -111,7 +117,8 @@ TEST(HostileClient, LosesItsConnectionWhenTheHeaderIsSlow) {
   const auto patience = start + 10s;
   client.send("GET /size HTTP/1.1\r\nHost: a\r\n");
   // A field now and then does not help: the deadline is absolute.
-  while (std::chrono::steady_clock::now() < patience && client.send("X: y\r\n")) std::this_thread::sleep_for(20ms);
+  while (std::chrono::steady_clock::now() < patience && client.send("X: y\r\n"))
+    std::this_thread::sleep_for(20ms);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
   EXPECT_EQ(client.read_reply().status, 0);
 }

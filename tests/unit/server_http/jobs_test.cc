@@ -36,8 +36,9 @@ TEST_F(JobsApi, AcceptsAJobAndSaysWhereItIs) {
 TEST_F(JobsApi, TakesAndGivesCapnp) {
   const auto bytes = schema::to_binary(schema::from_json<schema::JobSpec>(kSpec));
   const std::string_view body(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const HttpReply reply = client.request("POST", "/v1/jobs", body,
-                                         "Content-Type: application/vnd.kedge.capnp\r\nAccept: application/vnd.kedge.capnp\r\n");
+  const HttpReply reply =
+      client.request("POST", "/v1/jobs", body,
+                     "Content-Type: application/vnd.kedge.capnp\r\nAccept: application/vnd.kedge.capnp\r\n");
   EXPECT_EQ(reply.status, 202);
   EXPECT_EQ(reply.field("Content-Type"), "application/vnd.kedge.capnp");
   const Job job = schema::from_binary<Job>(std::as_bytes(std::span(reply.body)));
@@ -45,10 +46,11 @@ TEST_F(JobsApi, TakesAndGivesCapnp) {
 }
 
 TEST_F(JobsApi, NamesThePathOfAWrongParameter) {
-  const HttpReply reply = client.request("POST", "/v1/jobs",
-                                         R"({"dataset":{"builtin":"iris"},"pipeline":[{"estimator":"PCA"},)"
-                                         R"({"estimator":"RandomForestClassifier","params":{"n_estimators":0}}],"task":{"fit":{}}})",
-                                         kJsonField);
+  const HttpReply reply = client.request(
+      "POST", "/v1/jobs",
+      R"({"dataset":{"builtin":"iris"},"pipeline":[{"estimator":"PCA"},)"
+      R"({"estimator":"RandomForestClassifier","params":{"n_estimators":0}}],"task":{"fit":{}}})",
+      kJsonField);
   EXPECT_EQ(reply.status, 400);
   EXPECT_EQ(problem(reply).code, schema::ErrorCode::kInvalidValue);
   EXPECT_EQ(problem(reply).where, "pipeline[1].params.n_estimators");
@@ -69,8 +71,11 @@ TEST_F(JobsApi, RefusesCapnpBombs) {
   const std::string huge_list = std::string("\0\0\0\0\x02\0\0\0", 8) + std::string("\0\0\0\0\0\0\x01\0", 8) +
                                 std::string("\x01\0\0\0\xff\xff\xff\xff", 8);
   const std::string many_segments = std::string(4096, '\xff');
-  for (const std::string& body : {huge_list, many_segments, std::string(reinterpret_cast<const char*>(good.data()), good.size() / 2)})
-    EXPECT_EQ(client.request("POST", "/v1/jobs", body, "Content-Type: application/vnd.kedge.capnp\r\n").status, 400);
+  for (const std::string& body :
+       {huge_list, many_segments, std::string(reinterpret_cast<const char*>(good.data()), good.size() / 2)})
+    EXPECT_EQ(
+        client.request("POST", "/v1/jobs", body, "Content-Type: application/vnd.kedge.capnp\r\n").status,
+        400);
 }
 
 TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
@@ -79,7 +84,8 @@ TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
   const HttpReply reply = submit({}, "?wiat=1s");
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(problem(reply).message.find("did you mean 'wait'"), std::string::npos);
-  for (const char* query : {"?wait=", "?wait=-1", "?wait=1h", "?wait=601s", "?wait=99999999999999999999", "?wait=1s&wait=2s"})
+  for (const char* query :
+       {"?wait=", "?wait=-1", "?wait=1h", "?wait=601s", "?wait=99999999999999999999", "?wait=1s&wait=2s"})
     EXPECT_EQ(submit({}, query).status, 400) << query;
   EXPECT_EQ(shown(submit()).id, "job_1") << "nothing refused was stored";
 }
@@ -124,7 +130,9 @@ TEST_F(JobsApi, LongPollsAJob) {
 TEST_F(JobsApi, ListsJobsByStateAndPage) {
   for (int i = 0; i < 3; ++i) submit_id();
   succeed("job_2");
-  const auto page = [&](const char* query) { return schema::from_json<schema::JobPage>(client.get("/v1/jobs" + std::string(query)).body); };
+  const auto page = [&](const char* query) {
+    return schema::from_json<schema::JobPage>(client.get("/v1/jobs" + std::string(query)).body);
+  };
   EXPECT_EQ(page("").jobs.size(), 3u);
   EXPECT_EQ(page("?state=succeeded").jobs.at(0).id, "job_2");
   EXPECT_EQ(page("?pageSize=2").nextPageToken, "job_2");
@@ -162,7 +170,8 @@ TEST_F(JobsApi, CancelsByPostAndByDelete) {
 }
 
 TEST_F(JobsApi, SaysThatAJobIsNotThere) {
-  for (const char* path : {"/v1/jobs/none", "/v1/jobs/none/result", "/v1/jobs/none/events", "/v1/jobs/none?wait=1s"})
+  for (const char* path :
+       {"/v1/jobs/none", "/v1/jobs/none/result", "/v1/jobs/none/events", "/v1/jobs/none?wait=1s"})
     EXPECT_EQ(client.get(path).status, 404) << path;
   EXPECT_EQ(client.request("DELETE", "/v1/jobs/none").status, 404);
 }

@@ -6,7 +6,9 @@
 namespace kedge::server::http {
 namespace {
 
-std::string_view choose(std::string_view accept) { return choose_media_type(accept, {"application/json", "text/event-stream"}); }
+std::string_view choose(std::string_view accept) {
+  return choose_media_type(accept, {"application/json", "text/event-stream"});
+}
 
 TEST(Negotiation, TakesTheFirstOfferWhenAnythingGoes) {
   EXPECT_EQ(choose(""), "application/json");
@@ -20,7 +22,8 @@ TEST(Negotiation, FollowsTheClientsWish) {
 }
 
 TEST(Negotiation, LetsTheMostSpecificRangeDecide) {
-  EXPECT_EQ(choose("application/*;q=0.9, application/json;q=0, text/event-stream;q=0.2"), "text/event-stream");
+  EXPECT_EQ(choose("application/*;q=0.9, application/json;q=0, text/event-stream;q=0.2"),
+            "text/event-stream");
 }
 
 TEST(Negotiation, FindsNothingForOtherTypes) {

@@ -47,7 +47,11 @@ net::awaitable<Response> headers(Request request) {
 }
 
 std::vector<Route> sample_routes() {
-  return {{"GET", "/echo", echo}, {"POST", "/echo", echo}, {"GET", "/fail", fail}, {"GET", "/numbers", numbers}, {"POST", "/headers", headers}};
+  return {{"GET", "/echo", echo},
+          {"POST", "/echo", echo},
+          {"GET", "/fail", fail},
+          {"GET", "/numbers", numbers},
+          {"POST", "/headers", headers}};
 }
 
 TEST(HttpServer, AnswersOneRequestAfterAnotherOnAConnection) {
@@ -65,8 +69,8 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   HttpConnection client(server.port());
   std::string bytes;
   for (int i = 0; i < 50; ++i)
-    bytes += "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n" + std::to_string(10 + i) +
-             "\r\n0\r\n\r\nGET /numbers HTTP/1.1\r\nHost: a\r\n\r\n";
+    bytes += "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n" +
+             std::to_string(10 + i) + "\r\n0\r\n\r\nGET /numbers HTTP/1.1\r\nHost: a\r\n\r\n";
   ASSERT_TRUE(client.send(bytes));
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(client.read_reply().body, "POST /echo " + std::to_string(10 + i));
@@ -77,7 +81,8 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
 TEST(HttpServer, ReadsRequestsThatComeByteByByte) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
-  for (const char c : std::string("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\n\r\n"))
+  for (const char c : std::string(
+           "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\n\r\n"))
     ASSERT_TRUE(client.send({&c, 1}));
   EXPECT_EQ(client.read_reply().body, "POST /echo abc");
 }
@@ -85,7 +90,9 @@ TEST(HttpServer, ReadsRequestsThatComeByteByByte) {
 TEST(HttpServer, DropsTrailers) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
-  ASSERT_TRUE(client.send("POST /headers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nAuthorization: me\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST /headers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+                  "chunked\r\n\r\n1\r\na\r\n0\r\nAuthorization: me\r\n\r\n"));
   EXPECT_EQ(client.read_reply().body, "Host=a;Transfer-Encoding=chunked;");
 }
 
@@ -129,7 +136,9 @@ TEST(HttpServer, AnswersOptions) {
 
 TEST(HttpServer, HidesWhatWentWrongInsideFromTheClient) {
   std::atomic<int> reports = 0;
-  RunningServer server({.report = [&](std::string_view text) { reports += text.find("secret path") != text.npos; }}, sample_routes());
+  RunningServer server(
+      {.report = [&](std::string_view text) { reports += text.find("secret path") != text.npos; }},
+      sample_routes());
   HttpConnection client(server.port());
   const HttpReply reply = client.get("/fail");
   EXPECT_EQ(reply.status, 500);
@@ -156,7 +165,8 @@ TEST(HttpServer, ClosesWhenAskedTo) {
 TEST(HttpServer, SaysContinueBeforeTheBodyComes) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
-  ASSERT_TRUE(client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
   EXPECT_EQ(client.read_reply().status, 100);
   ASSERT_TRUE(client.send("ok"));
   EXPECT_EQ(client.read_reply().body, "POST /echo ok");
@@ -165,7 +175,8 @@ TEST(HttpServer, SaysContinueBeforeTheBodyComes) {
 TEST(HttpServer, RefusesABodyForNobodyWithoutAskingForIt) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
-  ASSERT_TRUE(client.send("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"));
   EXPECT_EQ(client.read_reply().status, 404);
 }
 

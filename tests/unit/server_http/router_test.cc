@@ -13,7 +13,10 @@ namespace {
 
 Router sample() {
   const Handler none = nullptr;
-  return Router({{"GET", "/", none}, {"GET", "/v1/jobs", none}, {"POST", "/v1/jobs", none}, {"GET", "/v1/jobs/{id}", none},
+  return Router({{"GET", "/", none},
+                 {"GET", "/v1/jobs", none},
+                 {"POST", "/v1/jobs", none},
+                 {"GET", "/v1/jobs/{id}", none},
                  {"POST", "/v1/jobs/{id}/cancel", none}});
 }
 
@@ -34,7 +37,8 @@ TEST(Router, TellsAWrongMethodFromAWrongPath) {
   const Router router = sample();
   EXPECT_EQ(router.find("PUT", "/v1/jobs").allow, "GET, HEAD, POST, OPTIONS");
   EXPECT_EQ(router.find("GET", "/v1/jobs/x/cancel").allow, "POST, OPTIONS");
-  for (const char* path : {"/v1", "/v1/jobs/", "/v1/jobs//cancel", "/v1/jobs/x/y", "//", "/v1/jobs/x/cancel/"})
+  for (const char* path :
+       {"/v1", "/v1/jobs/", "/v1/jobs//cancel", "/v1/jobs/x/y", "//", "/v1/jobs/x/cancel/"})
     EXPECT_EQ(router.find("GET", path).allow, "") << path;
 }
 
@@ -53,16 +57,18 @@ TEST(Target, SplitsIntoPathAndDecodedQuery) {
 }
 
 TEST(Problem, CarriesCodePathAndPointer) {
-  const schema::Error error(schema::ErrorCode::kInvalidValue, "n_estimators is 0, must be at least 1", "pipeline[1].params.n_estimators");
+  const schema::Error error(schema::ErrorCode::kInvalidValue, "n_estimators is 0, must be at least 1",
+                            "pipeline[1].params.n_estimators");
   const Response response = problem(error, "r-1");
   EXPECT_EQ(response.status, 400);
   EXPECT_EQ(response.content_type, "application/problem+json");
-  EXPECT_EQ(response.body,
-            R"({"type":"urn:kedge:problem:invalid-value","title":"Bad Request","status":400,)"
-            R"("detail":"n_estimators is 0, must be at least 1","instance":"r-1","code":"INVALID_VALUE",)"
-            R"("where":"pipeline[1].params.n_estimators","errors":[{"pointer":"/pipeline/1/params/n_estimators",)"
-            R"("code":"INVALID_VALUE","message":"n_estimators is 0, must be at least 1"}],"retryable":false})"
-            "\n");
+  EXPECT_EQ(
+      response.body,
+      R"({"type":"urn:kedge:problem:invalid-value","title":"Bad Request","status":400,)"
+      R"("detail":"n_estimators is 0, must be at least 1","instance":"r-1","code":"INVALID_VALUE",)"
+      R"("where":"pipeline[1].params.n_estimators","errors":[{"pointer":"/pipeline/1/params/n_estimators",)"
+      R"("code":"INVALID_VALUE","message":"n_estimators is 0, must be at least 1"}],"retryable":false})"
+      "\n");
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace kedge::tests {
 class RunningServer {
  public:
   RunningServer(server::http::ServerOptions options, std::vector<server::http::Route> routes)
-      : server_(std::move(options), server::http::Router(std::move(routes))), thread_([this] { server_.run(); }) {}
+      : server_(std::move(options), server::http::Router(std::move(routes))),
+        thread_([this] { server_.run(); }) {}
   ~RunningServer() { stop(); }
 
   std::uint16_t port() const { return port_; }
