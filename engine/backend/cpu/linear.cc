@@ -56,7 +56,10 @@ template <class T>
 void add_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int64_t end, double* sums) {
   std::vector<T> piece(static_cast<std::size_t>(t.rows * t.cols));
   for (std::int64_t k = begin; k < end; k += kDepth) {
-    blas::gemm(p.ta, p.tb, t.rows, t.cols, std::min(kDepth, end - k), T{1}, p.a(t.row, k), p.A.stride, p.b(k, t.col), p.B.stride,
+    if (p.lower && t.row == t.col && t.rows == t.cols)   // what is above the diagonal stays 0 and is not read
+      blas::syrk(t.rows, std::min(kDepth, end - k), p.a(t.row, k), p.A.stride, piece.data(), t.cols);
+    else
+      blas::gemm(p.ta, p.tb, t.rows, t.cols, std::min(kDepth, end - k), T{1}, p.a(t.row, k), p.A.stride, p.b(k, t.col), p.B.stride,
                T{0}, piece.data(), t.cols);
     for (std::size_t e = 0; e < piece.size(); ++e) sums[e] += static_cast<double>(piece[e]);
   }
