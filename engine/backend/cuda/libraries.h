@@ -1,5 +1,5 @@
-// The vendor's algorithms that kernels' host code builds on: cuBLAS, cuSOLVER and CUB behind one thin interface. Bodies:
-// native/*.cc, *.cu on the real libraries, emulated/libraries.cc with plain references. All pointers are device memory.
+// The vendor's algorithms that kernels' host code builds on: cuBLAS and cuSOLVER behind one thin interface. Bodies:
+// native/blas.cc and solver.cc on the real libraries, emulated/libraries.cc with plain references. All pointers are device memory.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,5 @@ class DeviceLibraries {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// CUB. Key: float, double, std::uint32_t or std::uint64_t; -0 sorts before +0. In and out must not overlap. Ascending, stable.
-template <class Key>
-void sort_keys(CudaRuntime& runtime, const Key* in, Key* out, std::int64_t n);
-// Key: float, double, std::uint32_t or std::uint64_t; values are std::int32_t.
-template <class Key>
-void sort_pairs(CudaRuntime& runtime, const Key* keys, Key* keys_out, const std::int32_t* values, std::int32_t* values_out,
-                std::int64_t n);
-// out[i] = in[0] + ... + in[i - 1]. T: std::int32_t or std::int64_t.
-template <class T>
-void exclusive_sum(CudaRuntime& runtime, const T* in, T* out, std::int64_t n);
 
 }  // namespace kedge::engine
