@@ -36,17 +36,17 @@ void CpuBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::i
                                   VectorView<double> count, MatrixView<double> mean, MatrixView<double> variance) {
   const std::int64_t d = X.cols, classes = mean.rows, tile = class_tile_rows(X.rows, classes * d);
   const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
-  const auto counts = tile_table_sums(X.rows, classes, tile, [&](std::int64_t i, double* table) { table[y.data[i]] += weight(i); });
+  const auto counts = tile_table_sums(X.rows, classes, tile, 2, [&](std::int64_t i, double* table) { table[y.data[i]] += weight(i); });
   std::copy(counts.begin(), counts.end(), count.data);
   const std::vector<double> origin = X.rows ? std::vector<double>(X.data, X.data + d) : std::vector<double>(static_cast<std::size_t>(d));
-  const auto sums = tile_table_sums(X.rows, classes * d, tile, [&](std::int64_t i, double* table) {
+  const auto sums = tile_table_sums(X.rows, classes * d, tile, d, [&](std::int64_t i, double* table) {
     add_deviations(X.data + i * X.stride, origin.data(), weight(i), d, table + y.data[i] * d);
   });
   for (std::int64_t c = 0; c < classes; ++c) {
     for (std::int64_t j = 0; j < d; ++j)
       mean.data[c * mean.stride + j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(c * d + j)] / count.data[c];
   }
-  const auto squares = tile_table_sums(X.rows, classes * d, tile, [&](std::int64_t i, double* table) {
+  const auto squares = tile_table_sums(X.rows, classes * d, tile, d, [&](std::int64_t i, double* table) {
     add_squares(X.data + i * X.stride, mean.data + y.data[i] * mean.stride, weight(i), d, table + y.data[i] * d);
   });
   for (std::int64_t c = 0; c < classes; ++c) {
@@ -69,7 +69,7 @@ void CpuBackend<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<co
     }
     constant[static_cast<std::size_t>(c)] = log_prior.data[c] - 0.5 * logs;
   }
-  for_tiles(X.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(X.rows, kRowTile, X.size() * classes, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       for (std::int64_t c = 0; c < classes; ++c) {
         const double sum = weighted_distance(X.data + i * X.stride, mean.data + c * mean.stride, precision.data() + c * d, d);

@@ -1,4 +1,4 @@
-// OpenBLAS and LAPACK by element type. Called inside a parallel region each call runs on its own thread alone, so what it
+// OpenBLAS and LAPACK by element type. Called from for_tiles, or beside a OneThread, each call runs on its own thread alone, so what it
 // computes does not depend on the number of threads.
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/blas_core.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/trees_factory.h"
@@ -31,9 +32,19 @@ class CpuMemory final : public Memory {
   void synchronize() override {}
 };
 
+// Starts the threads and gives each its BLAS buffers, so that no job pays for it.
+void warm_up() {
+#pragma omp parallel
+  {
+    const float a[4] = {}, b[4] = {};
+    float c[4];
+    blas::gemm(Transpose::kNo, Transpose::kNo, 2, 2, 2, 1.0f, a, 2, b, 2, 0.0f, c, 2);
+  }
+}
+
 class CpuDevice final : public Device {
  public:
-  CpuDevice() : info_(describe_cpu()), trees_(make_cpu_trees(memory_)) {}
+  CpuDevice() : info_(describe_cpu()), trees_(make_cpu_trees(memory_)) { warm_up(); }
   const DeviceInfo& info() const override { return info_; }
   Memory& memory() override { return memory_; }
   Backend<float>& f32() override { return f32_; }

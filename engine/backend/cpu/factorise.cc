@@ -5,23 +5,11 @@
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/rows.h"
 #include "engine/core/require.h"
-
-extern "C" int openblas_get_num_threads();
-extern "C" void openblas_set_num_threads(int);
 
 namespace kedge::engine {
 namespace {
-
-class OneThread {   // OpenBLAS's OpenMP build changes the number of OpenMP threads with its own; both come back
- public:
-  OneThread() : before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
-  ~OneThread() { openblas_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 template <class T>
 void require_dense(MatrixView<T> A, const char* op) {

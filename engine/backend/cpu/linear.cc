@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kTileRows = 256, kTileCols = 512;
 constexpr std::int64_t kDepth = 2048;                                // longest sum left to BLAS alone
+constexpr std::int64_t kMultipliesPerNs = 16;                        // one core, in BLAS
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;      // doubles kept for partial sums, 32 MiB
 
 template <class T>
@@ -22,6 +23,7 @@ struct Product {   // C = alpha op(A) op(B) + beta C, or its lower triangle alon
   MatrixView<T> C;
   bool lower;
   std::int64_t depth() const { return ta == Transpose::kYes ? A.rows : A.cols; }
+  std::int64_t cost_ns() const { return C.size() * depth() / kMultipliesPerNs; }
   const T* a(std::int64_t i, std::int64_t k) const { return A.data + (ta == Transpose::kYes ? k * A.stride + i : i * A.stride + k); }
   const T* b(std::int64_t k, std::int64_t j) const { return B.data + (tb == Transpose::kYes ? j * B.stride + k : k * B.stride + j); }
 };
@@ -44,7 +46,7 @@ std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool low
 
 template <class T>
 void short_product(const Product<T>& p, const std::vector<Tile>& tiles) {
-  for_tiles(static_cast<std::int64_t>(tiles.size()), 1, [&](std::int64_t i, std::int64_t, std::int64_t) {
+  for_tiles(static_cast<std::int64_t>(tiles.size()), 1, p.cost_ns(), [&](std::int64_t i, std::int64_t, std::int64_t) {
     const Tile t = tiles[static_cast<std::size_t>(i)];
     blas::gemm(p.ta, p.tb, t.rows, t.cols, p.depth(), p.alpha, p.a(t.row, 0), p.A.stride, p.b(0, t.col), p.B.stride, p.beta,
                p.C.data + t.row * p.C.stride + t.col, p.C.stride);
@@ -72,14 +74,14 @@ void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
   const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (n_tiles * kTileRows * kTileCols), 1, pieces);
   const std::int64_t group_depth = tiles_of(pieces, groups) * kDepth;
   std::vector<std::vector<double>> partial(static_cast<std::size_t>(groups * n_tiles));
-  for_tiles(groups * n_tiles, 1, [&](std::int64_t task, std::int64_t, std::int64_t) {
+  for_tiles(groups * n_tiles, 1, p.cost_ns(), [&](std::int64_t task, std::int64_t, std::int64_t) {
     const Tile& t = tiles[static_cast<std::size_t>(task % n_tiles)];
     auto& sums = partial[static_cast<std::size_t>(task)];
     sums.assign(static_cast<std::size_t>(t.rows * t.cols), 0.0);
     const std::int64_t begin = std::min(p.depth(), task / n_tiles * group_depth);
     add_pieces(p, t, begin, std::min(p.depth(), begin + group_depth), sums.data());
   });
-  for_tiles(n_tiles, 1, [&](std::int64_t i, std::int64_t, std::int64_t) {
+  for_tiles(n_tiles, 1, p.C.size() * groups, [&](std::int64_t i, std::int64_t, std::int64_t) {
     const Tile& t = tiles[static_cast<std::size_t>(i)];
     auto& sums = partial[static_cast<std::size_t>(i)];
     for (std::int64_t g = 1; g < groups; ++g) {
@@ -130,7 +132,7 @@ void CpuLinear<T>::gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T>
 template <class T>
 void CpuLinear<T>::gram(T alpha, MatrixView<const T> A, MatrixView<T> C) {
   multiply(Product<T>{Transpose::kYes, Transpose::kNo, alpha, T{0}, A, A, C, true});
-  for_tiles(C.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(C.rows, kRowTile, C.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       for (std::int64_t j = i + 1; j < C.cols; ++j) C.data[i * C.stride + j] = C.data[j * C.stride + i];
     }

@@ -17,6 +17,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64;
+constexpr std::int64_t kRankNs = 2000;   // the rest of a query's cost, beside its scores
 constexpr std::size_t kMostListed = 8192;   // a longer shortlist costs more than the exact search
 
 struct Neighbour {
@@ -106,14 +107,14 @@ struct Search {
 template <class T>
 void prepare(Search<T>& s) {
   const std::int64_t n = s.points.rows, d = s.d();
-  const auto sums = tile_table_sums(n, d, kRowTile, [&](std::int64_t i, double* table) {
+  const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
     for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(s.points.data[i * s.points.stride + j]);
   });
   s.centre.resize(static_cast<std::size_t>(d));
   for (std::size_t j = 0; j < sums.size(); ++j) s.centre[j] = static_cast<T>(sums[j] / static_cast<double>(n));
   s.centred.resize(static_cast<std::size_t>(n * d));
   s.norms.resize(static_cast<std::size_t>(n));
-  for_tiles(n, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(n, kRowTile, n * d, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       s.norms[static_cast<std::size_t>(i)] =
           static_cast<T>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
@@ -195,7 +196,7 @@ void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> 
   prepare(search);
   const Cut c = cut(queries.rows, points.rows);
   std::vector<std::vector<Neighbour>> found(static_cast<std::size_t>(queries.rows * c.point_ranges));
-  for_tiles(c.query_tiles * c.point_ranges, 1, [&](std::int64_t task, std::int64_t, std::int64_t) {
+  for_tiles(c.query_tiles * c.point_ranges, 1, queries.rows * (points.size() / 8 + kRankNs), [&](std::int64_t task, std::int64_t, std::int64_t) {
     const std::int64_t q = task % c.query_tiles * c.query_tile, r = task / c.query_tiles;
     const Range rows{q, std::min(queries.rows, q + c.query_tile)};
     const Range range{r * c.point_range, std::min(points.rows, (r + 1) * c.point_range)};
@@ -204,7 +205,7 @@ void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> 
     for (std::int64_t i = rows.begin; i < rows.end; ++i)
       found[static_cast<std::size_t>(i * c.point_ranges + r)] = rank(search, i, range, lists[static_cast<std::size_t>(i - rows.begin)]);
   });
-  for_tiles(queries.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(queries.rows, kRowTile, queries.rows * k * c.point_ranges * 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       auto& best = found[static_cast<std::size_t>(i * c.point_ranges)];
       for (std::int64_t r = 1; r < c.point_ranges; ++r) {
@@ -223,7 +224,7 @@ void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> 
 template <class T>
 void CpuNeighbours<T>::vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
                             bool by_distance, MatrixView<T> proba) {
-  for_tiles(indices.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(indices.rows, kRowTile, indices.size() * 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       vote_row(indices.data + i * indices.stride, squared.data + i * squared.stride, indices.cols, y.data, by_distance,
                proba.data + i * proba.stride, proba.cols);

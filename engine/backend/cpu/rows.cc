@@ -17,10 +17,12 @@ KEDGE_CLONES void add_row(const T* row, std::int64_t cols, double* __restrict su
   for (std::int64_t j = 0; j < cols; ++j) sums[j] += static_cast<double>(row[j]);
 }
 
-// body(i) for every row.
+constexpr std::int64_t kExpNs = 10;   // an exponential or logarithm in double
+
+// body(i) for every row, in about row_ns each.
 template <class Body>
-void for_rows(std::int64_t n, Body&& body) {
-  for_tiles(n, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
+  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) body(i);
   });
 }
@@ -31,7 +33,7 @@ template <class T>
 void CpuRows<T>::fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) {
   const std::int64_t n = out.size(), cols = out.cols;
   const auto put = [&](std::int64_t e, double value) { out.data[e / cols * out.stride + e % cols] = static_cast<T>(value); };
-  for_rows((n + 1) / 2, [&](std::int64_t i) {
+  for_rows((n + 1) / 2, 4 * kExpNs, [&](std::int64_t i) {
     const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i));
     put(2 * i, pair.first);
     if (2 * i + 1 < n) put(2 * i + 1, pair.second);
@@ -40,14 +42,14 @@ void CpuRows<T>::fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixVie
 
 template <class T>
 void CpuRows<T>::add_to_rows(VectorView<const T> v, MatrixView<T> Z) {
-  for_rows(Z.rows, [&](std::int64_t i) {
+  for_rows(Z.rows, Z.cols, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < Z.cols; ++j) Z.data[i * Z.stride + j] += v.data[j];
   });
 }
 
 template <class T>
 void CpuRows<T>::column_sums(MatrixView<const T> Z, VectorView<double> sums) {
-  const auto total = tile_table_sums(Z.rows, Z.cols, kRowTile, [&](std::int64_t i, double* table) {
+  const auto total = tile_table_sums(Z.rows, Z.cols, kRowTile, Z.cols, [&](std::int64_t i, double* table) {
     add_row(Z.data + i * Z.stride, Z.cols, table);
   });
   std::copy(total.begin(), total.end(), sums.data);
@@ -55,24 +57,24 @@ void CpuRows<T>::column_sums(MatrixView<const T> Z, VectorView<double> sums) {
 
 template <class T>
 void CpuRows<T>::row_squared_norms(MatrixView<const T> X, VectorView<T> norms) {
-  for_rows(X.rows, [&](std::int64_t i) { norms.data[i] = static_cast<T>(squared_norm(X.data + i * X.stride, X.cols)); });
+  for_rows(X.rows, X.cols, [&](std::int64_t i) { norms.data[i] = static_cast<T>(squared_norm(X.data + i * X.stride, X.cols)); });
 }
 
 template <class T>
 void CpuRows<T>::softmax_rows(MatrixView<T> Z) {
-  for_rows(Z.cols ? Z.rows : 0, [&](std::int64_t i) { softmax_row(Z.data + i * Z.stride, Z.cols); });
+  for_rows(Z.cols ? Z.rows : 0, kExpNs * Z.cols, [&](std::int64_t i) { softmax_row(Z.data + i * Z.stride, Z.cols); });
 }
 
 template <class T>
 void CpuRows<T>::argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) {
-  for_rows(Z.rows, [&](std::int64_t i) { out.data[i] = argmax_row(Z.data + i * Z.stride, Z.cols); });
+  for_rows(Z.rows, Z.cols, [&](std::int64_t i) { out.data[i] = argmax_row(Z.data + i * Z.stride, Z.cols); });
 }
 
 template <class T>
 double CpuRows<T>::logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                                  VectorView<const double> weights) {
   const T* const intercepts = b.empty() ? nullptr : b.data;
-  return tile_sum(Z.rows, [&](std::int64_t i) {
+  return tile_sum(Z.rows, kExpNs * (Z.cols + 1), [&](std::int64_t i) {
     return logistic_row(Z.data + i * Z.stride, Z.cols, intercepts, y.data[i], weights.empty() ? 1.0 : weights.data[i]);
   });
 }

@@ -1,6 +1,8 @@
 // Loops over the rows of a table: in parallel, and in tiles that do not depend on the number of threads.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -10,11 +12,31 @@
 
 namespace kedge::engine {
 
-// body(tile, begin, end) for each tile of [0, n), on all threads, in any order. body must not throw. A lone tile gets a parallel
-// region too: inside one, OpenBLAS keeps to the calling thread, whatever the number of tiles.
+// While it lives, OpenBLAS and LAPACK keep to the calling thread, and so compute the same whatever the number of threads.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+// Work shorter than this stays on the calling thread. Waking the others takes microseconds on an idle machine, but on a busy
+// one the last of them comes when the scheduler lets it: tens of milliseconds.
+inline constexpr std::int64_t kSerialNs = 100'000;
+
+// body(tile, begin, end) for each tile of [0, n), in any order, on all threads if that pays; cost_ns is about what all of it takes
+// one thread. body must not throw. What it calls of OpenBLAS runs on the thread that calls.
 template <class Body>
-void for_tiles(std::int64_t n, std::int64_t tile_size, Body&& body) {
+void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Body&& body) {
   const std::int64_t tiles = tiles_of(n, tile_size);
+  if (tiles <= 1 || cost_ns < kSerialNs) {
+    const OneThread one;
+    for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
+    return;
+  }
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
 }
@@ -29,11 +51,11 @@ const T* row_at(MatrixView<const T> X, VectorView<const std::int32_t> rows, std:
   return X.data + (rows.empty() ? i : std::int64_t{rows.data[i]}) * X.stride;
 }
 
-// Sum of value(i), i < n.
+// Sum of value(i), i < n; row_ns is about what one value takes.
 template <class Value>
-double tile_sum(std::int64_t n, Value&& value) {
+double tile_sum(std::int64_t n, std::int64_t row_ns, Value&& value) {
   std::vector<double> sums(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
-  for_tiles(n, kRowTile, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
     double sum = 0;
     for (std::int64_t i = begin; i < end; ++i) sum += value(i);
     sums[static_cast<std::size_t>(tile)] = sum;
@@ -43,12 +65,12 @@ double tile_sum(std::int64_t n, Value&& value) {
   return total;
 }
 
-// A table of `entries` sums over rows: add(i, table) adds row i. One table a tile, then the tiles in order.
+// A table of `entries` sums over rows: add(i, table) adds row i in about row_ns. One table a tile, then the tiles in order.
 template <class Add>
-std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, Add&& add) {
+std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, std::int64_t row_ns, Add&& add) {
   const std::int64_t tiles = tiles_of(n, tile_size);
   std::vector<double> tables(static_cast<std::size_t>(tiles * entries), 0.0);
-  for_tiles(n, tile_size, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+  for_tiles(n, tile_size, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) add(i, tables.data() + tile * entries);
   });
   std::vector<double> sums(static_cast<std::size_t>(entries), 0.0);

@@ -57,7 +57,7 @@ KEDGE_CLONES void widen_range(const T* row, std::int64_t cols, T* minimum, T* ma
 template <class T>
 std::optional<Cell> CpuTables<T>::find_nonfinite(MatrixView<const T> X) {
   std::atomic<std::int64_t> first_row = X.rows;
-  for_tiles(X.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end && i < first_row.load(std::memory_order_relaxed); ++i) {
       if (row_is_finite(X.data + i * X.stride, X.cols)) continue;
       std::int64_t seen = first_row.load();
@@ -75,7 +75,7 @@ void CpuTables<T>::gather(MatrixView<const T> X, VectorView<const std::int32_t> 
                           VectorView<const double> scale, MatrixView<T> out) {
   const double* const s = shift.empty() ? nullptr : shift.data;
   const double* const f = scale.empty() ? nullptr : scale.data;
-  for_tiles(out.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(out.rows, kRowTile, out.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) gather_row(row_at(X, rows, i), s, f, X.cols, out.data + i * out.stride);
   });
 }
@@ -90,14 +90,14 @@ void CpuTables<T>::column_moments(MatrixView<const T> X, VectorView<const std::i
     return;
   }
   const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
-  const double total = tile_sum(n, [&](std::int64_t i) { return weight(i); });
+  const double total = tile_sum(n, 1, [&](std::int64_t i) { return weight(i); });
   // Deviations are taken from the first row, so that a constant column has exactly its value as mean, and no variance.
   std::vector<double> origin(row_at(X, rows, 0), row_at(X, rows, 0) + d);
-  const auto sums = tile_table_sums(n, d, kRowTile, [&](std::int64_t i, double* table) {
+  const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
     add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, table);
   });
   for (std::int64_t j = 0; j < d; ++j) mean.data[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / total;
-  const auto both = tile_table_sums(n, 2 * d, kRowTile, [&](std::int64_t i, double* table) {
+  const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
     add_squares(row_at(X, rows, i), mean.data, weight(i), d, table, table + d);
   });
   for (std::int64_t j = 0; j < d; ++j) {   // the first sum would be 0 but for the rounding of the mean
@@ -112,7 +112,7 @@ void CpuTables<T>::column_range(MatrixView<const T> X, VectorView<const std::int
   const std::int64_t n = selected(X, rows), d = X.cols, tiles = tiles_of(n, kRowTile);
   std::vector<T> low(static_cast<std::size_t>(tiles * d), std::numeric_limits<T>::infinity());
   std::vector<T> high(static_cast<std::size_t>(tiles * d), -std::numeric_limits<T>::infinity());
-  for_tiles(n, kRowTile, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+  for_tiles(n, kRowTile, n * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) widen_range(row_at(X, rows, i), d, low.data() + tile * d, high.data() + tile * d);
   });
   std::fill_n(minimum.data, d, std::numeric_limits<T>::infinity());
@@ -125,7 +125,7 @@ void CpuTables<T>::column_range(MatrixView<const T> X, VectorView<const std::int
 
 template <class T>
 void CpuTables<T>::clip(MatrixView<T> X, T low, T high) {
-  for_tiles(X.rows, kRowTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       for (T* x = X.data + i * X.stride; x != X.data + i * X.stride + X.cols; ++x) *x = *x < low ? low : (*x > high ? high : *x);
     }

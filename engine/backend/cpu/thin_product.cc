@@ -77,7 +77,7 @@ void strip_product(MatrixView<const T> X, MatrixView<const T> B, std::int64_t fi
   std::vector<T> strip(static_cast<std::size_t>(X.cols * W), T{0});   // B', padded with zeros
   for (std::int64_t c = 0; c < cols; ++c)
     for (std::int64_t j = 0; j < X.cols; ++j) strip[static_cast<std::size_t>(j * W + c)] = B.data[(first + c) * B.stride + j];
-  for_tiles(X.rows, kTile, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  for_tiles(X.rows, kTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     T out[kRows * W];
     for (std::int64_t i = begin; i < end; i += kRows) {
       const std::int64_t top = std::max<std::int64_t>(0, std::min(i, X.rows - kRows));   // the last rows are done twice
@@ -100,7 +100,7 @@ void thin_columns_product(MatrixView<const T> Z, MatrixView<const T> X, MatrixVi
   const std::int64_t n = X.rows, d = X.cols, k = Z.cols;
   const std::int64_t task_rows = tiles_of(tiles_of(n, kTile), kMostTasks) * kTile;
   std::vector<std::vector<double>> partial(static_cast<std::size_t>(tiles_of(n, task_rows)));
-  for_tiles(n, task_rows, [&](std::int64_t task, std::int64_t begin, std::int64_t end) {
+  for_tiles(n, task_rows, X.size() * k / 4, [&](std::int64_t task, std::int64_t begin, std::int64_t end) {
     std::vector<double>& total = partial[static_cast<std::size_t>(task)];
     total.assign(static_cast<std::size_t>(k * d), 0.0);
     std::vector<T> sums;
@@ -112,7 +112,7 @@ void thin_columns_product(MatrixView<const T> Z, MatrixView<const T> X, MatrixVi
       for (std::size_t e = 0; e < sums.size(); ++e) total[e] += static_cast<double>(sums[e]);
     }
   });
-  for_tiles(k, 1, [&](std::int64_t c, std::int64_t, std::int64_t) {
+  for_tiles(k, 1, k * d * static_cast<std::int64_t>(partial.size()), [&](std::int64_t c, std::int64_t, std::int64_t) {
     for (std::int64_t j = 0; j < d; ++j) {
       double sum = 0;
       for (const auto& total : partial) sum += total[static_cast<std::size_t>(c * d + j)];
