@@ -24,6 +24,23 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
+// Of all rows together: within the classes and between them. Means count from the first class's, so that a constant column has none.
+double largest_column_variance(const std::vector<double>& count, const std::vector<double>& mean, const std::vector<double>& variance) {
+  const std::size_t classes = count.size(), d = mean.size() / classes;
+  double n = 0, largest = 0;
+  for (const double c : count) n += c;
+  for (std::size_t j = 0; j < d; ++j) {
+    double centre = 0, total = 0;
+    for (std::size_t c = 0; c < classes; ++c) centre += count[c] / n * (mean[c * d + j] - mean[j]);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double shift = mean[c * d + j] - mean[j] - centre;
+      total += count[c] / n * (variance[c * d + j] + shift * shift);
+    }
+    largest = std::max(largest, total);
+  }
+  return largest;
+}
+
 }  // namespace
 
 template <class T>
@@ -68,15 +85,16 @@ void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y
   present_ = PresentClasses(y);
   n_features_ = X.n_cols();
   set_priors(y);
-  const std::vector<double> spread = column_moments(ctx, X).variance;
-  epsilon_ = params_.var_smoothing * *std::max_element(spread.begin(), spread.end());
-
-  Matrix<T> scratch;
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
   Array<double> count(ctx.memory(), present_.size());
   Matrix<double> mean(ctx.memory(), present_.size(), n_features_), variance(ctx.memory(), present_.size(), n_features_);
-  ctx.ops<T>().class_moments(X.values(ctx, scratch), positions.view(), {}, count.view(), mean.view(), variance.view());
+  Matrix<T> scratch;
+  const bool in_place = !X.is_affine();   // the rows are read where they lie
+  ctx.ops<T>().class_moments(in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
+                             in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(), {}, count.view(), mean.view(),
+                             variance.view());
   class_count_ = count.to_host(), theta_ = mean.to_host(), variance_ = variance.to_host();
+  epsilon_ = params_.var_smoothing * largest_column_variance(class_count_, theta_, variance_);
   for (double& v : variance_) {
     v += epsilon_;
     if (!(v > 0)) v = kFallbackVariance;

@@ -14,8 +14,8 @@ struct GaussianNBParams {
   double var_smoothing = 1e-9;
 };
 
-// fit: one pass for the moments of each class and one for the largest column variance, O(n_samples * n_features), sums in
-// double. predict: O(n_samples * n_features * n_classes). Where every variance is 0 (constant input) a variance of 1e-9 stands in, so
+// fit: the moments of each class, and from them the largest column variance, O(n_samples * n_features), sums in double; rows of
+// a table that no scaler changes are not copied. predict: O(n_samples * n_features * n_classes). Where every variance is 0 (constant input) a variance of 1e-9 stands in, so
 // that the priors decide. Errors: kBadData without rows, kInvalidValue for priors that do not fit the classes.
 // Source: Zhang, "The optimality of naive Bayes", FLAIRS 2004; smoothing as in scikit-learn.
 template <class T>

@@ -143,8 +143,14 @@ void check_class_moments(Probe<T>& probe) {
   const auto weights = probe.weights(x.rows);
   Array<double> count(probe.memory(), classes);
   Padded<double> mean(probe.memory(), classes, x.cols), variance(probe.memory(), classes, x.cols);
-  probe.ops().class_moments(Padded<T>(probe.memory(), x).view(), probe.upload(y).view(), probe.upload(weights).view(), count.view(), mean.view(),
-                            variance.view());
+  // The table holds the rows backwards, and one more: it must be read by the rows.
+  Table backwards(x.rows + 1, x.cols);
+  std::vector<std::int32_t> selected;
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    selected.push_back(static_cast<std::int32_t>(x.rows - i));
+    for (std::int64_t j = 0; j < x.cols; ++j) backwards.at(x.rows - i, j) = x.at(i, j);
+  }
+  const Padded<T> all(probe.memory(), x), some(probe.memory(), backwards);
   Table expected_mean(classes, x.cols), expected_variance(classes, x.cols);
   std::vector<double> expected_count;
   for (std::int32_t c = 0; c < classes; ++c) {
@@ -159,9 +165,14 @@ void check_class_moments(Probe<T>& probe) {
     for (std::int64_t j = 0; j < x.cols; ++j)
       expected_mean.at(c, j) = m[static_cast<std::size_t>(j)], expected_variance.at(c, j) = v[static_cast<std::size_t>(j)];
   }
-  probe.expect_near(count, expected_count, static_cast<double>(x.rows) + 1, "count");
-  probe.expect_near(mean.to_table(), expected_mean, 18 * 18, "mean");
-  probe.expect_near(variance.to_table(), expected_variance, 18 * 18, "variance");
+  for (const bool by_rows : {false, true}) {
+    const Array<std::int32_t> rows = probe.upload(selected);
+    probe.ops().class_moments(by_rows ? some.view() : all.view(), by_rows ? rows.view() : VectorView<const std::int32_t>(),
+                              probe.upload(y).view(), probe.upload(weights).view(), count.view(), mean.view(), variance.view());
+    probe.expect_near(count, expected_count, static_cast<double>(x.rows) + 1, "count");
+    probe.expect_near(mean.to_table(), expected_mean, 18 * 18, "mean");
+    probe.expect_near(variance.to_table(), expected_variance, 18 * 18, "variance");
+  }
 }
 
 template <class T>

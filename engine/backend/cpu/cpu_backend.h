@@ -58,8 +58,9 @@ class CpuNeighbours : public CpuRows<T> {
 template <class T>
 class CpuBackend final : public CpuNeighbours<T> {
  public:
-  void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> y, VectorView<const double> weights,
-                     VectorView<double> count, MatrixView<double> mean, MatrixView<double> variance) override;
+  void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+                     VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
+                     MatrixView<double> variance) override;
   void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                VectorView<const double> log_prior, MatrixView<T> Z) override;
 };

@@ -10,8 +10,8 @@ constexpr int kColumnThreads = 64;
 // A thread sums one column over one tile of rows, by class, in its own column of `table` (classes x step): in shared memory
 // where the classes fit, else in the tile's sums themselves. squares: deviations squared, from each class's mean.
 template <class T>
-__global__ void tile_classes(MatrixView<const T> X, const std::int32_t* y, const double* weights, MatrixView<const double> mean,
-                             std::int64_t classes, std::int64_t tile_rows, bool in_shared, double* sums) {
+__global__ void tile_classes(MatrixView<const T> X, VectorView<const std::int32_t> rows, const std::int32_t* y, const double* weights,
+                             MatrixView<const double> mean, std::int64_t classes, std::int64_t tile_rows, bool in_shared, double* sums) {
   KEDGE_DYNAMIC_SHARED(double, shared);
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x, d = X.cols;
   if (j >= d) return;
@@ -19,11 +19,13 @@ __global__ void tile_classes(MatrixView<const T> X, const std::int32_t* y, const
   double* const table = in_shared ? shared + threadIdx.x : own;
   const std::int64_t step = in_shared ? kColumnThreads : d;
   for (std::int64_t c = 0; c < classes; ++c) table[c * step] = 0;
-  const double first = static_cast<double>(X.data[j]);
-  for (std::int64_t i = tile * tile_rows; i < X.rows && i < (tile + 1) * tile_rows; ++i) {
+  const std::int64_t n = rows.size ? rows.size : X.rows;
+  const auto at = [&](std::int64_t i) { return static_cast<double>(X.data[(rows.size ? std::int64_t{rows.data[i]} : i) * X.stride + j]); };
+  const double first = at(0);
+  for (std::int64_t i = tile * tile_rows; i < n && i < (tile + 1) * tile_rows; ++i) {
     const double weight = weights ? weights[i] : 1.0;
     const double origin = mean.data ? mean.data[y[i] * mean.stride + j] : first;
-    const double deviation = static_cast<double>(X.data[i * X.stride + j]) - origin;
+    const double deviation = at(i) - origin;
     table[y[i] * step] += mean.data ? weight * deviation * deviation : weight * deviation;
   }
   for (std::int64_t c = 0; in_shared && c < classes; ++c) own[c * d] = table[c * step];
@@ -38,11 +40,13 @@ __global__ void tile_counts(const std::int32_t* y, const double* weights, std::i
     counts[tile * classes + y[i]] += weights ? weights[i] : 1.0;
 }
 
-// out = origin + sums / count; origin is the first row, or 0 where X is null.
+// out = origin + sums / count; origin is the first of the rows, or 0 where X is null.
 template <class T>
-__global__ void divide_by_count(const double* sums, const double* count, const T* X, MatrixView<double> out) {
+__global__ void divide_by_count(const double* sums, const double* count, const T* X, std::int64_t stride, VectorView<const std::int32_t> rows,
+                                MatrixView<double> out) {
   const std::int64_t c = own_row();
   if (c >= out.rows) return;
+  if (X && rows.size > 0) X += rows.data[0] * stride;
   for (std::int64_t j = threadIdx.x; j < out.cols; j += blockDim.x)
     out.data[c * out.stride + j] = (X ? static_cast<double>(X[j]) : 0.0) + sums[c * out.cols + j] / count[c];
 }
@@ -80,24 +84,28 @@ __global__ void log_likelihoods(MatrixView<const T> X, MatrixView<const double> 
 }  // namespace
 
 template <class T>
-void CudaBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> y, VectorView<const double> weights,
-                                   VectorView<double> count, MatrixView<double> mean, MatrixView<double> variance) {
+void CudaBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+                                   VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
+                                   MatrixView<double> variance) {
   CudaRuntime& gpu = this->runtime_;
-  const std::int64_t classes = mean.rows, d = X.cols, tile = class_tile_rows(X.rows, classes * d), tiles = tiles_of(X.rows, tile);
+  const std::int64_t n = rows.empty() ? X.rows : rows.size, classes = mean.rows, d = X.cols;
+  const std::int64_t tile = class_tile_rows(n, classes * d), tiles = tiles_of(n, tile);
   const double* const w = weights.empty() ? nullptr : weights.data;
   const std::size_t shared = static_cast<std::size_t>(classes) * kColumnThreads * sizeof(double);
   const bool in_shared = shared <= kPlainSharedBytes;
   const dim3 grid(static_cast<unsigned>(tiles), blocks_for(d, kColumnThreads)), block(kColumnThreads);
   Array<double> partial(gpu, tiles * classes * d), sums(gpu, classes * d), counts(gpu, tiles * classes);
-  KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles, 32), 32, 0, y.data, w, X.rows, classes, tile, tiles, counts.data());
+  KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles, 32), 32, 0, y.data, w, n, classes, tile, tiles, counts.data());
   sum_tables(gpu, counts.data(), tiles, classes, count.data);
-  KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, y.data, w, MatrixView<const double>{}, classes, tile, in_shared,
-               partial.data());
+  KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, rows, y.data, w, MatrixView<const double>{}, classes, tile,
+               in_shared, partial.data());
   sum_tables(gpu, partial.data(), tiles, classes * d, sums.data());
-  KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), count.data, X.rows ? X.data : nullptr, mean);
-  KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, y.data, w, mean, classes, tile, in_shared, partial.data());
+  KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), count.data, n ? X.data : nullptr, X.stride,
+               rows, mean);
+  KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, rows, y.data, w, mean, classes, tile, in_shared, partial.data());
   sum_tables(gpu, partial.data(), tiles, classes * d, sums.data());
-  KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), count.data, static_cast<const T*>(nullptr), variance);
+  KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), count.data, static_cast<const T*>(nullptr),
+               std::int64_t{0}, rows, variance);
 }
 
 template <class T>
