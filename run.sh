@@ -72,7 +72,7 @@ stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null ||
 
 demo() {
   local preset=${KEDGE_PRESET:-release} url=${KEDGE_OPENML_URL:-https://www.openml.org} spec=examples/mnist_forest.json
-  build "$preset" kedged kedge kedge-worker $([ -f "build/$preset/has_cuda" ] && echo kedge_cuda)
+  build "$preset" kedged kedge kedge-worker
   local bin=build/$preset/bin data=build/demo
   mkdir -p "$data"; rm -f "$data/port"
   say "starting kedged (its data lies in $data)"
