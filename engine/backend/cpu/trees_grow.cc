@@ -38,6 +38,7 @@ class ColumnDraw {
 };
 
 constexpr std::int64_t kColumnMajorRows = 2048;    // from here on a column's bytes are read in one sweep
+constexpr std::uint32_t kSweptRows = 4096;           // from here on reading whole columns is cheaper than the records of the rows
 constexpr std::int64_t kListWords = 8 << 20;       // working memory for lists of rows
 constexpr std::int64_t kWorkBetweenStops = 4 << 20;
 std::uint32_t plain_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
@@ -55,6 +56,8 @@ struct TreeGrower::Impl {
                          wide_kernels_available()),
         columns(input.table.n_cols) {}
 
+  struct NodeRows { const TreeRow* rows; std::uint32_t n; };
+
   Forest grow(std::int64_t tree);
   void take_rows(std::int64_t tree);
   void grow_nodes();
@@ -63,6 +66,8 @@ struct TreeGrower::Impl {
   ColumnCodes codes_of(std::int64_t feature, std::uint32_t n) const;
   int draw_group(std::int64_t wanted, std::uint32_t n);
   void list_group(const TreeRow* node_rows, std::uint32_t n, int group);
+  void sweep_group(const NodeRows& at, int first, int group);
+  bool score_one(const NodeRows& at, int k, bool listed, const NodeTotals& totals, BestCut& best);
   std::uint32_t partition(std::int32_t node, const BestCut& cut);
   void check_stop(std::int64_t work);
 
@@ -115,7 +120,8 @@ void TreeGrower::Impl::take_rows(std::int64_t tree) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint32_t weight = drawn[i];
     const std::int64_t row = in.row(i);
-    rows[used] = {static_cast<std::uint32_t>(row), recorded ? in.table.record_of[row] : 0, static_cast<std::uint16_t>(in.y.data[row]), static_cast<std::uint16_t>(weight)};
+    rows[used] = {static_cast<std::uint32_t>(row), recorded ? in.table.record_of[row] : 0,
+                  static_cast<std::uint16_t>(in.y.data[row]), static_cast<std::uint16_t>(weight)};
     used += weight != 0;
   }
   rows.resize(used);
@@ -159,32 +165,38 @@ bool TreeGrower::Impl::evaluate(std::int32_t node) {
 // Visits max_features random columns, and more only while all of them are constant in the node.
 BestCut TreeGrower::Impl::find_cut(std::int32_t node) {
   const Range span = range[node];
-  const TreeRow* node_rows = rows.data() + span.begin;
-  const std::uint32_t n = span.end - span.begin;
+  const NodeRows at{rows.data() + span.begin, span.end - span.begin};
   const auto counts = draft->counts_of(node);
   NodeTotals totals{counts.data(), in.n_classes, 0, 0};
   for (const std::int32_t count : counts) totals.drawn += count, totals.squares += std::int64_t{count} * count;
-  const bool listed = in.table.records.size() > 0;
+  totals.wide = scorer->is_wide(totals);
+  const bool swept = totals.wide && at.n >= kSweptRows, listed = !swept && in.table.records.size() > 0;
   columns.start(in.options.seed, draft->nodes[node].key);
   BestCut best;
   bool varies = false;
   for (std::int64_t visited = 0; columns.left() > 0 && (visited < in.options.max_features || !varies);) {
-    const int group = draw_group(in.options.max_features - visited, n);
-    check_stop(std::int64_t{n} * group);
-    if (listed) list_group(node_rows, n, group);
-    for (int k = 0; k < group; ++k) {
-      if (visited >= in.options.max_features && varies) break;
-      ++visited;
-      const std::uint32_t f = features[k];
-      const std::uint32_t* list = listed ? lists.data() + k * list_stride : nullptr;
+    const bool wanted = visited < in.options.max_features;
+    const int group = draw_group(in.options.max_features - visited, at.n);
+    check_stop(std::int64_t{at.n} * group);
+    if (listed) list_group(at.rows, at.n, group);
+    for (int k = 0; k < group && (wanted || !varies); ++k) {
+      if (swept && k % WideScorer::kSweep == 0) sweep_group(at, k, group);
       const double before = best.score;
-      varies |= coded ? scorer->score(CodedColumn{list, list_size[k], n, in.table.common[f]}, totals, best)
-                      : scorer->score(NodeColumn{node_rows, n, list, listed ? list_size[k] : n, codes_of(f, n)}, totals, best);
-      if (best.score > before) best.feature = static_cast<std::int32_t>(f);
+      varies |= swept ? scorer->wide().score_swept(k % WideScorer::kSweep, totals, best) : score_one(at, k, listed, totals, best);
+      if (best.score > before) best.feature = static_cast<std::int32_t>(features[k]);
       if (best.feature >= 0 && scorer->is_perfect(totals, best)) return best;
     }
+    visited += group;
   }
   return best;
+}
+
+// Scores column k of the group.
+bool TreeGrower::Impl::score_one(const NodeRows& at, int k, bool listed, const NodeTotals& totals, BestCut& best) {
+  const std::uint32_t f = features[k];
+  const std::uint32_t* list = listed ? lists.data() + k * list_stride : nullptr;
+  if (coded) return scorer->score(CodedColumn{list, list_size[k], at.n, in.table.common[f]}, totals, best);
+  return scorer->score(NodeColumn{at.rows, at.n, list, listed ? list_size[k] : at.n, codes_of(f, at.n)}, totals, best);
 }
 
 ColumnCodes TreeGrower::Impl::codes_of(std::int64_t feature, std::uint32_t n) const {
@@ -213,6 +225,14 @@ void TreeGrower::Impl::list_group(const TreeRow* node_rows, std::uint32_t n, int
     }
     list_size[k] = size;
   }
+}
+
+// Counts the rows in columns first, first + 1 ... of the group.
+void TreeGrower::Impl::sweep_group(const NodeRows& at, int first, int group) {
+  const std::uint8_t* codes[WideScorer::kSweep];
+  for (int k = 0; k < WideScorer::kSweep; ++k)   // the last column again where the group ends
+    codes[k] = in.table.codes.data() + std::int64_t{features[std::min(first + k, group - 1)]} * in.table.n_rows;
+  scorer->wide().sweep(at.rows, at.n, codes);
 }
 
 // Orders the node's rows: left ones first, both sides in their former order. Returns where the right side begins.

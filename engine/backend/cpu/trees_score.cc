@@ -7,7 +7,6 @@
 namespace kedge::engine {
 namespace {
 constexpr int kBins = 256, kWideClasses = 16;
-constexpr std::int64_t kWideDrawn = 32768;
 }  // namespace
 
 ColumnScorer::ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules)
@@ -21,7 +20,7 @@ bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, Bes
   const bool from_record = !column.codes.bytes;
   const auto row_at = [&](std::uint32_t i) -> const TreeRow& { return column.rows[column.uncommon ? column.uncommon[i] : i]; };
   const auto code_of = [&](const TreeRow& row) { return from_record ? column.codes.from_record(row) : column.codes.from_bytes(row); };
-  if (wide_ && totals.drawn < kWideDrawn) {
+  if (totals.wide) {
     coded_.resize(std::max<std::size_t>(coded_.size(), column.n_uncommon));
     for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
       const TreeRow& row = row_at(i);
@@ -41,7 +40,7 @@ bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, Bes
 
 bool ColumnScorer::score(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
   if (column.n_coded == 0) return false;
-  if (wide_ && totals.drawn < kWideDrawn) return wide_scorer_.score(column, totals, best);
+  if (totals.wide) return wide_scorer_.score(column, totals, best);
   for (std::uint32_t i = 0; i < column.n_coded; ++i) {
     const CodedRow row = column.coded[i];
     histogram_[(row >> 20) * n_classes_ + ((row >> 16) & 15)] += static_cast<std::int32_t>(row & 0xffff);

@@ -1,6 +1,7 @@
 // Scoring the cuts of one column in one node: the portable code, and the AVX-512 code that gives the same integers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,6 +36,7 @@ struct NodeTotals {
   std::int32_t n_classes;
   std::int64_t drawn;           // sum of counts
   std::int64_t squares;         // sum of their squares
+  bool wide = false;            // the AVX-512 code applies: ColumnScorer::is_wide()
 };
 
 // The best cut so far: rows with code <= left_bin on one side, right_bin is the next bin that the node has.
@@ -56,7 +58,7 @@ void wide_code_rows(const BinnedTable& table, const TreeRow* rows, std::uint32_t
 std::uint32_t wide_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
                              std::int32_t* left_counts);
 
-// Exact gini with at most 16 classes and totals.drawn < 32768, any number of rows left and right.
+// Exact gini with at most 16 classes, totals.drawn < 65536 and each class below 32768; any number of rows left and right.
 struct WideScratch;
 class WideScorer {
  public:
@@ -64,6 +66,11 @@ class WideScorer {
   ~WideScorer();
   WideScorer(WideScorer&&) noexcept;
   bool score(const CodedColumn& column, const NodeTotals& totals, BestCut& best);   // as ColumnScorer::score
+
+  // For large nodes: counts the rows in kSweep columns (codes by row number) at once; each is then scored.
+  static constexpr int kSweep = 4;
+  void sweep(const TreeRow* rows, std::uint32_t n, const std::uint8_t* const* codes);
+  bool score_swept(int column, const NodeTotals& totals, BestCut& best);
 
  private:
   std::unique_ptr<WideScratch> scratch_;
@@ -75,6 +82,11 @@ class ColumnScorer {
   ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules);
   bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);
   bool score(const CodedColumn& column, const NodeTotals& totals, BestCut& best);
+  // The AVX-512 code applies to this node.
+  bool is_wide(const NodeTotals& totals) const {
+    return wide_ && totals.drawn < 65536 && *std::max_element(totals.counts, totals.counts + totals.n_classes) < 32768;
+  }
+  WideScorer& wide() { return wide_scorer_; }
   // Every cut has the same score or a lower one.
   bool is_perfect(const NodeTotals& totals, const BestCut& best) const {
     return exact_ && best.score >= static_cast<double>(totals.drawn);

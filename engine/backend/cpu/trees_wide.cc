@@ -8,7 +8,9 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #define KEDGE_WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt")))
 #define KEDGE_WIDE_INLINE KEDGE_WIDE __attribute__((always_inline)) inline
@@ -48,38 +50,76 @@ KEDGE_WIDE_INLINE __m512i byte_iota() {
 
 }  // namespace
 
-KEDGE_WIDE void wide_code_rows(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features,
-                               int n_features, CodedRow* lists, std::int64_t list_stride, std::uint32_t* list_size) {
-  constexpr std::uint32_t kAhead = 12;
+namespace {
+
+// How the code of one column is found in a record, and where its rows are listed.
+struct ListedColumn {
+  std::uint64_t before;   // the bits of the columns before it in its word
+  CodedRow* end;
+  std::uint32_t word;
+};
+
+// The cells off the common bin of a block of rows: which of the listed columns, and which row of the block. The block is small, so
+// that its records are still in the first-level cache when its cells are read.
+struct CellBlock {
+  static constexpr std::uint32_t kRows = 16;
+  const std::uint64_t* record[kRows];
+  std::uint32_t drawn[kRows];
+  alignas(64) std::uint8_t column[kRows * 64 + 64];
+  alignas(64) std::uint8_t row[kRows * 64 + 64];
+  std::uint32_t n = 0;
+};
+
+// Whole vectors are written and then overwritten, so that no branch depends on how many cells a row has.
+KEDGE_WIDE_INLINE void find_cells(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, std::uint32_t n_ahead,
+                                  const BitPicker& picker, CellBlock& block) {
   const std::uint64_t* records = table.records.data();
   const std::int64_t words = table.record_words;
-  const BitPicker picker = make_picker(features, n_features);
   const auto low_words = static_cast<__mmask8>(words >= 8 ? 0xff : (1u << words) - 1);
   const auto high_words = static_cast<__mmask8>(words > 8 ? (1u << (words - 8)) - 1 : 0);
-  std::uint64_t before[64];   // the bits of the columns before each in its word
-  std::uint32_t word[64];
-  CodedRow* end[64];
-  for (int k = 0; k < n_features; ++k) {
-    word[k] = features[k] / 64, before[k] = (std::uint64_t{1} << (features[k] % 64)) - 1;
-    end[k] = lists + k * list_stride;
-  }
+  const __m512i iota = byte_iota();
+  std::uint32_t at = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) {
-      const std::uint64_t* next = records + rows[i + kAhead].record;
-      for (int line = 0; line < 4; ++line) __builtin_prefetch(next + line * 8);
-    }
+    const std::uint64_t* next = records + rows[i + n_ahead].record;
+    for (int line = 0; line < 5; ++line) __builtin_prefetch(next + line * 8);
     const std::uint64_t* record = records + rows[i].record;
+    block.record[i] = record;
+    block.drawn[i] = std::uint32_t{rows[i].cls} << 16 | rows[i].weight;
+    const std::uint64_t mask = pick(picker, _mm512_maskz_loadu_epi64(low_words, record), _mm512_maskz_loadu_epi64(high_words, record + 8));
+    _mm512_storeu_si512(block.column + at, _mm512_maskz_compress_epi8(_cvtu64_mask64(mask), iota));
+    _mm512_storeu_si512(block.row + at, _mm512_set1_epi8(static_cast<char>(i)));
+    at += static_cast<std::uint32_t>(std::popcount(mask));
+  }
+  block.n = at;
+}
+
+KEDGE_WIDE_INLINE void list_cells(const CellBlock& block, std::int64_t words, ListedColumn* columns) {
+  for (std::uint32_t i = 0; i < block.n; ++i) {
+    ListedColumn& column = columns[block.column[i]];
+    const std::uint64_t* record = block.record[block.row[i]];
     const auto* counts = reinterpret_cast<const std::uint16_t*>(record + words);
     const auto* codes = reinterpret_cast<const std::uint8_t*>(counts + words);
-    const std::uint32_t drawn = std::uint32_t{rows[i].cls} << 16 | rows[i].weight;
-    std::uint64_t mask = pick(picker, _mm512_maskz_loadu_epi64(low_words, record), _mm512_maskz_loadu_epi64(high_words, record + 8));
-    for (; mask != 0; mask &= mask - 1) {
-      const int k = std::countr_zero(mask);
-      const std::uint32_t code = codes[counts[word[k]] + std::popcount(record[word[k]] & before[k])];
-      *end[k]++ = code << 20 | drawn;
-    }
+    const std::uint32_t code = codes[counts[column.word] + std::popcount(record[column.word] & column.before)];
+    *column.end++ = code << 20 | block.drawn[block.row[i]];
   }
-  for (int k = 0; k < n_features; ++k) list_size[k] = static_cast<std::uint32_t>(end[k] - (lists + k * list_stride));
+}
+
+}  // namespace
+
+KEDGE_WIDE void wide_code_rows(const BinnedTable& table, const TreeRow* rows, std::uint32_t n, const std::uint32_t* features,
+                               int n_features, CodedRow* lists, std::int64_t list_stride, std::uint32_t* list_size) {
+  const BitPicker picker = make_picker(features, n_features);
+  ListedColumn columns[64];
+  for (int k = 0; k < n_features; ++k)
+    columns[k] = {(std::uint64_t{1} << (features[k] % 64)) - 1, lists + k * list_stride, features[k] / 64};
+  CellBlock block;
+  for (std::uint32_t i = 0; i < n; i += CellBlock::kRows) {
+    const std::uint32_t here = std::min(n - i, CellBlock::kRows);
+    const std::uint32_t ahead = n - i - here < CellBlock::kRows ? 0 : CellBlock::kRows;   // where to look for rows to prefetch
+    find_cells(table, rows + i, here, ahead, picker, block);
+    list_cells(block, table.record_words, columns);
+  }
+  for (int k = 0; k < n_features; ++k) list_size[k] = static_cast<std::uint32_t>(columns[k].end - (lists + k * list_stride));
 }
 
 namespace {
@@ -161,20 +201,12 @@ KEDGE_WIDE_INLINE __m512d eight_scores(const BinCounts& counts, int i, int n, do
   return _mm512_mask_blend_pd(valid, _mm512_set1_pd(-1), score);
 }
 
-// A column with many uncommon rows: class counts by bin, then the cuts between the bins.
-KEDGE_WIDE bool score_by_bins(const CodedColumn& column, const NodeTotals& totals, BinCounts& counts, BestCut& best) {
-  count_rows(column.coded, column.n_coded, counts);
-  const int common = column.common;
-  const bool has_common = column.n_coded < column.n_rows;
-  if (has_common) counts.used[common] = 1;
-  const int n = take_bins(counts, byte_iota());
-  const __m512i wide_node = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << totals.n_classes) - 1), totals.counts);
-  const __m256i node = _mm512_cvtepi32_epi16(wide_node);
-  if (has_common) {
-    __m256i rest = node;
-    for (int i = 0; i < n; ++i) rest = _mm256_sub_epi16(rest, lanes_of(counts, counts.bins[i]));
-    set_lanes(counts, common, rest);
-  }
+KEDGE_WIDE_INLINE __m256i node_lanes(const NodeTotals& totals) {
+  return _mm512_cvtepi32_epi16(_mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << totals.n_classes) - 1), totals.counts));
+}
+
+// Scores the cuts between the first n of counts.bins and clears their counts.
+KEDGE_WIDE_INLINE bool score_taken(BinCounts& counts, int n, __m256i node, const NodeTotals& totals, BestCut& best) {
   sum_sides(counts, n, node);
   if (n < 2) return false;
   alignas(64) double scores[264];
@@ -190,6 +222,46 @@ KEDGE_WIDE bool score_by_bins(const CodedColumn& column, const NodeTotals& total
   while (scores[i] != score) ++i;
   best.score = score, best.left_bin = counts.bins[i], best.right_bin = counts.bins[i + 1];
   return true;
+}
+
+// A column with many uncommon rows: class counts by bin, then the cuts between the bins.
+KEDGE_WIDE bool score_by_bins(const CodedColumn& column, const NodeTotals& totals, BinCounts& counts, BestCut& best) {
+  count_rows(column.coded, column.n_coded, counts);
+  const int common = column.common;
+  const bool has_common = column.n_coded < column.n_rows;
+  if (has_common) counts.used[common] = 1;
+  const int n = take_bins(counts, byte_iota());
+  const __m256i node = node_lanes(totals);
+  if (has_common) {
+    __m256i rest = node;
+    for (int i = 0; i < n; ++i) rest = _mm256_sub_epi16(rest, lanes_of(counts, counts.bins[i]));
+    set_lanes(counts, common, rest);
+  }
+  return score_taken(counts, n, node, totals, best);
+}
+
+// Lists the bins that any row was counted in.
+KEDGE_WIDE_INLINE int find_bins(BinCounts& counts) {
+  int n = 0;
+  for (int bin = 0; bin < 256; ++bin) {
+    const __m256i lanes = lanes_of(counts, bin);
+    counts.bins[n] = static_cast<std::uint8_t>(bin);
+    n += !_mm256_testz_si256(lanes, lanes);
+  }
+  return n;
+}
+
+// Counts all rows in kSweep columns at once.
+KEDGE_WIDE_INLINE void count_columns(const TreeRow* rows, std::uint32_t n, const std::uint8_t* const* codes, BinCounts* counts) {
+  const std::uint8_t *const c0 = codes[0], *const c1 = codes[1], *const c2 = codes[2], *const c3 = codes[3];
+  std::uint16_t *const h0 = counts[0].lanes[0], *const h1 = counts[1].lanes[0];
+  std::uint16_t *const h2 = counts[2].lanes[0], *const h3 = counts[3].lanes[0];
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::uint32_t row = rows[i].row, cls = rows[i].cls;
+    const auto weight = rows[i].weight;
+    h0[c0[row] * 16u + cls] += weight, h1[c1[row] * 16u + cls] += weight;
+    h2[c2[row] * 16u + cls] += weight, h3[c3[row] * 16u + cls] += weight;
+  }
 }
 
 // A column with few uncommon rows: the rows sorted by code, 16 at most.
@@ -272,6 +344,7 @@ KEDGE_WIDE bool score_few(const CodedColumn& column, const NodeTotals& totals, B
 // What WideScorer keeps between calls.
 struct WideScratch {
   BinCounts counts{};
+  BinCounts sweep[WideScorer::kSweep]{};
 };
 
 WideScorer::WideScorer() : scratch_(std::make_unique<WideScratch>()) {}
@@ -281,6 +354,17 @@ WideScorer::WideScorer(WideScorer&&) noexcept = default;
 KEDGE_WIDE bool WideScorer::score(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
   if (column.n_coded <= FewRows::kMost) return score_few(column, totals, best);
   return score_by_bins(column, totals, scratch_->counts, best);
+}
+
+KEDGE_WIDE void WideScorer::sweep(const TreeRow* rows, std::uint32_t n, const std::uint8_t* const* codes) {
+  static_assert(kSweep == 4);
+  for (BinCounts& counts : scratch_->sweep) std::memset(counts.lanes, 0, sizeof counts.lanes);   // a sweep may have been left half scored
+  count_columns(rows, n, codes, scratch_->sweep);
+}
+
+KEDGE_WIDE bool WideScorer::score_swept(int column, const NodeTotals& totals, BestCut& best) {
+  BinCounts& counts = scratch_->sweep[column];
+  return score_taken(counts, find_bins(counts), node_lanes(totals), totals, best);
 }
 
 KEDGE_WIDE std::uint32_t wide_part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
@@ -307,6 +391,8 @@ WideScorer::WideScorer() = default;
 WideScorer::~WideScorer() = default;
 WideScorer::WideScorer(WideScorer&&) noexcept = default;
 bool WideScorer::score(const CodedColumn&, const NodeTotals&, BestCut&) { return false; }
+void WideScorer::sweep(const TreeRow*, std::uint32_t, const std::uint8_t* const*) {}
+bool WideScorer::score_swept(int, const NodeTotals&, BestCut&) { return false; }
 
 }  // namespace kedge::engine
 

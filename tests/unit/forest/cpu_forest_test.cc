@@ -87,6 +87,17 @@ Grown grow_small(const Data& data, ForestOptions options = {.n_trees = 3, .seed 
   return run_case(*make_cpu_trees(memory, 2), memory, {"", data, options});
 }
 
+// Weights of 1 change no number, but the code that knows them is the portable one.
+TEST(CpuForest, GrowsLargeNodesAsThePortableCodeDoes) {
+  for (const double zeros : {0.8, 0.3}) {
+    const Data data = make_data(15000, 24, 200, 5, zeros, 21);
+    ForestOptions options{.n_trees = 3, .max_features = 5, .seed = 3};
+    const Grown fast = grow_small(data, options);
+    options.class_weight = {1, 1, 1, 1, 1};
+    expect_same(fast, grow_small(data, options));
+  }
+}
+
 TEST(CpuForest, MakesOneLeafOfOneRow) {
   const Grown grown = grow_small({1, 2, 2, {1, 2}, {1}});
   EXPECT_EQ(grown.forest.n_nodes(), 3);
