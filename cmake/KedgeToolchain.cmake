@@ -27,6 +27,9 @@ target_include_directories(kedge_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_
 if(KEDGE_SANITIZE)
   target_compile_options(kedge_flags INTERFACE -fsanitize=${KEDGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(kedge_flags INTERFACE -fsanitize=${KEDGE_SANITIZE})
+  if(KEDGE_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(kedge_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)   # Asio's fences, which it does not follow
+  endif()
 endif()
 if(KEDGE_TIDY)
   find_program(KEDGE_CLANG_TIDY NAMES clang-tidy-19 REQUIRED)
