@@ -1,6 +1,9 @@
 // What the CPU's hot ops reach: nearest neighbours, matrix products, column moments. Shapes are those of MNIST.
 #include <benchmark/benchmark.h>
 
+#include <span>
+#include <vector>
+
 #include "engine/backend/loader.h"
 
 namespace kedge::engine {
@@ -67,12 +70,13 @@ BENCHMARK(gradient<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchma
 
 template <class T>
 void gram(benchmark::State& state) {
-  const auto x = normal<T>(50000, 784, 1);
+  const std::int64_t rows = state.range(0);
+  const auto x = normal<T>(rows, 784, 1);
   Matrix<T> c(cpu().memory(), 784, 784);
   for (auto _ : state) cpu().ops<T>().gram(T{1}, x.view(), c.view());
-  rate(state, "flops", 50000.0 * 784 * 784);   // of one triangle
+  rate(state, "flops", static_cast<double>(rows) * 784 * 784);   // of one triangle
 }
-BENCHMARK(gram<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(gram<float>)->Arg(8192)->Arg(50000)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 template <class T>
 void column_moments(benchmark::State& state) {
@@ -82,6 +86,33 @@ void column_moments(benchmark::State& state) {
   rate(state, "bytes", 2 * 50000.0 * 784 * sizeof(T));
 }
 BENCHMARK(column_moments<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// Moments of 10 classes over all rows of a table. Limit: reading X once.
+template <class T>
+void class_moments(benchmark::State& state) {
+  const auto x = normal<T>(50000, 784, 1);
+  std::vector<std::int32_t> codes(50000);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const Array<std::int32_t> y(cpu().memory(), std::span<const std::int32_t>(codes));
+  Array<double> count(cpu().memory(), 10);
+  Matrix<double> mean(cpu().memory(), 10, 784), variance(cpu().memory(), 10, 784);
+  for (auto _ : state) cpu().ops<T>().class_moments(x.view(), {}, y.view(), {}, count.view(), mean.view(), variance.view());
+  rate(state, "bytes", 50000.0 * 784 * sizeof(T));
+}
+BENCHMARK(class_moments<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// The log likelihoods of 14,000 rows under 10 classes. Limit: arithmetic in double.
+template <class T>
+void gaussian_log_likelihood(benchmark::State& state) {
+  const auto x = normal<T>(14000, 784, 1);
+  const auto mean = normal<double>(10, 784, 2);
+  const Matrix<double> variance(cpu().memory(), 10, 784, std::vector<double>(7840, 2.0));
+  const Array<double> prior(cpu().memory(), std::span<const double>(std::vector<double>(10, -1.0)));
+  Matrix<T> z(cpu().memory(), 14000, 10);
+  for (auto _ : state) cpu().ops<T>().gaussian_log_likelihood(x.view(), mean.view(), variance.view(), prior.view(), z.view());
+  rate(state, "terms", 14000.0 * 7840);
+}
+BENCHMARK(gaussian_log_likelihood<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace kedge::engine

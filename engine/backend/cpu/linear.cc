@@ -1,5 +1,6 @@
 // Matrix products on the CPU: fixed tiles of the result, each one single-threaded OpenBLAS call, long sums in double.
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "engine/backend/cpu/blas.h"
@@ -11,6 +12,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kTileRows = 256, kTileCols = 512;
+constexpr std::int64_t kTriangleTile = 400, kTileStep = 16;          // even tiles of a triangle: two for the columns of MNIST
 constexpr std::int64_t kDepth = 2048;                                // longest sum left to BLAS alone
 constexpr std::int64_t kMultipliesPerNs = 16;                        // one core, in BLAS
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;      // doubles kept for partial sums, 32 MiB
@@ -34,11 +36,13 @@ struct Tile {
 
 std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool lower) {
   std::vector<Tile> tiles;
-  const std::int64_t tile_cols = lower ? kTileRows : kTileCols;   // square tiles waste least above the diagonal
-  for (std::int64_t i = 0; i < rows; i += kTileRows) {
+  if (rows == 0) return tiles;
+  const std::int64_t even = tiles_of(tiles_of(rows, tiles_of(rows, kTriangleTile)), kTileStep) * kTileStep;
+  const std::int64_t tile_rows = lower ? even : kTileRows, tile_cols = lower ? even : kTileCols;   // square: least above the diagonal
+  for (std::int64_t i = 0; i < rows; i += tile_rows) {
     for (std::int64_t j = 0; j < cols; j += tile_cols) {
-      if (lower && j >= i + kTileRows) continue;
-      tiles.push_back({i, std::min(kTileRows, rows - i), j, std::min(tile_cols, cols - j)});
+      if (lower && j >= i + tile_rows) continue;
+      tiles.push_back({i, std::min(tile_rows, rows - i), j, std::min(tile_cols, cols - j)});
     }
   }
   return tiles;
@@ -55,7 +59,8 @@ void short_product(const Product<T>& p, const std::vector<Tile>& tiles) {
 
 // Sum over k in [begin, end) of one tile, in double over pieces of kDepth.
 template <class T>
-void add_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int64_t end, double* sums) {
+void sum_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int64_t end, double* sums) {
+  if (begin >= end) std::fill_n(sums, t.rows * t.cols, 0.0);
   std::vector<T> piece(static_cast<std::size_t>(t.rows * t.cols));
   for (std::int64_t k = begin; k < end; k += kDepth) {
     if (p.lower && t.row == t.col && t.rows == t.cols)   // what is above the diagonal stays 0 and is not read
@@ -63,7 +68,7 @@ void add_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int
     else
       blas::gemm(p.ta, p.tb, t.rows, t.cols, std::min(kDepth, end - k), T{1}, p.a(t.row, k), p.A.stride, p.b(k, t.col), p.B.stride,
                T{0}, piece.data(), t.cols);
-    for (std::size_t e = 0; e < piece.size(); ++e) sums[e] += static_cast<double>(piece[e]);
+    for (std::size_t e = 0; e < piece.size(); ++e) sums[e] = static_cast<double>(piece[e]) + (k > begin ? sums[e] : 0.0);
   }
 }
 
@@ -71,22 +76,22 @@ void add_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int
 template <class T>
 void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
   const std::int64_t n_tiles = static_cast<std::int64_t>(tiles.size()), pieces = tiles_of(p.depth(), kDepth);
-  const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (n_tiles * kTileRows * kTileCols), 1, pieces);
+  const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (n_tiles * tiles[0].rows * tiles[0].cols), 1, pieces);
   const std::int64_t group_depth = tiles_of(pieces, groups) * kDepth;
-  std::vector<std::vector<double>> partial(static_cast<std::size_t>(groups * n_tiles));
+  std::vector<std::unique_ptr<double[]>> partial(static_cast<std::size_t>(groups * n_tiles));
   for_tiles(groups * n_tiles, 1, p.cost_ns(), [&](std::int64_t task, std::int64_t, std::int64_t) {
     const Tile& t = tiles[static_cast<std::size_t>(task % n_tiles)];
     auto& sums = partial[static_cast<std::size_t>(task)];
-    sums.assign(static_cast<std::size_t>(t.rows * t.cols), 0.0);
+    sums = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(t.rows * t.cols));
     const std::int64_t begin = std::min(p.depth(), task / n_tiles * group_depth);
-    add_pieces(p, t, begin, std::min(p.depth(), begin + group_depth), sums.data());
+    sum_pieces(p, t, begin, std::min(p.depth(), begin + group_depth), sums.get());
   });
   for_tiles(n_tiles, 1, p.C.size() * groups, [&](std::int64_t i, std::int64_t, std::int64_t) {
     const Tile& t = tiles[static_cast<std::size_t>(i)];
     auto& sums = partial[static_cast<std::size_t>(i)];
     for (std::int64_t g = 1; g < groups; ++g) {
       const auto& other = partial[static_cast<std::size_t>(g * n_tiles + i)];
-      for (std::size_t e = 0; e < sums.size(); ++e) sums[e] += other[e];
+      for (std::size_t e = 0; e < static_cast<std::size_t>(t.rows * t.cols); ++e) sums[e] += other[e];
     }
     for (std::int64_t r = 0; r < t.rows; ++r) {
       T* const c = p.C.data + (t.row + r) * p.C.stride + t.col;
