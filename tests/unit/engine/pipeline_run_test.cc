@@ -118,6 +118,32 @@ TEST_P(GoldenCrossValidate, HasTheScoresOfScikitLearn) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenCrossValidate, testing::ValuesIn(kCvCases));
 
+struct ForestCase {
+  std::string dataset, criterion;
+  double lowest, highest;   // mean accuracy over scikit-learn's own seeds
+};
+void PrintTo(const ForestCase& c, std::ostream* out) { *out << c.dataset << " " << c.criterion; }
+
+#include "tests/unit/engine/forest_golden.inc"
+
+// Beyond the spread of ten seeds: another ten would spread somewhat further.
+constexpr double kForestMargin = 0.006;
+
+class GoldenForest : public testing::TestWithParam<ForestCase> {};
+
+TEST_P(GoldenForest, IsAsGoodAsScikitLearnsForAnySeed) {
+  const ForestCase& c = GetParam();
+  for (const std::int64_t seed : {0, 1, 2}) {
+    JobSpec spec = spec_of("RandomForestClassifier", CrossValidate{});
+    spec.pipeline[0].params = {{"criterion", c.criterion}, {"random_state", seed}};
+    const double mean = score_of(run(spec, builtin(c.dataset)), "accuracy").mean;
+    EXPECT_GE(mean, c.lowest - kForestMargin) << "seed " << seed;
+    EXPECT_LE(mean, c.highest + kForestMargin) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenForest, testing::ValuesIn(kForestCases));
+
 class GoldenFitScore : public testing::TestWithParam<SplitCase> {};
 
 TEST_P(GoldenFitScore, HasTheScoresOfScikitLearn) {
