@@ -12,6 +12,7 @@ namespace {
 
 using P = GaussianNBParams;
 constexpr double kFallbackVariance = 1e-9;
+constexpr std::int64_t kBlockRows = 4096;
 constexpr double kPriorSumTolerance = 1e-5;   // numpy.isclose
 
 const ParamSet<P>& param_set() {
@@ -110,7 +111,12 @@ void GaussianNB<T>::predict_proba(const Context& ctx, const Samples<T>& X, Matri
   const Matrix<double> mean(ctx.memory(), present_.size(), n_features_, theta_);
   const Matrix<double> variance(ctx.memory(), present_.size(), n_features_, variance_);
   const Array<double> prior(ctx.memory(), std::span<const double>(log_prior));
-  ctx.ops<T>().gaussian_log_likelihood(X.values(ctx, scratch), mean.view(), variance.view(), prior.view(), scores.view());
+  for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {   // gathered rows stay in the cache
+    const std::int64_t count = std::min(kBlockRows, X.n_rows() - first);
+    ctx.check_stop();
+    ctx.ops<T>().gaussian_log_likelihood(X.values(ctx, first, count, scratch), mean.view(), variance.view(), prior.view(),
+                                         scores.view().row_range(first, count));
+  }
   spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
   ctx.ops<double>().softmax_rows(proba);
 }
