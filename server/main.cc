@@ -108,6 +108,9 @@ int run(const std::vector<std::string>& arguments) {
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died must not take the server with it
   if (config.threads > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);  // workers inherit it
+  // Microseconds instead of milliseconds that a worker's threads spin for each other: on a busy machine
+  // they would spin while the one they wait for has no core. What the user has set stays.
+  ::setenv("GOMP_SPINCOUNT", "1000", 0);
   try {
     return serve(config);
   } catch (const schema::Error& e) {
