@@ -62,6 +62,8 @@ class DatasetFileWriter {
   DatasetMeta& meta();
   std::span<float> values_f32();     // empty unless meta().is_float32
   std::span<double> values_f64();
+  // Tells the system that these rows are complete, so that it may write them to disk while others are filled. Thread safe.
+  void rows_done(std::int64_t first_row, std::int64_t n_rows);
   void finish();
 
  private:

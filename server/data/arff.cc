@@ -189,6 +189,8 @@ void read_rows(DatasetFileWriter& writer, std::span<T> values, const std::vector
       reader.read(p, end, out);
       out += meta.n_values_columns;
     });
+    const std::int64_t first = chunks[i].first_row, next = i + 1 < chunks.size() ? chunks[i + 1].first_row : meta.n_rows;
+    writer.rows_done(first, next - first);
     const std::lock_guard lock(mutex);
     for (std::size_t c = 0; c < missing.size(); ++c) missing[c] += reader.missing()[c];
   });
