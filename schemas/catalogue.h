@@ -30,7 +30,7 @@ struct ParamInfo {
 
 struct EstimatorInfo {
   std::string name;                     // as in scikit-learn
-  std::string kind;                     // "transformer" or "classifier"
+  std::string kind;                     // "transformer", "classifier", "regressor", "clusterer" or "neighbors"
   std::string family;                   // scikit-learn module: "ensemble", "linear_model", ...
   std::string doc;
   std::vector<ParamInfo> params;

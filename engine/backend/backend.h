@@ -86,6 +86,12 @@ class Backend {
   // Z[i, c] = log_prior[c] - 0.5 sum_j (log(2 pi var[c, j]) + (X[i, j] - mean[c, j])^2 / var[c, j]).
   virtual void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                        VectorView<const double> log_prior, MatrixView<T> Z) = 0;
+
+  // --- columns ---
+
+  // --- clusters ---
+
+  // --- convex problems ---
 };
 
 // One device with everything that runs on it. A resource: made once per process by engine/backend/loader.h.

@@ -1,18 +1,45 @@
-// The default of Classifier::predict: the first largest probability of each row.
+// What the interfaces do where an estimator says nothing else.
 #include "engine/estimators/estimator.h"
+
+#include <stdexcept>
 
 namespace kedge::engine {
 
 template <class T>
+void Classifier<T>::predict_proba(const Context&, const Samples<T>&, MatrixView<double>) const {
+  throw std::logic_error("this classifier gives no probabilities");
+}
+
+template <class T>
+void Classifier<T>::decision_function(const Context&, const Samples<T>&, MatrixView<double>) const {
+  throw std::logic_error("this classifier has no decision function");
+}
+
+template <class T>
 std::vector<std::int32_t> Classifier<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  Matrix<double> proba(ctx.memory(), X.n_rows(), n_classes());
-  predict_proba(ctx, X, proba.view());
+  if (!has_proba() && n_classes() == 2) {
+    Matrix<double> decision(ctx.memory(), X.n_rows(), 1);
+    decision_function(ctx, X, decision.view());
+    std::vector<std::int32_t> codes;
+    for (const double value : decision.to_host()) codes.push_back(value > 0 ? 1 : 0);
+    return codes;
+  }
+  Matrix<double> scores(ctx.memory(), X.n_rows(), n_classes());
+  if (has_proba()) predict_proba(ctx, X, scores.view());
+  else decision_function(ctx, X, scores.view());
   Array<std::int32_t> codes(ctx.memory(), X.n_rows());
-  ctx.ops<double>().argmax_rows(std::as_const(proba).view(), codes.view());
+  ctx.ops<double>().argmax_rows(std::as_const(scores).view(), codes.view());
   return codes.to_host();
+}
+
+template <class T>
+std::vector<std::int32_t> Clusterer<T>::predict(const Context&, const Samples<T>&) const {
+  throw std::logic_error("this clusterer cannot predict");
 }
 
 template class Classifier<float>;
 template class Classifier<double>;
+template class Clusterer<float>;
+template class Clusterer<double>;
 
 }  // namespace kedge::engine

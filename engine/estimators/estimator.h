@@ -11,11 +11,16 @@
 
 namespace kedge::engine {
 
-// Class codes of the rows of a Samples, in its row order.
+enum class TargetKind { kNone, kClasses, kValues };
+
+// What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's target_kind() either
+// the class members or `values` are filled; host memory unless it says otherwise.
 struct Target {
-  std::vector<std::int32_t> codes;          // host, one per row
-  const Array<std::int32_t>* table_codes;   // device, one per row of the table (not of the selection); borrowed
-  std::vector<std::string> classes;         // names, in code order; all classes of the data set
+  std::vector<std::int32_t> codes;                        // class codes, one per row
+  const Array<std::int32_t>* table_codes = nullptr;       // device, one per row of the table (not of the selection); borrowed
+  std::vector<std::string> classes;                       // names, in code order; all classes of the data set
+  std::vector<double> values;                             // what a regressor fits, one per row; all finite
+  std::vector<double> weights;                            // sample weights, one per row, finite and >= 0; empty: all weigh 1
   std::int32_t n_classes() const { return static_cast<std::int32_t>(classes.size()); }
 };
 
@@ -24,28 +29,62 @@ template <class T>
 class Estimator {
  public:
   virtual ~Estimator() = default;
-  // Errors: kBadData naming the estimator, what it needs and what it got; kCancelled.
+  // X has no NaN or infinity unless accepts_nan(). Errors: kBadData naming the estimator, what it needs and what it got;
+  // kCancelled.
   virtual void fit(const Context& ctx, const Samples<T>& X, const Target& y) = 0;
+  // What fit() reads of its Target.
+  virtual TargetKind target_kind() const { return TargetKind::kNone; }
+  // Whether fit() reads Target::weights. Without it, a job with sample weights is refused.
+  virtual bool takes_weights() const { return false; }
+  // Whether missing values (NaN) may be in X, for fit and after it.
+  virtual bool accepts_nan() const { return false; }
+  // Whether X may have nominal columns: codes of their categories, see Table::features.
+  virtual bool accepts_categories() const { return false; }
   // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
   virtual bool reads_bins() const { return false; }
   // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.
   virtual schema::ValueMap attributes() const = 0;
 };
 
+// A class may be both a Transformer and a predictor (LinearDiscriminantAnalysis, KMeans), therefore the virtual bases.
 template <class T>
-class Transformer : public Estimator<T> {
+class Transformer : public virtual Estimator<T> {
  public:
   virtual Samples<T> transform(const Context& ctx, const Samples<T>& X) const = 0;
 };
 
 template <class T>
-class Classifier : public Estimator<T> {
+class Classifier : public virtual Estimator<T> {
  public:
+  TargetKind target_kind() const override { return TargetKind::kClasses; }
   // Classes of the Target that it was fitted with, whether or not its rows had them all; 0 before fit.
   virtual std::int32_t n_classes() const = 0;
-  // proba (device): X.n_rows() x n_classes; each row sums to 1.
-  virtual void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const = 0;
-  // Codes of the predicted classes; the default takes the first largest probability of each row.
+  virtual bool has_proba() const { return true; }
+  // proba (device): X.n_rows() x n_classes; each row sums to 1. Called only if has_proba().
+  virtual void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const;
+  virtual bool has_decision() const { return false; }
+  // decision (device): X.n_rows() x 1 with n_classes() = 2 (positive: the second class), else X.n_rows() x n_classes, where a class
+  // that the fitted rows lacked has -infinity. Called only if has_decision().
+  virtual void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const;
+  // Codes of the predicted classes. The default takes the first largest probability of each row, or decision without has_proba().
+  virtual std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const;
+};
+
+template <class T>
+class Regressor : public virtual Estimator<T> {
+ public:
+  TargetKind target_kind() const override { return TargetKind::kValues; }
+  // Predicted values, host, one per row.
+  virtual std::vector<double> predict(const Context& ctx, const Samples<T>& X) const = 0;
+};
+
+template <class T>
+class Clusterer : public virtual Estimator<T> {
+ public:
+  // Cluster of each row that it was fitted with, host; -1 is noise.
+  virtual const std::vector<std::int32_t>& labels() const = 0;
+  virtual bool can_predict() const { return true; }
+  // Cluster of each row, host. Called only if can_predict().
   virtual std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const;
 };
 

@@ -2,8 +2,31 @@
 #include "engine/estimators/samples.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "engine/core/require.h"
 
 namespace kedge::engine {
+
+template <class T>
+std::string Table<T>::column_label(std::int64_t column) const {
+  if (features.empty()) return std::to_string(column);
+  return "'" + features[static_cast<std::size_t>(column)].name + "'";
+}
+
+template <class T>
+void require_finite(const Context& ctx, std::string_view owner, const Samples<T>& X) {
+  Table<T>& table = *X.table;
+  if (table.is_finite && *table.is_finite) return;
+  const MatrixView<const T> values = std::as_const(table.X).view();
+  const std::optional<Cell> cell = ctx.ops<T>().find_nonfinite(values);
+  table.is_finite = !cell;
+  if (!cell) return;
+  T value;
+  ctx.memory().to_host(&value, values.data + cell->row * values.stride + cell->col, sizeof(T));
+  require(false, schema::ErrorCode::kBadData, "{}: column {}, row {} (both counted from 0) is {}, must be a finite number", owner,
+          table.column_label(cell->col), cell->row, std::isnan(value) ? "missing (NaN)" : "infinite");
+}
 
 template <class T>
 const BinnedTable& binned_table(const Context& ctx, Table<T>& table) {
@@ -82,6 +105,10 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
 
 template const BinnedTable& binned_table(const Context&, Table<float>&);
 template const BinnedTable& binned_table(const Context&, Table<double>&);
+template struct Table<float>;
+template struct Table<double>;
+template void require_finite(const Context&, std::string_view, const Samples<float>&);
+template void require_finite(const Context&, std::string_view, const Samples<double>&);
 template struct Samples<float>;
 template struct Samples<double>;
 template Samples<float> samples_of(Matrix<float>);

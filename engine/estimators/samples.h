@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/array.h"
@@ -10,12 +13,32 @@
 
 namespace kedge::engine {
 
+template <class T>
+struct Samples;
+
+// A column as the data set declares it. A nominal cell of the table is the position of its category, a missing one NaN.
+struct Feature {
+  std::string name;
+  std::vector<std::string> categories;   // of a nominal column, in declared order; empty: numeric
+  bool is_nominal = false;
+  friend bool operator==(const Feature&, const Feature&) = default;
+};
+
 // A device-resident table and what is derived from it once, however many folds and steps read it.
 template <class T>
 struct Table {
   Matrix<T> X;
-  std::unique_ptr<BinnedTable> binned;   // made on first use by binned_table()
+  std::vector<Feature> features = {};           // one per column; empty for what a transformer made without naming it
+  std::unique_ptr<BinnedTable> binned = {};     // made on first use by binned_table()
+  std::optional<bool> is_finite = {};           // made on first use by require_finite()
+
+  // "'age'", or "3" for a column without a name.
+  std::string column_label(std::int64_t column) const;
 };
+
+// Errors: kBadData "OWNER: column 'age', row 17 is NaN ..." for the first NaN or infinity of the table that X reads. The answer is kept.
+template <class T>
+void require_finite(const Context& ctx, std::string_view owner, const Samples<T>& X);
 
 template <class T>
 const BinnedTable& binned_table(const Context& ctx, Table<T>& table);

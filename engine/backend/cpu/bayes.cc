@@ -82,7 +82,7 @@ double merge_class(const std::vector<TileMoments>& tiles, std::int64_t c, std::i
 }  // namespace
 
 template <class T>
-void CpuBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+void CpuBayes<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
                                   VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
                                   MatrixView<double> variance) {
   const std::int64_t n = selected(X, rows), d = X.cols, classes = mean.rows, tile_rows = class_tile_rows(n, classes * d);
@@ -99,7 +99,7 @@ void CpuBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::i
 }
 
 template <class T>
-void CpuBackend<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
+void CpuBayes<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                             VectorView<const double> log_prior, MatrixView<T> Z) {
   const std::int64_t d = X.cols, classes = mean.rows;
   std::vector<double> precision(static_cast<std::size_t>(classes * d)), constant(static_cast<std::size_t>(classes));
@@ -122,7 +122,7 @@ void CpuBackend<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<co
   });
 }
 
-template class CpuBackend<float>;
-template class CpuBackend<double>;
+template class CpuBayes<float>;
+template class CpuBayes<double>;
 
 }  // namespace kedge::engine

@@ -56,13 +56,32 @@ class CpuNeighbours : public CpuRows<T> {
 
 // bayes.cc
 template <class T>
-class CpuBackend final : public CpuNeighbours<T> {
+class CpuBayes : public CpuNeighbours<T> {
  public:
   void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
                      VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
                      MatrixView<double> variance) override;
   void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                VectorView<const double> log_prior, MatrixView<T> Z) override;
+};
+
+// columns.cc
+template <class T>
+class CpuColumns : public CpuBayes<T> {
+};
+
+// clusters.cc
+template <class T>
+class CpuClusters : public CpuColumns<T> {
+};
+
+// convex.cc
+template <class T>
+class CpuConvex : public CpuClusters<T> {
+};
+
+template <class T>
+class CpuBackend final : public CpuConvex<T> {
 };
 
 }  // namespace kedge::engine

@@ -84,7 +84,7 @@ __global__ void log_likelihoods(MatrixView<const T> X, MatrixView<const double> 
 }  // namespace
 
 template <class T>
-void CudaBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+void CudaBayes<T>::class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
                                    VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
                                    MatrixView<double> variance) {
   CudaRuntime& gpu = this->runtime_;
@@ -109,7 +109,7 @@ void CudaBackend<T>::class_moments(MatrixView<const T> X, VectorView<const std::
 }
 
 template <class T>
-void CudaBackend<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
+void CudaBayes<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                              VectorView<const double> log_prior, MatrixView<T> Z) {
   CudaRuntime& gpu = this->runtime_;
   const std::int64_t classes = mean.rows, d = X.cols;
@@ -119,7 +119,7 @@ void CudaBackend<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<c
   KEDGE_LAUNCH(gpu, log_likelihoods<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, mean, precision.data(), constants.data(), Z);
 }
 
-template class CudaBackend<float>;
-template class CudaBackend<double>;
+template class CudaBayes<float>;
+template class CudaBayes<double>;
 
 }  // namespace kedge::engine

@@ -66,7 +66,7 @@ class CudaNeighbours : public CudaRows<T> {
 
 // bayes.cu
 template <class T>
-class CudaBackend final : public CudaNeighbours<T> {
+class CudaBayes : public CudaNeighbours<T> {
  public:
   using CudaNeighbours<T>::CudaNeighbours;
   void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
@@ -74,6 +74,33 @@ class CudaBackend final : public CudaNeighbours<T> {
                      MatrixView<double> variance) override;
   void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
                                VectorView<const double> log_prior, MatrixView<T> Z) override;
+};
+
+// columns.cu
+template <class T>
+class CudaColumns : public CudaBayes<T> {
+ public:
+  using CudaBayes<T>::CudaBayes;
+};
+
+// clusters.cu
+template <class T>
+class CudaClusters : public CudaColumns<T> {
+ public:
+  using CudaColumns<T>::CudaColumns;
+};
+
+// convex.cu
+template <class T>
+class CudaConvex : public CudaClusters<T> {
+ public:
+  using CudaClusters<T>::CudaClusters;
+};
+
+template <class T>
+class CudaBackend final : public CudaConvex<T> {
+ public:
+  using CudaConvex<T>::CudaConvex;
 };
 
 }  // namespace kedge::engine

@@ -65,10 +65,27 @@ template <class T>
 void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
   if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
     for (const double v : testing::host_values(ctx, transformer->transform(ctx, X))) ASSERT_TRUE(std::isfinite(v));
+  }
+  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) {
+    const std::vector<double> values = regressor->predict(ctx, X);
+    ASSERT_EQ(static_cast<std::int64_t>(values.size()), X.n_rows());
+    for (const double v : values) ASSERT_TRUE(std::isfinite(v));
     return;
   }
-  const auto& classifier = dynamic_cast<const Classifier<T>&>(estimator);
+  if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator)) {
+    ASSERT_EQ(static_cast<std::int64_t>(clusterer->labels().size()), X.n_rows());
+    for (const std::int32_t label : clusterer->labels()) ASSERT_GE(label, -1);
+    if (clusterer->can_predict()) {
+      ASSERT_EQ(static_cast<std::int64_t>(clusterer->predict(ctx, X).size()), X.n_rows());
+    }
+    return;
+  }
+  const auto* classifier_or_null = dynamic_cast<const Classifier<T>*>(&estimator);
+  if (!classifier_or_null) return;   // an estimator that neither transforms nor predicts
+  const Classifier<T>& classifier = *classifier_or_null;
   const std::int64_t k = classifier.n_classes();
+  for (const std::int32_t code : classifier.predict(ctx, X)) ASSERT_TRUE(code >= 0 && code < k);
+  if (!classifier.has_proba()) return;
   Matrix<double> proba(ctx.memory(), X.n_rows(), k);
   classifier.predict_proba(ctx, X, proba.view());
   const std::vector<double> shares = proba.to_host();
@@ -77,7 +94,6 @@ void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, con
     for (std::int64_t c = 0; c < k; ++c) sum += shares[i * k + c];
     ASSERT_NEAR(sum, 1.0, kRowSumTolerance) << "row " << i;
   }
-  for (const std::int32_t code : classifier.predict(ctx, X)) ASSERT_TRUE(code >= 0 && code < k);
 }
 
 // Fits on all rows of `data`. True if it could; else the error was kBadData and named the estimator.
@@ -169,6 +185,7 @@ TEST_P(EveryClassifier, GivesAnAbsentClassNoProbability) {
   const testing::Loaded<double> loaded(device, data);
   const auto estimator = make<double>(GetParam().estimator);
   const auto& classifier = dynamic_cast<const Classifier<double>&>(*estimator);
+  if (!classifier.has_proba()) GTEST_SKIP() << "gives no probabilities";
   std::vector<std::int32_t> rows;   // without class 1
   for (std::int32_t i = 0; i < 30; ++i)
     if (i % 3 != 1) rows.push_back(i);
@@ -201,7 +218,8 @@ TEST(Catalogue, DescribesEveryRow) {
   for (const CatalogueEntry& entry : catalogue()) {
     SCOPED_TRACE(entry.info.name);
     EXPECT_TRUE(names.insert(entry.info.name).second);
-    EXPECT_TRUE(entry.info.kind == "transformer" || entry.info.kind == "classifier");
+    const std::set<std::string> kinds{"transformer", "classifier", "regressor", "clusterer", "neighbors"};
+    EXPECT_TRUE(kinds.contains(entry.info.kind)) << entry.info.kind;
     EXPECT_FALSE(entry.info.doc.empty());
     EXPECT_FALSE(entry.info.attributes.empty());
     for (const schema::ParamInfo& param : entry.info.params) {

@@ -81,14 +81,18 @@ Samples<T> Loaded<T>::rows(const std::vector<std::int32_t>& rows) const {
 
 template <class T>
 Target Loaded<T>::target() const {
-  return {.codes = data_.y, .table_codes = &codes_, .classes = data_.classes};
+  std::vector<double> values = data_.values.empty() ? std::vector<double>(data_.y.begin(), data_.y.end()) : data_.values;
+  return {.codes = data_.y, .table_codes = &codes_, .classes = data_.classes, .values = std::move(values)};
 }
 
 template <class T>
 Target Loaded<T>::target(const std::vector<std::int32_t>& rows) const {
-  Target selected = target();
-  selected.codes.clear();
-  for (const std::int32_t row : rows) selected.codes.push_back(data_.y[static_cast<std::size_t>(row)]);
+  const Target all = target();
+  Target selected{.table_codes = all.table_codes, .classes = all.classes};
+  for (const std::int32_t row : rows) {
+    selected.codes.push_back(all.codes[static_cast<std::size_t>(row)]);
+    selected.values.push_back(all.values[static_cast<std::size_t>(row)]);
+  }
   return selected;
 }
 

@@ -20,6 +20,7 @@ struct Data {
   std::vector<double> X;             // row-major
   std::vector<std::int32_t> y;
   std::vector<std::string> classes;   // "0", "1", ...
+  std::vector<double> values = {};    // for regressors; empty: the class codes
 };
 Data load_data(const std::string& name);   // "iris" ...: tests/data/estimators/NAME.csv, target last
 Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes);   // separable blobs, the same every time
