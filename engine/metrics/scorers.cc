@@ -66,10 +66,10 @@ double neg_log_loss(const Predictions& p) {
 }
 
 constexpr std::array kScorers = {
-    Scorer{"accuracy", false, accuracy},
-    Scorer{"balanced_accuracy", false, balanced_accuracy},
-    Scorer{"f1_macro", false, f1_macro},
-    Scorer{"neg_log_loss", true, neg_log_loss},
+    Scorer{.name = "accuracy", .kind = ScorerKind::kClassification, .needs_labels = true, .score = accuracy},
+    Scorer{.name = "balanced_accuracy", .kind = ScorerKind::kClassification, .needs_labels = true, .score = balanced_accuracy},
+    Scorer{.name = "f1_macro", .kind = ScorerKind::kClassification, .needs_labels = true, .score = f1_macro},
+    Scorer{.name = "neg_log_loss", .kind = ScorerKind::kClassification, .needs_proba = true, .score = neg_log_loss},
 };
 
 }  // namespace

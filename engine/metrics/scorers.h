@@ -9,17 +9,27 @@
 
 namespace kedge::engine {
 
-// What a scorer may look at; host memory. n = y_true.size() >= 1, codes in 0 .. n_classes - 1.
+enum class ScorerKind { kClassification, kRegression, kClustering };
+
+// What a scorer may look at; host memory, borrowed for the call. n >= 1 rows; a span that no wanted scorer needs is empty.
 struct Predictions {
-  std::span<const std::int32_t> y_true;
-  std::span<const std::int32_t> y_pred;   // n; empty if only probabilities were asked for
-  std::span<const double> proba;          // n x n_classes, row-major; empty if not needed
-  std::int32_t n_classes = 0;
+  std::span<const std::int32_t> y_true, y_pred;       // n class codes, 0 .. n_classes - 1; or n cluster labels (-1: noise)
+  std::span<const double> proba;                      // n x n_classes, row-major
+  std::span<const double> decision;                   // n (two classes), or n x n_classes row-major; empty if there is no such function
+  std::span<const double> true_values, pred_values;   // n each, for regression
+  std::span<const double> weights;                    // n, or empty: all rows weigh 1
+  std::int32_t n_classes = 0;                         // of the data set, whether or not y_true has them all
+  std::span<const double> X;                          // n x n_features, row-major
+  std::int64_t n_features = 0;
 };
 
 struct Scorer {
-  std::string_view name;    // as in scikit-learn
-  bool needs_proba;         // reads proba; otherwise reads y_pred
+  std::string_view name;         // as in scikit-learn
+  ScorerKind kind;
+  bool needs_labels = false;     // reads y_pred
+  bool needs_proba = false;      // reads proba
+  bool needs_decision = false;   // reads decision; where the estimator has no decision function, proba
+  bool needs_X = false;
   double (*score)(const Predictions&);
 };
 

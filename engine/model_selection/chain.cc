@@ -49,17 +49,18 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   const auto& classifier = dynamic_cast<const Classifier<T>&>(*steps_.back());
   std::vector<std::int32_t> labels;
   std::vector<double> proba;
-  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return !s->needs_proba; })) {
+  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_labels; })) {
     labels = classifier.predict(ctx, current);
   }
-  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_proba; })) {
+  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_proba || s->needs_decision; })) {
     Matrix<double> shares(ctx.memory(), current.n_rows(), y.n_classes());
     classifier.predict_proba(ctx, current, shares.view());
     proba = shares.to_host();
   }
   timings_.predict += watch.lap();
   std::vector<double> values;
-  for (const Scorer* scorer : scorers) values.push_back(scorer->score({y.codes, labels, proba, y.n_classes()}));
+  const Predictions predictions{.y_true = y.codes, .y_pred = labels, .proba = proba, .n_classes = y.n_classes()};
+  for (const Scorer* scorer : scorers) values.push_back(scorer->score(predictions));
   timings_.score += watch.lap();
   return values;
 }

@@ -24,7 +24,7 @@ TEST(Scorers, AgreeWithScikitLearn) {
   for (const GoldenCase& c : kGolden) {
     ASSERT_EQ(c.scores.size(), scorers().size());
     for (std::size_t s = 0; s < c.scores.size(); ++s) {
-      const double score = scorers()[s].score({c.y, c.predicted, c.proba, c.n_classes});
+      const double score = scorers()[s].score({.y_true = c.y, .y_pred = c.predicted, .proba = c.proba, .n_classes = c.n_classes});
       EXPECT_NEAR(score, c.scores[s], kRelativeTolerance * std::abs(c.scores[s])) << scorers()[s].name;
     }
   }
