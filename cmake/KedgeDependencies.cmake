@@ -16,7 +16,7 @@ find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
-if(KEDGE_TESTS)
+if(KEDGE_TESTS OR KEDGE_BENCH OR KEDGE_FUZZ)   # all of tests/ is configured
   find_package(GTest REQUIRED)
 endif()
 if(KEDGE_BENCH)

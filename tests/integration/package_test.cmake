@@ -2,8 +2,8 @@
 set(prefix "${BUILD}/package_test")
 file(REMOVE_RECURSE "${prefix}")
 execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}/installed" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${prefix}/build" -DCMAKE_PREFIX_PATH=${prefix}/installed
-  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${prefix}/build" -G "${GENERATOR}"
+  -DCMAKE_PREFIX_PATH=${prefix}/installed OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${CMAKE_COMMAND}" --build "${prefix}/build" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 if(NOT EXISTS "${prefix}/build/mnist_forest")
   message(FATAL_ERROR "the example was not built")
