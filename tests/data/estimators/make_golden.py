@@ -28,7 +28,7 @@ def write_csv(name, bunch, n_rows=None):
     DATA[name] = (X, y)
     with open(FOLDER / f"{name}.csv", "w") as f:
         for row, target in zip(X, y):
-            f.write(",".join(repr(float(v)).removesuffix(".0") for v in row) + f",{target}\n")
+            f.write(",".join(repr(float(v)).removesuffix(".0") for v in row) + f",{target:g}\n")
 
 
 def plain(value):
@@ -123,6 +123,7 @@ def main():
     write_csv("iris", datasets.load_iris())
     write_csv("wine", datasets.load_wine())
     write_csv("breast_cancer", datasets.load_breast_cancer())
+    write_csv("diabetes", datasets.load_diabetes())
     write_csv("digits", datasets.load_digits(), 450)
     write_csv("digits_wide", datasets.load_digits(), 60)
     golden = {"scikit-learn": sklearn.__version__, "cases": list(cases())}

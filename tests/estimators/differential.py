@@ -1,0 +1,250 @@
+"""Compares every estimator with scikit-learn over the cases of cases_*.py, live or against the recorded answers.
+
+    differential.py                     live: needs scikit-learn
+    differential.py --golden            against golden/*.json; needs Python alone
+    differential.py --write-golden      record what scikit-learn finds
+    differential.py --table FILE        also write the table estimator x dtype x checks x worst error between the marks in FILE
+Options: --family NAME ..., --only ESTIMATOR ..., --probe PATH, --device NAME, --verbose.
+"""
+import argparse
+import array
+import importlib
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnitude, sampled_rows, shape, to_rows
+
+FOLDER = pathlib.Path(__file__).parent
+PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
+MARK = "<!-- table -->"
+
+
+def families(names):
+    found = sorted(p.stem.removeprefix("cases_") for p in FOLDER.glob("cases_*.py"))
+    return [f for f in found if not names or f in names]
+
+
+def cases_of(family):
+    cases = importlib.import_module(f"cases_{family}").CASES
+    ids = [c.id for c in cases]
+    repeated = {i for i in ids if ids.count(i) > 1}
+    assert not repeated, f"{family}: the same case twice: {repeated}"
+    return cases
+
+
+class Rows:
+    """The data of a case: rows to fit and rows to apply the fitted estimator to."""
+
+    def __init__(self, case):
+        X, y = harness.load(case.data)
+        fit = [i for i in range(len(X)) if not case.split or i % 3 != 0]
+        self.test = [X[i] for i in range(len(X)) if not case.split or i % 3 == 0]
+        self.X, self.y = [X[i] for i in fit], [y[i] for i in fit]
+        self.is_classes = all(isinstance(v, int) for v in y)
+        self.classes = sorted(set(y)) if self.is_classes else []
+        self.weights = [float(i % 4) for i in range(len(fit))] if case.weights == "counts" else None
+
+
+# --- Kedge ---
+
+class Probe:
+    def __init__(self, path, device):
+        self.device = device
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.folder = tempfile.TemporaryDirectory()
+
+    def file(self, name, numbers):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_bytes(array.array("d", numbers).tobytes())
+        return str(path)
+
+    def run(self, case, rows, dtype):
+        spec = {"steps": [{"estimator": e, "params": p} for e, p in [*case.before, (case.estimator, case.params)]], "dtype": dtype,
+                "device": self.device, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
+                "test": self.file("test", [v for row in rows.test for v in row]), "values": self.file("values", rows.y),
+                "want": ["attributes"] + [m for m in case.checks if m in METHODS]}
+        if rows.is_classes:
+            spec["codes"] = self.file("codes", [rows.classes.index(v) for v in rows.y])
+            spec["classes"] = [str(c) for c in rows.classes]
+        if rows.weights:
+            spec["weights"] = self.file("weights", rows.weights)
+        self.process.stdin.write(json.dumps(spec) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the probe ended in: {case.id}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def kedge_rows(case, answer, name, classes):
+    value = answer[name] if name in METHODS else answer["attributes"][name]
+    rows = to_rows(value)
+    if name == "predict" and classes:   # codes of classes, but the clusters of a clusterer
+        rows = [[classes[int(v)] for v in row] for row in rows] if "labels_" not in answer["attributes"] else rows
+    return rows
+
+
+# --- scikit-learn ---
+
+class ScikitLearn:
+    def __init__(self):
+        import numpy
+        import sklearn
+        from sklearn.utils import all_estimators
+        self.numpy, self.version = numpy, sklearn.__version__
+        self.classes = dict(all_estimators())
+
+    def fitted(self, case, rows, **more):
+        import warnings
+        np = self.numpy
+        X, test, y = np.array(rows.X), np.array(rows.test), np.array(rows.y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, params in case.before:
+                step = self.classes[name](**params).fit(X, y)
+                X, test = self.dense(step.transform(X)), self.dense(step.transform(test))
+            params = {**case.params, **(case.sk or {}), **more}
+            params = {k: tuple(v) if k.endswith("_range") and isinstance(v, list) else v for k, v in params.items()}
+            estimator = self.classes[case.estimator](**params)
+            estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
+        return estimator, test
+
+    def dense(self, value):
+        return value.toarray() if hasattr(value, "toarray") else value
+
+    def plain(self, value):
+        np = self.numpy
+        value = self.dense(value)
+        if isinstance(value, np.ndarray):
+            return value.tolist()
+        if isinstance(value, (list, tuple)):
+            return [self.plain(v) for v in value]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def rows(self, case, rows, name, found):
+        estimator, test = found
+        value = getattr(estimator, name)
+        return to_rows(self.plain(value(test) if name in METHODS else value))
+
+    def record(self, case, rows):
+        found, record = self.fitted(case, rows), {}
+        for name, check in case.checks.items():
+            if isinstance(check, Spread):
+                values = [harness.flat(self.rows(case, rows, name, self.fitted(case, rows, random_state=s))) for s in range(check.seeds)]
+                kept = [[min(v for run in values for v in run), max(v for run in values for v in run)]]
+                record[name] = {"shape": None, "scale": magnitude(kept), "rows": kept}
+                continue
+            full = self.rows(case, rows, name, found)
+            record[name] = {"shape": shape(full), "scale": magnitude(full), "rows": [full[i] for i in sampled_rows(*shape(full))]}
+        return record
+
+
+# --- the comparison ---
+
+def judge(case, dtype, name, expected, actual):
+    """(error, failure or None) of one check."""
+    compare = comparison(case.checks[name])
+    if dtype == "float32":
+        compare = in_float32(case, name, compare)
+    if expected["shape"] is not None:
+        if shape(actual) != expected["shape"]:
+            return math.inf, f"shape {shape(actual)}, expected {expected['shape']}"
+        actual = [actual[i] for i in sampled_rows(*shape(actual))]
+    error = compare.error(expected["rows"], actual, expected["scale"])
+    return error, None if error <= compare.tolerance else f"error {error:.3g}, tolerance {compare.tolerance:.3g}"
+
+
+def run_case(case, dtype, probe, record, report):
+    rows = Rows(case)
+    answer = probe.run(case, rows, dtype)
+    if case.error:
+        message = answer.get("error", {}).get("message", "it was not refused")
+        return report.add(case, dtype, "error", 0.0, None if case.error in message else f"'{message}' lacks '{case.error}'")
+    if "error" in answer:
+        return report.add(case, dtype, "fit", math.inf, answer["error"]["message"])
+    for name in case.checks:
+        if dtype == "float32" and name in case.not_in_f32:
+            continue
+        if name not in METHODS and name not in answer["attributes"]:
+            report.add(case, dtype, name, math.inf, "no such attribute")
+            continue
+        report.add(case, dtype, name, *judge(case, dtype, name, record[name], kedge_rows(case, answer, name, rows.classes)))
+
+
+class Report:
+    def __init__(self, verbose):
+        self.verbose, self.failures, self.worst = verbose, [], {}
+
+    def add(self, case, dtype, name, error, failure):
+        count, worst, where = self.worst.get((case.estimator, dtype), (0, -1.0, ""))
+        is_exact = isinstance(case.checks.get(name), (Exact, Spread)) or not isinstance(error, float)
+        if not is_exact and error > worst:
+            worst, where = error, name
+        self.worst[case.estimator, dtype] = (count + 1, worst, where)
+        if failure or self.verbose:
+            print(f"{'FAIL' if failure else 'ok  '} {dtype} {case.id}: {name}: {failure or f'{error:.3g}'}")
+        if failure:
+            self.failures.append(case.id)
+
+    def table(self, version):
+        lines = [f"Against scikit-learn {version}; errors are relative to the largest magnitude of what is compared.", "",
+                 "| estimator | dtype | checks | worst error | in |", "|---|---|---|---|---|"]
+        for (estimator, dtype), (count, worst, where) in sorted(self.worst.items()):
+            lines.append(f"| {estimator} | {dtype} | {count} | {f'{worst:.1e}' if worst >= 0 else 'exact'} | {where} |")
+        return "\n".join(lines)
+
+
+def write_table(path, table):
+    text = pathlib.Path(path).read_text()
+    before, _, after = text.split(MARK)
+    pathlib.Path(path).write_text(f"{before}{MARK}\n{table}\n{MARK}{after}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--golden", action="store_true")
+    parser.add_argument("--write-golden", action="store_true")
+    parser.add_argument("--family", nargs="*", default=[])
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--probe", default=PROBE)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--table")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    report, sk = Report(options.verbose), None if options.golden else ScikitLearn()
+    probe, version = None if options.write_golden else Probe(options.probe, options.device), ""
+    for family in families(options.family):
+        golden_path = FOLDER / "golden" / f"{family}.json"
+        golden = json.loads(golden_path.read_text()) if options.golden else {"version": sk.version, "cases": {}}
+        version = golden["version"]
+        for case in cases_of(family):
+            if options.only and case.estimator not in options.only:
+                continue
+            record = None if case.error else golden["cases"][case.id] if options.golden else sk.record(case, Rows(case))
+            golden["cases"][case.id] = record
+            for dtype in ["float64"] + ([] if case.f32 is None else ["float32"]):
+                if probe:
+                    run_case(case, dtype, probe, record, report)
+        if options.write_golden and not options.only:
+            lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in golden["cases"].items() if v is not None]
+            golden_path.write_text(f'{{"version": "{sk.version}", "cases": {{\n' + ",\n".join(lines) + "\n}}\n")
+    if probe:
+        probe.close()
+    if options.table:
+        write_table(options.table, report.table(version))
+    checks = sum(count for count, _, _ in report.worst.values())
+    print(f"{checks} checks of {len({e for e, _ in report.worst})} estimators, {len(report.failures)} failed")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+// Runs estimators for differential.py and the benchmarks: a case per line of JSON in, what Kedge makes of it per line out.
+//
+// In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" | "emulated" | ...,
+//       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
+//       "features": [{"name": ..., "categories": [...]}], "want": ["attributes", "transform", "predict", ...], "repeat": 1}
+//      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a column nominal.
+// Out: {"fit": seconds, "apply": seconds, "attributes": {...}, "transform": {"rows": n, "values": [...]}, ...} or {"error": {...}}.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <stdexcept>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/loader.h"
+#include "engine/estimators/catalogue.h"
+#include "schemas/codec.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Value;
+using schema::ValueList;
+using schema::ValueMap;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+const Value* find(const ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map)
+    if (name == key && !value.is_null()) return &value;
+  return nullptr;
+}
+
+std::string text(const ValueMap& map, std::string_view key, std::string otherwise = "") {
+  const Value* value = find(map, key);
+  return value ? std::get<std::string>(value->data) : otherwise;
+}
+
+std::int64_t whole(const ValueMap& map, std::string_view key, std::int64_t otherwise) {
+  const Value* value = find(map, key);
+  return value ? std::get<std::int64_t>(value->data) : otherwise;
+}
+
+ValueList list(const ValueMap& map, std::string_view key) {
+  const Value* value = find(map, key);
+  return value ? std::get<ValueList>(value->data) : ValueList{};
+}
+
+std::vector<std::string> texts(const ValueList& values) {
+  std::vector<std::string> result;
+  for (const Value& value : values) result.push_back(std::get<std::string>(value.data));
+  return result;
+}
+
+std::vector<double> numbers(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::vector<double> values(static_cast<std::size_t>(file.tellg()) / sizeof(double));
+  file.seekg(0).read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(double)));
+  return values;
+}
+
+Device& device_named(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<Device>> devices;
+  std::unique_ptr<Device>& device = devices[name];
+  if (!device) device = name == "emulated" ? make_cuda_device({.seed = 7}) : open_device(name);
+  return *device;
+}
+
+template <class T>
+class Case {
+ public:
+  explicit Case(const ValueMap& spec) : spec_(spec), ctx_{.device = device_named(text(spec, "device", "cpu"))} {
+    X_ = samples(text(spec, "X"));
+    const std::vector<double> codes = numbers(text(spec, "codes"));
+    y_.codes.assign(codes.begin(), codes.end());
+    y_.classes = texts(list(spec, "classes"));
+    y_.values = numbers(text(spec, "values")), y_.weights = numbers(text(spec, "weights"));
+    table_codes_ = Array<std::int32_t>(ctx_.memory(), std::span<const std::int32_t>(y_.codes));
+    y_.table_codes = &table_codes_;
+  }
+
+  ValueMap run() {
+    double fit = 1e300, apply = 1e300;
+    for (std::int64_t i = whole(spec_, "repeat", 1); i > 0; --i) {
+      X_.table->binned.reset();
+      fit = std::min(fit, timed([&] { this->fit(); }));
+      answers_.clear();
+      const Samples<T> rows = find(spec_, "test") ? samples(text(spec_, "test")) : X_;
+      apply = std::min(apply, timed([&] { this->apply(rows); }));
+    }
+    ValueMap result{{"fit", fit}, {"apply", apply}};
+    result.insert(result.end(), answers_.begin(), answers_.end());
+    return result;
+  }
+
+ private:
+  template <class F>
+  double timed(F&& work) {
+    const auto start = Clock::now();
+    work();
+    ctx_.memory().synchronize();
+    return seconds_since(start);
+  }
+
+  Samples<T> samples(const std::string& path) {
+    const std::vector<double> host = numbers(path);
+    const std::vector<T> values(host.begin(), host.end());
+    const std::int64_t d = whole(spec_, "n_cols", 1);
+    Samples<T> X = samples_of(Matrix<T>(ctx_.memory(), static_cast<std::int64_t>(host.size()) / d, d, values));
+    for (const Value& entry : list(spec_, "features")) {
+      const auto& feature = std::get<ValueMap>(entry.data);
+      X.table->features.push_back({text(feature, "name"), texts(list(feature, "categories")), find(feature, "categories") != nullptr});
+    }
+    return X;
+  }
+
+  static std::unique_ptr<Estimator<T>> make(const ValueMap& step) {
+    const CatalogueEntry* entry = find_estimator(text(step, "estimator"));
+    if (!entry) throw std::runtime_error("no estimator " + text(step, "estimator"));
+    const Value* params = find(step, "params");
+    const ValueMap given = params ? std::get<ValueMap>(params->data) : ValueMap{};
+    if constexpr (std::is_same_v<T, float>) return entry->make_f32(given);
+    else return entry->make_f64(given);
+  }
+
+  const Transformer<T>& transformer(std::size_t step) const { return dynamic_cast<const Transformer<T>&>(*steps_[step]); }
+
+  void fit() {
+    steps_.clear();
+    Samples<T> current = X_;
+    const ValueList specs = list(spec_, "steps");
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      steps_.push_back(make(std::get<ValueMap>(specs[i].data)));
+      if (!steps_[i]->accepts_nan()) require_finite(ctx_, text(std::get<ValueMap>(specs[i].data), "estimator"), current);
+      steps_[i]->fit(ctx_, current, y_);
+      if (i + 1 < specs.size()) current = transformer(i).transform(ctx_, current);
+    }
+  }
+
+  void apply(Samples<T> rows) {
+    for (std::size_t i = 0; i + 1 < steps_.size(); ++i) rows = transformer(i).transform(ctx_, rows);
+    for (const std::string& want : texts(list(spec_, "want"))) answers_.emplace_back(want, answer(want, rows));
+  }
+
+  static Value matrix(std::int64_t rows, std::vector<double> values) { return ValueMap{{"rows", rows}, {"values", std::move(values)}}; }
+
+  Value answer(const std::string& want, const Samples<T>& rows) {
+    const Estimator<T>& last = *steps_.back();
+    if (want == "attributes") return last.attributes();
+    if (want == "transform") {
+      const Samples<T> made = transformer(steps_.size() - 1).transform(ctx_, rows);
+      Matrix<T> scratch;
+      const MatrixView<const T> view = made.values(ctx_, scratch);
+      std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
+      if (!host.empty()) ctx_.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
+      return matrix(view.rows, {host.begin(), host.end()});
+    }
+    if (want == "labels") return matrix_of(dynamic_cast<const Clusterer<T>&>(last).labels());
+    if (want == "predict") return predict(last, rows);
+    const auto& classifier = dynamic_cast<const Classifier<T>&>(last);
+    const bool is_decision = want == "decision_function";
+    const std::int64_t k = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();
+    Matrix<double> out(ctx_.memory(), rows.n_rows(), k);
+    if (is_decision) classifier.decision_function(ctx_, rows, out.view());
+    else classifier.predict_proba(ctx_, rows, out.view());
+    return matrix(rows.n_rows(), out.to_host());
+  }
+
+  static Value matrix_of(const std::vector<std::int32_t>& codes) {
+    return matrix(static_cast<std::int64_t>(codes.size()), {codes.begin(), codes.end()});
+  }
+
+  Value predict(const Estimator<T>& last, const Samples<T>& rows) const {
+    if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return matrix(rows.n_rows(), regressor->predict(ctx_, rows));
+    if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&last)) return matrix_of(clusterer->predict(ctx_, rows));
+    return matrix_of(dynamic_cast<const Classifier<T>&>(last).predict(ctx_, rows));
+  }
+
+  const ValueMap& spec_;
+  Context ctx_;
+  Samples<T> X_;
+  Target y_;
+  Array<std::int32_t> table_codes_;
+  std::vector<std::unique_ptr<Estimator<T>>> steps_;
+  ValueMap answers_;
+};
+
+ValueMap run(const ValueMap& spec) {
+  try {
+    return text(spec, "dtype", "float64") == "float32" ? Case<float>(spec).run() : Case<double>(spec).run();
+  } catch (const schema::Error& error) {
+    return {{"error", ValueMap{{"code", std::string(schema::error_code_name(error.code))},
+                               {"message", error.message},
+                               {"where", error.where}}}};
+  } catch (const std::exception& error) {
+    return {{"error", ValueMap{{"code", "EXCEPTION"}, {"message", error.what()}, {"where", ""}}}};
+  }
+}
+
+}  // namespace
+}  // namespace kedge::engine
+
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const kedge::schema::Value spec = kedge::schema::value_from_json(line);
+    std::cout << kedge::schema::value_to_json(kedge::engine::run(std::get<kedge::schema::ValueMap>(spec.data))) << std::endl;
+  }
+}
