@@ -42,4 +42,6 @@ struct Select {
   target @2 :Text $Json.optional;
   dtype @3 :Text $Json.optional;
   scale @4 :V.BoxedFloat64 $Json.optional;
+  weights @5 :Text $Json.optional;
+  groups @6 :Text $Json.optional;
 }

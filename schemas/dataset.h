@@ -53,6 +53,8 @@ struct Select {
   std::optional<std::string> target;     // target column instead of the data set's own
   std::optional<std::string> dtype;      // "float32" or "float64"
   std::optional<double> scale;           // every feature value is multiplied by it
+  std::optional<std::string> weights = {};   // column of sample weights, for the last step's fit; not a feature
+  std::optional<std::string> groups = {};    // column of groups, for group splitters; not a feature
   friend bool operator==(const Select&, const Select&) = default;
 };
 

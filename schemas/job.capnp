@@ -10,6 +10,7 @@ $Cxx.namespace("kedge::schema::wire");
 struct Step {
   estimator @0 :Text $Json.required;
   params @1 :List(V.NamedValue) $Json.map $Json.optional;
+  name @2 :Text $Json.optional;
 }
 
 struct Fit {}
@@ -30,6 +31,40 @@ struct CrossValidate {
   randomState @3 :V.BoxedInt64 $Json.optional;
   scoring @4 :List(Text);
   returnTrainScore @5 :Bool = false;
+  nRepeats @6 :V.BoxedInt64 $Json.optional;
+  testSize @7 :V.Value $Json.optional;
+  trainSize @8 :V.Value $Json.optional;
+  gap @9 :V.BoxedInt64 $Json.optional;
+  maxTrainSize @10 :V.BoxedInt64 $Json.optional;
+}
+
+struct GridSearch {
+  paramGrid @0 :V.Value $Json.required;
+  crossValidate @1 :CrossValidate $Json.optional;
+  refit @2 :V.Value $Json.optional;
+  errorScore @3 :V.Value $Json.optional;
+}
+
+struct RandomizedSearch {
+  paramDistributions @0 :V.Value $Json.required;
+  nIter @1 :Int64 = 10;
+  randomState @2 :V.BoxedInt64 $Json.optional;
+  crossValidate @3 :CrossValidate $Json.optional;
+  refit @4 :V.Value $Json.optional;
+  errorScore @5 :V.Value $Json.optional;
+}
+
+struct HalvingGridSearch {
+  paramGrid @0 :V.Value $Json.required;
+  factor @1 :Int64 = 3;
+  resource @2 :Text = "n_samples";
+  minResources @3 :V.Value $Json.optional;
+  maxResources @4 :V.BoxedInt64 $Json.optional;
+  aggressiveElimination @5 :Bool = false;
+  randomState @6 :V.BoxedInt64 $Json.optional;
+  crossValidate @7 :CrossValidate $Json.optional;
+  refit @8 :Bool = true;
+  errorScore @9 :V.Value $Json.optional;
 }
 
 struct Task {
@@ -37,6 +72,9 @@ struct Task {
     fit @0 :Fit;
     fitScore @1 :FitScore;
     crossValidate @2 :CrossValidate;
+    gridSearch @3 :GridSearch;
+    randomizedSearch @4 :RandomizedSearch;
+    halvingGridSearch @5 :HalvingGridSearch;
   }
 }
 
@@ -122,6 +160,15 @@ struct Result {
   warnings @8 :List(Text);
   seed @9 :Int64;
   version @10 :Text;
+  search @11 :SearchResult $Json.optional;
+}
+
+struct SearchResult {
+  bestIndex @0 :Int64;
+  bestParams @1 :List(V.NamedValue) $Json.map;
+  bestScore @2 :Float64;
+  refit @3 :Float64;
+  cvResults @4 :List(V.NamedValue) $Json.map;
 }
 
 struct Job {

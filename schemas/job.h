@@ -18,6 +18,7 @@ namespace kedge::schema {
 struct Step {
   std::string estimator;
   ValueMap params;
+  std::string name = {};   // for the parameter paths of searches; empty: the estimator's in lower case, as make_pipeline gives it
   friend bool operator==(const Step&, const Step&) = default;
 };
 
@@ -31,21 +32,65 @@ struct FitScore {   // train_test_split, fit, score; arguments as in scikit-lear
   bool shuffle = true;
   bool stratify = false;
   std::optional<std::int64_t> randomState;
-  std::vector<std::string> scoring;   // empty: accuracy
+  std::vector<std::string> scoring;   // empty: accuracy, for regressors r2
   friend bool operator==(const FitScore&, const FitScore&) = default;
 };
 
+// A field that the splitter does not have in scikit-learn is refused; the groups of group splitters are select.groups.
 struct CrossValidate {
-  std::int64_t cv = 5;                  // number of folds
-  std::string splitter = "auto";        // auto (StratifiedKFold for classifiers), KFold, StratifiedKFold
+  std::int64_t cv = 5;                  // number of splits
+  std::string splitter = "auto";        // auto (StratifiedKFold for classifiers, else KFold), or a class of sklearn.model_selection
   bool shuffle = false;
   std::optional<std::int64_t> randomState;
-  std::vector<std::string> scoring;     // empty: accuracy
+  std::vector<std::string> scoring;     // empty: accuracy, for regressors r2
   bool returnTrainScore = false;
+  std::optional<std::int64_t> nRepeats = {};       // RepeatedKFold, RepeatedStratifiedKFold; default 10
+  std::optional<Value> testSize = {};              // ShuffleSplit, StratifiedShuffleSplit (default 0.1), TimeSeriesSplit (rows)
+  std::optional<Value> trainSize = {};             // ShuffleSplit, StratifiedShuffleSplit
+  std::optional<std::int64_t> gap = {};            // TimeSeriesSplit: rows left out between train and test; default 0
+  std::optional<std::int64_t> maxTrainSize = {};   // TimeSeriesSplit
   friend bool operator==(const CrossValidate&, const CrossValidate&) = default;
 };
 
-using Task = std::variant<Fit, FitScore, CrossValidate>;   // JSON: {"crossValidate": {...}}
+// Every candidate of a grid. paramGrid: {"step__param": [values ...]}, or a list of such objects; "step" alone replaces the
+// step: [{"estimator": ..., "params": {...}}, "passthrough" ...].
+struct GridSearch {
+  Value paramGrid;
+  CrossValidate crossValidate;
+  Value refit = true;           // fit the best candidate on all rows; with several scorers the name of the one that decides
+  Value errorScore = "NaN";     // score of a fit that fails: a number, "NaN", or "raise" to fail the job
+  friend bool operator==(const GridSearch&, const GridSearch&) = default;
+};
+
+// nIter candidates drawn as ParameterSampler draws them. paramDistributions: as a grid, where a value may also be
+// {"uniform": [low, high]}, {"loguniform": [low, high]} or {"randint": [low, high]} (high excluded).
+struct RandomizedSearch {
+  Value paramDistributions;
+  std::int64_t nIter = 10;
+  std::optional<std::int64_t> randomState;
+  CrossValidate crossValidate;
+  Value refit = true;
+  Value errorScore = "NaN";
+  friend bool operator==(const RandomizedSearch&, const RandomizedSearch&) = default;
+};
+
+// Successive halving: all candidates on few rows, the best 1/factor of them on factor times as many, and so on.
+struct HalvingGridSearch {
+  Value paramGrid;
+  std::int64_t factor = 3;
+  std::string resource = "n_samples";            // or an integer parameter such as "randomforestclassifier__n_estimators"
+  Value minResources = "exhaust";                // "exhaust", "smallest" or a number
+  std::optional<std::int64_t> maxResources;      // default: all rows; needed for another resource
+  bool aggressiveElimination = false;
+  std::optional<std::int64_t> randomState;       // of the subsamples
+  CrossValidate crossValidate;
+  bool refit = true;
+  Value errorScore = "NaN";
+  friend bool operator==(const HalvingGridSearch&, const HalvingGridSearch&) = default;
+};
+
+// JSON: {"crossValidate": {...}}
+using Task = std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch>;
 
 struct JobSpec {
   DatasetRef dataset;
@@ -93,6 +138,16 @@ struct DeviceReport {
   friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
 };
 
+// What a search found, under the names of scikit-learn's search classes.
+struct SearchResult {
+  std::int64_t bestIndex = 0;
+  ValueMap bestParams;
+  double bestScore = 0;
+  double refit = 0;       // seconds; 0 without refit
+  ValueMap cvResults;     // cv_results_: "params", "mean_test_score", "rank_test_score", ...; one entry per candidate
+  friend bool operator==(const SearchResult&, const SearchResult&) = default;
+};
+
 struct Result {
   std::vector<std::pair<std::string, Score>> scores;        // by scorer; train scores are named "train_accuracy"
   std::vector<std::pair<std::string, ValueMap>> fitted;     // by estimator: its fitted attributes (fit and fitScore)
@@ -104,6 +159,7 @@ struct Result {
   std::vector<std::string> warnings;
   std::int64_t seed = 0;      // used wherever random_state was not set
   std::string version;
+  std::optional<SearchResult> search = {};
   friend bool operator==(const Result&, const Result&) = default;
 };
 

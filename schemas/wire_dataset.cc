@@ -72,6 +72,8 @@ void store(const Select& select, wire::Select::Builder builder) {
   if (select.target) builder.setTarget(Utf8(*select.target));
   if (select.dtype) builder.setDtype(Utf8(*select.dtype));
   if (select.scale) builder.initScale().setValue(*select.scale);
+  if (select.weights) builder.setWeights(Utf8(*select.weights));
+  if (select.groups) builder.setGroups(Utf8(*select.groups));
 }
 
 void load(Select& select, wire::Select::Reader reader) {
@@ -80,6 +82,8 @@ void load(Select& select, wire::Select::Reader reader) {
   if (reader.hasTarget()) select.target = text(reader.getTarget());
   if (reader.hasDtype()) select.dtype = text(reader.getDtype());
   if (reader.hasScale()) select.scale = reader.getScale().getValue();
+  if (reader.hasWeights()) select.weights = text(reader.getWeights());
+  if (reader.hasGroups()) select.groups = text(reader.getGroups());
 }
 
 }  // namespace kedge::schema

@@ -6,11 +6,27 @@ namespace kedge::schema {
 static void store(const Step& step, wire::Step::Builder builder) {
   builder.setEstimator(Utf8(step.estimator));
   if (!step.params.empty()) store(step.params, builder.initParams(step.params.size()));
+  if (!step.name.empty()) builder.setName(Utf8(step.name));
 }
 
 static void load(Step& step, wire::Step::Reader reader) {
   step.estimator = text(reader.getEstimator());
   load(step.params, reader.getParams());
+  step.name = text(reader.getName());
+}
+
+static void store(const CrossValidate& task, wire::CrossValidate::Builder cv) {
+  cv.setCv(task.cv);
+  cv.setSplitter(Utf8(task.splitter));
+  cv.setShuffle(task.shuffle);
+  if (task.randomState) cv.initRandomState().setValue(*task.randomState);
+  store(task.scoring, cv.initScoring(task.scoring.size()));
+  cv.setReturnTrainScore(task.returnTrainScore);
+  if (task.nRepeats) cv.initNRepeats().setValue(*task.nRepeats);
+  if (task.testSize && !task.testSize->is_null()) store(*task.testSize, cv.initTestSize());
+  if (task.trainSize && !task.trainSize->is_null()) store(*task.trainSize, cv.initTrainSize());
+  if (task.gap) cv.initGap().setValue(*task.gap);
+  if (task.maxTrainSize) cv.initMaxTrainSize().setValue(*task.maxTrainSize);
 }
 
 struct TaskStorer {
@@ -26,14 +42,38 @@ struct TaskStorer {
     if (task.randomState) fit.initRandomState().setValue(*task.randomState);
     store(task.scoring, fit.initScoring(task.scoring.size()));
   }
-  void operator()(const CrossValidate& task) {
-    auto cv = builder.initCrossValidate();
-    cv.setCv(task.cv);
-    cv.setSplitter(Utf8(task.splitter));
-    cv.setShuffle(task.shuffle);
-    if (task.randomState) cv.initRandomState().setValue(*task.randomState);
-    store(task.scoring, cv.initScoring(task.scoring.size()));
-    cv.setReturnTrainScore(task.returnTrainScore);
+  void operator()(const CrossValidate& task) { store(task, builder.initCrossValidate()); }
+  void operator()(const GridSearch& task) {
+    auto search = builder.initGridSearch();
+    store(task.paramGrid, search.initParamGrid());
+    store_common(task, search);
+    if (task.refit != Value(true)) store(task.refit, search.initRefit());
+  }
+  void operator()(const RandomizedSearch& task) {
+    auto search = builder.initRandomizedSearch();
+    store(task.paramDistributions, search.initParamDistributions());
+    search.setNIter(task.nIter);
+    if (task.randomState) search.initRandomState().setValue(*task.randomState);
+    store_common(task, search);
+    if (task.refit != Value(true)) store(task.refit, search.initRefit());
+  }
+  void operator()(const HalvingGridSearch& task) {
+    auto search = builder.initHalvingGridSearch();
+    store(task.paramGrid, search.initParamGrid());
+    search.setFactor(task.factor);
+    search.setResource(Utf8(task.resource));
+    if (task.minResources != HalvingGridSearch{}.minResources) store(task.minResources, search.initMinResources());
+    if (task.maxResources) search.initMaxResources().setValue(*task.maxResources);
+    search.setAggressiveElimination(task.aggressiveElimination);
+    if (task.randomState) search.initRandomState().setValue(*task.randomState);
+    store_common(task, search);
+    search.setRefit(task.refit);
+  }
+
+  template <class Search, class Builder>
+  static void store_common(const Search& task, Builder& search) {
+    if (task.crossValidate != CrossValidate{}) store(task.crossValidate, search.initCrossValidate());
+    if (task.errorScore != Search{}.errorScore) store(task.errorScore, search.initErrorScore());
   }
 };
 
@@ -59,6 +99,56 @@ static CrossValidate load_cross_validate(wire::CrossValidate::Reader reader) {
                      .returnTrainScore = reader.getReturnTrainScore()};
   if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
   load(task.scoring, reader.getScoring());
+  if (reader.hasNRepeats()) task.nRepeats = reader.getNRepeats().getValue();
+  if (reader.hasTestSize()) load_unless_null(task.testSize, reader.getTestSize());
+  if (reader.hasTrainSize()) load_unless_null(task.trainSize, reader.getTrainSize());
+  if (reader.hasGap()) task.gap = reader.getGap().getValue();
+  if (reader.hasMaxTrainSize()) task.maxTrainSize = reader.getMaxTrainSize().getValue();
+  return task;
+}
+
+// Absent and null leave the default of a search's field.
+static void load_if_set(Value& value, wire::Value::Reader reader) {
+  Value given;
+  load(given, reader);
+  if (!given.is_null()) value = std::move(given);
+}
+
+template <class Search, class Reader>
+static void load_common(Search& task, Reader reader) {
+  if (reader.hasCrossValidate()) task.crossValidate = load_cross_validate(reader.getCrossValidate());
+  if (reader.hasErrorScore()) load_if_set(task.errorScore, reader.getErrorScore());
+}
+
+static GridSearch load_grid_search(wire::GridSearch::Reader reader) {
+  GridSearch task;
+  load(task.paramGrid, reader.getParamGrid());
+  load_common(task, reader);
+  if (reader.hasRefit()) load_if_set(task.refit, reader.getRefit());
+  return task;
+}
+
+static RandomizedSearch load_randomized_search(wire::RandomizedSearch::Reader reader) {
+  RandomizedSearch task;
+  load(task.paramDistributions, reader.getParamDistributions());
+  task.nIter = reader.getNIter();
+  if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
+  load_common(task, reader);
+  if (reader.hasRefit()) load_if_set(task.refit, reader.getRefit());
+  return task;
+}
+
+static HalvingGridSearch load_halving_grid_search(wire::HalvingGridSearch::Reader reader) {
+  HalvingGridSearch task;
+  load(task.paramGrid, reader.getParamGrid());
+  task.factor = reader.getFactor();
+  task.resource = text(reader.getResource());
+  if (reader.hasMinResources()) load_if_set(task.minResources, reader.getMinResources());
+  if (reader.hasMaxResources()) task.maxResources = reader.getMaxResources().getValue();
+  task.aggressiveElimination = reader.getAggressiveElimination();
+  if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
+  load_common(task, reader);
+  task.refit = reader.getRefit();
   return task;
 }
 
@@ -72,6 +162,15 @@ static void load(Task& task, wire::Task::Reader reader) {
       break;
     case wire::Task::CROSS_VALIDATE:
       task = load_cross_validate(reader.getCrossValidate());
+      break;
+    case wire::Task::GRID_SEARCH:
+      task = load_grid_search(reader.getGridSearch());
+      break;
+    case wire::Task::RANDOMIZED_SEARCH:
+      task = load_randomized_search(reader.getRandomizedSearch());
+      break;
+    case wire::Task::HALVING_GRID_SEARCH:
+      task = load_halving_grid_search(reader.getHalvingGridSearch());
       break;
   }
 }

@@ -106,6 +106,22 @@ static void load(std::pair<std::string, ValueMap>& fitted, wire::NamedValueMap::
   load(fitted.second, reader.getValue());
 }
 
+static void store(const SearchResult& search, wire::SearchResult::Builder builder) {
+  builder.setBestIndex(search.bestIndex);
+  store(search.bestParams, builder.initBestParams(search.bestParams.size()));
+  builder.setBestScore(search.bestScore);
+  builder.setRefit(search.refit);
+  store(search.cvResults, builder.initCvResults(search.cvResults.size()));
+}
+
+static void load(SearchResult& search, wire::SearchResult::Reader reader) {
+  search.bestIndex = reader.getBestIndex();
+  load(search.bestParams, reader.getBestParams());
+  search.bestScore = reader.getBestScore();
+  search.refit = reader.getRefit();
+  load(search.cvResults, reader.getCvResults());
+}
+
 void store(const Result& result, wire::Result::Builder builder) {
   store_list(result.scores, builder.initScores(result.scores.size()));
   store_list(result.fitted, builder.initFitted(result.fitted.size()));
@@ -118,6 +134,7 @@ void store(const Result& result, wire::Result::Builder builder) {
   store(result.warnings, builder.initWarnings(result.warnings.size()));
   builder.setSeed(result.seed);
   builder.setVersion(Utf8(result.version));
+  if (result.search) store(*result.search, builder.initSearch());
 }
 
 void load(Result& result, wire::Result::Reader reader) {
@@ -132,6 +149,7 @@ void load(Result& result, wire::Result::Reader reader) {
   load(result.warnings, reader.getWarnings());
   result.seed = reader.getSeed();
   result.version = text(reader.getVersion());
+  if (reader.hasSearch()) load(result.search.emplace(), reader.getSearch());
 }
 
 }  // namespace kedge::schema
