@@ -46,6 +46,7 @@ void register_all(const FoundDevice& found, const char* dtype) {
   register_rows(found, dtype, linear_rows<T>());
   register_rows(found, dtype, row_rows<T>());
   register_rows(found, dtype, neighbour_rows<T>());
+  register_rows(found, dtype, category_rows<T>());
   register_rows(found, dtype, tree_rows<T>());
 }
 

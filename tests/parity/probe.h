@@ -143,6 +143,7 @@ template <class T> std::vector<Row<T>> table_rows();
 template <class T> std::vector<Row<T>> linear_rows();
 template <class T> std::vector<Row<T>> row_rows();
 template <class T> std::vector<Row<T>> neighbour_rows();
+template <class T> std::vector<Row<T>> category_rows();
 template <class T> std::vector<Row<T>> tree_rows();
 
 // Spreads of shapes shared by the rows: empty, one row, one column, off and beyond the tiles.

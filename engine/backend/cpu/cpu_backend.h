@@ -65,9 +65,19 @@ class CpuBayes : public CpuNeighbours<T> {
                                VectorView<const double> log_prior, MatrixView<T> Z) override;
 };
 
-// columns.cc
+// columns.cc, categories.cc
 template <class T>
 class CpuColumns : public CpuBayes<T> {
+ public:
+  void take_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> columns,
+                    MatrixView<T> out) override;
+  void translate(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int64_t> offsets,
+                 VectorView<const T> keys, VectorView<const T> values, VectorView<const T> missing, VectorView<const T> unknown,
+                 MatrixView<T> out) override;
+  void one_hot(MatrixView<const T> positions, MatrixView<T> out) override;
+  void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) override;
+  void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
+                    MatrixView<T> out) override;
 };
 
 // clusters.cc
