@@ -51,6 +51,12 @@ class Backend {
   virtual void eigh(MatrixView<T> A, VectorView<T> w) = 0;
   // Thin singular value decomposition of A (m x n, r = min(m, n)): U m x r, s descending, Vt r x n. A is overwritten.
   virtual void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) = 0;
+  // Block m of C (rows m * q .. m * q + q - 1) = sum_i W[i, m] x_i x_i', both triangles. x_i is row i of X, followed by a 1 if
+  // with_ones, and q its length; W >= 0 (n x M), C is M * q x q.
+  virtual void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_ones, MatrixView<T> C) = 0;
+  // B = A^-1 B for a symmetric positive definite A (n x n) and B (n x m), by Cholesky; A is overwritten. False, and B unchanged, if a
+  // pivot is not positive. No padding in A. Waits.
+  virtual bool solve_positive(MatrixView<T> A, MatrixView<T> B) = 0;
   // A (m x n, m >= n) is replaced by the orthonormal Q of its QR decomposition.
   virtual void orthonormalize(MatrixView<T> A) = 0;
   // Standard normal numbers, element i from Philox(seed, stream) by the Box-Muller transform; CPU and CUDA agree within 4 ulp.
@@ -66,6 +72,11 @@ class Backend {
   // sum_i weight[i] * (logsumexp(z_i) - z_i[y_i]); replaces Z by d loss / d Z. Empty weights mean 1. Waits.
   virtual double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                                VectorView<const double> weights) = 0;
+
+  // Second derivatives of the loss above by the margins, each row's share: W[i, (a, b)] = weight[i] * p_a * ((a == b) - p_b) without
+  // its sign, for a <= b in the order (0, 0), (0, 1) ..., W is n x k (k + 1) / 2; with k = 2 only p_0 * p_1, W is n x 1.
+  virtual void logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights,
+                                  MatrixView<double> W) = 0;
 
   // --- neighbours ---
   // The k nearest rows of `points` for each row of `queries` by squared Euclidean distance, nearest first, equal distances by

@@ -89,6 +89,30 @@ KEDGE_HD double logistic_row(T* z, std::int64_t k, const T* intercepts, std::int
   return weight * (log(sum) - own);
 }
 
+// The second derivatives of that loss, see Backend::logistic_curvature. w: k (k + 1) / 2 numbers, or one for k = 2.
+template <class T>
+KEDGE_HD void curvature_row(const T* z, std::int64_t k, const T* intercepts, double weight, double* w) {
+  const auto margin = [&](std::int64_t c) { return static_cast<double>(intercepts ? z[c] + intercepts[c] : z[c]); };
+  if (k == 2) {
+    const double difference = margin(1) - margin(0), e = exp(difference > 0 ? -difference : difference);
+    w[0] = weight * e / ((1 + e) * (1 + e));
+    return;
+  }
+  double top = margin(0), sum = 0;
+  for (std::int64_t c = 1; c < k; ++c) top = margin(c) > top ? margin(c) : top;
+  for (std::int64_t c = 0; c < k; ++c) {
+    w[c] = exp(margin(c) - top);   // the first k places are those of (0, c): the shares wait there
+    sum += w[c];
+  }
+  for (std::int64_t c = 0; c < k; ++c) w[c] /= sum;
+  for (std::int64_t a = k - 1; a >= 0; --a) {
+    double* const row = w + a * k - a * (a - 1) / 2 - a;   // row[b] is (a, b)
+    const double share = w[a];
+    for (std::int64_t b = k - 1; b > a; --b) row[b] = weight * share * w[b];
+    row[a] = weight * share * (1 - share);
+  }
+}
+
 // Shares of the votes of k neighbours. Distance 0 takes all when votes weigh by 1 / distance.
 template <class T>
 KEDGE_HD void vote_row(const std::int32_t* neighbours, const T* squared, std::int64_t k, const std::int32_t* y,

@@ -78,6 +78,48 @@ void check_gram(Probe<T>& probe) {
 }
 
 template <class T>
+void check_weighted_gram(Probe<T>& probe) {   // shape: rows x cols, k weights a row
+  const auto [n, d, k] = probe.shape();
+  const Table a = probe.numbers(n, d, 1);
+  Table w = probe.numbers(n, k, 2);
+  for (double& v : w.values) v = std::floor(std::abs(v)) * std::floor(std::abs(v));   // squares: their roots are exact
+  for (const bool with_ones : {false, true}) {
+    Table x(n, d + with_ones);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < x.cols; ++j) x.at(i, j) = j < d ? a.at(i, j) : 1;
+    }
+    Padded<T> result(probe.memory(), k * x.cols, x.cols);
+    probe.ops().weighted_gram(Padded<T>(probe.memory(), a).view(), Padded<double>(probe.memory(), w).view(), with_ones, result.view());
+    const Table got = result.to_table();
+    Table expected(k * x.cols, x.cols);
+    for (std::int64_t m = 0; m < k; ++m) {
+      Table scaled = x;
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < x.cols; ++j) scaled.at(i, j) *= w.at(i, m);
+      }
+      const Table block = multiply(x, true, scaled, false);
+      std::copy(block.values.begin(), block.values.end(), expected.values.begin() + static_cast<std::ptrdiff_t>(m * x.cols * x.cols));
+    }
+    probe.expect_near(got, expected, 64.0 * 64.0 * static_cast<double>(n + 1), with_ones ? "weighted gram with ones" : "weighted gram");
+  }
+}
+
+template <class T>
+void check_solve_positive(Probe<T>& probe) {   // shape: cols unknowns, k right sides
+  const std::int64_t n = probe.shape().cols;
+  const Table root = probe.numbers(n + 3, n, 1), x = probe.numbers(n, probe.shape().k, 2);
+  Table a = multiply(root, true, root, false);
+  for (std::int64_t i = 0; i < n; ++i) a.at(i, i) += 64.0 * static_cast<double>(n);   // well conditioned
+  auto factor = dense(probe, a);
+  Padded<T> b(probe.memory(), multiply(a, false, x, false));
+  ASSERT_TRUE(probe.ops().solve_positive(factor.view(), b.view()));
+  probe.expect_near(b.to_table(), x, 8 * static_cast<double>(n), "A^-1 B");
+  a.at(n - 1, n - 1) = -1;
+  auto indefinite = dense(probe, a);
+  EXPECT_FALSE(probe.ops().solve_positive(indefinite.view(), b.view()));
+}
+
+template <class T>
 void check_eigh(Probe<T>& probe) {
   const std::int64_t n = probe.shape().cols;
   Table a = probe.numbers(n, n, 1);
@@ -160,6 +202,8 @@ std::vector<Row<T>> linear_rows() {
   return {
       {"gemm", kProduct<T>, &check_gemm<T>, products},
       {"gram", kProduct<T>, &check_gram<T>, tall_shapes()},
+      {"weighted_gram", kProduct<T>, &check_weighted_gram<T>, {{1, 1, 1}, {7, 3, 2}, {300, 20, 1}, {130, 5, 6}, {5000, 9, 3}, {0, 4, 2}}},
+      {"solve_positive", kFactor<T>, &check_solve_positive<T>, {{0, 1, 1}, {0, 7, 3}, {0, 40, 1}, {0, 90, 5}}},
       {"eigh", kFactor<T>, &check_eigh<T>, {{0, 1, 0}, {0, 2, 0}, {0, 31, 0}, {0, 64, 0}}},
       {"svd", kFactor<T>, &check_svd<T>, any},
       {"orthonormalize", kFactor<T>, &check_orthonormalize<T>, tall},

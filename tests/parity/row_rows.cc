@@ -106,6 +106,31 @@ void check_logistic_loss(Probe<T>& probe) {
   EXPECT_GE(plain, 0);
 }
 
+template <class T>
+void check_logistic_curvature(Probe<T>& probe) {
+  const auto [n, k, unused] = probe.shape();
+  const Table z = probe.numbers(n, k, 1), b = probe.numbers(1, k, 2);
+  const auto w = probe.weights(n);
+  Table expected(n, k == 2 ? 1 : k * (k + 1) / 2);
+  for (std::int64_t i = 0; i < n; ++i) {
+    double top = -1e300, sum = 0;
+    for (std::int64_t j = 0; j < k; ++j) top = std::max(top, z.at(i, j) + b.at(0, j));
+    std::vector<double> p(static_cast<std::size_t>(k));
+    for (std::int64_t j = 0; j < k; ++j) sum += p[static_cast<std::size_t>(j)] = std::exp(z.at(i, j) + b.at(0, j) - top);
+    for (std::int64_t a = 0, e = 0; a < k; ++a) {
+      for (std::int64_t c = a; c < k; ++c, ++e) {
+        if (k == 2 && c == a) continue;
+        const double share = p[static_cast<std::size_t>(a)] / sum, other = p[static_cast<std::size_t>(c)] / sum;
+        expected.at(i, k == 2 ? 0 : e) = w[static_cast<std::size_t>(i)] * share * (a == c ? 1 - share : other);
+      }
+    }
+  }
+  Padded<double> got(probe.memory(), n, expected.cols);
+  probe.ops().logistic_curvature(Padded<T>(probe.memory(), z).view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
+                                 probe.upload(w).view(), got.view());
+  probe.expect_near(got.to_table(), expected, 2, "curvature");
+}
+
 }  // namespace
 
 template <class T>
@@ -117,6 +142,7 @@ std::vector<Row<T>> row_rows() {
       {"softmax_rows", kExponential<T>, &check_softmax_rows<T>, tall_shapes()},
       {"argmax_rows", kExact, &check_argmax_rows<T>, tall_shapes()},
       {"logistic_loss", kExponential<T>, &check_logistic_loss<T>, tall_shapes()},
+      {"logistic_curvature", kExponential<T>, &check_logistic_curvature<T>, {{1, 2, 0}, {300, 2, 0}, {1, 3, 0}, {130, 5, 0}, {40, 12, 0}, {0, 3, 0}}},
   };
 }
 

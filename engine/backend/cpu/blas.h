@@ -19,6 +19,8 @@ void dgesdd_(const char*, const int*, const int*, double*, const int*, double*, 
              double*, const int*, int*, int*);
 void sgelqf_(const int*, const int*, float*, const int*, float*, float*, const int*, int*);
 void dgelqf_(const int*, const int*, double*, const int*, double*, double*, const int*, int*);
+void spotrf_(const char*, const int*, float*, const int*, int*);
+void dpotrf_(const char*, const int*, double*, const int*, int*);
 void sorglq_(const int*, const int*, const int*, float*, const int*, const float*, float*, const int*, int*);
 void dorglq_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*, int*);
 }
@@ -75,6 +77,25 @@ inline void orglq(int m, int n, int k, float* a, int lda, const float* tau, floa
 }
 inline void orglq(int m, int n, int k, double* a, int lda, const double* tau, double* work, int lwork, int* info) {
   dorglq_(&m, &n, &k, a, &lda, tau, work, &lwork, info);
+}
+
+// The Cholesky factor in the row-major lower triangle of A; what it returns is 0, or which pivot is not positive.
+inline int potrf(int n, float* a) {
+  int info = 0;
+  spotrf_("U", &n, a, &n, &info);
+  return info;
+}
+inline int potrf(int n, double* a) {
+  int info = 0;
+  dpotrf_("U", &n, a, &n, &info);
+  return info;
+}
+// B = op(L)^-1 B; L is n x n, lower, row-major; B n x m.
+inline void trsm_lower(Transpose t, int n, int m, const float* l, int ldl, float* b, int ldb) {
+  cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, flag(t), CblasNonUnit, n, m, 1.0f, l, ldl, b, ldb);
+}
+inline void trsm_lower(Transpose t, int n, int m, const double* l, int ldl, double* b, int ldb) {
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, flag(t), CblasNonUnit, n, m, 1.0, l, ldl, b, ldb);
 }
 
 inline void check(int info, const char* what) {

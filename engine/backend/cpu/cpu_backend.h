@@ -19,12 +19,14 @@ class CpuTables : public Backend<T> {
   void clip(MatrixView<T> X, T low, T high) override;
 };
 
-// linear.cc, factorise.cc
+// linear.cc, weighted_gram.cc, factorise.cc
 template <class T>
 class CpuLinear : public CpuTables<T> {
  public:
   void gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) override;
   void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) override;
+  void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_ones, MatrixView<T> C) override;
+  bool solve_positive(MatrixView<T> A, MatrixView<T> B) override;
   void eigh(MatrixView<T> A, VectorView<T> w) override;
   void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) override;
   void orthonormalize(MatrixView<T> A) override;
@@ -42,6 +44,7 @@ class CpuRows : public CpuLinear<T> {
   void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override;
   double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                        VectorView<const double> weights) override;
+  void logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) override;
 };
 
 // neighbours.cc

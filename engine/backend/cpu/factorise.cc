@@ -1,4 +1,4 @@
-// Eigen, singular value and QR decompositions on the CPU: LAPACK on one thread, so that results do not depend on the number
+// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK on one thread, so that results do not depend on the number
 // of threads. LAPACK is column-major: it sees the transpose of every matrix here.
 #include <algorithm>
 #include <vector>
@@ -62,6 +62,18 @@ void CpuLinear<T>::orthonormalize(MatrixView<T> A) {
   blas::check(info, "gelqf");
   blas::orglq(n, m, n, A.data, n, tau.data(), work.data(), static_cast<int>(work.size()), &info);
   blas::check(info, "orglq");
+}
+
+template <class T>
+bool CpuLinear<T>::solve_positive(MatrixView<T> A, MatrixView<T> B) {
+  require_dense(A, "solve_positive");
+  const int n = static_cast<int>(A.rows), m = static_cast<int>(B.cols), stride = static_cast<int>(B.stride);
+  if (n == 0) return true;
+  const OneThread one;
+  if (blas::potrf(n, A.data) != 0) return false;
+  blas::trsm_lower(Transpose::kNo, n, m, A.data, n, B.data, stride);
+  blas::trsm_lower(Transpose::kYes, n, m, A.data, n, B.data, stride);
+  return true;
 }
 
 template class CpuLinear<float>;

@@ -79,6 +79,14 @@ double CpuRows<T>::logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorV
   });
 }
 
+template <class T>
+void CpuRows<T>::logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) {
+  const T* const intercepts = b.empty() ? nullptr : b.data;
+  for_rows(Z.rows, kExpNs * Z.cols + W.cols, [&](std::int64_t i) {
+    curvature_row(Z.data + i * Z.stride, Z.cols, intercepts, weights.empty() ? 1.0 : weights.data[i], W.data + i * W.stride);
+  });
+}
+
 template class CpuRows<float>;
 template class CpuRows<double>;
 

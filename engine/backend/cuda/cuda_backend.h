@@ -33,6 +33,8 @@ class CudaLinear : public CudaTables<T> {
   using CudaTables<T>::CudaTables;
   void gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) override;
   void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) override;
+  void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_ones, MatrixView<T> C) override;
+  bool solve_positive(MatrixView<T> A, MatrixView<T> B) override;
   void eigh(MatrixView<T> A, VectorView<T> w) override;
   void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) override;
   void orthonormalize(MatrixView<T> A) override;
@@ -51,6 +53,7 @@ class CudaRows : public CudaLinear<T> {
   void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override;
   double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                        VectorView<const double> weights) override;
+  void logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) override;
 };
 
 // neighbours.cu

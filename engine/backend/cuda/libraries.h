@@ -22,6 +22,9 @@ class DeviceLibraries {
   // C = alpha A'A, the lower triangle (row >= col) only.
   template <class T>
   void gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C);
+  // B = A^-1 B for a symmetric positive definite A (no padding), which is overwritten. False if a pivot is not positive. Waits.
+  template <class T>
+  bool solve_positive(MatrixView<T> A, MatrixView<T> B);
   // Symmetric A = V diag(w) V'; row i of A becomes the eigenvector of w[i], w ascending. A has no padding.
   template <class T>
   void eigh(MatrixView<T> A, VectorView<T> w);

@@ -65,6 +65,13 @@ __global__ void logistic(T* Z, std::int64_t rows, std::int64_t cols, std::int64_
   if (i < rows) losses[i] = logistic_row(Z + i * stride, cols, b, y[i], weights ? weights[i] : 1.0);
 }
 
+template <class T>
+__global__ void curvature(const T* Z, std::int64_t rows, std::int64_t cols, std::int64_t stride, const T* b, const double* weights, double* W,
+                          std::int64_t w_stride) {
+  const std::int64_t i = own_item();
+  if (i < rows) curvature_row(Z + i * stride, cols, b, weights ? weights[i] : 1.0, W + i * w_stride);
+}
+
 }  // namespace
 
 template <class T>
@@ -111,6 +118,12 @@ double CudaRows<T>::logistic_loss(MatrixView<T> Z, VectorView<const T> b, Vector
                b.empty() ? nullptr : b.data, y.data, weights.empty() ? nullptr : weights.data, losses.data());
   sum_values(this->runtime_, losses.data(), Z.rows, total.data());
   return total.to_host()[0];
+}
+
+template <class T>
+void CudaRows<T>::logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) {
+  KEDGE_LAUNCH(this->runtime_, curvature<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
+               b.empty() ? nullptr : b.data, weights.empty() ? nullptr : weights.data, W.data, W.stride);
 }
 
 template class CudaRows<float>;

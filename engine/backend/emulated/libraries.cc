@@ -121,6 +121,33 @@ void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C
   }
 }
 
+// Cholesky by rows, then substitution forwards and backwards.
+template <class T>
+bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
+  Dense L = load<T>(A), X = load<T>(B);
+  const std::size_t n = L.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = L[i][j];
+      for (std::size_t k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
+      if (i == j && !(sum > 0)) return false;
+      L[i][j] = i == j ? std::sqrt(sum) : sum / L[j][j];
+    }
+  }
+  for (std::size_t c = 0; c < static_cast<std::size_t>(B.cols); ++c) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < i; ++k) X[i][c] -= L[i][k] * X[k][c];
+      X[i][c] /= L[i][i];
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t k = i + 1; k < n; ++k) X[i][c] -= L[k][i] * X[k][c];
+      X[i][c] /= L[i][i];
+    }
+  }
+  store(X, B);
+  return true;
+}
+
 // The classical Jacobi method, two-sided: it keeps the signs of the eigenvalues.
 template <class T>
 void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
@@ -201,5 +228,7 @@ template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorV
 template void DeviceLibraries::svd(MatrixView<double>, MatrixView<double>, VectorView<double>, MatrixView<double>);
 template void DeviceLibraries::orthonormalize(MatrixView<float>);
 template void DeviceLibraries::orthonormalize(MatrixView<double>);
+template bool DeviceLibraries::solve_positive(MatrixView<float>, MatrixView<float>);
+template bool DeviceLibraries::solve_positive(MatrixView<double>, MatrixView<double>);
 
 }  // namespace kedge::engine

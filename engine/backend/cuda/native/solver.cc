@@ -50,6 +50,16 @@ cusolverStatus_t call_orgqr(cusolverDnHandle_t h, int m, int n, double* a, const
   return cusolverDnDorgqr(h, m, n, n, a, m, tau, work, size, info);
 }
 
+// B (m x n, column-major) = B op(U)^-1, U upper.
+cublasStatus_t call_trsm(cublasHandle_t h, cublasOperation_t t, int m, int n, const float* u, int ldu, float* b, int ldb) {
+  const float one = 1;
+  return cublasStrsm(h, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, t, CUBLAS_DIAG_NON_UNIT, m, n, &one, u, ldu, b, ldb);
+}
+cublasStatus_t call_trsm(cublasHandle_t h, cublasOperation_t t, int m, int n, const double* u, int ldu, double* b, int ldb) {
+  const double one = 1;
+  return cublasDtrsm(h, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, t, CUBLAS_DIAG_NON_UNIT, m, n, &one, u, ldu, b, ldb);
+}
+
 // Thin decomposition of the column-major m x n matrix A, m >= n: U (m x n), s, Vt (n x n), column-major.
 template <class T>
 void gesvd(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnParams_t params, std::int64_t m, std::int64_t n, T* A, T* U, T* s, T* Vt) {
@@ -96,6 +106,25 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
   check_info(info, "syevd");
 }
 
+// The row-major lower triangle is the column-major upper one: A = U'U. B (n x m, row-major) is seen as B': B' = B' U^-1 U'^-1.
+template <class T>
+bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
+  Array<int> info(impl_->runtime, 1);
+  std::size_t device_bytes = 0, host_bytes = 0;
+  KEDGE_CHECK(cusolverDnXpotrf_bufferSize(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, A.data, A.rows, kType<T>,
+                                          &device_bytes, &host_bytes));
+  Workspace work(impl_->runtime, device_bytes, host_bytes);
+  KEDGE_CHECK(cusolverDnXpotrf(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, A.data, A.rows, kType<T>,
+                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  const int failed = info.to_host()[0];
+  if (failed < 0) check_info(info, "potrf");
+  if (failed > 0) return false;
+  for (const auto transposed : {CUBLAS_OP_N, CUBLAS_OP_T})
+    KEDGE_CHECK(call_trsm(impl_->blas, transposed, static_cast<int>(B.cols), static_cast<int>(B.rows), A.data, static_cast<int>(A.rows), B.data,
+                          static_cast<int>(B.stride)));
+  return true;
+}
+
 // gesvd wants at least as many rows as columns. A wide A is that as it lies (A' = V S U'); a tall one is transposed.
 template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
@@ -137,5 +166,7 @@ template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorV
 template void DeviceLibraries::svd(MatrixView<double>, MatrixView<double>, VectorView<double>, MatrixView<double>);
 template void DeviceLibraries::orthonormalize(MatrixView<float>);
 template void DeviceLibraries::orthonormalize(MatrixView<double>);
+template bool DeviceLibraries::solve_positive(MatrixView<float>, MatrixView<float>);
+template bool DeviceLibraries::solve_positive(MatrixView<double>, MatrixView<double>);
 
 }  // namespace kedge::engine
