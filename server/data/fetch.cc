@@ -26,22 +26,22 @@ using schema::ErrorCode;
 constexpr std::size_t kMostTextBytes = std::size_t{32} << 20;   // of an API's answer
 
 // The file that a download goes to; removed unless it is kept.
-class OutputFile {
+class OutputFile final : public BodySink {
  public:
   explicit OutputFile(const std::filesystem::path& path) : path_(path) {
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
     engine::require(fd_ >= 0, ErrorCode::kInternal, "{}: cannot be created: {}", path.string(), std::strerror(errno));
   }
   OutputFile(const OutputFile&) = delete;
-  ~OutputFile() {
+  ~OutputFile() override {
     ::close(fd_);
     if (!kept_) ::unlink(path_.c_str());
   }
-  void restart() {
+  void restart() override {
     engine::require(::ftruncate(fd_, 0) == 0 && ::lseek(fd_, 0, SEEK_SET) == 0, ErrorCode::kInternal, "{}: cannot be truncated: {}",
                     path_.string(), std::strerror(errno));
   }
-  void write(std::string_view bytes) {
+  void write(std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
@@ -82,6 +82,41 @@ auto with_retries(const FetchRequest& request, const FetchLimits& limits, std::s
 
 bool is_success(long status) { return status >= 200 && status < 300; }
 
+// Passes a body on, within the limit of bytes, and computes its digest in another thread.
+class CheckedBody {
+ public:
+  CheckedBody(const FetchRequest& request, const FetchLimits& limits, BodySink& sink) : request_(request), limits_(limits), sink_(sink) {}
+
+  void restart() {
+    hashing_.reset();
+    digest_.emplace(request_.digest);
+    bytes_ = 0;
+    sink_.restart();
+    hashing_.emplace([this](std::string_view bytes) { digest_->update(bytes); });
+  }
+  void write(std::string_view bytes) {
+    bytes_ += static_cast<std::int64_t>(bytes.size());
+    engine::require(bytes_ <= limits_.max_bytes, ErrorCode::kInvalidValue, "{}: larger than the limit of {} bytes", request_.what,
+                    limits_.max_bytes);
+    hashing_->push(bytes);
+    sink_.write(bytes);
+  }
+  std::string finish() {   // the digest
+    hashing_->finish();
+    hashing_.reset();
+    return digest_->hex();
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  const FetchRequest& request_;
+  const FetchLimits& limits_;
+  BodySink& sink_;
+  std::int64_t bytes_ = 0;
+  std::optional<Digest> digest_;
+  std::optional<BackgroundSink> hashing_;   // uses digest_
+};
+
 }  // namespace
 
 FetchLibrary::FetchLibrary() {
@@ -91,35 +126,30 @@ FetchLibrary::~FetchLibrary() { curl_global_cleanup(); }
 
 Fetcher::Fetcher(AddressRules rules, FetchLimits limits) : rules_(std::move(rules)), limits_(limits) {}
 
-Fetched Fetcher::to_file(const FetchRequest& request, const std::filesystem::path& path, const Progress& progress,
-                         std::stop_token stop) const {
-  OutputFile file(path);
+Fetched Fetcher::to_sink(const FetchRequest& request, BodySink& sink, const Progress& progress, std::stop_token stop) const {
   const auto deadline = std::chrono::steady_clock::now() + limits_.deadline;
   const TransferOptions options{rules_, limits_, deadline, stop, progress, is_success};
-  const auto attempt = [&] {
-    Digest digest(request.digest);
-    Fetched fetched;
-    file.restart();
-    BackgroundSink checked_file([&](std::string_view bytes) {
-      digest.update(bytes);
-      file.write(bytes);
-    });
-    const auto result = transfer(request, options, [&](std::string_view bytes) {
-      fetched.bytes += static_cast<std::int64_t>(bytes.size());
-      engine::require(fetched.bytes <= limits_.max_bytes, ErrorCode::kInvalidValue, "{}: larger than the limit of {} bytes",
-                      request.what, limits_.max_bytes);
-      checked_file.push(bytes);
-    });
-    checked_file.finish();
-    fetched.not_modified = result.status == 304;
-    fetched.etag = result.etag;
-    fetched.digest = digest.hex();
-    if (!fetched.not_modified && !request.expected.empty() && !same_ignoring_case(request.expected, fetched.digest))
+  CheckedBody checked(request, limits_, sink);
+  const BodyOutput output{[&] { checked.restart(); }, [&](std::string_view bytes) { checked.write(bytes); }};
+  PartialBody body;
+  return with_retries(request, limits_, stop, [&] {
+    const auto result = transfer(request, options, body, output);
+    Fetched fetched{.not_modified = result.status == 304, .etag = result.etag};
+    if (fetched.not_modified) return fetched;
+    body = {};
+    fetched.digest = checked.finish();
+    fetched.bytes = checked.bytes();
+    if (!request.expected.empty() && !same_ignoring_case(request.expected, fetched.digest))
       throw AttemptFailure{ErrorCode::kDatasetCorrupt, fmt::format("checksum {} of the received file is not {}", fetched.digest,
                                                                    request.expected)};
     return fetched;
-  };
-  const Fetched fetched = with_retries(request, limits_, stop, attempt);
+  });
+}
+
+Fetched Fetcher::to_file(const FetchRequest& request, const std::filesystem::path& path, const Progress& progress,
+                         std::stop_token stop) const {
+  OutputFile file(path);
+  const Fetched fetched = to_sink(request, file, progress, std::move(stop));
   if (!fetched.not_modified) file.keep();
   return fetched;
 }
@@ -130,12 +160,13 @@ FetchedText Fetcher::text(const FetchRequest& request, std::stop_token stop) con
   const TransferOptions options{rules_, limits_, deadline, stop, {}, wants_body};
   return with_retries(request, limits_, stop, [&] {
     FetchedText answer;
-    const auto result = transfer(request, options, [&](std::string_view bytes) {
+    PartialBody body;   // small: each attempt asks for all of it
+    const auto append = [&](std::string_view bytes) {
       engine::require(answer.body.size() + bytes.size() <= kMostTextBytes, ErrorCode::kDatasetUnavailable,
                       "{}: an answer of more than {} bytes", request.what, kMostTextBytes);
       answer.body.append(bytes);
-    });
-    answer.status = result.status;
+    };
+    answer.status = transfer(request, options, body, {[&] { answer.body.clear(); }, append}).status;
     return answer;
   });
 }

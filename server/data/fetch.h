@@ -53,8 +53,18 @@ struct FetchedText {
   std::string body;
 };
 
-// Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. Only http
-// and https, no proxy, no credentials; redirects are followed hop by hop and each connection is checked against the rules.
+// Takes a decoded body as it arrives. Both are called on the fetching thread; what they throw ends the fetch.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  virtual void restart() = 0;                        // before the first byte, and again when what came is void
+  virtual void write(std::string_view bytes) = 0;
+};
+
+// Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. After a
+// broken connection it goes on where it stopped, if the server can promise that the file is the same (If-Range), and starts over
+// otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no credentials; redirects are followed hop
+// by hop and each connection is checked against the rules.
 // Errors: kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
 // kDatasetNotFound (404, 410), kInvalidValue (address not allowed, bad URL, too large), kCancelled, kInternal (disk).
 class Fetcher {
@@ -62,6 +72,9 @@ class Fetcher {
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown
 
   Fetcher(AddressRules rules, FetchLimits limits);
+
+  // Hands the decoded body to `sink`. What the sink got is right only once this has returned, and nothing if not_modified.
+  Fetched to_sink(const FetchRequest& request, BodySink& sink, const Progress& progress, std::stop_token stop) const;
 
   // Writes the decoded body to `path`; on any error nothing is left there. The file is not flushed to disk: it is for the parser.
   Fetched to_file(const FetchRequest& request, const std::filesystem::path& path, const Progress& progress,

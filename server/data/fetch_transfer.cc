@@ -1,4 +1,4 @@
-// One HTTP GET through libcurl: redirects, address check, gzip, progress and cancellation; no retries.
+// One HTTP GET through libcurl: redirects, address check, gzip, progress, cancellation, going on with a broken body; no retries.
 #include "server/data/fetch_transfer.h"
 
 #include <curl/curl.h>
@@ -11,9 +11,8 @@
 #include <exception>
 #include <memory>
 
-#include "server/data/cell.h"
+#include "server/data/fetch_answer.h"
 #include "server/data/fetch_url.h"
-#include "server/data/inflate.h"
 
 namespace kedge::server {
 namespace {
@@ -33,30 +32,6 @@ std::string human_bytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// The headers of one answer that matter here.
-struct Answer {
-  long status = 0;
-  std::string etag, location, content_encoding, retry_after;
-
-  void read_line(std::string_view line) {
-    if (line.starts_with("HTTP/")) {   // a new answer: interim ones come first
-      *this = Answer{};
-      const std::size_t space = line.find(' ');
-      if (space != std::string_view::npos) status = std::strtol(std::string(line.substr(space + 1, 3)).c_str(), nullptr, 10);
-      return;
-    }
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return;
-    std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && (value.back() == '\n' || value.back() == '\r')) value.remove_suffix(1);
-    const auto is = [&](std::string_view name) { return same_ignoring_case(line.substr(0, colon), name); };
-    if (is("etag")) etag = trimmed(value);
-    if (is("location")) location = trimmed(value);
-    if (is("content-encoding")) content_encoding = trimmed(value);
-    if (is("retry-after")) retry_after = trimmed(value);
-  }
-};
-
 struct MultiDeleter {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
@@ -69,8 +44,10 @@ struct ListDeleter {
 
 class Transfer {
  public:
-  Transfer(const FetchRequest& request, const TransferOptions& options, const std::function<void(std::string_view)>& sink)
-      : request_(request), options_(options), sink_(sink), easy_(curl_easy_init()), multi_(curl_multi_init()) {
+  Transfer(const FetchRequest& request, const TransferOptions& options, PartialBody& body, const BodyOutput& output)
+      : request_(request), options_(options), body_(body), output_(output), easy_(curl_easy_init()), multi_(curl_multi_init()) {
+    if (!body_.can_go_on()) body_ = {};
+    asked_from_ = body_.wire_bytes;
     if (!easy_ || !multi_) throw Error(ErrorCode::kInternal, "libcurl has no memory");
     set_up();
   }
@@ -117,6 +94,10 @@ class Transfer {
     // The body is decoded here and not by libcurl, which does not notice when a gzip stream ends early.
     add_header("Accept-Encoding: gzip");
     if (!request_.etag.empty()) add_header("If-None-Match: " + request_.etag);
+    if (asked_from_ > 0) {
+      add_header(fmt::format("Range: bytes={}-", asked_from_));
+      add_header("If-Range: " + body_.validator);
+    }
     set(CURLOPT_HTTPHEADER, headers_.get());
   }
 
@@ -133,7 +114,7 @@ class Transfer {
     name_allowed_ = options_.rules.allows_name(parts.host, parts.port);
     refused_.clear();
     answer_ = {};
-    inflater_.reset();
+    body_begun_ = false;
     error_text_[0] = 0;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(options_.deadline - Clock::now());
     if (left.count() <= 0) throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: took too long altogether", request_.what));
@@ -160,7 +141,7 @@ class Transfer {
   }
 
   void check(CURLcode code) {
-    if (sink_failure_) std::rethrow_exception(sink_failure_);
+    if (body_failure_) std::rethrow_exception(body_failure_);
     if (options_.stop.stop_requested()) throw Error(ErrorCode::kCancelled, "the job was cancelled");
     if (code == CURLE_OK) return;
     if (!refused_.empty() && code == CURLE_COULDNT_CONNECT)
@@ -170,7 +151,7 @@ class Transfer {
   }
 
   [[noreturn]] void throw_failure(CURLcode code) {
-    const auto done = info(CURLINFO_SIZE_DOWNLOAD_T), total = info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T);
+    const auto [done, total] = reached_bytes();
     const std::string reached = total > 0 ? fmt::format("{} of {}", human_bytes(done), human_bytes(total)) : human_bytes(done);
     const auto fail = [](std::string cause) { throw AttemptFailure{ErrorCode::kDatasetUnavailable, std::move(cause)}; };
     switch (code) {
@@ -196,10 +177,12 @@ class Transfer {
   TransferResult finish() {
     const long status = answer_.status;
     if (options_.wants_body(status)) {
-      if (inflater_ && !inflater_->complete())
-        throw AttemptFailure{ErrorCode::kDatasetUnavailable, "the answer ends in the middle of its gzip stream"};
+      if (!body_begun_) begin_body();
+      if (body_.inflater && !body_.inflater->complete())
+        start_over(ErrorCode::kDatasetUnavailable, "the answer ends in the middle of its gzip stream");
       return {status, answer_.etag};
     }
+    if (status == 416 && asked_from_ > 0) start_over(ErrorCode::kDatasetUnavailable, "the server has no such rest of the file");
     if (status == 304 && !request_.etag.empty()) return {status, answer_.etag};
     if (status == 404 || status == 410)
       throw Error(ErrorCode::kDatasetNotFound, fmt::format("{}: '{}' does not exist (answer {})", request_.what, request_.url, status));
@@ -216,35 +199,70 @@ class Transfer {
     return value;
   }
 
+  struct Reached {
+    std::int64_t done, total;   // total 0: unknown
+  };
+  Reached reached_bytes() {
+    const std::int64_t earlier = answer_.status == 206 ? asked_from_ : 0;
+    const std::int64_t announced = info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T);
+    return {earlier + info(CURLINFO_SIZE_DOWNLOAD_T), announced > 0 ? earlier + announced : 0};
+  }
+
   void report_progress(bool last) {
     const auto now = Clock::now();
     if (!options_.progress || !options_.wants_body(answer_.status) || (now < next_progress_ && !last)) return;
     next_progress_ = now + kProgressInterval;
-    options_.progress(info(CURLINFO_SIZE_DOWNLOAD_T), std::max<curl_off_t>(0, info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)));
+    const auto [done, total] = reached_bytes();
+    options_.progress(done, total);
+  }
+
+  // Gives up what has come: the next attempt asks for everything.
+  [[noreturn]] void start_over(ErrorCode code, std::string cause) {
+    body_ = {};
+    throw AttemptFailure{code, std::move(cause)};
+  }
+
+  // Before the first byte of an answer that is wanted: goes on with the body or begins it.
+  void begin_body() {
+    body_begun_ = true;
+    if (!answer_.is_plain() && !answer_.is_gzip())
+      throw Error(ErrorCode::kDatasetUnavailable,
+                  fmt::format("{}: sent content coding '{}', which was not asked for", request_.what, answer_.content_encoding));
+    if (answer_.status == 206) return check_rest();
+    body_ = {.wire_bytes = 0, .validator = resume_validator(answer_), .inflater = nullptr};
+    if (answer_.is_gzip()) body_.inflater = std::make_unique<Inflater>();
+    output_.restart();
+  }
+
+  // The rest must fit what is there; a server that does not heed If-Range may send another file's.
+  void check_rest() {
+    const bool fits = asked_from_ > 0 && range_start(answer_) == asked_from_ && answer_.is_gzip() == (body_.inflater != nullptr);
+    if (!fits) start_over(ErrorCode::kDatasetUnavailable, "the server sent another part of the file than the one asked for");
+    const std::string validator = resume_validator(answer_);
+    if (!validator.empty() && validator != body_.validator)
+      start_over(ErrorCode::kDatasetUnavailable, "the file changed while it was fetched");
   }
 
   void take_body(std::string_view bytes) {
     if (!options_.wants_body(answer_.status)) return;
-    if (answer_.content_encoding.empty() || same_ignoring_case(answer_.content_encoding, "identity")) return sink_(bytes);
-    if (!same_ignoring_case(answer_.content_encoding, "gzip") && !same_ignoring_case(answer_.content_encoding, "x-gzip"))
-      throw Error(ErrorCode::kDatasetUnavailable,
-                  fmt::format("{}: sent content coding '{}', which was not asked for", request_.what, answer_.content_encoding));
-    if (!inflater_) inflater_ = std::make_unique<Inflater>();
+    if (!body_begun_) begin_body();
+    body_.wire_bytes += static_cast<std::int64_t>(bytes.size());
+    if (!body_.inflater) return output_.write(bytes);
     try {
-      inflater_->feed(bytes, sink_);
+      body_.inflater->feed(bytes, output_.write);
     } catch (const InflateError& error) {
-      throw AttemptFailure{ErrorCode::kDatasetCorrupt, "damaged on the way: " + error.what};
+      start_over(ErrorCode::kDatasetCorrupt, "damaged on the way: " + error.what);
     }
   }
 
-  // Exceptions must not pass through libcurl: they wait in sink_failure_.
+  // Exceptions must not pass through libcurl: they wait in body_failure_.
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     try {
       transfer.take_body({data, size * count});
       return size * count;
     } catch (...) {
-      transfer.sink_failure_ = std::current_exception();
+      transfer.body_failure_ = std::current_exception();
       return CURL_WRITEFUNC_ERROR;
     }
   }
@@ -266,24 +284,24 @@ class Transfer {
 
   const FetchRequest& request_;
   const TransferOptions& options_;
-  const std::function<void(std::string_view)>& sink_;
+  PartialBody& body_;
+  const BodyOutput& output_;
+  std::int64_t asked_from_ = 0;   // what the request asks for; 0: everything
   std::unique_ptr<curl_slist, ListDeleter> headers_;
   std::unique_ptr<CURL, EasyDeleter> easy_;
   std::unique_ptr<CURLM, MultiDeleter> multi_;   // ends before the handle that it may still hold
-  std::unique_ptr<Inflater> inflater_;
-  Answer answer_;
+  HttpAnswer answer_;
   std::string host_, refused_;
-  bool name_allowed_ = false;
-  std::exception_ptr sink_failure_;
+  bool name_allowed_ = false, body_begun_ = false;
+  std::exception_ptr body_failure_;
   Clock::time_point next_progress_{};
   char error_text_[CURL_ERROR_SIZE] = {};
 };
 
 }  // namespace
 
-TransferResult transfer(const FetchRequest& request, const TransferOptions& options,
-                        const std::function<void(std::string_view)>& sink) {
-  return Transfer(request, options, sink).run();
+TransferResult transfer(const FetchRequest& request, const TransferOptions& options, PartialBody& body, const BodyOutput& output) {
+  return Transfer(request, options, body, output).run();
 }
 
 }  // namespace kedge::server

@@ -170,9 +170,9 @@ TEST_P(FaultyDownload, SucceedsWhenTheFaultHasPassed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, FaultyDownload,
-    testing::Values(Fault{"drop", {"--drop-after", "100000"}, ErrorCode::kDatasetUnavailable, "connection closed after 100.0 kB of 693.6 kB"},
+    testing::Values(Fault{"drop", {"--drop-after", "100000"}, ErrorCode::kDatasetUnavailable, "connection closed after 300.0 kB of 693.6 kB"},
                     Fault{"reset", {"--drop-after", "100000", "--reset"}, ErrorCode::kDatasetUnavailable, "connection closed after"},
-                    Fault{"drop_chunked", {"--drop-after", "100000", "--chunked"}, ErrorCode::kDatasetUnavailable, "connection closed after 1"},
+                    Fault{"drop_chunked", {"--drop-after", "100000", "--chunked"}, ErrorCode::kDatasetUnavailable, "connection closed after 3"},
                     Fault{"drop_plain", {"--drop-after", "100000", "--gzip", "never"}, ErrorCode::kDatasetUnavailable, "of 3.1 MB"},
                     Fault{"corrupt_body", {"--corrupt", "body"}, ErrorCode::kDatasetCorrupt, "of the received file is not 8ca97867d960ae029ae3a9ac2c923d34"},
                     Fault{"corrupt_wire", {"--corrupt", "wire"}, ErrorCode::kDatasetCorrupt, "3 attempts"},
@@ -180,6 +180,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"length_too_short", {"--lie-length", "-1000"}, ErrorCode::kDatasetUnavailable, "ends in the middle of its gzip stream"},
                     Fault{"length_too_short_plain", {"--lie-length", "-1000", "--gzip", "never"}, ErrorCode::kDatasetCorrupt, "checksum"}),
     [](const auto& info) { return info.param.name; });
+
+TEST_F(MirrorTest, GoesOnWhereADownloadBrokeOff) {
+  KEDGE_NEEDS_MIRROR();
+  for (const char* gzip : {"auto", "never"}) {
+    const Mirror mirror({"--drop-after", "100000", "--fault-count", "1", "--gzip", gzip});
+    DataOptions fresh = options(mirror.url());
+    fresh.directory /= gzip;
+    DatasetCache cache(fresh);
+    EXPECT_EQ(engine::DatasetFile(acquire(cache, openml(151)).path).meta().n_rows, 45312);
+    EXPECT_EQ(mirror.count_requests("\"range\": \"bytes=100000-\""), 1);
+    EXPECT_EQ(mirror.count_requests("\"status\": 206"), 1);
+  }
+}
 
 TEST_F(MirrorTest, TakesChunkedAndPlainAnswers) {
   KEDGE_NEEDS_MIRROR();
