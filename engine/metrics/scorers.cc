@@ -1,75 +1,155 @@
-// The scorers, defined as in scikit-learn (sklearn/metrics/_classification.py).
+// The list of scorers: names of scikit-learn's get_scorer_names(), and four that it has as functions only.
 #include "engine/metrics/scorers.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
+
+#include "engine/core/require.h"
+#include "engine/metrics/classification.h"
+#include "engine/metrics/cluster_shape.h"
+#include "engine/metrics/clustering.h"
+#include "engine/metrics/probability.h"
+#include "engine/metrics/ranking.h"
+#include "engine/metrics/regression.h"
 
 namespace kedge::engine {
 namespace {
 
-// Per class: rows of it, rows predicted as it, and both.
-struct ClassCounts {
-  std::vector<double> actual, predicted, hit;
-};
+using P = Predictions;
+using Score = double (*)(const Predictions&);
 
-ClassCounts count_classes(const Predictions& p) {
-  const auto k = static_cast<std::size_t>(p.n_classes);
-  ClassCounts counts{std::vector<double>(k), std::vector<double>(k), std::vector<double>(k)};
-  for (std::size_t i = 0; i < p.y_true.size(); ++i) {
-    const auto actual = static_cast<std::size_t>(p.y_true[i]), predicted = static_cast<std::size_t>(p.y_pred[i]);
-    counts.actual[actual] += 1, counts.predicted[predicted] += 1;
-    if (actual == predicted) counts.hit[actual] += 1;
-  }
-  return counts;
+// A scorer that was called without what it needs is a mistake of ours, not of the user.
+void require_size(std::size_t actual, std::size_t expected, const char* name) {
+  require(actual == expected && expected > 0, schema::ErrorCode::kInternal, "a scorer got {} numbers as {}, needs {}", actual, name,
+          expected);
 }
 
-// Share of the rows whose class was predicted.
-double accuracy(const Predictions& p) {
-  std::int64_t hits = 0;
-  for (std::size_t i = 0; i < p.y_true.size(); ++i) hits += p.y_true[i] == p.y_pred[i];
-  return static_cast<double>(hits) / static_cast<double>(p.y_true.size());
+void require_weights(std::span<const double> weights, std::size_t n) {
+  if (!weights.empty()) require_size(weights.size(), n, "weights");
 }
 
-// Mean recall of the classes that occur in y_true.
-double balanced_accuracy(const Predictions& p) {
-  const ClassCounts counts = count_classes(p);
-  double sum = 0, n = 0;
-  for (std::size_t c = 0; c < counts.actual.size(); ++c) {
-    if (counts.actual[c] > 0) sum += counts.hit[c] / counts.actual[c], n += 1;
-  }
-  return sum / n;
+LabelView labels(const P& p) {
+  require_size(p.y_pred.size(), p.y_true.size(), "y_pred");
+  require_weights(p.weights, p.y_true.size());
+  return {p.y_true, p.y_pred, p.n_classes, p.weights};
 }
 
-// Unweighted mean of F1 over the classes that occur in y_true or y_pred; a class that is never hit counts 0.
-double f1_macro(const Predictions& p) {
-  const ClassCounts counts = count_classes(p);
-  double sum = 0, n = 0;
-  for (std::size_t c = 0; c < counts.actual.size(); ++c) {
-    const double rows = counts.actual[c] + counts.predicted[c];
-    if (rows > 0) sum += 2 * counts.hit[c] / rows, n += 1;
-  }
-  return sum / n;
+ScoreView proba(const P& p) {
+  require_size(p.proba.size(), p.y_true.size() * static_cast<std::size_t>(p.n_classes), "proba");
+  require_weights(p.weights, p.y_true.size());
+  return {p.y_true, p.proba, p.n_classes, p.weights};
 }
 
-// Minus the mean negative log of the true class's probability, which is clipped to [eps, 1 - eps], eps of double. The columns of
-// proba are all classes of the data set, so a fold without one of them still has a score (scikit-learn gives NaN there).
-double neg_log_loss(const Predictions& p) {
-  constexpr double kEps = std::numeric_limits<double>::epsilon();
-  double sum = 0;
-  for (std::size_t i = 0; i < p.y_true.size(); ++i) {
-    const double share = p.proba[i * static_cast<std::size_t>(p.n_classes) + static_cast<std::size_t>(p.y_true[i])];
-    sum += std::log(std::clamp(share, kEps, 1 - kEps));
-  }
-  return sum / static_cast<double>(p.y_true.size());
+ScoreView decision(const P& p) {
+  if (p.decision.empty()) return proba(p);
+  require_size(p.decision.size(), p.y_true.size() * static_cast<std::size_t>(p.n_classes == 2 ? 1 : p.n_classes), "decision");
+  require_weights(p.weights, p.y_true.size());
+  return {p.y_true, p.decision, p.n_classes, p.weights};
+}
+
+ValueView values(const P& p) {
+  require_size(p.pred_values.size(), p.true_values.size(), "pred_values");
+  require_weights(p.weights, p.true_values.size());
+  return {p.true_values, p.pred_values, p.weights};
+}
+
+LabelPair clusters(const P& p) {
+  require_size(p.y_pred.size(), p.y_true.size(), "y_pred");
+  return {p.y_true, p.y_pred};
+}
+
+ClusterView shapes(const P& p) {
+  require_size(p.X.size(), p.y_pred.size() * static_cast<std::size_t>(p.n_features), "X");
+  return {p.X, p.n_features, p.y_pred};
+}
+
+constexpr Scorer of_labels(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kClassification, .needs_labels = true, .score = score};
+}
+constexpr Scorer for_two(Scorer scorer) {
+  scorer.two_classes_only = true;
+  return scorer;
+}
+constexpr Scorer of_proba(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kClassification, .needs_proba = true, .score = score};
+}
+constexpr Scorer of_decision(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kClassification, .needs_decision = true, .score = score};
+}
+constexpr Scorer of_values(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kRegression, .score = score};
+}
+constexpr Scorer of_clusters(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kClustering, .needs_labels = true, .score = score};
+}
+constexpr Scorer of_shapes(std::string_view name, Score score) {
+  return {.name = name, .kind = ScorerKind::kClustering, .needs_labels = true, .needs_X = true, .score = score};
 }
 
 constexpr std::array kScorers = {
-    Scorer{.name = "accuracy", .kind = ScorerKind::kClassification, .needs_labels = true, .score = accuracy},
-    Scorer{.name = "balanced_accuracy", .kind = ScorerKind::kClassification, .needs_labels = true, .score = balanced_accuracy},
-    Scorer{.name = "f1_macro", .kind = ScorerKind::kClassification, .needs_labels = true, .score = f1_macro},
-    Scorer{.name = "neg_log_loss", .kind = ScorerKind::kClassification, .needs_proba = true, .score = neg_log_loss},
+    of_labels("accuracy", [](const P& p) { return accuracy_score(labels(p)); }),
+    of_labels("balanced_accuracy", [](const P& p) { return balanced_accuracy_score(labels(p)); }),
+    of_labels("cohen_kappa_score", [](const P& p) { return cohen_kappa_score(labels(p)); }),
+    for_two(of_labels("f1", [](const P& p) { return f1_score(labels(p), Average::kBinary); })),
+    of_labels("f1_macro", [](const P& p) { return f1_score(labels(p), Average::kMacro); }),
+    of_labels("f1_micro", [](const P& p) { return f1_score(labels(p), Average::kMicro); }),
+    of_labels("f1_weighted", [](const P& p) { return f1_score(labels(p), Average::kWeighted); }),
+    for_two(of_labels("jaccard", [](const P& p) { return jaccard_score(labels(p), Average::kBinary); })),
+    of_labels("jaccard_macro", [](const P& p) { return jaccard_score(labels(p), Average::kMacro); }),
+    of_labels("jaccard_micro", [](const P& p) { return jaccard_score(labels(p), Average::kMicro); }),
+    of_labels("jaccard_weighted", [](const P& p) { return jaccard_score(labels(p), Average::kWeighted); }),
+    of_labels("matthews_corrcoef", [](const P& p) { return matthews_corrcoef(labels(p)); }),
+    for_two(of_labels("neg_negative_likelihood_ratio", [](const P& p) { return -class_likelihood_ratios(labels(p)).negative; })),
+    for_two(of_labels("positive_likelihood_ratio", [](const P& p) { return class_likelihood_ratios(labels(p)).positive; })),
+    for_two(of_labels("precision", [](const P& p) { return precision_score(labels(p), Average::kBinary); })),
+    of_labels("precision_macro", [](const P& p) { return precision_score(labels(p), Average::kMacro); }),
+    of_labels("precision_micro", [](const P& p) { return precision_score(labels(p), Average::kMicro); }),
+    of_labels("precision_weighted", [](const P& p) { return precision_score(labels(p), Average::kWeighted); }),
+    for_two(of_labels("recall", [](const P& p) { return recall_score(labels(p), Average::kBinary); })),
+    of_labels("recall_macro", [](const P& p) { return recall_score(labels(p), Average::kMacro); }),
+    of_labels("recall_micro", [](const P& p) { return recall_score(labels(p), Average::kMicro); }),
+    of_labels("recall_weighted", [](const P& p) { return recall_score(labels(p), Average::kWeighted); }),
+
+    of_proba("d2_brier_score", [](const P& p) { return d2_brier_score(proba(p)); }),
+    of_proba("d2_log_loss_score", [](const P& p) { return d2_log_loss_score(proba(p)); }),
+    of_proba("neg_brier_score", [](const P& p) { return -brier_score_loss(proba(p)); }),
+    of_proba("neg_log_loss", [](const P& p) { return -log_loss(proba(p)); }),
+    of_proba("roc_auc_ovo", [](const P& p) { return roc_auc_ovo_score(proba(p), RocAverage::kMacro); }),
+    of_proba("roc_auc_ovo_weighted", [](const P& p) { return roc_auc_ovo_score(proba(p), RocAverage::kWeighted); }),
+    of_proba("roc_auc_ovr", [](const P& p) { return roc_auc_ovr_score(proba(p), RocAverage::kMacro); }),
+    of_proba("roc_auc_ovr_weighted", [](const P& p) { return roc_auc_ovr_score(proba(p), RocAverage::kWeighted); }),
+
+    of_decision("average_precision", [](const P& p) { return average_precision_score(decision(p)); }),
+    for_two(of_decision("roc_auc", [](const P& p) { return roc_auc_score(decision(p)); })),
+    of_decision("top_k_accuracy", [](const P& p) { return top_k_accuracy_score(decision(p)); }),
+
+    of_values("d2_absolute_error_score", [](const P& p) { return d2_absolute_error_score(values(p)); }),
+    of_values("explained_variance", [](const P& p) { return explained_variance_score(values(p)); }),
+    of_values("neg_max_error", [](const P& p) { return -max_error(values(p)); }),
+    of_values("neg_mean_absolute_error", [](const P& p) { return -mean_absolute_error(values(p)); }),
+    of_values("neg_mean_absolute_percentage_error", [](const P& p) { return -mean_absolute_percentage_error(values(p)); }),
+    of_values("neg_mean_gamma_deviance", [](const P& p) { return -mean_gamma_deviance(values(p)); }),
+    of_values("neg_mean_poisson_deviance", [](const P& p) { return -mean_poisson_deviance(values(p)); }),
+    of_values("neg_mean_squared_error", [](const P& p) { return -mean_squared_error(values(p)); }),
+    of_values("neg_mean_squared_log_error", [](const P& p) { return -mean_squared_log_error(values(p)); }),
+    of_values("neg_median_absolute_error", [](const P& p) { return -median_absolute_error(values(p)); }),
+    of_values("neg_root_mean_squared_error", [](const P& p) { return -root_mean_squared_error(values(p)); }),
+    of_values("neg_root_mean_squared_log_error", [](const P& p) { return -root_mean_squared_log_error(values(p)); }),
+    of_values("r2", [](const P& p) { return r2_score(values(p)); }),
+
+    of_clusters("adjusted_mutual_info_score", [](const P& p) { return adjusted_mutual_info_score(clusters(p)); }),
+    of_clusters("adjusted_rand_score", [](const P& p) { return adjusted_rand_score(clusters(p)); }),
+    of_clusters("completeness_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).completeness; }),
+    of_clusters("fowlkes_mallows_score", [](const P& p) { return fowlkes_mallows_score(clusters(p)); }),
+    of_clusters("homogeneity_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).homogeneity; }),
+    of_clusters("mutual_info_score", [](const P& p) { return mutual_info_score(clusters(p)); }),
+    of_clusters("normalized_mutual_info_score", [](const P& p) { return normalized_mutual_info_score(clusters(p)); }),
+    of_clusters("rand_score", [](const P& p) { return rand_score(clusters(p)); }),
+    of_clusters("v_measure_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).v_measure; }),
+
+    of_shapes("calinski_harabasz_score", [](const P& p) { return calinski_harabasz_score(shapes(p)); }),
+    of_shapes("neg_davies_bouldin_score", [](const P& p) { return -davies_bouldin_score(shapes(p)); }),
+    of_shapes("silhouette_score", [](const P& p) { return silhouette_score(shapes(p)); }),
 };
 
 }  // namespace

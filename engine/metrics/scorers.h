@@ -24,12 +24,13 @@ struct Predictions {
 };
 
 struct Scorer {
-  std::string_view name;         // as in scikit-learn
+  std::string_view name;           // as in scikit-learn
   ScorerKind kind;
-  bool needs_labels = false;     // reads y_pred
-  bool needs_proba = false;      // reads proba
-  bool needs_decision = false;   // reads decision; where the estimator has no decision function, proba
+  bool needs_labels = false;       // reads y_pred
+  bool needs_proba = false;        // reads proba
+  bool needs_decision = false;     // reads decision; where the estimator has no decision function, proba
   bool needs_X = false;
+  bool two_classes_only = false;   // refuses data with more (kInvalidValue); a run can say so before it fits
   double (*score)(const Predictions&);
 };
 
