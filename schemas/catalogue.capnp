@@ -12,6 +12,8 @@ struct ParamForm {
   exclusiveMinimum @3 :Bool $Json.optional;
   exclusiveMaximum @4 :Bool $Json.optional;
   choices @5 :List(Text) $Json.optional;
+  items @6 :List(ParamForm) $Json.optional;
+  fields @7 :List(ParamInfo) $Json.optional;
 
   enum Type {
     nothing @0 $Json.name("null");   # NULL is a macro in C++
@@ -20,7 +22,7 @@ struct ParamForm {
     number @3;
     string @4;
     object @5;
-    array @6;   # of numbers
+    array @6;
   }
 }
 

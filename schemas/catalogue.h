@@ -10,14 +10,18 @@
 
 namespace kedge::schema {
 
+struct ParamInfo;
+
 // One form that a parameter's value may take. A parameter has one or more ("sqrt" | "log2" | integer | number | null).
 struct ParamForm {
-  enum class Type { kNull, kBoolean, kInteger, kNumber, kString, kObject, kArray };   // kArray: of numbers
+  enum class Type { kNull, kBoolean, kInteger, kNumber, kString, kObject, kArray };
   Type type = Type::kNull;
   std::optional<double> minimum, maximum;
   bool exclusiveMinimum = false, exclusiveMaximum = false;
   std::vector<std::string> choices;   // for strings: the only ones accepted, if not empty
-  friend bool operator==(const ParamForm&, const ParamForm&) = default;
+  std::vector<ParamForm> items = {};  // for arrays: the forms of an element; empty: numbers
+  std::vector<ParamInfo> fields = {}; // for objects: the known keys, if not empty; those without a null form must be there
+  friend bool operator==(const ParamForm&, const ParamForm&);
 };
 
 struct ParamInfo {
@@ -27,6 +31,7 @@ struct ParamInfo {
   std::vector<ParamForm> forms;
   friend bool operator==(const ParamInfo&, const ParamInfo&) = default;
 };
+inline bool operator==(const ParamForm&, const ParamForm&) = default;
 
 struct EstimatorInfo {
   std::string name;                     // as in scikit-learn

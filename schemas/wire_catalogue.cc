@@ -3,6 +3,9 @@
 
 namespace kedge::schema {
 
+static void store(const ParamInfo& param, wire::ParamInfo::Builder builder);
+static void load(ParamInfo& param, wire::ParamInfo::Reader reader);
+
 static void store(const ParamForm& form, wire::ParamForm::Builder builder) {
   builder.setType(static_cast<wire::ParamForm::Type>(form.type));
   if (form.minimum) builder.initMinimum().setValue(*form.minimum);
@@ -10,6 +13,8 @@ static void store(const ParamForm& form, wire::ParamForm::Builder builder) {
   builder.setExclusiveMinimum(form.exclusiveMinimum);
   builder.setExclusiveMaximum(form.exclusiveMaximum);
   if (!form.choices.empty()) store(form.choices, builder.initChoices(form.choices.size()));
+  if (!form.items.empty()) store_list(form.items, builder.initItems(form.items.size()));
+  if (!form.fields.empty()) store_list(form.fields, builder.initFields(form.fields.size()));
 }
 
 static void load(ParamForm& form, wire::ParamForm::Reader reader) {
@@ -19,6 +24,8 @@ static void load(ParamForm& form, wire::ParamForm::Reader reader) {
   form.exclusiveMinimum = reader.getExclusiveMinimum();
   form.exclusiveMaximum = reader.getExclusiveMaximum();
   load(form.choices, reader.getChoices());
+  load_list(form.items, reader.getItems());
+  load_list(form.fields, reader.getFields());
 }
 
 static void store(const ParamInfo& param, wire::ParamInfo::Builder builder) {

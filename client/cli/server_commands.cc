@@ -12,6 +12,20 @@
 namespace kedge::cli {
 namespace {
 
+std::string form_text(const schema::ParamForm& form);
+
+std::string forms_text(const std::vector<schema::ParamForm>& forms) {
+  std::string text;
+  for (const auto& form : forms) text += (text.empty() ? "" : " | ") + form_text(form);
+  return text;
+}
+
+std::string object_text(const schema::ParamForm& form) {
+  std::string keys;
+  for (const auto& field : form.fields) keys += (keys.empty() ? "" : ", ") + field.name;
+  return keys.empty() ? "object" : "{" + keys + "}";
+}
+
 std::string form_text(const schema::ParamForm& form) {
   using Type = schema::ParamForm::Type;
   std::string text;
@@ -20,8 +34,8 @@ std::string form_text(const schema::ParamForm& form) {
     case Type::kBoolean: return "boolean";
     case Type::kInteger: text = "integer"; break;
     case Type::kNumber: text = "number"; break;
-    case Type::kObject: return "object";
-    case Type::kArray: return "list";
+    case Type::kObject: return object_text(form);
+    case Type::kArray: return form.items.empty() ? "list" : "list of " + forms_text(form.items);
     case Type::kString:
       for (const std::string& choice : form.choices) text += (text.empty() ? "\"" : " | \"") + choice + "\"";
       return text.empty() ? "string" : text;
@@ -34,9 +48,7 @@ std::string form_text(const schema::ParamForm& form) {
 void print_estimator(const schema::EstimatorInfo& info) {
   fmt::print("{} ({}, sklearn.{})\n{}\n\n", info.name, info.kind, info.family, info.doc);
   for (const schema::ParamInfo& param : info.params) {
-    std::string forms;
-    for (const auto& form : param.forms) forms += (forms.empty() ? "" : " | ") + form_text(form);
-    fmt::print("  {:<26}{} (default {})\n{:28}{}\n", param.name, forms, schema::to_string(param.defaultValue), "", param.doc);
+    fmt::print("  {:<26}{} (default {})\n{:28}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
   }
   for (const std::string& deviation : info.deviations) fmt::print("  differs from scikit-learn: {}\n", deviation);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "schemas/error.h"
@@ -42,6 +43,25 @@ std::string bounds_text(const ParamForm& form) {
   return text;
 }
 
+std::string form_text(const ParamForm& form);
+
+// The forms of a list's elements, in the plural where that is easy.
+std::string item_text(const ParamForm& list) {
+  std::string text;
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == list.items.size() ? " or " : ", ";
+    switch (list.items[i].type) {
+      case Type::kString: text += list.items[i].choices.empty() ? "strings" : form_text(list.items[i]); break;
+      case Type::kNumber: text += "numbers" + bounds_text(list.items[i]); break;
+      case Type::kInteger: text += "integers" + bounds_text(list.items[i]); break;
+      case Type::kObject: text += "objects"; break;
+      case Type::kArray: text += "lists"; break;
+      default: text += form_text(list.items[i]);
+    }
+  }
+  return text;
+}
+
 std::string form_text(const ParamForm& form) {
   switch (form.type) {
     case Type::kNull: return "null";
@@ -50,7 +70,7 @@ std::string form_text(const ParamForm& form) {
     case Type::kNumber: return "a number" + bounds_text(form);
     case Type::kString: return form.choices.empty() ? "a string" : fmt::format("\"{}\"", fmt::join(form.choices, "\", \""));
     case Type::kObject: return "an object";
-    case Type::kArray: return "a list of numbers";
+    case Type::kArray: return form.items.empty() ? "a list of numbers" : "a list of " + item_text(form);
   }
   return {};
 }
@@ -101,27 +121,17 @@ Match match_number(const ParamForm& form, const Value& value, Value& out) {
   return within(form, number) ? Match::kYes : Match::kTypeOnly;
 }
 
-Match match_string(const ParamForm& form, const Value& value) {
+// A NaN is as good as its name where that is allowed.
+Match match_string(const ParamForm& form, const Value& value, Value& out) {
+  if (const auto* real = std::get_if<double>(&value.data); real && std::isnan(*real)) {
+    for (const std::string& choice : form.choices)
+      if (choice == "NaN") return out = choice, Match::kYes;
+  }
   const auto* text = std::get_if<std::string>(&value.data);
   if (!text) return Match::kNo;
   for (const std::string& choice : form.choices)
     if (choice == *text) return Match::kYes;
   return form.choices.empty() ? Match::kYes : Match::kTypeOnly;
-}
-
-Match match_form(const ParamForm& form, const Value& value, Value& out) {
-  const auto yes_if = [](bool ok) { return ok ? Match::kYes : Match::kNo; };
-  out = value;
-  switch (form.type) {
-    case Type::kNull: return yes_if(value.is_null());
-    case Type::kBoolean: return yes_if(std::holds_alternative<bool>(value.data));
-    case Type::kInteger: return match_integer(form, value, out);
-    case Type::kNumber: return match_number(form, value, out);
-    case Type::kString: return match_string(form, value);
-    case Type::kObject: return yes_if(std::holds_alternative<schema::ValueMap>(value.data));
-    case Type::kArray: return yes_if(numbers_of(value).has_value());
-  }
-  return Match::kNo;
 }
 
 // Where integers and numbers are both allowed, JSON's spelling decides: 1 is an integer, 1.0 a number.
@@ -134,25 +144,84 @@ bool is_other_kind_of_number(const std::vector<ParamForm>& forms, const ParamFor
   return false;
 }
 
+Match match_form(const ParamForm& form, const Value& value, Value& out);
+
+// Each element in the first form that it has.
+Match match_array(const ParamForm& form, const Value& value, Value& out) {
+  schema::ValueList items;
+  if (const auto* flat = std::get_if<std::vector<double>>(&value.data)) items.assign(flat->begin(), flat->end());
+  else if (const auto* list = std::get_if<schema::ValueList>(&value.data)) items = *list;
+  else return Match::kNo;
+  for (Value& item : items) {
+    Match best = Match::kNo;
+    Value checked;
+    for (const ParamForm& candidate : form.items) {
+      if (is_other_kind_of_number(form.items, candidate, item)) continue;
+      const Match match = match_form(candidate, item, checked);
+      best = std::max(best, match);
+      if (match == Match::kYes) break;
+    }
+    if (best != Match::kYes) return best;
+    item = std::move(checked);
+  }
+  out = std::move(items);
+  return Match::kYes;
+}
+
+Match match_form(const ParamForm& form, const Value& value, Value& out) {
+  const auto yes_if = [](bool ok) { return ok ? Match::kYes : Match::kNo; };
+  out = value;
+  switch (form.type) {
+    case Type::kNull: return yes_if(value.is_null());
+    case Type::kBoolean: return yes_if(std::holds_alternative<bool>(value.data));
+    case Type::kInteger: return match_integer(form, value, out);
+    case Type::kNumber: return match_number(form, value, out);
+    case Type::kString: return match_string(form, value, out);
+    case Type::kObject: return yes_if(std::holds_alternative<schema::ValueMap>(value.data));
+    case Type::kArray: return form.items.empty() ? yes_if(numbers_of(value).has_value()) : match_array(form, value, out);
+  }
+  return Match::kNo;
+}
+
+Value param_schema(const schema::ParamInfo& param);
+Value form_schema(const ParamForm& form);
+
+// One schema for several forms.
+schema::ValueMap forms_schema(const std::vector<ParamForm>& forms) {
+  if (forms.size() == 1) return std::get<schema::ValueMap>(form_schema(forms[0]).data);
+  schema::ValueList list;
+  for (const ParamForm& form : forms) list.push_back(form_schema(form));
+  return {{"anyOf", std::move(list)}};
+}
+
+// What an object may hold. A field without a null form must be there.
+void add_fields(const std::vector<schema::ParamInfo>& fields, schema::ValueMap& map) {
+  schema::ValueMap properties;
+  schema::ValueList required;
+  for (const schema::ParamInfo& field : fields) {
+    properties.emplace_back(field.name, param_schema(field));
+    const bool can_lack = std::any_of(field.forms.begin(), field.forms.end(), [](const ParamForm& f) { return f.type == Type::kNull; });
+    if (!can_lack) required.emplace_back(field.name);
+  }
+  map.emplace_back("properties", std::move(properties));
+  if (!required.empty()) map.emplace_back("required", std::move(required));
+  map.emplace_back("additionalProperties", false);
+}
+
 Value form_schema(const ParamForm& form) {
   static constexpr const char* kNames[] = {"null", "boolean", "integer", "number", "string", "object", "array"};
   schema::ValueMap map{{"type", kNames[static_cast<int>(form.type)]}};
   if (form.minimum) map.emplace_back(form.exclusiveMinimum ? "exclusiveMinimum" : "minimum", *form.minimum);
   if (form.maximum) map.emplace_back(form.exclusiveMaximum ? "exclusiveMaximum" : "maximum", *form.maximum);
   if (!form.choices.empty()) map.emplace_back("enum", schema::ValueList(form.choices.begin(), form.choices.end()));
-  if (form.type == Type::kArray) map.emplace_back("items", schema::ValueMap{{"type", "number"}});
+  if (form.type == Type::kArray)
+    map.emplace_back("items", form.items.empty() ? schema::ValueMap{{"type", "number"}} : forms_schema(form.items));
+  if (!form.fields.empty()) add_fields(form.fields, map);
   return map;
 }
 
 Value param_schema(const schema::ParamInfo& param) {
-  schema::ValueMap map;
-  if (param.forms.size() == 1) {
-    map = std::get<schema::ValueMap>(form_schema(param.forms[0]).data);
-  } else {
-    schema::ValueList forms;
-    for (const ParamForm& form : param.forms) forms.push_back(form_schema(form));
-    map.emplace_back("anyOf", std::move(forms));
-  }
+  schema::ValueMap map = forms_schema(param.forms);
   map.emplace_back("default", param.defaultValue);
   map.emplace_back("description", param.doc);
   return map;
@@ -169,8 +238,18 @@ ParamForm string_form(std::vector<std::string> choices) {
   form.choices = std::move(choices);
   return form;
 }
-ParamForm object_form() { return {.type = Type::kObject}; }
+ParamForm nan_form() { return string_form({"NaN"}); }
+ParamForm object_form(std::vector<schema::ParamInfo> fields) {
+  ParamForm form{.type = Type::kObject};
+  form.fields = std::move(fields);
+  return form;
+}
 ParamForm array_form() { return {.type = Type::kArray}; }
+ParamForm array_form(std::vector<ParamForm> items) {
+  ParamForm form{.type = Type::kArray};
+  form.items = std::move(items);
+  return form;
+}
 
 Value check_param(std::string_view owner, const schema::ParamInfo& info, const Value& value) {
   const ParamForm* near = nullptr;
@@ -198,6 +277,12 @@ void refuse_unknown_param(std::string_view owner, std::string_view name, const s
                                            : fmt::format("did you mean \"{}\"?", nearest);
   throw schema::Error(ErrorCode::kUnknownParameter, fmt::format("{} has no parameter \"{}\"; {}", owner, name, hint),
                       fmt::format("params.{}", name));
+}
+
+const Value* find_value(const schema::ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map)
+    if (name == key) return &value;
+  return nullptr;
 }
 
 std::optional<std::vector<double>> numbers_of(const Value& value) {

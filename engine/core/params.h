@@ -36,8 +36,10 @@ schema::ParamForm boolean_form();
 schema::ParamForm integer_form(Bounds bounds = {});
 schema::ParamForm number_form(Bounds bounds = {});
 schema::ParamForm string_form(std::vector<std::string> choices = {});
-schema::ParamForm object_form();
-schema::ParamForm array_form();   // a list of numbers
+schema::ParamForm nan_form();         // NaN, whose JSON is the string "NaN"; held as that string
+schema::ParamForm object_form(std::vector<schema::ParamInfo> fields = {});   // fields: for the documentation, not checked
+schema::ParamForm array_form();       // a list of numbers
+schema::ParamForm array_form(std::vector<schema::ParamForm> items);   // a list of what has one of these forms
 
 // The value in the form that it matches: an integer form turns 200.0 into the integer 200, a number form turns 1 into 1.0.
 // Where both are allowed, 1 is an integer and 1.0 a number. Errors: Error{kWrongType or kInvalidValue} with a message such as
@@ -47,6 +49,9 @@ schema::Value check_param(std::string_view owner, const schema::ParamInfo& info,
 // Throws Error{kInvalidValue}, "OWNER: NAME is VALUE, PROBLEM", where = "params.NAME"; for rules that bounds cannot say.
 [[noreturn]] void refuse_param(std::string_view owner, std::string_view name, const schema::Value& value,
                                std::string_view problem);
+
+// The value under a key, or null.
+const schema::Value* find_value(const schema::ValueMap& map, std::string_view key);
 
 // A list of numbers, however it is held; nothing if the value is not one.
 std::optional<std::vector<double>> numbers_of(const schema::Value& value);

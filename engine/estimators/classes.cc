@@ -9,12 +9,6 @@
 namespace kedge::engine {
 namespace {
 
-const schema::Value* find_value(const schema::ValueMap& map, std::string_view key) {
-  for (const auto& [name, value] : map)
-    if (name == key) return &value;
-  return nullptr;
-}
-
 double weight_of(const schema::Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*integer);
   const auto* real = std::get_if<double>(&value.data);

@@ -172,7 +172,10 @@ inline EstimatorInfo estimator() {
                              .maximum = 1,
                              .exclusiveMinimum = true,
                              .exclusiveMaximum = true},
-                            {.type = ParamForm::Type::kString, .choices = {"mle"}}}},
+                            {.type = ParamForm::Type::kString, .choices = {"mle"}},
+                            {.type = ParamForm::Type::kArray,
+                             .items = {{.type = ParamForm::Type::kObject,
+                                        .fields = {{.name = "columns", .forms = {{.type = ParamForm::Type::kArray}}}}}}}}},
                  {.name = "whiten", .defaultValue = false, .forms = {{.type = ParamForm::Type::kBoolean}}}},
       .attributes = {"components_"},
       .deviations = {"no arpack"}};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -154,6 +156,56 @@ TEST(Params, ReadNumbersFromFlatAndOrdinaryLists) {
   EXPECT_EQ(numbers_of(schema::ValueList{1, 2.5}), (std::vector<double>{1, 2.5}));
   EXPECT_EQ(numbers_of(std::vector<double>{3}), (std::vector<double>{3}));
   EXPECT_EQ(numbers_of(Value(1)), std::nullopt);
+}
+
+// Lists of other things than numbers, objects with known keys, and NaN.
+struct ListParams {
+  Value names, parts, missing = "NaN";
+};
+
+const ParamSet<ListParams>& list_params() {
+  static const ParamSet<ListParams> set =
+      ParamSet<ListParams>("Lister")
+          .any("names", &ListParams::names, {array_form({string_form(), integer_form(at_least(0)), null_form()}), null_form()}, "Names.")
+          .any("parts", &ListParams::parts,
+               {array_form({object_form({{"name", "Its name.", {}, {string_form()}}, {"note", "A note.", {}, {string_form(), null_form()}}})}),
+                null_form()},
+               "Parts.")
+          .any("missing", &ListParams::missing, {nan_form(), number_form()}, "Missing.");
+  return set;
+}
+
+schema::Error list_error_of(const ValueMap& values) {
+  try {
+    list_params().parse(values);
+  } catch (const schema::Error& error) {
+    return error;
+  }
+  return {ErrorCode::kInternal, "no error"};
+}
+
+TEST(Params, TakeAListWhoseElementsHaveOneOfSeveralForms) {
+  EXPECT_EQ(list_params().parse({{"names", schema::ValueList{"a", 2.0, nullptr}}}).names, Value(schema::ValueList{"a", 2, nullptr}));
+  EXPECT_EQ(list_params().parse({{"names", std::vector<double>{1, 2}}}).names, Value(schema::ValueList{1, 2}));
+}
+
+TEST(Params, RefuseAListWithAnElementOfAnotherForm) {
+  const schema::Error error = list_error_of({{"names", schema::ValueList{"a", true}}});
+  EXPECT_EQ(error.code, ErrorCode::kWrongType);
+  EXPECT_EQ(error.message, "Lister: names is [\"a\",true], must be a list of strings, integers at least 0 or null or null");
+  EXPECT_EQ(list_error_of({{"names", schema::ValueList{-1}}}).code, ErrorCode::kInvalidValue);
+}
+
+TEST(Params, HoldNanAsItsName) {
+  EXPECT_EQ(list_params().parse({{"missing", std::nan("")}}).missing, Value("NaN"));
+  EXPECT_EQ(list_params().parse({{"missing", "NaN"}}).missing, Value("NaN"));
+  EXPECT_EQ(list_params().parse({{"missing", -1}}).missing, Value(-1.0));
+}
+
+TEST(Params, DescribeElementsAndKeysInJsonSchema) {
+  const std::string text = schema::to_string(json_schema({.name = "Lister", .params = list_params().infos()}));
+  EXPECT_NE(text.find(R"("items":{"anyOf":[{"type":"string"},{"type":"integer","minimum":0.0},{"type":"null"}]})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("required":["name"],"additionalProperties":false)"), std::string::npos) << text;
 }
 
 }  // namespace
