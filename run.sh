@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 packages=(
   g++ cmake ninja-build ccache pkg-config python3 python3-venv curl ca-certificates
-  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev zlib1g-dev
+  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
   libfast-float-dev libgtest-dev libgmock-dev libbenchmark-dev
 )

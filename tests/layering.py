@@ -34,6 +34,7 @@ HOMES = {
     "curl/": ["server/data/fetch", "client/sdk/transport"],
     "boost/": ["server/http", "server/api", "server/main.cc", "tests"],
     "sqlite3": ["server/jobs/store", "tests/unit/server_jobs"],
+    "isa-l/": ["server/data/inflate"],
     "openssl/": ["server/http", "server/data"],
     "cblas": ["engine/backend/cpu"],
     "lapack": ["engine/backend/cpu", "engine/backend/emulated"],

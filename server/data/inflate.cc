@@ -1,50 +1,65 @@
-// Decoding gzip, piece by piece, by zlib.
+// Decoding gzip, piece by piece, by ISA-L.
 #include "server/data/inflate.h"
 
-#include <zlib.h>
+#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 namespace kedge::server {
 namespace {
+
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+
+const char* cause(int error) {
+  switch (error) {
+    case ISAL_INVALID_WRAPPER:
+    case ISAL_UNSUPPORTED_METHOD: return "incorrect gzip header";
+    case ISAL_INVALID_BLOCK: return "invalid deflate block";
+    case ISAL_INVALID_SYMBOL: return "invalid deflate symbol";
+    case ISAL_INVALID_LOOKBACK: return "invalid deflate distance";
+    case ISAL_INCORRECT_CHECKSUM: return "incorrect gzip checksum";
+    default: return "damaged gzip stream";
+  }
 }
+
+}  // namespace
 
 struct Inflater::Impl {
-  z_stream stream{};
+  inflate_state state{};
   bool member_open = false, any = false;
   std::vector<char> piece = std::vector<char>(kPieceBytes);
+
+  void begin_member() {
+    isal_inflate_reset(&state);
+    state.crc_flag = ISAL_GZIP;   // reads the head, checks checksum and length
+    member_open = any = true;
+  }
 };
 
-Inflater::Inflater() : impl_(std::make_unique<Impl>()) {
-  if (inflateInit2(&impl_->stream, 16 + MAX_WBITS) != Z_OK) throw InflateError{"zlib has no memory"};
-}
+Inflater::Inflater() : impl_(std::make_unique<Impl>()) { isal_inflate_init(&impl_->state); }
 
-Inflater::~Inflater() { inflateEnd(&impl_->stream); }
+Inflater::~Inflater() = default;
 
 bool Inflater::complete() const { return impl_->any && !impl_->member_open; }
 
 void Inflater::feed(std::string_view bytes, const std::function<void(std::string_view)>& sink) {
   Impl& in = *impl_;
   while (!bytes.empty()) {
-    const auto size = static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
-    in.stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    in.stream.avail_in = size;
-    if (!in.member_open && in.any) inflateReset(&in.stream);
-    in.member_open = in.any = true;
-    int status = Z_OK;
+    const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), std::numeric_limits<std::uint32_t>::max()));
+    if (!in.member_open) in.begin_member();
+    in.state.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(bytes.data()));
+    in.state.avail_in = size;
     do {
-      in.stream.next_out = reinterpret_cast<Bytef*>(in.piece.data());
-      in.stream.avail_out = static_cast<uInt>(in.piece.size());
-      status = inflate(&in.stream, Z_NO_FLUSH);
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-        throw InflateError{in.stream.msg ? in.stream.msg : "damaged gzip stream"};
-      sink({in.piece.data(), in.piece.size() - in.stream.avail_out});
-    } while (status == Z_OK && in.stream.avail_out == 0);
-    in.member_open = status != Z_STREAM_END;
-    bytes.remove_prefix(size - in.stream.avail_in);
+      in.state.next_out = reinterpret_cast<std::uint8_t*>(in.piece.data());
+      in.state.avail_out = static_cast<std::uint32_t>(in.piece.size());
+      if (const int error = isal_inflate(&in.state); error != ISAL_DECOMP_OK) throw InflateError{cause(error)};
+      if (const std::size_t made = in.piece.size() - in.state.avail_out; made > 0) sink({in.piece.data(), made});
+      in.member_open = in.state.block_state != ISAL_BLOCK_FINISH;
+    } while (in.member_open && in.state.avail_out == 0);
+    bytes.remove_prefix(size - in.state.avail_in);
   }
 }
 

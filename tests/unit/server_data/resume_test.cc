@@ -1,6 +1,5 @@
 // A download that broke off goes on where it stopped, or starts over where the server cannot promise that the file is the same.
 #include <gmock/gmock.h>
-#include <zlib.h>
 
 #include <fstream>
 #include <iterator>
@@ -9,6 +8,7 @@
 #include "server/data/digest.h"
 #include "server/data/fetch.h"
 #include "server/data/fetch_answer.h"
+#include "tests/unit/server_data/gzip.h"
 #include "tests/unit/server_data/scripted_server.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
@@ -33,20 +33,6 @@ std::string rest(const std::string& text, const std::string& fields, std::size_t
   const std::string range = "Content-Range: bytes " + std::to_string(from) + "-" + std::to_string(text.size() - 1) + "/" +
                             std::to_string(text.size()) + "\r\n";
   return answer("206 Partial Content", fields + range, text.size() - from, text.substr(from));
-}
-
-std::string gzip(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 class Resume : public testing::Test {
