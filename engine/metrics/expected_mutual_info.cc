@@ -14,11 +14,16 @@ constexpr double kNegligible = 1e-25;
 // The overlap k of clusters of a and b rows out of n, drawn at random.
 struct Overlap {
   double a, b, n;
-  double information(double k) const { return k * std::log(k * n / (a * b)); }
+  double mean() const { return a * b / n; }
+  // k log(k / mean) - (k - mean): the mean of what is taken away is 0, and what is left is never negative, so nothing cancels.
+  double information(double k) const {
+    const double x = (k - mean()) / mean();
+    return k == 0 ? mean() : mean() * ((1 + x) * std::log1p(x) - x);
+  }
   double ratio_up(double k) const { return (a - k) * (b - k) / ((k + 1) * (n - a - b + k + 1)); }   // p(k + 1) / p(k)
 };
 
-// Mean of k log(k n / (a b)).
+// Mean of k log(k n / (a b)), which is k log(k / mean).
 double mean_information(std::int64_t a, std::int64_t b, std::int64_t n) {
   const Overlap overlap{static_cast<double>(a), static_cast<double>(b), static_cast<double>(n)};
   const std::int64_t lowest = std::max<std::int64_t>(0, a + b - n), highest = std::min(a, b);
@@ -27,7 +32,7 @@ double mean_information(std::int64_t a, std::int64_t b, std::int64_t n) {
   double total = 0, sum = 0;
   const auto add = [&](std::int64_t k, double term) {
     total += term;
-    if (k > 0) sum += term * overlap.information(static_cast<double>(k));
+    sum += term * overlap.information(static_cast<double>(k));
   };
   add(start, 1);
   double term = 1;

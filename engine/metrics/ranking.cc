@@ -42,7 +42,7 @@ std::vector<RankedRow> ranked(const char* metric, const ScoreView& view, ClassSc
     if (!view.weights.empty() && view.weights[i] == 0) continue;
     rows.push_back({checked_key(metric, scores[i], i), static_cast<std::uint32_t>(i), view.y_true[i] == positive ? 1u : 0u});
   }
-  sort_by_falling_score(rows);
+  sort_by_key(rows);
   return rows;
 }
 
@@ -134,7 +134,7 @@ double pair_area(const char* metric, ClassScores scores, const std::vector<std::
   rows.reserve(own.size() + other.size());
   for (std::uint32_t i : own) rows.push_back({checked_key(metric, scores[i], i), i, 1});
   for (std::uint32_t i : other) rows.push_back({checked_key(metric, scores[i], i), i, 0});
-  sort_by_falling_score(rows);
+  sort_by_key(rows);
   return area_under_roc(rows, {});
 }
 

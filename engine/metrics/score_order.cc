@@ -38,7 +38,7 @@ void radix_sort(std::vector<RankedRow>& rows) {
 
 }  // namespace
 
-void sort_by_falling_score(std::vector<RankedRow>& rows) {
+void sort_by_key(std::vector<RankedRow>& rows) {
   if (rows.size() >= kRadixRows) return radix_sort(rows);
   std::stable_sort(rows.begin(), rows.end(), [](const RankedRow& a, const RankedRow& b) { return a.key < b.key; });
 }

@@ -1,10 +1,12 @@
-"""Writes metrics_golden.inc: every score of scikit-learn for random and degenerate predictions. Run it beside this file.
+"""Writes metrics_golden.inc and metrics_parts_golden.inc: every score of scikit-learn for random and degenerate predictions. Run it beside this file.
 
 Where a scorer of scikit-learn would guess the classes from y_true, its function is called with all of them (labels=), as Kedge knows
-them. Distances of the silhouette are taken exactly (scipy's cdist), not by scikit-learn's expansion of the square.
+them. Distances of the silhouette are taken exactly (scipy's cdist), not by scikit-learn's expansion of the square. Expected mutual information is
+computed in decimals: scikit-learn's keeps 7 digits of it for large data.
 """
 
 import warnings
+from decimal import Decimal, getcontext
 
 import numpy as np
 import sklearn
@@ -225,7 +227,65 @@ for n, k, w in ((25, 2, None), (25, 4, weights(25)), (6, 5, None)):
     emit(f"    {{{k}, {row(y)}, {row(p)}, {row(w)},\n     {{" + ",\n      ".join(row(c) for c in matrices) + f"}}, {row(kappas)}}},")
 emit("};\n")
 
+
 for kind, names in columns.items():
     emit(f"const std::vector<std::string> k{kind}Names = {{" + ", ".join(f'"{name}"' for name in names) + "};")
 names = m.get_scorer_names()
 emit("const std::vector<std::string> kScikitLearnNames = {" + ", ".join(f'"{name}"' for name in names) + "};")
+
+out.close()
+out = open("metrics_parts_golden.inc", "w")
+emit(f"// Written by metrics_golden.py with scikit-learn {sklearn.__version__}.")
+
+
+def generated(n):
+    """The same numbers as the test's: classes, scores with ties, weights."""
+    x, y, scores, w = 17, [], [], []
+    for _ in range(n):
+        x = (1103515245 * x + 12345) & 0x7FFFFFFF
+        u = x >> 12
+        y.append(u % 3 == 0)
+        scores.append(((u // 3) % 4001 - 2000 + 300 * y[-1]) / 512)
+        w.append((u // 7) % 5)
+    return np.array(y, int), np.array(scores), np.array(w, float)
+
+
+def expected_information(sizes_a, sizes_b):
+    """Expected mutual information in 60 decimal digits, by the ratios of neighbouring hypergeometric probabilities."""
+    n = sum(sizes_a)
+
+    def mean_information(a, b):
+        lowest, highest = max(0, a + b - n), min(a, b)
+        mode = min(max((a + 1) * (b + 1) // (n + 2), lowest), highest)
+
+        def ratio(k):
+            return Decimal((a - k) * (b - k)) / Decimal((k + 1) * (n - a - b + k + 1))
+
+        def information(k):
+            return Decimal(k) * (Decimal(k * n) / Decimal(a * b)).ln() if k > 0 else Decimal(0)
+
+        total, found = Decimal(1), information(mode)
+        for step, end in ((1, highest), (-1, lowest)):
+            k, p = mode, Decimal(1)
+            while k != end and p > Decimal(10) ** -40:
+                p = p * ratio(k) if step > 0 else p / ratio(k - 1)
+                k += step
+                total, found = total + p, found + p * information(k)
+        return found / total
+
+    return sum(mean_information(a, b) for a in sizes_a for b in sizes_b) / n
+
+
+y, scores, w = generated(20000)
+emit(f"constexpr std::int64_t kGeneratedRows = {len(y)};")
+for name, value in (
+        ("RocAuc", m.roc_auc_score(y, scores)), ("WeightedRocAuc", m.roc_auc_score(y, scores, sample_weight=w)),
+        ("AveragePrecision", m.average_precision_score(y, scores)), ("R2", m.r2_score(scores, y)),
+        ("WeightedMedian", m.median_absolute_error(scores, y * 0.0, sample_weight=w)),
+        ("WeightedSquaredError", m.mean_squared_error(scores, y, sample_weight=w))):
+    emit(f"constexpr double kGenerated{name} = {float(value)!r};")
+getcontext().prec = 60
+emit("const std::vector<ExpectedCase> kExpected = {")
+for sizes in (([100, 200, 700], [500, 300, 200]), ([3, 7], [1, 9]), ([100000, 900000], [100000, 900000]), ([333333, 666667], [5, 999995])):
+    emit(f"    {{{row(sizes[0])}, {row(sizes[1])}, {float(expected_information(*sizes))!r}}},")
+emit("};\n")
