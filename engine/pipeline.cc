@@ -1,6 +1,8 @@
 // Builds a pipeline from a job's description and takes a data set through it.
 #include "engine/pipeline.h"
 
+#include <fmt/ranges.h>
+
 #include "engine/class_target.h"
 #include "engine/core/require.h"
 #include "engine/job_check.h"
@@ -47,6 +49,11 @@ std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selectio
 struct Pipeline::Impl {
   CheckedJob job;
 
+  Selection selection_of(const DatasetMeta& meta) const {
+    const auto first = job.estimators.front()->make_f64(job.spec.pipeline.front().params);
+    return select_features(job.spec.select, meta, {.nan = first->accepts_nan(), .categories = first->accepts_categories()});
+  }
+
   ClassTarget target(const DatasetFile& data, std::int64_t n_rows) const {
     if (!job.ends_in_classifier()) return {};
     const ColumnInfo* column = find_target(job.spec.select, data.meta());
@@ -60,7 +67,8 @@ struct Pipeline::Impl {
   template <class T>
   void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, schema::Result& result) const {
     Stopwatch watch(ctx);
-    const Selection selection = select_features(job.spec.select, data.meta());
+    const Selection selection = selection_of(data.meta());
+    if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
     const ClassTarget classes = target(data, selection.n_rows);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
@@ -91,7 +99,7 @@ schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTa
     if (ctx.emit) ctx.emit(std::move(body));
   };
   WarmTable own;
-  const bool is_float32 = select_features(impl_->job.spec.select, data.meta()).is_float32;
+  const bool is_float32 = impl_->selection_of(data.meta()).is_float32;
   if (is_float32) {
     impl_->run<float>(run_ctx, data, warm ? *warm : own, result);
   } else {

@@ -28,13 +28,21 @@ const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, 
               path);
 }
 
-void require_numeric(const ColumnInfo& column, const DatasetMeta& meta) {
+void require_usable(const ColumnInfo& column, const DatasetMeta& meta, Accepted accepted) {
   if (column.type == ColumnInfo::Type::kNumeric) return;
-  const char* kind = column.type == ColumnInfo::Type::kNominal ? "nominal" : "text";
+  const bool is_nominal = column.type == ColumnInfo::Type::kNominal;
+  if (is_nominal && accepted.categories) return;
+  const char* problem = is_nominal ? "nominal, a feature must be numeric or go through a step that takes categories (ColumnTransformer, "
+                                     "OneHotEncoder, OrdinalEncoder)"
+                                   : "text, a feature must be numeric or nominal";
   throw Error(ErrorCode::kBadData,
-              fmt::format("{}: column '{}' is {}, a feature must be numeric; name the columns to keep in select.columns, without it",
-                          meta.name, column.name, kind),
+              fmt::format("{}: column '{}' is {}; name the columns to keep in select.columns, without it", meta.name, column.name, problem),
               "select.columns");
+}
+
+Feature feature_of(const ColumnInfo& column) {
+  const bool is_nominal = column.type == ColumnInfo::Type::kNominal;
+  return {column.name, is_nominal ? column.categories : std::vector<std::string>{}, is_nominal};
 }
 
 std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, const DatasetMeta& meta) {
@@ -74,12 +82,16 @@ const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& m
   return &find_column(meta, meta.target, "");
 }
 
-Selection select_features(const schema::Select& select, const DatasetMeta& meta) {
-  Selection selection{.n_rows = row_count(select, meta), .scale = select.scale.value_or(1)};
+Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted) {
+  Selection selection{.n_rows = row_count(select, meta), .accepted = accepted, .scale = select.scale.value_or(1)};
   for (const ColumnInfo* column : feature_columns(select, meta)) {
-    require_numeric(*column, meta);
+    if (column->type == ColumnInfo::Type::kString && select.columns.empty() && accepted.categories) {
+      selection.left_out.push_back(column->name);
+      continue;
+    }
+    require_usable(*column, meta, accepted);
     selection.columns.push_back(column->values_column);
-    selection.names.push_back(column->name);
+    selection.features.push_back(feature_of(*column));
   }
   require(!selection.columns.empty(), ErrorCode::kBadData, "{} has no feature columns", meta.name);
   const bool is_large = selection.n_rows >= kLargeTable / selection.n_cols() + (kLargeTable % selection.n_cols() != 0 ? 1 : 0);

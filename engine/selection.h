@@ -12,11 +12,19 @@
 
 namespace kedge::engine {
 
+// What the first step of a pipeline takes beside finite numbers: see Estimator.
+struct Accepted {
+  bool nan = false, categories = false;
+  friend bool operator==(const Accepted&, const Accepted&) = default;
+};
+
 // The feature part of a selection, checked against the data set. A value.
 struct Selection {
   std::int64_t n_rows = 0;
   std::vector<std::int64_t> columns;      // positions in the data set's value matrix
-  std::vector<std::string> names;         // of the columns
+  std::vector<Feature> features;          // the columns' names and categories
+  std::vector<std::string> left_out;      // text columns that nobody named
+  Accepted accepted;
   bool is_float32 = false;                // dtype to compute in
   double scale = 1;
   std::int64_t n_cols() const { return static_cast<std::int64_t>(columns.size()); }
@@ -25,15 +33,16 @@ struct Selection {
 
 // Without select.columns: every column but the target and the ignored ones. dtype: select.dtype, else float32 when the file holds
 // float32 and the selection has at least 2^20 values (images), else float64. Errors, with the path in `select`: kInvalidValue for
-// an unknown column or target (nearest name) or more rows than there are; kBadData for a nominal or text column among the
-// features, and for no columns at all.
-Selection select_features(const schema::Select& select, const DatasetMeta& meta);
+// an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
+// a nominal one where categories are not accepted, and for no columns at all. Text columns that nobody named are an error too,
+// unless categories are accepted: such a table is meant to be mixed, and what nobody can use is left out of it.
+Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {});
 
 // The column of the target, or null if neither the job nor the data set names one. Errors: kInvalidValue for an unknown name.
 const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& meta);
 
-// The selected values times the scale, as T, on the device. Errors: kBadData naming row and column of the first value that is
-// missing, infinite or too large for T; kOutOfMemory; kCancelled.
+// The selected values as T, on the device: numbers times the scale, categories as their codes. Errors: kBadData naming row and
+// column of the first value that is infinite, too large for T, or missing where that is not accepted; kOutOfMemory; kCancelled.
 template <class T>
 std::shared_ptr<Table<T>> load_table(const Context& ctx, const Selection& selection, const DatasetFile& data);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/core/require.h"
+#include "engine/estimators/estimator.h"
 #include "engine/estimators/samples.h"
 #include "schemas/value.h"
 
@@ -16,6 +17,13 @@ void require_rows(const char* owner, const Samples<T>& X, std::int64_t minimum =
   require(X.n_rows() >= minimum, schema::ErrorCode::kBadData, "{}: got {} rows, needs at least {}", owner, X.n_rows(),
           minimum);
   require(X.n_cols() >= 1, schema::ErrorCode::kBadData, "{}: got no columns, needs at least 1", owner);
+}
+
+// What nobody may give an estimator: categories or missing values that it does not take. Errors: kBadData naming the column.
+template <class T>
+void require_accepted(const Context& ctx, std::string_view owner, const Estimator<T>& estimator, const Samples<T>& X) {
+  if (!estimator.accepts_categories()) require_numeric(owner, X);
+  if (!estimator.accepts_nan()) require_finite(ctx, owner, X);
 }
 
 // Errors: kBadData if X has not the columns that the estimator was fitted with.

@@ -29,6 +29,58 @@ void require_finite(const Context& ctx, std::string_view owner, const Samples<T>
 }
 
 template <class T>
+std::vector<Feature> features_of(const Table<T>& table) {
+  if (!table.features.empty()) return table.features;
+  std::vector<Feature> features;
+  for (std::int64_t j = 0; j < table.X.cols(); ++j) features.push_back({.name = "x" + std::to_string(j)});
+  return features;
+}
+
+template <class T>
+void require_numeric(std::string_view owner, const Samples<T>& X) {
+  for (const Feature& feature : X.table->features)
+    require(!feature.is_nominal, schema::ErrorCode::kBadData,
+            "{}: column '{}' is nominal, must be numeric: encode it first (OneHotEncoder, OrdinalEncoder)", owner, feature.name);
+}
+
+namespace {
+
+template <class T>
+std::shared_ptr<Table<T>> copied_columns(const Context& ctx, const Table<T>& table, const std::vector<std::int64_t>& columns) {
+  const std::vector<std::int32_t> places(columns.begin(), columns.end());
+  const Array<std::int32_t> device_places(ctx.memory(), std::span<const std::int32_t>(places));
+  auto part = std::make_shared<Table<T>>();
+  part->X = Matrix<T>(ctx.memory(), table.X.rows(), static_cast<std::int64_t>(columns.size()));
+  ctx.ops<T>().take_columns(table.X.view(), {}, device_places.view(), part->X.view());
+  const std::vector<Feature> features = features_of(table);
+  for (const std::int64_t j : columns) part->features.push_back(features[static_cast<std::size_t>(j)]);
+  if (table.is_finite == true) part->is_finite = true;
+  return part;
+}
+
+bool is_everything(const std::vector<std::int64_t>& columns, std::int64_t n_cols) {
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (columns[c] != static_cast<std::int64_t>(c)) return false;
+  return static_cast<std::int64_t>(columns.size()) == n_cols;
+}
+
+}  // namespace
+
+template <class T>
+Samples<T> column_part(const Context& ctx, const Samples<T>& X, const std::vector<std::int64_t>& columns) {
+  if (is_everything(columns, X.n_cols())) return X;
+  std::vector<ColumnPart<T>>& parts = X.table->parts;
+  auto found = std::find_if(parts.begin(), parts.end(), [&](const ColumnPart<T>& part) { return part.columns == columns; });
+  if (found == parts.end()) found = parts.insert(parts.end(), {columns, copied_columns(ctx, *X.table, columns)});
+  Samples<T> part{.table = found->table, .rows = X.rows, .shift = {}, .scale = {}};
+  for (std::size_t c = 0; X.is_affine() && c < columns.size(); ++c) {
+    part.shift.push_back(X.shift[static_cast<std::size_t>(columns[c])]);
+    part.scale.push_back(X.scale[static_cast<std::size_t>(columns[c])]);
+  }
+  return part;
+}
+
+template <class T>
 const BinnedTable& binned_table(const Context& ctx, Table<T>& table) {
   if (!table.binned) table.binned = std::make_unique<BinnedTable>(ctx.device.trees().bin(std::as_const(table.X).view()));
   return *table.binned;
@@ -70,10 +122,11 @@ MatrixView<const T> Samples<T>::values(const Context& ctx, std::int64_t first, s
 }
 
 template <class T>
-Samples<T> samples_of(Matrix<T> X) {
+Samples<T> samples_of(Matrix<T> X, std::vector<Feature> features) {
   Samples<T> samples;
   samples.table = std::make_shared<Table<T>>();
   samples.table->X = std::move(X);
+  samples.table->features = std::move(features);
   return samples;
 }
 
@@ -111,8 +164,14 @@ template void require_finite(const Context&, std::string_view, const Samples<flo
 template void require_finite(const Context&, std::string_view, const Samples<double>&);
 template struct Samples<float>;
 template struct Samples<double>;
-template Samples<float> samples_of(Matrix<float>);
-template Samples<double> samples_of(Matrix<double>);
+template Samples<float> samples_of(Matrix<float>, std::vector<Feature>);
+template Samples<double> samples_of(Matrix<double>, std::vector<Feature>);
+template Samples<float> column_part(const Context&, const Samples<float>&, const std::vector<std::int64_t>&);
+template Samples<double> column_part(const Context&, const Samples<double>&, const std::vector<std::int64_t>&);
+template std::vector<Feature> features_of(const Table<float>&);
+template std::vector<Feature> features_of(const Table<double>&);
+template void require_numeric(std::string_view, const Samples<float>&);
+template void require_numeric(std::string_view, const Samples<double>&);
 template Moments column_moments(const Context&, const Samples<float>&);
 template Moments column_moments(const Context&, const Samples<double>&);
 template Ranges column_ranges(const Context&, const Samples<float>&);

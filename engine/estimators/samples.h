@@ -15,6 +15,8 @@ namespace kedge::engine {
 
 template <class T>
 struct Samples;
+template <class T>
+struct ColumnPart;
 
 // A column as the data set declares it. A nominal cell of the table is the position of its category, a missing one NaN.
 struct Feature {
@@ -31,10 +33,31 @@ struct Table {
   std::vector<Feature> features = {};           // one per column; empty for what a transformer made without naming it
   std::unique_ptr<BinnedTable> binned = {};     // made on first use by binned_table()
   std::optional<bool> is_finite = {};           // made on first use by require_finite()
+  std::vector<ColumnPart<T>> parts = {};        // made on first use by column_part()
 
   // "'age'", or "3" for a column without a name.
   std::string column_label(std::int64_t column) const;
 };
+
+// Some columns of a table as a table of their own, kept because every fold and every fit reads it.
+template <class T>
+struct ColumnPart {
+  std::vector<std::int64_t> columns;
+  std::shared_ptr<Table<T>> table;
+};
+
+// Some columns of X, in that order: its own table if that is all of them, else a part that is copied once, whatever the rows.
+// Columns without names are called x0, x1 ... after their place in X.
+template <class T>
+Samples<T> column_part(const Context& ctx, const Samples<T>& X, const std::vector<std::int64_t>& columns);
+
+// The features of a table; x0, x1 ... where it has none.
+template <class T>
+std::vector<Feature> features_of(const Table<T>& table);
+
+// Errors: kBadData "OWNER: column 'sex' is nominal ..." if X has a nominal column.
+template <class T>
+void require_numeric(std::string_view owner, const Samples<T>& X);
 
 // Errors: kBadData "OWNER: column 'age', row 17 is NaN ..." for the first NaN or infinity of the table that X reads. The answer is kept.
 template <class T>
@@ -66,7 +89,7 @@ struct Samples {
 
 // A matrix that a transformer made, as samples: all of its rows, no affine map.
 template <class T>
-Samples<T> samples_of(Matrix<T> X);
+Samples<T> samples_of(Matrix<T> X, std::vector<Feature> features = {});
 
 // Mean and population variance of each column (of the mapped values), on the host.
 struct Moments {

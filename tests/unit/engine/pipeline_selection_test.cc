@@ -45,7 +45,7 @@ TEST(SelectFeatures, LeavesOutTargetAndIgnoredColumns) {
   DatasetMeta meta = flowers();
   std::erase_if(meta.columns, [](const ColumnInfo& c) { return c.name == "colour" || c.name == "note"; });
   const Selection selection = select_features({}, meta);
-  EXPECT_EQ(selection.names, (std::vector<std::string>{"length", "width"}));
+  EXPECT_EQ(selection.features, (std::vector<Feature>{{.name = "length"}, {.name = "width"}}));
   EXPECT_EQ(selection.columns, (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(selection.n_rows, 10);
 }
