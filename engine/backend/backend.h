@@ -19,6 +19,19 @@ struct Cell {
   std::int64_t row = 0, col = 0;
 };
 
+// The rows of a regression, read where they lie and never stored as a whole: row i is, in double,
+// weights[i] * [(X[rows[i], :] - shift) * scale, Y[i, :]]. Empty rows mean all, empty shift 0, empty scale and weights 1; Y is
+// n_rows() x n_targets, which may be 0.
+template <class T>
+struct Design {
+  MatrixView<const T> X;
+  VectorView<const std::int32_t> rows = {};
+  VectorView<const double> shift = {}, scale = {}, weights = {};
+  MatrixView<const double> Y = {};
+  std::int64_t n_rows() const { return rows.empty() ? X.rows : rows.size; }
+  std::int64_t n_cols() const { return X.cols + Y.cols; }
+};
+
 // Dense operations for T = float or double. Every view is device memory of the device that owns this backend, unless its
 // name ends in `_host`. `rows` names rows of X by index; an empty view means all rows in order. Sums are in double over
 // fixed tiles, so a result does not depend on the number of threads. Thread safety: one caller at a time.
@@ -59,6 +72,13 @@ class Backend {
   virtual bool solve_positive(MatrixView<T> A, MatrixView<T> B) = 0;
   // A (m x n, m >= n) is replaced by the orthonormal Q of its QR decomposition.
   virtual void orthonormalize(MatrixView<T> A) = 0;
+  // Rows first .. first + out.rows - 1 of the design.
+  virtual void design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) = 0;
+  // G = D'D for the design D with p columns, both triangles (p x p, no padding). Sums in double over fixed tiles.
+  virtual void design_gram(const Design<T>& design, MatrixView<double> G) = 0;
+  // The upper triangle R (p x p, no padding, 0 below) of D = Q R by Householder's method, over fixed tiles of rows and then over their
+  // triangles: R'R = D'D within a small multiple of p units of each column's norm, on every device. Fewer rows than columns leave rows of 0.
+  virtual void design_triangle(const Design<T>& design, MatrixView<double> R) = 0;
   // Standard normal numbers, element i from Philox(seed, stream) by the Box-Muller transform; CPU and CUDA agree within 4 ulp.
   virtual void fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) = 0;
 

@@ -3,12 +3,15 @@
 
 #include <array>
 
+#include "engine/estimators/dummy.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/k_neighbors_classifier.h"
+#include "engine/estimators/linear_regression.h"
 #include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
 #include "engine/estimators/pca.h"
 #include "engine/estimators/random_forest.h"
+#include "engine/estimators/ridge.h"
 #include "engine/estimators/standard_scaler.h"
 
 namespace kedge::engine {
@@ -33,10 +36,14 @@ std::span<const CatalogueEntry> catalogue() {
       row<StandardScaler>(),
       row<MinMaxScaler>(),
       row<PCA>(),
+      row<LinearRegression>(),
+      row<Ridge>(),
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),
       row<RandomForestClassifier>(),
+      row<DummyClassifier>(),
+      row<DummyRegressor>(),
   };
   return rows;
 }

@@ -44,6 +44,7 @@ template <class T>
 void register_all(const FoundDevice& found, const char* dtype) {
   register_rows(found, dtype, table_rows<T>());
   register_rows(found, dtype, linear_rows<T>());
+  register_rows(found, dtype, regression_rows<T>());
   register_rows(found, dtype, row_rows<T>());
   register_rows(found, dtype, neighbour_rows<T>());
   register_rows(found, dtype, category_rows<T>());

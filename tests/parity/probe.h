@@ -141,6 +141,7 @@ struct Row {
 // All rows, by family. A new op is one more row.
 template <class T> std::vector<Row<T>> table_rows();
 template <class T> std::vector<Row<T>> linear_rows();
+template <class T> std::vector<Row<T>> regression_rows();
 template <class T> std::vector<Row<T>> row_rows();
 template <class T> std::vector<Row<T>> neighbour_rows();
 template <class T> std::vector<Row<T>> category_rows();

@@ -23,6 +23,7 @@ void spotrf_(const char*, const int*, float*, const int*, int*);
 void dpotrf_(const char*, const int*, double*, const int*, int*);
 void sorglq_(const int*, const int*, const int*, float*, const int*, const float*, float*, const int*, int*);
 void dorglq_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*, int*);
+void dgeqrt_(const int*, const int*, const int*, double*, const int*, double*, const int*, double*, int*);
 }
 
 namespace kedge::engine::blas {
@@ -96,6 +97,10 @@ inline void trsm_lower(Transpose t, int n, int m, const float* l, int ldl, float
 }
 inline void trsm_lower(Transpose t, int n, int m, const double* l, int ldl, double* b, int ldb) {
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, flag(t), CblasNonUnit, n, m, 1.0, l, ldl, b, ldb);
+}
+// Recursive QR of a column-major m x n matrix: R lies in its upper triangle.
+inline void geqrt(int m, int n, int block, double* a, int lda, double* t, double* work, int* info) {
+  dgeqrt_(&m, &n, &block, a, &lda, t, &block, work, info);
 }
 
 inline void check(int info, const char* what) {

@@ -19,7 +19,7 @@ class CpuTables : public Backend<T> {
   void clip(MatrixView<T> X, T low, T high) override;
 };
 
-// linear.cc, weighted_gram.cc, factorise.cc
+// linear.cc, weighted_gram.cc, factorise.cc, design.cc
 template <class T>
 class CpuLinear : public CpuTables<T> {
  public:
@@ -30,6 +30,9 @@ class CpuLinear : public CpuTables<T> {
   void eigh(MatrixView<T> A, VectorView<T> w) override;
   void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) override;
   void orthonormalize(MatrixView<T> A) override;
+  void design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) override;
+  void design_gram(const Design<T>& design, MatrixView<double> G) override;
+  void design_triangle(const Design<T>& design, MatrixView<double> R) override;
 };
 
 // rows.cc

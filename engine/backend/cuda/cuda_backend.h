@@ -26,7 +26,7 @@ class CudaTables : public Backend<T> {
   DeviceLibraries& libraries_;
 };
 
-// linear.cu
+// linear.cu, design.cu
 template <class T>
 class CudaLinear : public CudaTables<T> {
  public:
@@ -38,6 +38,9 @@ class CudaLinear : public CudaTables<T> {
   void eigh(MatrixView<T> A, VectorView<T> w) override;
   void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) override;
   void orthonormalize(MatrixView<T> A) override;
+  void design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) override;
+  void design_gram(const Design<T>& design, MatrixView<double> G) override;
+  void design_triangle(const Design<T>& design, MatrixView<double> R) override;
 };
 
 // rows.cu

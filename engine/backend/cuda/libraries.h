@@ -34,6 +34,9 @@ class DeviceLibraries {
   // A (m x n, m >= n, no padding) becomes the orthonormal Q of its QR decomposition.
   template <class T>
   void orthonormalize(MatrixView<T> A);
+  // Column-major A (m x n, m >= n, no padding): its upper triangle becomes R of A = Q R.
+  template <class T>
+  void triangularize(T* A, std::int64_t m, std::int64_t n);
 
  private:
   struct Impl;

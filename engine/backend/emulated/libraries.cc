@@ -218,6 +218,28 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
   store(transposed(columns, static_cast<std::size_t>(A.rows)), A);
 }
 
+// Householder's reflections, column by column.
+template <class T>
+void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) {
+    T* const column = A + k * m;
+    double norm = 0;
+    for (std::int64_t i = k; i < m; ++i) norm += static_cast<double>(column[i]) * static_cast<double>(column[i]);
+    norm = std::sqrt(norm);
+    if (norm == 0) continue;
+    const double diagonal = column[k] > 0 ? -norm : norm, head = static_cast<double>(column[k]) - diagonal;
+    column[k] = static_cast<T>(head);   // the reflector lies in the column until the others have seen it
+    for (std::int64_t j = k + 1; j < n; ++j) {
+      T* const other = A + j * m;
+      double along = 0;
+      for (std::int64_t i = k; i < m; ++i) along += static_cast<double>(column[i]) * static_cast<double>(other[i]);
+      for (std::int64_t i = k; i < m; ++i) other[i] = static_cast<T>(static_cast<double>(other[i]) + along / (diagonal * head) * static_cast<double>(column[i]));
+    }
+    column[k] = static_cast<T>(diagonal);
+  }
+}
+
+template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template void DeviceLibraries::gemm(bool, bool, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
 template void DeviceLibraries::gemm(bool, bool, double, MatrixView<const double>, MatrixView<const double>, double, MatrixView<double>);
 template void DeviceLibraries::gram_lower(float, MatrixView<const float>, MatrixView<float>);

@@ -160,6 +160,21 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
   transpose(impl_->blas, a.data(), n, m, A.data);
 }
 
+template <class T>
+void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
+  CudaRuntime& runtime = impl_->runtime;
+  Array<T> tau(runtime, n);
+  Array<int> info(runtime, 1);
+  std::size_t device_bytes = 0, host_bytes = 0;
+  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>, &device_bytes,
+                                          &host_bytes));
+  Workspace work(runtime, device_bytes, host_bytes);
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>, work.device.data(),
+                               device_bytes, work.host.data(), host_bytes, info.data()));
+  check_info(info, "geqrf");
+}
+
+template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template void DeviceLibraries::eigh(MatrixView<float>, VectorView<float>);
 template void DeviceLibraries::eigh(MatrixView<double>, VectorView<double>);
 template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorView<float>, MatrixView<float>);

@@ -1,0 +1,152 @@
+// Builds the design of a linear model from samples, and evaluates fitted ones.
+#include "engine/estimators/linear_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/estimators/checks.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kBlockRows = 4096;
+
+std::vector<double> square_roots(const std::vector<double>& weights) {
+  std::vector<double> roots(weights.size());
+  std::transform(weights.begin(), weights.end(), roots.begin(), [](double w) { return std::sqrt(w); });
+  return roots;
+}
+
+}  // namespace
+
+template <class T>
+LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
+                                const std::vector<double>& weights, bool fit_intercept)
+    : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(n_targets) {
+  ctx.check_stop();
+  require_rows(owner, X);
+  double total = 0;
+  for (const double w : weights) total += w;
+  require(weights.empty() || total > 0, schema::ErrorCode::kBadData, "{}: the sample weights sum to 0, must be more", owner);
+  const auto n = static_cast<std::size_t>(n_cols_);
+  const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
+  Array<double> mean(ctx.memory(), n_cols_), variance(ctx.memory(), n_cols_);
+  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean.view(), variance.view());
+  const std::vector<double> table_mean = mean.to_host(), table_variance = variance.to_host();
+  std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
+  scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
+  mean_.assign(n, 0.0), spread_.resize(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double mapped = (table_mean[j] - shift[j]) * scale_[j];
+    spread_[j] = std::hypot(std::sqrt(table_variance[j]) * scale_[j], fit_intercept ? 0.0 : mapped);
+    if (fit_intercept) mean_[j] = mapped, shift[j] = table_mean[j];
+  }
+  device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));
+  device_scale_ = Array<double>(ctx.memory(), std::span<const double>(scale_));
+  device_weights_ = Array<double>(ctx.memory(), std::span<const double>(square_roots(weights)));
+  centre_targets(Y, weights, fit_intercept);
+  device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_, unweighted_);
+}
+
+template <class T>
+void LinearProblem<T>::centre_targets(std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept) {
+  y_mean_.assign(static_cast<std::size_t>(n_targets_), 0.0);
+  unweighted_.assign(Y.begin(), Y.end());
+  for (std::int64_t t = 0; t < n_targets_ && fit_intercept; ++t) {
+    long double sum = 0, total = 0;
+    for (std::int64_t i = 0; i < n_rows_; ++i) {
+      const long double w = weights.empty() ? 1.0 : weights[static_cast<std::size_t>(i)];
+      sum += w * static_cast<long double>(Y[static_cast<std::size_t>(i * n_targets_ + t)]), total += w;
+    }
+    const double mean = static_cast<double>(sum / total);
+    y_mean_[static_cast<std::size_t>(t)] = mean;
+    for (std::int64_t i = 0; i < n_rows_; ++i) unweighted_[static_cast<std::size_t>(i * n_targets_ + t)] -= mean;
+  }
+  targets_ = unweighted_;
+  for (std::size_t e = 0; e < targets_.size() && !weights.empty(); ++e) targets_[e] *= std::sqrt(weights[e / static_cast<std::size_t>(n_targets_)]);
+}
+
+template <class T>
+void LinearProblem<T>::scale_columns(const Context& ctx, const std::vector<double>& factors) {
+  for (std::size_t j = 0; j < scale_.size(); ++j) scale_[j] *= factors[j];
+  device_scale_ = Array<double>(ctx.memory(), std::span<const double>(scale_));
+}
+
+template <class T>
+Design<T> LinearProblem<T>::design() const {
+  return {.X = std::as_const(X_.table->X).view(), .rows = X_.row_view(), .shift = device_shift_.view(), .scale = device_scale_.view(),
+          .weights = device_weights_.view(), .Y = device_targets_.view()};
+}
+
+template <class T>
+Matrix<double> LinearProblem<T>::gram(const Context& ctx) const {
+  Matrix<double> G(ctx.memory(), n_cols_ + n_targets_, n_cols_ + n_targets_);
+  ctx.ops<T>().design_gram(design(), G.view());
+  return G;
+}
+
+template <class T>
+Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
+  Matrix<double> R(ctx.memory(), n_cols_ + n_targets_, n_cols_ + n_targets_);
+  ctx.ops<T>().design_triangle(design(), R.view());
+  return R;
+}
+
+template <class T>
+Matrix<double> LinearProblem<T>::rows(const Context& ctx) const {
+  Matrix<double> out(ctx.memory(), n_rows_, n_cols_);
+  Design<T> without = design();
+  without.Y = {};
+  ctx.ops<T>().design_rows(without, 0, out.view());
+  return out;
+}
+
+template <class T>
+std::vector<double> LinearProblem<T>::intercepts(std::span<const double> coef) const {
+  std::vector<double> result;
+  for (std::int64_t t = 0; t < n_targets_; ++t) {
+    long double value = y_mean_[static_cast<std::size_t>(t)];
+    for (std::int64_t j = 0; j < n_cols_; ++j)
+      value -= static_cast<long double>(mean_[static_cast<std::size_t>(j)]) * static_cast<long double>(coef[static_cast<std::size_t>(t * n_cols_ + j)]);
+    result.push_back(static_cast<double>(value));
+  }
+  return result;
+}
+
+template <class T>
+Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X) {
+  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
+  Matrix<double> out(ctx.memory(), X.n_rows(), X.n_cols());
+  ctx.ops<T>().design_rows({.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()}, 0,
+                           out.view());
+  return out;
+}
+
+template <class T>
+Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef, std::span<const double> intercept) {
+  const auto targets = static_cast<std::int64_t>(intercept.size());
+  const std::int64_t n = X.n_rows(), d = X.n_cols();
+  const Matrix<double> W(ctx.memory(), targets, d, coef);
+  const Array<double> b(ctx.memory(), intercept);
+  Matrix<double> values(ctx.memory(), n, targets);
+  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
+  const Design<T> design{.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()};
+  Matrix<double> block(ctx.memory(), std::min(n, kBlockRows), d);
+  for (std::int64_t first = 0; first < n; first += kBlockRows) {
+    ctx.check_stop();
+    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n - first));
+    ctx.ops<T>().design_rows(design, first, rows);
+    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0, values.view().row_range(first, rows.rows));
+  }
+  ctx.ops<double>().add_to_rows(b.view(), values.view());
+  return values;
+}
+
+template class LinearProblem<float>;
+template class LinearProblem<double>;
+template Matrix<double> sample_rows(const Context&, const Samples<float>&);
+template Matrix<double> sample_rows(const Context&, const Samples<double>&);
+template Matrix<double> linear_values(const Context&, const Samples<float>&, std::span<const double>, std::span<const double>);
+template Matrix<double> linear_values(const Context&, const Samples<double>&, std::span<const double>, std::span<const double>);
+
+}  // namespace kedge::engine

@@ -1,0 +1,62 @@
+// What linear models share: the centred, weighted least-squares problem of some samples, and predictions made of coefficients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/context.h"
+#include "engine/estimators/samples.h"
+
+namespace kedge::engine {
+
+// Samples and targets as a design in double: columns of X less their weighted means (with an intercept), targets less theirs, rows times
+// the square roots of their weights. Nothing of X is copied. Borrows the samples' table.
+template <class T>
+class LinearProblem {
+ public:
+  // Y (host): X.n_rows() x n_targets, row-major. weights: one per row, or empty. Errors: kBadData naming `owner`, for no rows, no
+  // columns, or weights that sum to 0; kCancelled.
+  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
+                const std::vector<double>& weights, bool fit_intercept);
+
+  std::int64_t n_rows() const { return n_rows_; }
+  std::int64_t n_cols() const { return n_cols_; }
+  std::int64_t n_targets() const { return n_targets_; }
+  const std::vector<double>& mean() const { return mean_; }         // of the columns; 0 without an intercept
+  const std::vector<double>& y_mean() const { return y_mean_; }     // of the targets; 0 without an intercept
+  const std::vector<double>& spread() const { return spread_; }     // root mean square of the centred columns
+
+  // From now on the design's columns are these times its own; one factor a column, none 0.
+  void scale_columns(const Context& ctx, const std::vector<double>& factors);
+
+  // Of the columns of X and then the targets: p x p with p = n_cols() + n_targets(), on the device.
+  Matrix<double> gram(const Context& ctx) const;
+  Matrix<double> triangle(const Context& ctx) const;
+  // The rows of the design without its targets (n_rows() x n_cols()), and the targets alone (host, row-major).
+  Matrix<double> rows(const Context& ctx) const;
+  const std::vector<double>& targets() const { return targets_; }
+  Design<T> design() const;
+
+  // The intercept of each target for coefficients (targets x columns) of the columns as the samples have them.
+  std::vector<double> intercepts(std::span<const double> coef) const;
+
+ private:
+  void centre_targets(std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept);
+
+  Samples<T> X_;
+  std::int64_t n_rows_, n_cols_, n_targets_;
+  std::vector<double> mean_, y_mean_, spread_, scale_, targets_, unweighted_;
+  Array<double> device_shift_, device_scale_, device_weights_;
+  Matrix<double> device_targets_;
+};
+
+// The samples' values in double, neither centred nor weighted.
+template <class T>
+Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X);
+
+// X coef' + intercept (X.n_rows() x targets) on the device, in double. coef: targets x columns, row-major, host.
+template <class T>
+Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef, std::span<const double> intercept);
+
+}  // namespace kedge::engine

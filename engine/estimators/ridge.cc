@@ -1,0 +1,65 @@
+// Ridge: its parameters, and the solution of one target.
+#include "engine/estimators/ridge.h"
+
+#include "engine/estimators/checks.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr const char* kName = "Ridge";
+
+const ParamSet<RidgeOptions>& param_set() {
+  static const ParamSet<RidgeOptions> set = [] {
+    ParamSet<RidgeOptions> made(kName);
+    add_ridge_solver_params(add_ridge_params(made));
+    return made;
+  }();
+  return set;
+}
+
+}  // namespace
+
+std::vector<std::string> ridge_deviations() {
+  return {"Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ says what was done.",
+          "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",
+          "float32 input is solved in double."};
+}
+
+template <class T>
+Ridge<T>::Ridge(const schema::ValueMap& params) : params_(param_set().parse(params)), alphas_(check_ridge_options(kName, params_)) {}
+
+template <class T>
+schema::EstimatorInfo Ridge<T>::info() {
+  return {.name = kName,
+          .kind = "regressor",
+          .family = "linear_model",
+          .doc = "Least squares with an L2 penalty.",
+          .params = param_set().infos(),
+          .attributes = {"coef_", "intercept_", "n_iter_", "solver_"},
+          .deviations = ridge_deviations()};
+}
+
+template <class T>
+void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
+}
+
+template <class T>
+std::vector<double> Ridge<T>::predict(const Context& ctx, const Samples<T>& X) const {
+  require_fitted_columns(kName, X, solution_.coef.size());
+  return linear_values(ctx, X, solution_.coef, solution_.intercept).to_host();
+}
+
+template <class T>
+schema::ValueMap Ridge<T>::attributes() const {
+  return {{"coef_", solution_.coef},
+          {"intercept_", solution_.intercept.empty() ? schema::Value() : schema::Value(solution_.intercept[0])},
+          {"n_iter_", nullptr},
+          {"solver_", solution_.solver}};
+}
+
+template class Ridge<float>;
+template class Ridge<double>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,180 @@
+// Ridge by Cholesky in the columns or in the rows, by singular values, or with positive coefficients.
+#include "engine/estimators/ridge_solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/core/require.h"
+#include "engine/estimators/least_squares.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr double kLeastSingular = 1e-15;   // scikit-learn's; absolute
+
+struct Columns {   // the parts of the Gram matrix of columns and targets, host
+  std::vector<double> G, q;   // d x d; d x targets
+};
+
+template <class T>
+Columns column_products(const Context& ctx, const LinearProblem<T>& problem) {
+  const std::int64_t d = problem.n_cols(), k = problem.n_targets(), p = d + k;
+  const std::vector<double> all = problem.gram(ctx).to_host();
+  Columns parts{leading_square(all, p, d), {}};
+  for (std::int64_t i = 0; i < d; ++i) parts.q.insert(parts.q.end(), all.begin() + i * p + d, all.begin() + (i + 1) * p);
+  return parts;
+}
+
+// Calls solve(alpha, first target, targets) once for each run of equal alphas.
+template <class Solve>
+bool for_equal_alphas(const std::vector<double>& alphas, std::int64_t targets, const Solve& solve) {
+  if (std::ranges::all_of(alphas, [&](double a) { return a == alphas[0]; })) return solve(alphas[0], 0, targets);
+  for (std::int64_t t = 0; t < targets; ++t)
+    if (!solve(alphas[static_cast<std::size_t>(t)], t, 1)) return false;
+  return true;
+}
+
+// (S + alpha I) x = b for the columns b of `right` (n x targets, row-major); false if S + alpha I is not positive definite.
+bool solve_shifted(const Context& ctx, std::vector<double> S, std::int64_t n, const std::vector<double>& alphas,
+                   const std::vector<double>& right, std::int64_t targets, std::vector<double>& x) {
+  x.assign(right.size(), 0.0);
+  return for_equal_alphas(alphas, targets, [&](double alpha, std::int64_t first, std::int64_t count) {
+    std::vector<double> shifted = S, some;
+    for (std::int64_t i = 0; i < n; ++i) {
+      shifted[static_cast<std::size_t>(i * n + i)] += alpha;
+      some.insert(some.end(), right.begin() + i * targets + first, right.begin() + i * targets + first + count);
+    }
+    Matrix<double> A(ctx.memory(), n, n, shifted), B(ctx.memory(), n, count, some);
+    if (!ctx.ops<double>().solve_positive(A.view(), B.view())) return false;
+    const std::vector<double> part = B.to_host();
+    for (std::int64_t i = 0; i < n; ++i)
+      std::copy_n(part.begin() + i * count, count, x.begin() + i * targets + first);
+    return std::ranges::all_of(part, [](double v) { return std::isfinite(v); });
+  });
+}
+
+std::vector<double> transposed(const std::vector<double>& A, std::int64_t rows, std::int64_t cols) {
+  std::vector<double> B(A.size());
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) B[static_cast<std::size_t>(j * rows + i)] = A[static_cast<std::size_t>(i * cols + j)];
+  return B;
+}
+
+template <class T>
+bool by_columns(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, std::vector<double>& coef) {
+  const std::int64_t d = problem.n_cols(), k = problem.n_targets();
+  Columns parts = column_products(ctx, problem);
+  std::vector<double> x;
+  if (!solve_shifted(ctx, std::move(parts.G), d, alphas, parts.q, k, x)) return false;
+  coef = transposed(x, d, k);
+  return true;
+}
+
+template <class T>
+bool by_rows(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, std::vector<double>& coef) {
+  const std::int64_t n = problem.n_rows(), d = problem.n_cols(), k = problem.n_targets();
+  const Matrix<double> rows = problem.rows(ctx);
+  Matrix<double> K(ctx.memory(), n, n), W(ctx.memory(), k, d);
+  ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows.view(), rows.view(), 0.0, K.view());
+  std::vector<double> dual;
+  if (!solve_shifted(ctx, K.to_host(), n, alphas, problem.targets(), k, dual)) return false;
+  const Matrix<double> D(ctx.memory(), n, k, dual);
+  ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), rows.view(), 0.0, W.view());
+  coef = W.to_host();
+  return true;
+}
+
+// coef[t] += s (u'y_t) / (s^2 + alpha_t) v, over the singular triples.
+void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const std::vector<double>& Y, std::int64_t k,
+                 const std::vector<double>& alphas, std::vector<double>& coef) {
+  const auto r = static_cast<std::int64_t>(svd.s.size());
+  coef.assign(static_cast<std::size_t>(k * d), 0.0);
+  for (std::int64_t c = 0; c < r; ++c) {
+    const double s = svd.s[static_cast<std::size_t>(c)];
+    if (!(s > kLeastSingular)) continue;
+    for (std::int64_t t = 0; t < k; ++t) {
+      double along = 0;
+      for (std::int64_t i = 0; i < m; ++i) along += svd.U[static_cast<std::size_t>(i * r + c)] * Y[static_cast<std::size_t>(i * k + t)];
+      along *= s / (s * s + alphas[alphas.size() == 1 ? 0 : static_cast<std::size_t>(t)]);
+      for (std::int64_t j = 0; j < d; ++j) coef[static_cast<std::size_t>(t * d + j)] += along * svd.Vt[static_cast<std::size_t>(c * d + j)];
+    }
+  }
+}
+
+template <class T>
+std::vector<double> by_singular_values(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas) {
+  const std::int64_t n = problem.n_rows(), d = problem.n_cols(), k = problem.n_targets(), p = d + k;
+  std::vector<double> coef;
+  if (n < d) {
+    add_triples(decompose(ctx, problem.rows(ctx).to_host(), n, d), n, d, problem.targets(), k, alphas, coef);
+    return coef;
+  }
+  const std::vector<double> triangle = problem.triangle(ctx).to_host();   // Q'X and Q'y: the same singular values, d rows
+  std::vector<double> z;
+  for (std::int64_t i = 0; i < d; ++i) z.insert(z.end(), triangle.begin() + i * p + d, triangle.begin() + (i + 1) * p);
+  add_triples(decompose(ctx, leading_square(triangle, p, d), d, d), d, d, z, k, alphas, coef);
+  return coef;
+}
+
+// The triangle of [X; sqrt(alpha) I] poses the same problem without a penalty.
+template <class T>
+std::vector<double> positive_only(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas) {
+  const std::int64_t d = problem.n_cols(), k = problem.n_targets(), p = d + k;
+  const std::vector<double> triangle = problem.triangle(ctx).to_host();
+  std::vector<double> coef;
+  for (std::int64_t t = 0; t < k; ++t) {
+    const double root = std::sqrt(alphas[alphas.size() == 1 ? 0 : static_cast<std::size_t>(t)]);
+    std::vector<double> stacked(static_cast<std::size_t>(2 * d * (d + 1)), 0.0);
+    for (std::int64_t i = 0; i < d; ++i) {
+      std::copy_n(triangle.begin() + i * p, d, stacked.begin() + i * (d + 1));
+      stacked[static_cast<std::size_t>(i * (d + 1) + d)] = triangle[static_cast<std::size_t>(i * p + d + t)];
+      stacked[static_cast<std::size_t>((d + i) * (d + 1) + i)] = root;
+    }
+    const Matrix<double> A(ctx.memory(), 2 * d, d + 1, stacked);
+    Matrix<double> R(ctx.memory(), d + 1, d + 1);
+    ctx.ops<double>().design_triangle({.X = A.view()}, R.view());
+    const std::vector<double> both = R.to_host();
+    std::vector<double> z;
+    for (std::int64_t i = 0; i < d; ++i) z.push_back(both[static_cast<std::size_t>(i * (d + 1) + d)]);
+    const std::vector<double> w = nonnegative_least_squares(ctx, leading_square(both, d + 1, d), z);
+    coef.insert(coef.end(), w.begin(), w.end());
+  }
+  return coef;
+}
+
+}  // namespace
+
+std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options) {
+  std::vector<double> alphas;
+  if (const auto* one = std::get_if<double>(&options.alpha.data)) alphas = {*one};
+  else alphas = numbers_of(options.alpha).value_or(std::vector<double>{});
+  if (alphas.empty()) refuse_param(owner, "alpha", options.alpha, "must have at least one number");
+  for (const double alpha : alphas)
+    if (!(alpha >= 0)) refuse_param(owner, "alpha", options.alpha, "must not have negative numbers");
+  if (options.positive && options.solver != "auto" && options.solver != "lbfgs")
+    refuse_param(owner, "solver", options.solver, "does not go with positive = true: only auto and lbfgs do");
+  if (!options.positive && options.solver == "lbfgs") refuse_param(owner, "solver", options.solver, "needs positive = true");
+  return alphas;
+}
+
+template <class T>
+RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                          const RidgeOptions& options) {
+  require(alphas.size() == 1 || static_cast<std::int64_t>(alphas.size()) == problem.n_targets(), schema::ErrorCode::kBadData,
+          "{}: alpha has {} numbers, must have 1 or one for each of the {} targets", owner, alphas.size(), problem.n_targets());
+  RidgeSolution solution{.solver = "cholesky"};
+  if (options.positive) {
+    solution.coef = positive_only(ctx, problem, alphas), solution.solver = "lbfgs";
+  } else {
+    const bool wide = problem.n_cols() > problem.n_rows();
+    const bool solved = options.solver != "svd" && (wide ? by_rows(ctx, problem, alphas, solution.coef) : by_columns(ctx, problem, alphas, solution.coef));
+    if (!solved) solution.coef = by_singular_values(ctx, problem, alphas), solution.solver = "svd";
+  }
+  solution.intercept = problem.intercepts(solution.coef);
+  return solution;
+}
+
+template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<float>&, const std::vector<double>&, const RidgeOptions&);
+template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<double>&, const std::vector<double>&, const RidgeOptions&);
+
+}  // namespace kedge::engine
