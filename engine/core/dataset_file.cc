@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -112,6 +113,34 @@ void sync_directory(const std::filesystem::path& file) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
+// Metadata and head around values that are there; then the file gets its name, once all is on disk.
+void finish_file(int fd, const DatasetMeta& meta, const std::filesystem::path& part, const std::filesystem::path& path) {
+  const std::int64_t size = values_bytes(meta);
+  const std::string text = encode_meta(meta);
+  write_all(fd, text.data(), static_cast<std::int64_t>(text.size()), kValuesOffset + size, part);
+  Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text)};
+  std::memcpy(head.magic, kMagic, sizeof kMagic);
+  write_all(fd, reinterpret_cast<const char*>(&head), sizeof head, 0, part);
+  require(::fsync(fd) == 0, ErrorCode::kInternal, "{}: fsync failed: {}", part.string(), std::strerror(errno));
+  require(::rename(part.c_str(), path.c_str()) == 0, ErrorCode::kInternal, "{}: cannot be renamed: {}", part.string(),
+          std::strerror(errno));
+  sync_directory(path);
+}
+
+// Lets the system begin to write a range to disk: the pages that are wholly in it, because whoever fills the rest of one would
+// wait for the disk. A hint: fsync waits for what is not there by then, and reports what fails.
+void start_write_back(int fd, std::int64_t offset, std::int64_t bytes) {
+  constexpr std::int64_t kPage = 4096;
+  const std::int64_t begin = (offset + kPage - 1) / kPage * kPage, end = (offset + bytes) / kPage * kPage;
+  if (end > begin) ::sync_file_range(fd, begin, end - begin, SYNC_FILE_RANGE_WRITE);
+}
+
+std::filesystem::path part_of(const std::filesystem::path& path) {
+  std::filesystem::path part = path;
+  part += ".part";
+  return part;
+}
+
 // Everything that the head claims must fit the file before any of it is believed.
 Head checked_head(const std::byte* file, std::int64_t file_bytes, const std::string& path) {
   Head head;
@@ -183,8 +212,7 @@ struct DatasetFileWriter::Impl {
 };
 
 DatasetFileWriter::DatasetFileWriter(const std::filesystem::path& path, const DatasetMeta& meta) {
-  std::filesystem::path part = path;
-  part += ".part";
+  std::filesystem::path part = part_of(path);
   const std::int64_t size = values_bytes(meta);
   Descriptor fd = create_part(part, kValuesOffset + size);
   impl_ = std::unique_ptr<Impl>(new Impl{path, std::move(part), meta, size, std::move(fd), nullptr});
@@ -209,25 +237,77 @@ std::span<double> DatasetFileWriter::values_f64() {
 void DatasetFileWriter::rows_done(std::int64_t first_row, std::int64_t n_rows) {
   const Impl& w = *impl_;
   const std::int64_t row_bytes = w.meta.n_values_columns * (w.meta.is_float32 ? 4 : 8);
-  // A hint: finish() waits for what is not on disk by then, and reports what fails.
-  ::sync_file_range(w.fd.get(), kValuesOffset + first_row * row_bytes, n_rows * row_bytes, SYNC_FILE_RANGE_WRITE);
+  start_write_back(w.fd.get(), kValuesOffset + first_row * row_bytes, n_rows * row_bytes);
 }
 
 void DatasetFileWriter::finish() {
   Impl& w = *impl_;
   require(values_bytes(w.meta) == w.values_size, ErrorCode::kInternal, "{}: the shape changed while it was written",
           w.path.string());
-  const std::string text = encode_meta(w.meta);
-  write_all(w.fd.get(), text.data(), static_cast<std::int64_t>(text.size()), kValuesOffset + w.values_size, w.part);
-  Head head{{}, kVersion, kByteOrder, kValuesOffset, w.values_size, static_cast<std::int64_t>(text.size()), meta_hash(text)};
-  std::memcpy(head.magic, kMagic, sizeof kMagic);
-  std::memcpy(w.mapping->data(), &head, sizeof head);
   w.mapping.reset();
-  require(::fsync(w.fd.get()) == 0, ErrorCode::kInternal, "{}: fsync failed: {}", w.part.string(), std::strerror(errno));
-  require(::rename(w.part.c_str(), w.path.c_str()) == 0, ErrorCode::kInternal, "{}: cannot be renamed: {}", w.part.string(),
-          std::strerror(errno));
+  finish_file(w.fd.get(), w.meta, w.part, w.path);
   w.finished = true;
-  sync_directory(w.path);
+}
+
+struct DatasetRowsWriter::Impl {
+  std::filesystem::path path, part;
+  DatasetMeta meta;
+  Descriptor fd;
+  bool finished = false;
+
+  ~Impl() {
+    if (!finished) ::unlink(part.c_str());
+  }
+
+  std::int64_t cell_bytes() const { return meta.is_float32 ? 4 : 8; }
+
+  void write(std::int64_t first_row, const void* data, std::int64_t bytes) {
+    const std::int64_t offset = kValuesOffset + first_row * meta.n_values_columns * cell_bytes();
+    write_all(fd.get(), static_cast<const char*>(data), bytes, offset, part);
+    start_write_back(fd.get(), offset, bytes);
+  }
+};
+
+DatasetRowsWriter::DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta) {
+  std::filesystem::path part = part_of(path);
+  Descriptor fd = create_part(part, kValuesOffset);
+  impl_ = std::unique_ptr<Impl>(new Impl{path, std::move(part), meta, std::move(fd)});
+}
+
+DatasetRowsWriter::~DatasetRowsWriter() = default;
+
+DatasetMeta& DatasetRowsWriter::meta() { return impl_->meta; }
+
+void DatasetRowsWriter::write(std::int64_t first_row, std::span<const float> values) {
+  require(impl_->meta.is_float32, ErrorCode::kInternal, "{}: float32 rows for a float64 file", impl_->path.string());
+  impl_->write(first_row, values.data(), static_cast<std::int64_t>(values.size_bytes()));
+}
+
+void DatasetRowsWriter::write(std::int64_t first_row, std::span<const double> values) {
+  require(!impl_->meta.is_float32, ErrorCode::kInternal, "{}: float64 rows for a float32 file", impl_->path.string());
+  impl_->write(first_row, values.data(), static_cast<std::int64_t>(values.size_bytes()));
+}
+
+void DatasetRowsWriter::widen(std::int64_t n_rows) {
+  constexpr std::int64_t kCells = std::int64_t{1} << 18;
+  Impl& w = *impl_;
+  std::vector<float> narrow(kCells);
+  std::vector<double> wide(kCells);
+  // From the end, because a cell's new place is never before its old one.
+  for (std::int64_t left = n_rows * w.meta.n_values_columns; left > 0;) {
+    const std::int64_t count = std::min(left, kCells), first = left - count;
+    const ssize_t got = ::pread(w.fd.get(), narrow.data(), static_cast<std::size_t>(count * 4), kValuesOffset + first * 4);
+    require(got >= 0, ErrorCode::kInternal, "{}: cannot be read: {}", w.part.string(), std::strerror(errno));
+    std::copy_n(narrow.begin(), count, wide.begin());   // what lies beyond the end of the file is not written yet
+    write_all(w.fd.get(), reinterpret_cast<const char*>(wide.data()), count * 8, kValuesOffset + first * 8, w.part);
+    left = first;
+  }
+  w.meta.is_float32 = false;
+}
+
+void DatasetRowsWriter::finish() {
+  finish_file(impl_->fd.get(), impl_->meta, impl_->part, impl_->path);
+  impl_->finished = true;
 }
 
 }  // namespace kedge::engine

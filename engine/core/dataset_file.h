@@ -71,4 +71,26 @@ class DatasetFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// Write side for rows that come in any order and whose number is known only at the end. As DatasetFileWriter, but without a
+// mapping: a full disk is an error of the write.
+class DatasetRowsWriter {
+ public:
+  DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta);   // meta.n_rows does not matter yet
+  ~DatasetRowsWriter();
+  DatasetRowsWriter(const DatasetRowsWriter&) = delete;
+
+  // What finish() writes. n_values_columns must stay as it was; is_float32 is changed by widen(); n_rows is set before finish().
+  DatasetMeta& meta();
+  // Whole rows, in the type that meta() says. Thread safe for rows of different places.
+  void write(std::int64_t first_row, std::span<const float> values);
+  void write(std::int64_t first_row, std::span<const double> values);
+  // Turns the first n_rows rows from float32 to float64; no other call meanwhile.
+  void widen(std::int64_t n_rows);
+  void finish();   // every row below meta().n_rows has been written
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace kedge::engine

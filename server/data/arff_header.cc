@@ -81,44 +81,27 @@ void number_value_columns(ArffHeader& header) {
     if (column.type != ColumnInfo::Type::kString) column.values_column = header.n_values_columns++;
 }
 
-// Reads one declaration line; true when it was @data.
-bool read_declaration(std::string_view line, ArffHeader& header, std::unordered_set<std::string>& names) {
+}  // namespace
+
+bool ArffHeaderReader::read_line(std::string_view line) {
+  line = trimmed(line);
   if (line.empty() || line.front() == '%') return false;
   std::string_view rest = line;
   const std::string keyword = take_name(rest);
-  if (same_ignoring_case(keyword, "@data")) return true;
+  if (same_ignoring_case(keyword, "@data")) {
+    number_value_columns(header_);
+    return true;
+  }
   if (same_ignoring_case(keyword, "@relation")) {
-    header.relation = take_name(rest);
+    header_.relation = take_name(rest);
   } else if (same_ignoring_case(keyword, "@attribute")) {
-    header.columns.push_back(read_attribute(rest));
-    if (!names.insert(header.columns.back().name).second)
-      throw CellError{line.data(), fmt::format("attribute '{}' is declared twice", header.columns.back().name)};
+    header_.columns.push_back(read_attribute(rest));
+    if (!names_.insert(header_.columns.back().name).second)
+      throw CellError{line.data(), fmt::format("attribute '{}' is declared twice", header_.columns.back().name)};
   } else {
     throw CellError{line.data(), fmt::format("'{}' is not an ARFF declaration", line.substr(0, 40))};
   }
   return false;
-}
-
-}  // namespace
-
-ArffHeader read_arff_header(std::string_view text, const std::string& file) {
-  ArffHeader header;
-  std::unordered_set<std::string> names;
-  std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  try {
-    for (bool found_data = false; !found_data;) {
-      if (at >= text.size()) throw CellError{text.data() + text.size(), "the text ends before @data"};
-      const std::size_t line_end = std::min(text.find('\n', at), text.size());
-      found_data = read_declaration(trimmed(text.substr(at, line_end - at)), header, names);
-      at = std::min(line_end + 1, text.size());
-    }
-    if (header.columns.empty()) throw CellError{text.data() + at, "no attribute is declared"};
-  } catch (const CellError& error) {
-    throw corrupt_at(text, file, error.at, error.what);
-  }
-  header.data_offset = at;
-  number_value_columns(header);
-  return header;
 }
 
 }  // namespace kedge::server

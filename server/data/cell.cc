@@ -1,6 +1,8 @@
 // One cell of text: where it ends and what it says, with quotes and escapes taken off.
 #include "server/data/cell.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace kedge::server {
@@ -112,6 +114,10 @@ std::optional<Cell> read_csv_cell(const char* p, const char* end, std::string& s
   p = skip_blanks(p + 1, end);
   if (p != end && *p != ',') return std::nullopt;
   return Cell{text, true, p};
+}
+
+std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what) {
+  return fmt::format("{} {} ('{}'): {}", kind, index + 1, name, what);
 }
 
 }  // namespace kedge::server

@@ -30,4 +30,7 @@ std::optional<Cell> read_arff_cell(const char* p, const char* end, char closer, 
 // A CSV field (RFC 4180): in " with quotes doubled, or bare up to a comma. `end` is the end of the record.
 std::optional<Cell> read_csv_cell(const char* p, const char* end, std::string& scratch);
 
+// "attribute 3 ('x'): " in front of what is wrong with a cell. index counts from 0.
+std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what);
+
 }  // namespace kedge::server

@@ -38,7 +38,4 @@ inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 // A value did not fit float32: the parser starts again with float64.
 struct NeedsFloat64 {};
 
-// "attribute 3 ('x'): " in front of what is wrong with a cell. index counts from 0.
-std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what);
-
 }  // namespace kedge::server

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "server/data/mapped_text.h"
+#include "server/data/arff_stream.h"
 #include "server/data/openml.h"
 #include "server/data/source_steps.h"
 
@@ -64,20 +64,22 @@ class OpenmlSource {
     return fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32));
   }
 
+  // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right.
   void make(const OpenmlDataset& dataset, const std::string& file, AcquiredDataset& acquired) {
-    const RemovedFile text{context_.store.temporary_path()};
     const Stopwatch download;
+    const ParseRequest parsing{.source = dataset.name + ".arff",
+                               .output = context_.store.path(file),
+                               .complete = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
+                               .parallel = {.stop = context_.stop}};
     const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = DigestKind::kMd5,
                                .expected = dataset.md5};
-    context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
+    ArffStream rows(parsing);
+    const Fetched fetched = context_.fetcher.to_sink(request, rows, download_progress(context_.emit), context_.stop);
     acquired.download_seconds += download.seconds();
     const Stopwatch parse;
-    const MappedText mapped(text.path);
-    parse_arff(mapped.text(), {.source = dataset.name + ".arff",
-                               .output = context_.store.path(file),
-                               .describe = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
-                               .parallel = parse_options(context_)});
+    rows.finish();
     acquired.parse_seconds = parse.seconds();
+    context_.emit(schema::ProgressEvent{"parse", fetched.bytes, fetched.bytes, "bytes"});
   }
 
   const SourceContext& context_;

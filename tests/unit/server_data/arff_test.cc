@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <sys/resource.h>
 
+#include <cmath>
+#include <csignal>
+
+#include "server/data/arff_stream.h"
 #include "tests/unit/server_data/parsing.h"
 
 namespace kedge::server {
@@ -175,6 +179,71 @@ TEST(Arff, LeavesNoFileBehindAnError) {
   const TemporaryDirectory directory;
   EXPECT_THROW(parse_arff(with_rows("1,a\n?,q\n"), {.source = "x", .output = directory.path() / "x.kds"}), schema::Error);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Arff, SaysThatTheDiskIsFull) {
+  const TemporaryDirectory directory;
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  try {
+    parse_arff(with_rows(many_rows(600'000)), {.source = "x", .output = directory.path() / "x.kds"});
+    ADD_FAILURE() << "found room";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kInternal);
+    EXPECT_THAT(error.message, testing::HasSubstr("write failed: "));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_DFL);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(ArffStream, GivesTheSameForEveryCutOfTheText) {
+  const std::string text = "\xEF\xBB\xBF% c\r\n@relation r\n@attribute x numeric\n@attribute c {a,b}\n@data\n1,a\n\n% c\n2.5,b\n?,a";
+  const Parsed whole = arff(text);
+  for (std::size_t piece = 1; piece < text.size(); ++piece) {
+    const TemporaryDirectory directory;
+    const ParseRequest request{.source = "x", .output = directory.path() / "x.kds"};
+    ArffStream rows(request);
+    rows.restart();
+    for (std::size_t at = 0; at < text.size(); at += piece) rows.write(std::string_view(text).substr(at, piece));
+    EXPECT_EQ(rows.finish(), whole.meta) << piece;
+    EXPECT_EQ(read_file(request.output).at(1, 0), 2.5) << piece;
+  }
+}
+
+TEST(ArffStream, ForgetsWhatCameBeforeARestart) {
+  const TemporaryDirectory directory;
+  const ParseRequest request{.source = "x", .output = directory.path() / "x.kds"};
+  ArffStream rows(request);
+  rows.restart();
+  rows.write(with_rows(many_rows(600'000) + "bad,row\n"));
+  rows.restart();
+  rows.write(with_rows("1,a\n"));
+  EXPECT_EQ(rows.finish().n_rows, 1);
+}
+
+TEST(ArffStream, KeepsAnErrorOfTheTextForItsEnd) {
+  const TemporaryDirectory directory;
+  const ParseRequest request{.source = "x", .output = directory.path() / "x.kds"};
+  ArffStream rows(request);
+  rows.restart();
+  rows.write("no ARFF at all\n");
+  rows.write(with_rows(many_rows(600'000)));
+  EXPECT_THROW(rows.finish(), schema::Error);
+}
+
+TEST(ArffStream, WidensWhatIsOnDiskAlready) {
+  for (const int threads : {1, 7}) {
+    const Parsed p = parse(parse_arff, with_rows(many_rows(700'000) + "0.1,a\n" + many_rows(400'000)), threads);
+    ASSERT_FALSE(p.meta.is_float32);
+    for (std::int64_t row = 0; row < p.meta.n_rows; ++row) {
+      const std::int64_t i = row < 700'000 ? row : row - 700'001;
+      ASSERT_EQ(p.at(row, 0), row == 700'000 ? 0.1 : static_cast<double>(i % 1000)) << row;
+    }
+  }
 }
 
 TEST(Arff, StopsWhenAsked) {
