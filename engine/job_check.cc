@@ -1,37 +1,17 @@
 // Checks a job description, field by field in the order in which it is written.
 #include "engine/job_check.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
 #include <string_view>
 
-#include "engine/core/require.h"
+#include "engine/refuse.h"
+#include "engine/task_check.h"
 
 namespace kedge::engine {
 namespace {
-
-using schema::Error;
-using schema::ErrorCode;
-using schema::Value;
-
-constexpr std::array<std::string_view, 3> kSplitters = {"auto", "KFold", "StratifiedKFold"};
-constexpr std::int64_t kMaxSeed = 0xffffffff;   // numpy's RandomState takes 32 bits
-
-[[noreturn]] void refuse(std::string where, std::string message, ErrorCode code = ErrorCode::kInvalidValue) {
-  throw Error(code, std::move(message), std::move(where));
-}
-
-// "; did you mean 'x'?" or nothing.
-template <class Range>
-std::string suggestion(std::string_view name, const Range& candidates) {
-  const std::string_view nearest = schema::nearest_name(name, candidates);
-  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
-}
 
 // --- dataset ---
 
@@ -79,106 +59,12 @@ void check(const schema::Select& select) {
 
 // --- pipeline ---
 
-const CatalogueEntry& find_step(const schema::Step& step, const std::string& path) {
-  if (const CatalogueEntry* entry = find_estimator(step.estimator)) return *entry;
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.info.name);
-  refuse(path + ".estimator", fmt::format("unknown estimator '{}'{}", step.estimator, suggestion(step.estimator, names)),
-         ErrorCode::kUnknownEstimator);
-}
-
-std::vector<const CatalogueEntry*> check_steps(const std::vector<schema::Step>& steps) {
+std::vector<StepTraits> check_steps(const std::vector<schema::Step>& steps) {
   if (steps.empty()) refuse("pipeline", "the pipeline is empty, must have at least one estimator");
-  std::vector<const CatalogueEntry*> entries;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::string path = fmt::format("pipeline[{}]", i);
-    const CatalogueEntry& entry = find_step(steps[i], path);
-    try {
-      entry.make_f64(steps[i].params);
-    } catch (const Error& error) {
-      throw Error(error.code, error.message, error.where.empty() ? path + ".params" : path + "." + error.where);
-    }
-    if (i + 1 < steps.size() && entry.info.kind != "transformer") {
-      refuse(path, fmt::format("{} is a {}, only the last step may be one", entry.info.name, entry.info.kind));
-    }
-    entries.push_back(&entry);
-  }
-  return entries;
-}
-
-// --- task ---
-
-void check_seed(const std::optional<std::int64_t>& seed, bool shuffle, const std::string& task) {
-  if (!seed) return;
-  if (*seed < 0 || *seed > kMaxSeed) {
-    refuse(task + ".randomState", fmt::format("randomState is {}, must be from 0 to {}", *seed, kMaxSeed));
-  }
-  if (!shuffle) refuse(task + ".randomState", "randomState has no effect without shuffle: leave it out or set shuffle to true");
-}
-
-std::vector<const Scorer*> check_scoring(const std::vector<std::string>& names, const std::string& task) {
-  std::vector<const Scorer*> found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Scorer* scorer = find_scorer(names[i]);
-    const std::string path = fmt::format("{}.scoring[{}]", task, i);
-    if (!scorer) {
-      refuse(path, fmt::format("unknown scorer '{}', must be one of {}{}", names[i], fmt::join(scorer_names(), ", "),
-                               suggestion(names[i], scorer_names())));
-    }
-    if (std::find(found.begin(), found.end(), scorer) != found.end()) refuse(path, fmt::format("'{}' is named twice", names[i]));
-    found.push_back(scorer);
-  }
-  if (found.empty()) found.push_back(find_scorer("accuracy"));
-  return found;
-}
-
-// 0 for an absent size or a number of rows, else the fraction.
-double check_size(const std::optional<Value>& size, const char* name) {
-  if (!size || size->is_null()) return 0;
-  const std::string path = std::string("task.fitScore.") + name;
-  if (const auto* rows = std::get_if<std::int64_t>(&size->data)) {
-    if (*rows < 1) refuse(path, fmt::format("{} is {}, must be at least 1 row or a fraction between 0 and 1", name, *rows));
-    return 0;
-  }
-  const auto* fraction = std::get_if<double>(&size->data);
-  if (!fraction) {
-    refuse(path, fmt::format("{} is {}, must be a number", name, schema::to_string(*size)), ErrorCode::kWrongType);
-  }
-  if (!(*fraction > 0 && *fraction < 1)) {
-    refuse(path, fmt::format("{} is {}, must be a fraction between 0 and 1 or a whole number of rows", name, *fraction));
-  }
-  return *fraction;
-}
-
-void check_ends_in_classifier(const CheckedJob& job, std::string_view task) {
-  if (job.ends_in_classifier()) return;
-  const auto& info = job.estimators.back()->info;
-  refuse(fmt::format("pipeline[{}]", job.estimators.size() - 1),
-         fmt::format("{} needs a classifier as its last step, {} is a {}", task, info.name, info.kind));
-}
-
-void check_task(const schema::Fit&, CheckedJob&) {}
-
-void check_task(const schema::FitScore& task, CheckedJob& job) {
-  const double test = check_size(task.testSize, "testSize"), train = check_size(task.trainSize, "trainSize");
-  if (test + train > 1) {
-    refuse("task.fitScore.trainSize", fmt::format("testSize and trainSize are {} together, must be at most 1", test + train));
-  }
-  if (task.stratify && !task.shuffle) refuse("task.fitScore.stratify", "stratify needs shuffle: rows in order keep no shares");
-  check_seed(task.randomState, task.shuffle, "task.fitScore");
-  job.scorers = check_scoring(task.scoring, "task.fitScore");
-  check_ends_in_classifier(job, "fitScore");
-}
-
-void check_task(const schema::CrossValidate& task, CheckedJob& job) {
-  if (task.cv < 2) refuse("task.crossValidate.cv", fmt::format("cv is {}, must be at least 2", task.cv));
-  if (std::find(kSplitters.begin(), kSplitters.end(), task.splitter) == kSplitters.end()) {
-    refuse("task.crossValidate.splitter", fmt::format("splitter is '{}', must be one of {}{}", task.splitter,
-                                                      fmt::join(kSplitters, ", "), suggestion(task.splitter, kSplitters)));
-  }
-  check_seed(task.randomState, task.shuffle, "task.crossValidate");
-  job.scorers = check_scoring(task.scoring, "task.crossValidate");
-  check_ends_in_classifier(job, "crossValidate");
+  std::vector<StepTraits> traits;
+  for (std::size_t i = 0; i < steps.size(); ++i) traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+  check_order(steps, traits, "pipeline");
+  return traits;
 }
 
 // "auto", "cpu", "cuda" or "cuda:N".
@@ -200,8 +86,8 @@ CheckedJob check_job(const schema::JobSpec& spec) {
   CheckedJob job{.spec = spec};
   std::visit([](const auto& ref) { check(ref); }, spec.dataset.source);
   check(spec.select);
-  job.estimators = check_steps(spec.pipeline);
-  std::visit([&](const auto& task) { check_task(task, job); }, spec.task);
+  job.steps = check_steps(spec.pipeline);
+  check_task(job);
   check_device(spec.device);
   return job;
 }

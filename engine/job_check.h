@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/estimators/catalogue.h"
 #include "engine/metrics/scorers.h"
+#include "engine/step_traits.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
@@ -12,12 +12,16 @@ namespace kedge::engine {
 // A job whose description keeps all rules. Pointers are to static lists.
 struct CheckedJob {
   schema::JobSpec spec;
-  std::vector<const CatalogueEntry*> estimators;   // one per step
-  std::vector<const Scorer*> scorers;              // accuracy where none was named; empty for a fit
-  bool ends_in_classifier() const { return estimators.back()->info.kind == "classifier"; }
+  std::vector<StepTraits> steps;                   // of spec.pipeline
+  std::vector<std::vector<schema::Step>> candidates = {};   // pipelines of a grid or randomized search, in scikit-learn's order
+  std::vector<schema::ValueMap> candidate_params = {};      // what makes each of them, as in cv_results_["params"]
+  std::vector<const Scorer*> scorers;              // accuracy or r2 where none was named; empty for a fit
+  TargetKind target_kind = TargetKind::kNone;      // of all pipelines
+  const StepTraits& last() const { return steps.back(); }
 };
 
-// Errors: the first broken rule, with the field's path from the root of the spec. Cost: microseconds.
+// Errors: the first broken rule, with the field's path from the root of the spec. Cost: microseconds, and as many for each candidate
+// of a search.
 CheckedJob check_job(const schema::JobSpec& spec);
 
 }  // namespace kedge::engine

@@ -3,10 +3,10 @@
 
 #include <fmt/ranges.h>
 
-#include "engine/class_target.h"
 #include "engine/core/require.h"
 #include "engine/job_check.h"
 #include "engine/model_selection/stopwatch.h"
+#include "engine/target.h"
 #include "engine/task_run.h"
 #include "engine/version.h"
 
@@ -50,18 +50,8 @@ struct Pipeline::Impl {
   CheckedJob job;
 
   Selection selection_of(const DatasetMeta& meta) const {
-    const auto first = job.estimators.front()->make_f64(job.spec.pipeline.front().params);
-    return select_features(job.spec.select, meta, {.nan = first->accepts_nan(), .categories = first->accepts_categories()});
-  }
-
-  ClassTarget target(const DatasetFile& data, std::int64_t n_rows) const {
-    if (!job.ends_in_classifier()) return {};
-    const ColumnInfo* column = find_target(job.spec.select, data.meta());
-    if (!column) {
-      throw schema::Error(ErrorCode::kBadData, fmt::format("{} has no target column, {} needs one: name it in select.target",
-                                                           data.meta().name, job.estimators.back()->info.name), "select.target");
-    }
-    return encode_target(*column, data, n_rows);
+    const StepTraits& first = job.steps.front();
+    return select_features(job.spec.select, meta, {.nan = first.accepts_nan, .categories = first.accepts_categories});
   }
 
   template <class T>
@@ -69,13 +59,13 @@ struct Pipeline::Impl {
     Stopwatch watch(ctx);
     const Selection selection = selection_of(data.meta());
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
-    const ClassTarget classes = target(data, selection.n_rows);
+    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
-    const TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), classes};
+    const TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
     result.timings.toDevice = watch.lap();
     emit_timing(ctx, "toDevice", result.timings.toDevice);
-    result.classes = classes.classes;
+    result.classes = target.classes;
     result.nSamples = selection.n_rows, result.nFeatures = selection.n_cols();
     result.dtype = selection.is_float32 ? "float32" : "float64";
     run_task(ctx, input, result);

@@ -15,19 +15,6 @@ using schema::ErrorCode;
 constexpr std::int64_t kLargeTable = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxRows = 0x7fffffff;   // row numbers are 32 bits wide on the device
 
-const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path) {
-  for (const ColumnInfo& column : meta.columns) {
-    if (column.name == name) return column;
-  }
-  std::vector<std::string_view> names;
-  for (const ColumnInfo& column : meta.columns) names.push_back(column.name);
-  const std::string_view nearest = schema::nearest_name(name, names);
-  throw Error(ErrorCode::kInvalidValue,
-              fmt::format("{} has no column '{}'{}", meta.name, name,
-                          nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
-              path);
-}
-
 void require_usable(const ColumnInfo& column, const DatasetMeta& meta, Accepted accepted) {
   if (column.type == ColumnInfo::Type::kNumeric) return;
   const bool is_nominal = column.type == ColumnInfo::Type::kNominal;
@@ -45,21 +32,28 @@ Feature feature_of(const ColumnInfo& column) {
   return {column.name, is_nominal ? column.categories : std::vector<std::string>{}, is_nominal};
 }
 
+// What a column that cannot be a feature is used for, or null.
+const char* other_role(const schema::Select& select, const ColumnInfo& column, const ColumnInfo* target) {
+  if (&column == target) return "the target";
+  if (select.weights == column.name) return "the weights";
+  return select.groups == column.name ? "the groups" : nullptr;
+}
+
 std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, const DatasetMeta& meta) {
   const ColumnInfo* target = find_target(select, meta);
   std::vector<const ColumnInfo*> chosen;
   for (std::size_t i = 0; i < select.columns.size(); ++i) {
     const std::string path = fmt::format("select.columns[{}]", i);
     const ColumnInfo& column = find_column(meta, select.columns[i], path);
-    if (&column == target) {
-      throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is the target, it cannot be a feature as well", column.name), path);
+    if (const char* role = other_role(select, column, target)) {
+      throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is {}, it cannot be a feature as well", column.name, role), path);
     }
     chosen.push_back(&column);
   }
   if (!select.columns.empty()) return chosen;
   for (const ColumnInfo& column : meta.columns) {
     const bool ignored = std::find(meta.ignored.begin(), meta.ignored.end(), column.name) != meta.ignored.end();
-    if (&column != target && !ignored) chosen.push_back(&column);
+    if (!other_role(select, column, target) && !ignored) chosen.push_back(&column);
   }
   return chosen;
 }
@@ -75,6 +69,19 @@ std::int64_t row_count(const schema::Select& select, const DatasetMeta& meta) {
 }
 
 }  // namespace
+
+const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path) {
+  for (const ColumnInfo& column : meta.columns) {
+    if (column.name == name) return column;
+  }
+  std::vector<std::string_view> names;
+  for (const ColumnInfo& column : meta.columns) names.push_back(column.name);
+  const std::string_view nearest = schema::nearest_name(name, names);
+  throw Error(ErrorCode::kInvalidValue,
+              fmt::format("{} has no column '{}'{}", meta.name, name,
+                          nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+              path);
+}
 
 const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& meta) {
   if (select.target) return &find_column(meta, *select.target, "select.target");

@@ -31,12 +31,15 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
-// Without select.columns: every column but the target and the ignored ones. dtype: select.dtype, else float32 when the file holds
+// Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype: select.dtype, else float32 when the file holds
 // float32 and the selection has at least 2^20 values (images), else float64. Errors, with the path in `select`: kInvalidValue for
 // an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
 // a nominal one where categories are not accepted, and for no columns at all. Text columns that nobody named are an error too,
 // unless categories are accepted: such a table is meant to be mixed, and what nobody can use is left out of it.
 Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {});
+
+// Errors: kInvalidValue at `path` for an unknown name, with the nearest one.
+const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path);
 
 // The column of the target, or null if neither the job nor the data set names one. Errors: kInvalidValue for an unknown name.
 const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& meta);

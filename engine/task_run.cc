@@ -3,26 +3,21 @@
 
 #include <algorithm>
 
+#include "engine/model_selection/search.h"
+#include "engine/model_selection/stopwatch.h"
+#include "engine/param_path.h"
+#include "engine/refuse.h"
+#include "engine/split_check.h"
+
 namespace kedge::engine {
 namespace {
 
-template <class T>
-Chain<T> make_chain(const CheckedJob& job) {
-  std::vector<std::unique_ptr<Estimator<T>>> steps;
-  for (std::size_t i = 0; i < job.estimators.size(); ++i) {
-    if constexpr (std::is_same_v<T, float>) {
-      steps.push_back(job.estimators[i]->make_f32(job.spec.pipeline[i].params));
-    } else {
-      steps.push_back(job.estimators[i]->make_f64(job.spec.pipeline[i].params));
-    }
-  }
-  return Chain<T>(std::move(steps));
-}
+using schema::Value;
 
 // Estimator names; where one occurs several times, numbered in scikit-learn's way: "PCA-1", "PCA-2".
-std::vector<std::string> step_names(const CheckedJob& job) {
+std::vector<std::string> result_names(const std::vector<schema::Step>& steps) {
   std::vector<std::string> names, numbered;
-  for (const CatalogueEntry* entry : job.estimators) names.push_back(entry->info.name);
+  for (const schema::Step& step : steps) names.push_back(step.estimator);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto here = names.begin() + static_cast<std::ptrdiff_t>(i);
     const bool is_alone = std::count(names.begin(), names.end(), names[i]) == 1;
@@ -31,19 +26,19 @@ std::vector<std::string> step_names(const CheckedJob& job) {
   return numbered;
 }
 
-void set_step_timings(const CheckedJob& job, const std::vector<double>& seconds, schema::Result& result) {
-  const std::vector<std::string> names = step_names(job);
+void set_step_timings(const std::vector<schema::Step>& steps, const std::vector<double>& seconds, schema::Result& result) {
+  const std::vector<std::string> names = result_names(steps);
   for (std::size_t i = 0; i < names.size(); ++i) result.timings.steps.push_back({names[i], seconds[i]});
 }
 
 template <class T>
-void set_chain_outcome(const CheckedJob& job, const Chain<T>& chain, schema::Result& result) {
-  const std::vector<std::string> names = step_names(job);
+void set_chain_outcome(const std::vector<schema::Step>& steps, const Chain<T>& chain, schema::Result& result) {
+  const std::vector<std::string> names = result_names(steps);
   for (std::size_t i = 0; i < names.size(); ++i) result.fitted.emplace_back(names[i], chain.step(i).attributes());
   const ChainTimings& t = chain.timings();
-  result.timings.prepare = t.prepare, result.timings.fit = t.fit, result.timings.transform = t.transform;
-  result.timings.predict = t.predict, result.timings.score = t.score;
-  set_step_timings(job, t.steps, result);
+  result.timings.prepare += t.prepare, result.timings.fit += t.fit, result.timings.transform += t.transform;
+  result.timings.predict += t.predict, result.timings.score += t.score;
+  set_step_timings(steps, t.steps, result);
 }
 
 void emit_timings(const Context& ctx, const schema::Timings& t) {
@@ -53,93 +48,198 @@ void emit_timings(const Context& ctx, const schema::Timings& t) {
   if (t.predict > 0) ctx.emit(schema::TimingEvent{"predict", t.predict, -1});
 }
 
-std::uint32_t split_seed(const Context& ctx, const std::optional<std::int64_t>& random_state) {
-  return static_cast<std::uint32_t>(random_state.value_or(static_cast<std::int64_t>(ctx.seed)));
-}
-
-std::optional<SplitSize> split_size(const std::optional<schema::Value>& size) {
-  if (!size || size->is_null()) return std::nullopt;
-  if (const auto* rows = std::get_if<std::int64_t>(&size->data)) return SplitSize(*rows);
-  return SplitSize(std::get<double>(size->data));
-}
-
-Split split_rows(const Context& ctx, const schema::FitScore& task, std::int64_t n_rows, const ClassTarget& target) {
-  const SplitCounts counts = split_counts(n_rows, split_size(task.testSize), split_size(task.trainSize));
-  if (!task.shuffle) return ordered_split(counts);
-  const std::uint32_t seed = split_seed(ctx, task.randomState);
-  if (!task.stratify) return shuffled_split(n_rows, counts, seed);
-  return stratified_split(target.codes, static_cast<std::int32_t>(target.classes.size()), counts, seed);
-}
-
-std::vector<Split> split_rows(const Context& ctx, const schema::CrossValidate& task, std::int64_t n_rows, const ClassTarget& target) {
-  std::optional<std::uint32_t> seed;
-  if (task.shuffle) seed = split_seed(ctx, task.randomState);
-  if (task.splitter == "KFold") return k_fold(n_rows, task.cv, seed);
-  std::string warning;
-  auto splits = stratified_k_fold(target.codes, static_cast<std::int32_t>(target.classes.size()), task.cv, seed, warning);
-  if (!warning.empty()) ctx.warn(warning);
-  return splits;
-}
-
-// The data of one run with the target's codes on the device.
+// Fits one pipeline on all rows.
 template <class T>
-struct LabelledInput {
-  Array<std::int32_t> table_codes;
-  LabelledTable<T> data;
-
-  LabelledInput(const Context& ctx, const TaskInput<T>& input)
-      : table_codes(ctx.memory(), input.target.codes),
-        data{input.table, input.target.codes, table_codes, input.target.classes} {}
-};
+void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data, schema::Result& result) {
+  Chain<T> chain(steps);
+  chain.fit(ctx, data.all(), data.all_targets());
+  set_chain_outcome(steps, chain, result);
+}
 
 template <class T>
-void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, schema::Result& result) {
-  Chain<T> chain = make_chain<T>(input.job);
-  const Array<std::int32_t> table_codes(ctx.memory(), input.target.codes);
-  chain.fit(ctx, Samples<T>{.table = input.table},
-            Target{.codes = input.target.codes, .table_codes = &table_codes, .classes = input.target.classes});
-  set_chain_outcome(input.job, chain, result);
+void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
+  fit_all(ctx, input.job.spec.pipeline, data, result);
   emit_timings(ctx, result.timings);
 }
 
 template <class T>
-void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, schema::Result& result) {
-  const Split split = split_rows(ctx, task, input.table->X.rows(), input.target);
-  const LabelledInput<T> labelled(ctx, input);
-  Chain<T> chain = make_chain<T>(input.job);
-  chain.fit(ctx, labelled.data.samples(ctx, split.train), labelled.data.target(split.train));
-  const std::vector<double> scores =
-      chain.score(ctx, labelled.data.samples(ctx, split.test), labelled.data.target(split.test), input.job.scorers);
+void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
+  const Split split = make_split(ctx, task, data.n_rows(), input.target);
+  Chain<T> chain(input.job.spec.pipeline);
+  chain.fit(ctx, data.rows(ctx, split.train), data.targets(split.train));
+  const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers);
   for (std::size_t s = 0; s < scores.size(); ++s) {
     const std::string name(input.job.scorers[s]->name);
     if (ctx.emit) ctx.emit(schema::MetricEvent{name, scores[s], -1});
     result.scores.emplace_back(name, summarize({scores[s]}));
   }
-  set_chain_outcome(input.job, chain, result);
+  set_chain_outcome(input.job.spec.pipeline, chain, result);
   emit_timings(ctx, result.timings);
 }
 
+void add_fold(const schema::FoldTimings& fold, schema::Timings& t) {
+  t.fit += fold.fit, t.transform += fold.transform, t.predict += fold.predict, t.score += fold.score;
+}
+
 template <class T>
-void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, schema::Result& result) {
-  const std::vector<Split> splits = split_rows(ctx, task, input.table->X.rows(), input.target);
-  const LabelledInput<T> labelled(ctx, input);
-  CrossValidation cv = cross_validate<T>(ctx, [&] { return make_chain<T>(input.job); }, labelled.data, splits, input.job.scorers,
-                                         task.returnTrainScore);
+void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  const std::vector<Split> splits = make_splits(ctx, task, data.n_rows(), input.target, input.job.last().classifies);
+  CrossValidation cv = cross_validate<T>(ctx, input.job.spec.pipeline, data, splits, input.job.scorers, task.returnTrainScore);
   result.scores = std::move(cv.scores);
-  schema::Timings& t = result.timings;
-  t.prepare = cv.prepare;
-  for (const schema::FoldTimings& fold : cv.folds) {
-    t.fit += fold.fit, t.transform += fold.transform, t.predict += fold.predict, t.score += fold.score;
+  result.timings.prepare = cv.prepare;
+  for (const schema::FoldTimings& fold : cv.folds) add_fold(fold, result.timings);
+  result.timings.folds = std::move(cv.folds);
+  set_step_timings(input.job.spec.pipeline, cv.steps, result);
+}
+
+// --- searches ---
+
+SearchSetup setup_of(const CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score) {
+  SearchSetup setup{.scorers = job.scorers, .return_train_score = cv.returnTrainScore};
+  if (const auto* text = std::get_if<std::string>(&error_score.data)) {
+    if (*text == "NaN") setup.error_score = std::numeric_limits<double>::quiet_NaN();
+  } else if (const auto* whole = std::get_if<std::int64_t>(&error_score.data)) {
+    setup.error_score = static_cast<double>(*whole);
+  } else {
+    setup.error_score = std::get<double>(error_score.data);
   }
-  t.folds = std::move(cv.folds);
-  set_step_timings(input.job, cv.steps, result);
+  return setup;
+}
+
+// Which scorer chooses the best candidate; nothing: none does.
+std::optional<std::size_t> deciding_scorer(const Value& refit, const std::vector<const Scorer*>& scorers) {
+  if (const auto* name = std::get_if<std::string>(&refit.data)) {
+    for (std::size_t s = 0; s < scorers.size(); ++s)
+      if (scorers[s]->name == *name) return s;
+  }
+  return scorers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+// Scores of the best candidate become those of the result.
+void set_best_scores(const std::vector<FoldScores>& folds, const SearchSetup& setup, schema::Result& result) {
+  for (std::size_t s = 0; s < setup.scorers.size(); ++s) {
+    std::vector<double> test;
+    for (const FoldScores& fold : folds) test.push_back(fold.test[s]);
+    result.scores.emplace_back(std::string(setup.scorers[s]->name), summarize(std::move(test)));
+  }
+}
+
+template <class T>
+void finish_search(const Context& ctx, const std::vector<Round>& rounds, const std::vector<schema::Step>& best_pipeline, std::size_t best,
+                   double best_score, bool refit, const SearchSetup& setup, const TaskData<T>& data, schema::Result& result) {
+  schema::SearchResult& search = result.search.emplace();
+  const Round& last = rounds.back();
+  std::size_t before = 0;
+  for (const Round& round : rounds) {
+    for (const auto& folds : round.scores)
+      for (const FoldScores& fold : folds) add_fold(fold.timings, result.timings), result.timings.prepare += fold.prepare;
+    if (&round != &last) before += round.params.size();
+  }
+  search.bestIndex = static_cast<std::int64_t>(before + best);
+  search.bestParams = last.params[best], search.bestScore = best_score;
+  search.cvResults = cv_results(rounds, setup, rounds.size() > 1 || last.n_resources > 0);
+  set_best_scores(last.scores[best], setup, result);
+  if (!refit) return;
+  Stopwatch watch(ctx);
+  fit_all(ctx, best_pipeline, data, result);
+  search.refit = watch.lap();
+}
+
+template <class T>
+void run_candidates(const Context& ctx, const schema::CrossValidate& cv, const Value& error_score, const Value& refit,
+                    const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
+  const CheckedJob& job = input.job;
+  const SearchSetup setup = setup_of(job, cv, error_score);
+  const std::vector<Split> splits = make_splits(ctx, cv, data.n_rows(), input.target, job.last().classifies);
+  const std::vector<Round> rounds{score_candidates(ctx, job.candidates, job.candidate_params, data, splits, setup)};
+  const std::size_t decides = deciding_scorer(refit, setup.scorers).value_or(0);
+  const std::vector<double> means = mean_test_scores(rounds[0], decides);
+  const std::size_t best = best_position(means);
+  const bool wants_refit = refit != Value(false);
+  finish_search(ctx, rounds, job.candidates[best], best, means[best], wants_refit, setup, data, result);
+}
+
+template <class T>
+void run(const Context& ctx, const schema::GridSearch& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
+  run_candidates(ctx, task.crossValidate, task.errorScore, task.refit, input, data, result);
+}
+
+template <class T>
+void run(const Context& ctx, const schema::RandomizedSearch& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  run_candidates(ctx, task.crossValidate, task.errorScore, task.refit, input, data, result);
+}
+
+Halving plan_of(const schema::HalvingGridSearch& task, const CheckedJob& job, std::int64_t n_rows, std::size_t n_splits,
+                const TaskTarget& target) {
+  const bool by_rows = task.resource == "n_samples";
+  const std::int64_t max_resources = task.maxResources.value_or(n_rows);
+  std::int64_t min_resources = by_rows ? static_cast<std::int64_t>(2 * n_splits) : 1;
+  if (by_rows && job.last().classifies) min_resources *= static_cast<std::int64_t>(target.classes.size());
+  if (const auto* given = std::get_if<std::int64_t>(&task.minResources.data)) min_resources = *given;
+  if (by_rows && max_resources > n_rows) {
+    refuse("task.halvingGridSearch.maxResources", fmt::format("maxResources is {}, but there are {} rows", max_resources, n_rows));
+  }
+  if (min_resources > max_resources) {
+    refuse("task.halvingGridSearch.minResources",
+           fmt::format("minResources is {}, must be at most maxResources, {}", min_resources, max_resources));
+  }
+  const bool exhaust = task.minResources == Value("exhaust");
+  return halving_plan(static_cast<std::int64_t>(job.candidates.size()), task.factor, min_resources, max_resources, exhaust,
+                      task.aggressiveElimination);
+}
+
+// The candidates that are left, and the pipelines that they make.
+struct Survivors {
+  std::vector<Candidate> params;
+  std::vector<std::vector<schema::Step>> pipelines;
+
+  Survivors at(const std::vector<std::size_t>& positions) const {
+    Survivors chosen;
+    for (const std::size_t i : positions) chosen.params.push_back(params[i]), chosen.pipelines.push_back(pipelines[i]);
+    return chosen;
+  }
+  void set_resource(const std::string& path, std::int64_t amount) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      std::erase_if(params[i], [&](const auto& param) { return param.first == path; });
+      params[i].emplace_back(path, amount);
+      pipelines[i] = with_params(pipelines[i], {{path, amount}}, "task.halvingGridSearch.resource");
+    }
+  }
+};
+
+template <class T>
+void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  const CheckedJob& job = input.job;
+  const SearchSetup setup = setup_of(job, task.crossValidate, task.errorScore);
+  const std::vector<Split> splits = make_splits(ctx, task.crossValidate, data.n_rows(), input.target, job.last().classifies);
+  const Halving plan = plan_of(task, job, data.n_rows(), splits.size(), input.target);
+  const std::uint32_t seed = static_cast<std::uint32_t>(task.randomState.value_or(static_cast<std::int64_t>(ctx.seed)));
+  Survivors left{job.candidate_params, job.candidates};
+  std::vector<Round> rounds;
+  std::vector<double> means;
+  for (std::int64_t i = 0; i < plan.n_iterations; ++i) {
+    if (i > 0) left = left.at(keep_best(means, plan.factor));
+    const std::int64_t amount = plan.resources(i);
+    const bool by_rows = task.resource == "n_samples";
+    if (!by_rows) left.set_resource(task.resource, amount);
+    const auto fraction = static_cast<double>(amount) / static_cast<double>(data.n_rows());
+    rounds.push_back(score_candidates(ctx, left.pipelines, left.params, data, by_rows ? subsampled(splits, fraction, seed) : splits, setup));
+    rounds.back().iteration = i, rounds.back().n_resources = amount;
+    means = mean_test_scores(rounds.back(), 0);
+  }
+  const std::size_t best = best_position(means);
+  finish_search(ctx, rounds, left.pipelines[best], best, means[best], task.refit, setup, data, result);
 }
 
 }  // namespace
 
 template <class T>
 void run_task(const Context& ctx, const TaskInput<T>& input, schema::Result& result) {
-  std::visit([&](const auto& task) { run(ctx, task, input, result); }, input.job.spec.task);
+  const TaskData<T> data(ctx, input.table, input.target);
+  std::visit([&](const auto& task) { run(ctx, task, input, data, result); }, input.job.spec.task);
 }
 
 template void run_task(const Context&, const TaskInput<float>&, schema::Result&);

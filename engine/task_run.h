@@ -1,11 +1,10 @@
-// One task on loaded data: fit, fitScore or crossValidate, in float32 or float64.
+// One task on loaded data, in float32 or float64.
 #pragma once
 
 #include <memory>
 
-#include "engine/class_target.h"
 #include "engine/job_check.h"
-#include "engine/model_selection/cross_validate.h"
+#include "engine/model_selection/task_data.h"
 
 namespace kedge::engine {
 
@@ -14,10 +13,10 @@ template <class T>
 struct TaskInput {
   const CheckedJob& job;
   std::shared_ptr<Table<T>> table;
-  const ClassTarget& target;   // empty when the last step is a transformer
+  const TaskTarget& target;
 };
 
-// Fills in result.scores, .fitted and the timings from `prepare` on. Errors: those of splitters and estimators; kCancelled.
+// Fills in result.scores, .fitted, .search and the timings from `prepare` on. Errors: those of splitters and estimators; kCancelled.
 template <class T>
 void run_task(const Context& ctx, const TaskInput<T>& input, schema::Result& result);
 

@@ -6,6 +6,7 @@
 #include <stop_token>
 
 #include "engine/backend/backend.h"
+#include "engine/core/work_cache.h"
 #include "schemas/error.h"
 #include "schemas/event.h"
 
@@ -18,6 +19,7 @@ struct Context {
   std::stop_token stop;
   std::function<void(schema::EventBody)> emit;            // may be empty; called on the thread that runs the job
   std::int64_t fold = -1;                                 // put into events
+  WorkCache* work = nullptr;                              // what other candidates of a search left; null outside of searches
 
   Memory& memory() const { return device.memory(); }
   template <class T>

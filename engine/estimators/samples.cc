@@ -90,6 +90,7 @@ const BinnedTable& binned_table(const Context& ctx, Table<T>& table) {
 template <class T>
 Samples<T> Samples<T>::then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const {
   Samples result = *this;
+  result.content.clear();
   if (!is_affine()) {
     result.shift = next_shift, result.scale = next_scale;
     return result;

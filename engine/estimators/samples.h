@@ -73,6 +73,7 @@ struct Samples {
   std::shared_ptr<Table<T>> table;
   std::shared_ptr<const Array<std::int32_t>> rows;   // null: all rows
   std::vector<double> shift, scale;                  // x' = (x - shift) * scale by column, host; empty: identity
+  std::string content = {};                          // names these values within Context::work; empty: work on them is not shared
 
   std::int64_t n_rows() const { return rows ? rows->size() : table->X.rows(); }
   std::int64_t n_cols() const { return table->X.cols(); }

@@ -3,66 +3,156 @@
 
 #include <algorithm>
 
+#include "engine/estimators/catalogue.h"
 #include "engine/model_selection/stopwatch.h"
+#include "schemas/value.h"
 
 namespace kedge::engine {
+namespace {
 
 template <class T>
-Chain<T>::Chain(std::vector<std::unique_ptr<Estimator<T>>> steps) : steps_(std::move(steps)) {
+std::unique_ptr<Estimator<T>> make(const schema::Step& step) {
+  const CatalogueEntry& entry = *find_estimator(step.estimator);
+  if constexpr (std::is_same_v<T, float>) return entry.make_f32(step.params);
+  else return entry.make_f64(step.params);
+}
+
+bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
+  return std::any_of(scorers.begin(), scorers.end(), [need](const Scorer* s) { return s->*need; });
+}
+
+// What a chain predicts for the rows that are scored; host memory.
+struct Predicted {
+  std::vector<std::int32_t> labels;
+  std::vector<double> proba, decision, values;
+};
+
+template <class T>
+Predicted predict(const Context& ctx, const Classifier<T>& classifier, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
+  Predicted out;
+  const std::int64_t n_classes = classifier.n_classes();
+  if (any(scorers, &Scorer::needs_labels)) out.labels = classifier.predict(ctx, X);
+  const bool wants_decision = any(scorers, &Scorer::needs_decision) && classifier.has_decision();
+  if (wants_decision) {
+    Matrix<double> decision(ctx.memory(), X.n_rows(), n_classes == 2 ? 1 : n_classes);
+    classifier.decision_function(ctx, X, decision.view());
+    out.decision = decision.to_host();
+  }
+  if (any(scorers, &Scorer::needs_proba) || (any(scorers, &Scorer::needs_decision) && !wants_decision)) {
+    Matrix<double> proba(ctx.memory(), X.n_rows(), n_classes);
+    classifier.predict_proba(ctx, X, proba.view());
+    out.proba = proba.to_host();
+  }
+  return out;
+}
+
+template <class T>
+Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
+  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&last)) return predict(ctx, *classifier, X, scorers);
+  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return {.values = regressor->predict(ctx, X)};
+  return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
+}
+
+template <class T>
+struct FittedStep {
+  std::shared_ptr<Estimator<T>> estimator;
+  Samples<T> made;
+};
+
+}  // namespace
+
+template <class T>
+Chain<T>::Chain(const std::vector<schema::Step>& steps) : fitted_content_(steps.size()) {
+  for (const schema::Step& step : steps) {
+    steps_.push_back({step.estimator, step.estimator + schema::to_string(step.params), make<T>(step)});
+  }
   timings_.steps.resize(steps_.size());
 }
 
 template <class T>
-Samples<T> Chain<T>::transformed(const Context& ctx, Samples<T> X, std::size_t step) {
+template <class Work>
+auto Chain<T>::timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work) {
   ctx.check_stop();
   Stopwatch watch(ctx);
-  Samples<T> result = dynamic_cast<const Transformer<T>&>(*steps_[step]).transform(ctx, X);
+  auto result = work();
   const double seconds = watch.lap();
-  timings_.transform += seconds, timings_.steps[step] += seconds;
+  timings_.*total += seconds, timings_.steps[step] += seconds;
   return result;
 }
 
 template <class T>
+void Chain<T>::require_readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
+  if (!steps_[step].estimator->accepts_nan()) require_finite(ctx, steps_[step].name, X);
+}
+
+template <class T>
+Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& X, std::size_t step) {
+  require_readable(ctx, X, step);
+  const auto work = [&] {
+    const auto& transformer = dynamic_cast<const Transformer<T>&>(*steps_[step].estimator);
+    return timed(ctx, step, &ChainTimings::transform, [&] { return transformer.transform(ctx, X); });
+  };
+  if (!ctx.work || X.content.empty() || fitted_content_[step].empty()) return work();
+  const std::string key = fitted_content_[step] + " of " + X.content;
+  Samples<T> made = *ctx.work->get<Samples<T>>(key, work);
+  made.content = key;
+  return made;
+}
+
+template <class T>
+Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
+  const auto work = [&]() -> FittedStep<T> {
+    Estimator<T>& estimator = *steps_[step].estimator;
+    timed(ctx, step, &ChainTimings::fit, [&] { return estimator.fit(ctx, X, y), 0; });
+    return {steps_[step].estimator, transform(ctx, X, step)};
+  };
+  if (!ctx.work || X.content.empty()) return work().made;
+  fitted_content_[step] = X.content + " | " + steps_[step].key;
+  const auto fitted = ctx.work->get<FittedStep<T>>("fit " + fitted_content_[step], work);
+  steps_[step].estimator = fitted->estimator;
+  return fitted->made;
+}
+
+template <class T>
 void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  Target unweighted;   // weights belong to the last step, as in a scikit-learn pipeline given LAST__sample_weight
+  if (!y.weights.empty()) unweighted = y, unweighted.weights.clear();
   Samples<T> current = X;
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
+  const std::size_t last = steps_.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
     ctx.check_stop();
-    Stopwatch watch(ctx);
-    if (steps_[i]->reads_bins() && !current.table->binned) {
+    require_readable(ctx, current, i);
+    if (steps_[i].estimator->reads_bins() && !current.table->binned) {
+      Stopwatch watch(ctx);
       binned_table(ctx, *current.table);
       timings_.prepare += watch.lap();
     }
-    steps_[i]->fit(ctx, current, y);
-    const double seconds = watch.lap();
-    timings_.fit += seconds, timings_.steps[i] += seconds;
-    if (i + 1 < steps_.size()) current = transformed(ctx, std::move(current), i);
+    if (i < last) current = fit_transform(ctx, current, y.weights.empty() ? y : unweighted, i);
   }
+  timed(ctx, last, &ChainTimings::fit, [&] { return steps_[last].estimator->fit(ctx, current, y), 0; });
 }
 
 template <class T>
 std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, const Target& y,
                                     const std::vector<const Scorer*>& scorers) {
   Samples<T> current = X;
-  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transformed(ctx, std::move(current), i);
+  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transform(ctx, current, i);
   ctx.check_stop();
+  require_readable(ctx, current, steps_.size() - 1);
   Stopwatch watch(ctx);
-  const auto& classifier = dynamic_cast<const Classifier<T>&>(*steps_.back());
-  std::vector<std::int32_t> labels;
-  std::vector<double> proba;
-  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_labels; })) {
-    labels = classifier.predict(ctx, current);
-  }
-  if (std::any_of(scorers.begin(), scorers.end(), [](const Scorer* s) { return s->needs_proba || s->needs_decision; })) {
-    Matrix<double> shares(ctx.memory(), current.n_rows(), y.n_classes());
-    classifier.predict_proba(ctx, current, shares.view());
-    proba = shares.to_host();
-  }
+  const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, scorers);
   timings_.predict += watch.lap();
-  std::vector<double> values;
-  const Predictions predictions{.y_true = y.codes, .y_pred = labels, .proba = proba, .n_classes = y.n_classes()};
-  for (const Scorer* scorer : scorers) values.push_back(scorer->score(predictions));
+  const Predictions predictions{.y_true = y.codes,
+                                .y_pred = predicted.labels,
+                                .proba = predicted.proba,
+                                .decision = predicted.decision,
+                                .true_values = y.values,
+                                .pred_values = predicted.values,
+                                .n_classes = y.n_classes()};
+  std::vector<double> scores;
+  for (const Scorer* scorer : scorers) scores.push_back(scorer->score(predictions));
   timings_.score += watch.lap();
-  return values;
+  return scores;
 }
 
 template class Chain<float>;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/model_selection/legacy_random.h"
+#include "engine/core/legacy_random.h"
 #include "engine/model_selection/split_checks.h"
 #include "engine/model_selection/splitters.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "engine/model_selection/legacy_random.h"
+#include "engine/core/legacy_random.h"
 #include "engine/model_selection/split_checks.h"
 #include "engine/model_selection/splitters.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/model_selection/legacy_random.h"
+#include "engine/core/legacy_random.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -64,6 +64,15 @@ TEST(LegacyRandom, KeepsStepWithNumpyOverManyRefills) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < order.size(); ++i) sum += order[i] * static_cast<std::int64_t>(i);
   EXPECT_EQ(sum, kLongPermutationWeightedSum);
+}
+
+TEST(LegacyRandom, DrawsTheUniformNumbersAndChoicesOfNumpy) {   // numpy 2: RandomState(5).random_sample(), RandomState(7).choice
+  LegacyRandom uniform(5), choice(7);
+  for (const double expected : {0.22199317108973948, 0.8707323061773764, 0.20671915533942642}) EXPECT_EQ(uniform.uniform(), expected);
+  const std::vector<double> p{.1, .5, .2, .0, .15, .05};
+  EXPECT_EQ(choice.choice_without_replacement(p, 4), (std::vector<std::int64_t>{0, 2, 1, 5}));
+  const CumulatedWeights cumulated(p);
+  for (const std::int64_t expected : {1, 1, 0, 1, 1}) EXPECT_EQ(cumulated.at(choice.uniform()), expected);
 }
 
 TEST(KFold, GivesTheFoldsOfScikitLearn) {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "engine/backend/loader.h"
-#include "engine/class_target.h"
+#include "engine/target.h"
 #include "tests/unit/engine/small_dataset.h"
 
 namespace kedge::engine {
@@ -152,33 +152,33 @@ TEST(LoadTable, RoundsFloat32OnceFromTheScaledDouble) {
                                 static_cast<float>(253 * (1 / 255.0))}));
 }
 
-ClassTarget encode(const ColumnInfo& column, const std::vector<double>& values, bool is_float32 = false) {
+TaskTarget encode(const ColumnInfo& column, const std::vector<double>& values, bool is_float32 = false) {
   const TemporaryFolder folder;
   const DatasetFile data(write_dataset(folder.path(), {column}, values, column.name, is_float32));
-  return encode_target(data.meta().columns[0], data, data.meta().n_rows);
+  return read_target({}, data, data.meta().n_rows, TargetKind::kClasses, "PCA");
 }
 
-TEST(EncodeTarget, DropsCategoriesThatDoNotOccurAndKeepsTheirOrder) {
-  const ClassTarget target = encode(nominal("y", {"z", "unused", "a", "m"}), {3, 0, 2, 3});
+TEST(ReadTarget, DropsCategoriesThatDoNotOccurAndKeepsTheirOrder) {
+  const TaskTarget target = encode(nominal("y", {"z", "unused", "a", "m"}), {3, 0, 2, 3});
   EXPECT_EQ(target.classes, (std::vector<std::string>{"z", "a", "m"}));
   EXPECT_EQ(target.codes, (std::vector<std::int32_t>{2, 0, 1, 2}));
 }
 
-TEST(EncodeTarget, SortsNumbersAndNamesThemWithoutDecimals) {
+TEST(ReadTarget, SortsNumbersAndNamesThemWithoutDecimals) {
   for (const bool is_float32 : {false, true}) {
-    const ClassTarget target = encode(numeric("y"), {10, -0.0, 2, -1, 2}, is_float32);
+    const TaskTarget target = encode(numeric("y"), {10, -0.0, 2, -1, 2}, is_float32);
     EXPECT_EQ(target.classes, (std::vector<std::string>{"-1", "0", "2", "10"}));
     EXPECT_EQ(target.codes, (std::vector<std::int32_t>{3, 1, 2, 0, 2}));
   }
 }
 
-TEST(EncodeTarget, LooksAtTheSelectedRowsOnly) {
+TEST(ReadTarget, LooksAtTheSelectedRowsOnly) {
   const TemporaryFolder folder;
   const DatasetFile data(write_dataset(folder.path(), {numeric("y")}, {1, 2, 1, 3, 0.5}, "y"));
-  EXPECT_EQ(encode_target(data.meta().columns[0], data, 3).classes, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(read_target({}, data, 3, TargetKind::kClasses, "PCA").classes, (std::vector<std::string>{"1", "2"}));
 }
 
-TEST(EncodeTarget, RefusesWhatIsNoClass) {
+TEST(ReadTarget, RefusesWhatIsNoClass) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto words = [](const ColumnInfo& column, const std::vector<double>& values) {
     const schema::Error error = error_of([&] { encode(column, values); });

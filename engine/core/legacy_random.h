@@ -1,4 +1,4 @@
-// numpy's legacy generator, RandomState: scikit-learn shuffles with it, so equal folds need equal draws.
+// numpy's legacy generator, RandomState: scikit-learn shuffles and seeds with it, so equal folds and centres need equal draws.
 #pragma once
 
 #include <array>
@@ -19,6 +19,11 @@ class LegacyRandom {
   std::uint32_t next();
   // Uniform in [0, max]; masked rejection, as numpy's random_interval().
   std::uint64_t interval(std::uint64_t max);
+  // Uniform in [0, 1) with 53 bits: random_sample().
+  double uniform();
+  // choice(n, size, replace=False, p): `size` different positions of p, drawn by weight; p need not sum to 1. At least `size`
+  // of its weights are above 0.
+  std::vector<std::int64_t> choice_without_replacement(std::vector<double> p, std::int64_t size);
 
   template <class T>
   void shuffle(std::span<T> values) {
@@ -36,6 +41,16 @@ class LegacyRandom {
 
   std::array<std::uint32_t, kWords> state_;
   std::size_t position_ = kWords;
+};
+
+// choice(n, p) draws positions of a cumulated distribution: the first whose share exceeds `draw`, from uniform().
+class CumulatedWeights {
+ public:
+  explicit CumulatedWeights(std::span<const double> weights);   // >= 0, not all 0; need not sum to 1
+  std::int64_t at(double draw) const;
+
+ private:
+  std::vector<double> shares_;
 };
 
 }  // namespace kedge::engine

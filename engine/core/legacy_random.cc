@@ -1,6 +1,7 @@
 // MT19937 with the seeding, the bounded draw and the shuffle of numpy's RandomState.
-#include "engine/model_selection/legacy_random.h"
+#include "engine/core/legacy_random.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace kedge::engine {
@@ -43,11 +44,43 @@ std::uint64_t LegacyRandom::interval(std::uint64_t max) {
   return value;
 }
 
+double LegacyRandom::uniform() {
+  const std::uint32_t high = next() >> 5, low = next() >> 6;
+  return (high * 67108864.0 + low) / 9007199254740992.0;
+}
+
+// As numpy does it: draws all that are still wanted, keeps the first of each, forgets their weights, draws again.
+std::vector<std::int64_t> LegacyRandom::choice_without_replacement(std::vector<double> p, std::int64_t size) {
+  std::vector<std::int64_t> found;
+  while (static_cast<std::int64_t>(found.size()) < size) {
+    std::vector<double> draws(static_cast<std::size_t>(size) - found.size());
+    for (double& draw : draws) draw = uniform();
+    for (const std::int64_t i : found) p[static_cast<std::size_t>(i)] = 0;
+    const CumulatedWeights cumulated(p);
+    for (const double draw : draws) {
+      const std::int64_t i = cumulated.at(draw);
+      if (std::find(found.begin(), found.end(), i) == found.end()) found.push_back(i);
+    }
+  }
+  return found;
+}
+
 std::vector<std::int64_t> LegacyRandom::permutation(std::int64_t n) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(n));
   std::iota(values.begin(), values.end(), std::int64_t{0});
   shuffle(std::span(values));
   return values;
+}
+
+CumulatedWeights::CumulatedWeights(std::span<const double> weights) : shares_(weights.size()) {
+  std::partial_sum(weights.begin(), weights.end(), shares_.begin());
+  const double total = shares_.back();
+  for (double& share : shares_) share /= total;
+}
+
+std::int64_t CumulatedWeights::at(double draw) const {
+  const auto found = std::upper_bound(shares_.begin(), shares_.end(), draw);
+  return std::min<std::int64_t>(found - shares_.begin(), static_cast<std::int64_t>(shares_.size()) - 1);
 }
 
 }  // namespace kedge::engine

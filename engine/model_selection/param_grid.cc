@@ -1,0 +1,180 @@
+// Spreads grids out and draws from distributions.
+#include "engine/model_selection/param_grid.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "engine/core/legacy_random.h"
+#include "engine/core/params.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Value;
+using schema::ValueList;
+using schema::ValueMap;
+
+constexpr std::int64_t kMaxCandidates = 100000;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& message, ErrorCode code = ErrorCode::kInvalidValue) {
+  throw Error(code, message, where);
+}
+
+ParamChoice distribution(const std::string& path, const ValueMap& map, const std::string& where) {
+  const std::string kinds = "must be a list of values or one of uniform, loguniform and randint with [low, high]";
+  if (map.size() != 1) refuse(where, fmt::format("{} is {}, {}", path, schema::to_string(map), kinds));
+  const auto& [name, bounds] = map.front();
+  ParamChoice choice{.path = path};
+  if (name == "uniform") choice.kind = ParamChoice::Kind::kUniform;
+  else if (name == "loguniform") choice.kind = ParamChoice::Kind::kLoguniform;
+  else if (name == "randint") choice.kind = ParamChoice::Kind::kRandint;
+  else refuse(where, fmt::format("{} has an unknown distribution '{}', {}", path, name, kinds));
+  const auto numbers = numbers_of(bounds);
+  if (!numbers || numbers->size() != 2) refuse(where + "." + name, fmt::format("{} is {}, must be [low, high]", name, schema::to_string(bounds)));
+  choice.low = numbers->front(), choice.high = numbers->back();
+  if (!(choice.low < choice.high) || !std::isfinite(choice.high - choice.low)) {
+    refuse(where + "." + name, fmt::format("low is {}, must be less than high, {}", choice.low, choice.high));
+  }
+  if (choice.kind == ParamChoice::Kind::kLoguniform && choice.low <= 0) {
+    refuse(where + "." + name, fmt::format("low is {}, must be greater than 0", choice.low));
+  }
+  const bool whole = choice.low == std::floor(choice.low) && choice.high == std::floor(choice.high);
+  if (choice.kind == ParamChoice::Kind::kRandint && (!whole || choice.high - choice.low > 4294967295.0 || std::abs(choice.low) > 9e15)) {
+    refuse(where + "." + name, fmt::format("bounds are {} and {}, must be whole numbers at most 4294967295 apart", choice.low, choice.high));
+  }
+  return choice;
+}
+
+ParamChoice parse_choice(const std::string& path, const Value& value, const std::string& where, bool distributions) {
+  if (const auto* map = std::get_if<ValueMap>(&value.data); map && distributions) return distribution(path, *map, where);
+  ParamChoice choice{.path = path};
+  if (const auto* list = std::get_if<ValueList>(&value.data)) choice.values = *list;
+  else if (const auto* numbers = std::get_if<std::vector<double>>(&value.data)) choice.values.assign(numbers->begin(), numbers->end());
+  else refuse(where, fmt::format("{} is {}, must be a list of values", path, schema::to_string(value)), ErrorCode::kWrongType);
+  if (choice.values.empty()) refuse(where, fmt::format("{} is an empty list, must have at least one value", path));
+  return choice;
+}
+
+ParamSpace parse_space(const Value& value, const std::string& where, bool distributions) {
+  const auto* map = std::get_if<ValueMap>(&value.data);
+  if (!map) refuse(where, fmt::format("a grid is {}, must be an object of parameter paths", schema::to_string(value)), ErrorCode::kWrongType);
+  ParamSpace space;
+  for (const auto& [path, values] : *map) space.push_back(parse_choice(path, values, where + "." + path, distributions));
+  std::sort(space.begin(), space.end(), [](const ParamChoice& a, const ParamChoice& b) { return a.path < b.path; });
+  return space;
+}
+
+std::int64_t grid_size(const ParamSpace& space) {
+  std::int64_t size = 1;
+  for (const ParamChoice& choice : space) size = std::min(kMaxCandidates + 1, size * static_cast<std::int64_t>(choice.values.size()));
+  return size;
+}
+
+std::int64_t grid_size(const std::vector<ParamSpace>& spaces) {
+  std::int64_t size = 0;
+  for (const ParamSpace& space : spaces) size = std::min(kMaxCandidates + 1, size + grid_size(space));
+  return size;
+}
+
+// The candidate at a position of one grid.
+Candidate candidate_at(const ParamSpace& space, std::int64_t position) {
+  Candidate candidate(space.size());
+  for (std::size_t i = space.size(); i-- > 0;) {
+    const auto n = static_cast<std::int64_t>(space[i].values.size());
+    candidate[i] = {space[i].path, space[i].values[static_cast<std::size_t>(position % n)]};
+    position /= n;
+  }
+  return candidate;
+}
+
+// sample_without_replacement(n, count): its three methods, by the share that is drawn.
+std::vector<std::int64_t> draw_positions(std::int64_t n, std::int64_t count, LegacyRandom& random) {
+  const double ratio = n ? static_cast<double>(count) / static_cast<double>(n) : 1.0;
+  std::vector<std::int64_t> drawn;
+  if (ratio > 0.01 && ratio < 0.99) {
+    drawn = random.permutation(n);
+    drawn.resize(static_cast<std::size_t>(count));
+  } else if (ratio < 0.2) {
+    std::set<std::int64_t> taken;
+    while (static_cast<std::int64_t>(drawn.size()) < count) {
+      const auto position = static_cast<std::int64_t>(random.interval(static_cast<std::uint64_t>(n - 1)));
+      if (taken.insert(position).second) drawn.push_back(position);
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) drawn.push_back(i);
+    for (std::int64_t i = count; i < n; ++i) {
+      const std::uint64_t j = random.interval(static_cast<std::uint64_t>(i));
+      if (j < static_cast<std::uint64_t>(count)) drawn[static_cast<std::size_t>(j)] = i;
+    }
+  }
+  return drawn;
+}
+
+Value draw(const ParamChoice& choice, LegacyRandom& random) {
+  switch (choice.kind) {
+    case ParamChoice::Kind::kUniform:
+      return random.uniform() * (choice.high - choice.low) + choice.low;
+    case ParamChoice::Kind::kLoguniform:
+      return std::exp(std::log(choice.low) + random.uniform() * (std::log(choice.high) - std::log(choice.low)));
+    case ParamChoice::Kind::kRandint:
+      return static_cast<std::int64_t>(choice.low) +
+             static_cast<std::int64_t>(random.interval(static_cast<std::uint64_t>(choice.high - choice.low) - 1));
+    case ParamChoice::Kind::kList:
+      break;
+  }
+  return choice.values[static_cast<std::size_t>(random.interval(choice.values.size() - 1))];
+}
+
+bool is_grid(const std::vector<ParamSpace>& spaces) {
+  for (const ParamSpace& space : spaces)
+    for (const ParamChoice& choice : space)
+      if (choice.kind != ParamChoice::Kind::kList) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<ParamSpace> parse_param_spaces(const Value& value, const std::string& where, bool distributions) {
+  std::vector<ParamSpace> spaces;
+  if (const auto* list = std::get_if<ValueList>(&value.data)) {
+    for (std::size_t i = 0; i < list->size(); ++i) spaces.push_back(parse_space((*list)[i], fmt::format("{}[{}]", where, i), distributions));
+  } else {
+    spaces.push_back(parse_space(value, where, distributions));
+  }
+  if (spaces.empty()) refuse(where, "the list of grids is empty, must have at least one");
+  return spaces;
+}
+
+std::vector<Candidate> grid_candidates(const std::vector<ParamSpace>& spaces, const std::string& where) {
+  if (grid_size(spaces) > kMaxCandidates) refuse(where, fmt::format("the grid has more than {} candidates", kMaxCandidates));
+  std::vector<Candidate> candidates;
+  for (const ParamSpace& space : spaces)
+    for (std::int64_t i = 0; i < grid_size(space); ++i) candidates.push_back(candidate_at(space, i));
+  return candidates;
+}
+
+std::vector<Candidate> sampled_candidates(const std::vector<ParamSpace>& spaces, std::int64_t n_iter, std::uint32_t seed,
+                                          const std::string& where) {
+  LegacyRandom random(seed);
+  std::vector<Candidate> drawn;
+  if (is_grid(spaces)) {
+    const std::vector<Candidate> grid = grid_candidates(spaces, where);
+    const auto n = static_cast<std::int64_t>(grid.size());
+    for (const std::int64_t position : draw_positions(n, std::min(n, n_iter), random)) drawn.push_back(grid[static_cast<std::size_t>(position)]);
+    return drawn;
+  }
+  for (std::int64_t i = 0; i < n_iter; ++i) {
+    const ParamSpace& space = spaces[static_cast<std::size_t>(random.interval(spaces.size() - 1))];
+    Candidate candidate;
+    for (const ParamChoice& choice : space) candidate.emplace_back(choice.path, draw(choice, random));
+    drawn.push_back(std::move(candidate));
+  }
+  return drawn;
+}
+
+}  // namespace kedge::engine

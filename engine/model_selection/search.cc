@@ -1,0 +1,254 @@
+// Scores candidates fold by fold, so that a fold's shared work is dropped when the fold is done.
+#include "engine/model_selection/search.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "engine/core/legacy_random.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Value;
+using schema::ValueList;
+using schema::ValueMap;
+
+
+// The whole numbers among a candidate's parameters. More neighbours, trees or components contain fewer of them, so candidates with
+// larger numbers go first and leave their work to the others.
+std::vector<std::int64_t> sizes_of(const Candidate& candidate) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& [path, value] : candidate)
+    if (const auto* size = std::get_if<std::int64_t>(&value.data)) sizes.push_back(*size);
+  return sizes;
+}
+
+std::vector<std::size_t> largest_first(const std::vector<Candidate>& params) {
+  std::vector<std::size_t> order(params.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sizes_of(params[a]) > sizes_of(params[b]); });
+  return order;
+}
+
+FoldScores failed(const SearchSetup& setup) {
+  FoldScores scores{.test = std::vector<double>(setup.scorers.size(), *setup.error_score)};
+  if (setup.return_train_score) scores.train = scores.test;
+  return scores;
+}
+
+// A failure that belongs to the candidate; a cancelled job or a full device is the job's.
+bool is_of_candidate(schema::ErrorCode code) {
+  return code == schema::ErrorCode::kBadData || code == schema::ErrorCode::kInvalidValue;
+}
+
+template <class T>
+FoldScores score_one(const Context& ctx, const std::vector<schema::Step>& steps, const Candidate& candidate, const Fold<T>& fold,
+                     const SearchSetup& setup) {
+  try {
+    return fit_and_score(ctx, steps, fold, setup.scorers, setup.return_train_score);
+  } catch (const schema::Error& error) {
+    if (!setup.error_score || !is_of_candidate(error.code)) throw;
+    ctx.warn(fmt::format("candidate {} failed on fold {}: {}", schema::to_string(candidate), ctx.fold, error.message));
+    return failed(setup);
+  }
+}
+
+struct MeanStd {
+  double mean, std;
+};
+
+MeanStd moments(const std::vector<double>& values) {
+  const schema::Score score = summarize(values);
+  return {score.mean, score.std};
+}
+
+// Reads one number of each fold of a candidate.
+using Read = std::function<double(const FoldScores&)>;
+
+std::vector<double> over_folds(const std::vector<FoldScores>& folds, const Read& read) {
+  std::vector<double> values;
+  for (const FoldScores& fold : folds) values.push_back(read(fold));
+  return values;
+}
+
+// Rows of cv_results_ that have one entry for each candidate.
+class Columns {
+ public:
+  explicit Columns(const std::vector<Round>& rounds) : rounds_(rounds) {}
+
+  void add_moments(const std::string& key, const Read& read, bool splits) {
+    std::vector<double> mean, std;
+    std::vector<std::vector<double>> by_split;
+    for (const Round& round : rounds_) {
+      for (const auto& folds : round.scores) {
+        const std::vector<double> values = over_folds(folds, read);
+        by_split.resize(std::max(by_split.size(), values.size()));
+        for (std::size_t k = 0; k < values.size(); ++k) by_split[k].push_back(values[k]);
+        const MeanStd m = moments(values);
+        mean.push_back(m.mean), std.push_back(m.std);
+      }
+    }
+    if (splits) {
+      for (std::size_t k = 0; k < by_split.size(); ++k) results_.emplace_back(fmt::format("split{}_{}", k, key), std::move(by_split[k]));
+    }
+    results_.emplace_back("mean_" + key, std::move(mean));
+    results_.emplace_back("std_" + key, std::move(std));
+  }
+
+  void add_ranks(const std::string& key, const std::vector<double>& means) {
+    ValueList ranks;
+    for (const double mean : means) {
+      std::int64_t better = 0;
+      for (const double other : means) better += std::isnan(mean) ? !std::isnan(other) : other > mean;
+      ranks.emplace_back(better + 1);
+    }
+    results_.emplace_back("rank_" + key, std::move(ranks));
+  }
+
+  // "params", and a "param_PATH" for each path that occurs; null for a candidate that lacks it.
+  void add_params() {
+    std::map<std::string, ValueList> by_path;
+    ValueList all;
+    for (const Round& round : rounds_) {
+      for (const Candidate& candidate : round.params) {
+        for (const auto& [path, value] : candidate) by_path[path].resize(all.size()), by_path[path].push_back(value);
+        all.emplace_back(candidate);
+      }
+    }
+    for (auto& [path, values] : by_path) {
+      values.resize(all.size());
+      results_.emplace_back("param_" + path, std::move(values));
+    }
+    results_.emplace_back("params", std::move(all));
+  }
+
+  void add_of_round(const std::string& key, std::int64_t Round::*member) {
+    ValueList values;
+    for (const Round& round : rounds_) values.insert(values.end(), round.params.size(), Value(round.*member));
+    results_.emplace_back(key, std::move(values));
+  }
+
+  ValueMap take() { return std::move(results_); }
+
+ private:
+  const std::vector<Round>& rounds_;
+  ValueMap results_;
+};
+
+std::vector<std::int32_t> resampled(const std::vector<std::int32_t>& rows, double fraction, std::uint32_t seed) {
+  LegacyRandom random(seed);
+  std::vector<std::int64_t> order = random.permutation(static_cast<std::int64_t>(rows.size()));
+  order.resize(static_cast<std::size_t>(fraction * static_cast<double>(rows.size())));
+  std::vector<std::int32_t> chosen;
+  for (const std::int64_t i : order) chosen.push_back(rows[static_cast<std::size_t>(i)]);
+  return chosen;
+}
+
+// floor(log(value) / log(base)) in whole numbers.
+std::int64_t whole_log(std::int64_t value, std::int64_t base) {
+  std::int64_t log = 0;
+  for (; value >= base; value /= base) ++log;
+  return log;
+}
+
+std::int64_t power(std::int64_t base, std::int64_t exponent) {
+  std::int64_t result = 1;
+  for (; exponent > 0 && result < (std::int64_t{1} << 40); --exponent) result *= base;
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Round score_candidates(const Context& ctx, const std::vector<std::vector<schema::Step>>& pipelines, std::vector<Candidate> params,
+                       const TaskData<T>& data, const std::vector<Split>& splits, const SearchSetup& setup) {
+  Round round{.params = std::move(params), .scores = std::vector<std::vector<FoldScores>>(pipelines.size())};
+  const std::vector<std::size_t> order = largest_first(round.params);
+  const auto total = static_cast<std::int64_t>(pipelines.size() * splits.size());
+  std::int64_t done = 0;
+  for (std::size_t k = 0; k < splits.size(); ++k) {
+    WorkCache work;
+    Context fold_ctx = ctx;
+    fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
+    const Fold<T> fold(fold_ctx, data, splits[k]);
+    for (auto& scores : round.scores) scores.emplace_back();
+    for (const std::size_t i : order) {
+      round.scores[i].back() = score_one(fold_ctx, pipelines[i], round.params[i], fold, setup);
+      ctx.progress("candidate", ++done, total, "fits");
+    }
+  }
+  return round;
+}
+
+std::vector<double> mean_test_scores(const Round& round, std::size_t scorer) {
+  std::vector<double> means;
+  for (const auto& folds : round.scores) means.push_back(moments(over_folds(folds, [&](const FoldScores& f) { return f.test[scorer]; })).mean);
+  return means;
+}
+
+ValueMap cv_results(const std::vector<Round>& rounds, const SearchSetup& setup, bool halving) {
+  Columns columns(rounds);
+  if (halving) columns.add_of_round("iter", &Round::iteration), columns.add_of_round("n_resources", &Round::n_resources);
+  columns.add_moments("fit_time", [](const FoldScores& f) { return f.prepare + f.timings.fit + f.timings.transform; }, false);
+  columns.add_moments("score_time", [](const FoldScores& f) { return f.timings.predict + f.timings.score; }, false);
+  columns.add_params();
+  for (std::size_t s = 0; s < setup.scorers.size(); ++s) {
+    const std::string name = setup.scorers.size() == 1 ? "score" : std::string(setup.scorers[s]->name);
+    columns.add_moments("test_" + name, [s](const FoldScores& f) { return f.test[s]; }, true);
+    std::vector<double> means;
+    for (const Round& round : rounds)
+      for (const double mean : mean_test_scores(round, s)) means.push_back(mean);
+    columns.add_ranks("test_" + name, means);
+    if (setup.return_train_score) columns.add_moments("train_" + name, [s](const FoldScores& f) { return f.train[s]; }, true);
+  }
+  return columns.take();
+}
+
+std::size_t best_position(const std::vector<double>& means) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < means.size(); ++i)
+    if (means[i] > means[best] || (std::isnan(means[best]) && !std::isnan(means[i]))) best = i;
+  return best;
+}
+
+std::int64_t Halving::resources(std::int64_t iteration) const {
+  const std::int64_t exponent = aggressive ? std::max<std::int64_t>(0, iteration - n_required + n_possible) : iteration;
+  return std::min(power(factor, exponent) * min_resources, max_resources);
+}
+
+Halving halving_plan(std::int64_t n_candidates, std::int64_t factor, std::int64_t min_resources, std::int64_t max_resources, bool exhaust,
+                     bool aggressive) {
+  Halving plan{.factor = factor, .min_resources = min_resources, .max_resources = max_resources, .aggressive = aggressive};
+  plan.n_required = 1 + whole_log(n_candidates, factor);
+  if (exhaust) plan.min_resources = std::max(min_resources, max_resources / power(factor, plan.n_required - 1));
+  plan.n_possible = 1 + whole_log(max_resources / plan.min_resources, factor);
+  plan.n_iterations = aggressive ? plan.n_required : std::min(plan.n_possible, plan.n_required);
+  return plan;
+}
+
+std::vector<std::size_t> keep_best(const std::vector<double>& means, std::int64_t factor) {
+  std::vector<std::size_t> order(means.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) { return std::isnan(means[i]) ? -std::numeric_limits<double>::infinity() : means[i]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  const auto count = (static_cast<std::int64_t>(means.size()) + factor - 1) / factor;
+  return {order.end() - count, order.end()};
+}
+
+std::vector<Split> subsampled(const std::vector<Split>& splits, double fraction, std::uint32_t seed) {
+  std::vector<Split> smaller;
+  for (const Split& split : splits) smaller.push_back({resampled(split.train, fraction, seed), resampled(split.test, fraction, seed)});
+  return smaller;
+}
+
+template Round score_candidates(const Context&, const std::vector<std::vector<schema::Step>>&, std::vector<Candidate>, const TaskData<float>&,
+                                const std::vector<Split>&, const SearchSetup&);
+template Round score_candidates(const Context&, const std::vector<std::vector<schema::Step>>&, std::vector<Candidate>,
+                                const TaskData<double>&, const std::vector<Split>&, const SearchSetup&);
+
+}  // namespace kedge::engine

@@ -1,0 +1,53 @@
+// Selects the rows of folds.
+#include "engine/model_selection/task_data.h"
+
+namespace kedge::engine {
+namespace {
+
+template <class V>
+std::vector<V> at(const std::vector<V>& values, const std::vector<std::int32_t>& rows) {
+  std::vector<V> chosen;
+  if (values.empty()) return chosen;
+  chosen.reserve(rows.size());
+  for (const std::int32_t row : rows) chosen.push_back(values[static_cast<std::size_t>(row)]);
+  return chosen;
+}
+
+}  // namespace
+
+template <class T>
+TaskData<T>::TaskData(const Context& ctx, std::shared_ptr<Table<T>> table, const TaskTarget& target)
+    : table_(std::move(table)), target_(target), table_codes_(ctx.memory(), std::span<const std::int32_t>(target.codes)) {}
+
+template <class T>
+Target TaskData<T>::all_targets() const {
+  return {.codes = target_.codes, .table_codes = &table_codes_, .classes = target_.classes, .values = target_.values,
+          .weights = target_.weights};
+}
+
+template <class T>
+Samples<T> TaskData<T>::rows(const Context& ctx, const std::vector<std::int32_t>& rows) const {
+  return {.table = table_, .rows = std::make_shared<const Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows))};
+}
+
+template <class T>
+Target TaskData<T>::targets(const std::vector<std::int32_t>& rows) const {
+  return {.codes = at(target_.codes, rows), .table_codes = &table_codes_, .classes = target_.classes, .values = at(target_.values, rows),
+          .weights = at(target_.weights, rows)};
+}
+
+template <class T>
+Fold<T>::Fold(const Context& ctx, const TaskData<T>& data, const Split& split)
+    : train(data.rows(ctx, split.train)),
+      test(data.rows(ctx, split.test)),
+      train_target(data.targets(split.train)),
+      test_target(data.targets(split.test)) {
+  if (ctx.work) train.content = "train", test.content = "test";
+}
+
+template class TaskData<float>;
+template class TaskData<double>;
+template struct Fold<float>;
+template struct Fold<double>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,36 @@
+// What the steps of a pipeline are and what they read, known without data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/estimators/estimator.h"
+#include "schemas/catalogue.h"
+#include "schemas/job.h"
+
+namespace kedge::engine {
+
+struct StepTraits {
+  const schema::EstimatorInfo* info = nullptr;   // in the catalogue
+  bool transforms = false, classifies = false, regresses = false, clusters = false;
+  bool predicts = false;        // rows that it was not fitted with
+  bool has_proba = false, has_decision = false;
+  bool takes_weights = false, accepts_nan = false, accepts_categories = false;
+  TargetKind target_kind = TargetKind::kNone;
+};
+
+// Errors, at `path`.estimator or `path`.params...: kUnknownEstimator with the nearest name, and those of the parameters.
+StepTraits traits_of(const schema::Step& step, const std::string& path);
+
+// All but the last must be transformers, names must be unique, and the steps must not disagree on the kind of target.
+// Errors: kInvalidValue at `path`[i].
+void check_order(const std::vector<schema::Step>& steps, const std::vector<StepTraits>& traits, const std::string& path);
+
+// The target that a chain of these steps is fitted with.
+TargetKind target_kind_of(const std::vector<StepTraits>& traits);
+
+// Names of the steps for parameter paths: Step::name, else the estimator's in lower case, numbered where it repeats
+// ("pca-1", "pca-2"), as make_pipeline gives them.
+std::vector<std::string> path_names(const std::vector<schema::Step>& steps);
+
+}  // namespace kedge::engine

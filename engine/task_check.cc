@@ -1,0 +1,202 @@
+// Checks the task of a job description against its pipeline.
+#include "engine/task_check.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/model_selection/param_grid.h"
+#include "engine/param_path.h"
+#include "engine/refuse.h"
+#include "engine/split_check.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+using schema::Value;
+
+const char* noun(ScorerKind kind) {
+  return kind == ScorerKind::kClassification ? "classes" : kind == ScorerKind::kRegression ? "numbers" : "clusters";
+}
+
+// Whether the scorer can score what the last step predicts.
+void check_scorer(const Scorer& scorer, const StepTraits& last, const std::string& path) {
+  const std::string& name = last.info->name;
+  const bool fits = scorer.kind == ScorerKind::kClassification ? last.classifies
+                    : scorer.kind == ScorerKind::kRegression   ? last.regresses
+                                                               : last.clusters || last.classifies;
+  if (!fits) refuse(path, fmt::format("'{}' scores {}, {} is a {}", scorer.name, noun(scorer.kind), name, last.info->kind));
+  if (scorer.needs_proba && !last.has_proba) refuse(path, fmt::format("'{}' needs probabilities, {} gives none", scorer.name, name));
+  if (scorer.needs_decision && !last.has_proba && !last.has_decision) {
+    refuse(path, fmt::format("'{}' needs a decision function or probabilities, {} has neither", scorer.name, name));
+  }
+}
+
+std::vector<const Scorer*> default_scoring(const StepTraits& last, const std::string& task) {
+  if (last.classifies) return {find_scorer("accuracy")};
+  if (last.regresses) return {find_scorer("r2")};
+  refuse(task + ".scoring", fmt::format("scoring is empty, {} has no score of its own: name one, such as adjusted_rand_score", last.info->name));
+}
+
+std::vector<const Scorer*> check_scoring(const std::vector<std::string>& names, const StepTraits& last, const std::string& task) {
+  std::vector<const Scorer*> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Scorer* scorer = find_scorer(names[i]);
+    const std::string path = fmt::format("{}.scoring[{}]", task, i);
+    if (!scorer) {
+      refuse(path, fmt::format("unknown scorer '{}', must be one of {}{}", names[i], fmt::join(scorer_names(), ", "),
+                               suggestion(names[i], scorer_names())));
+    }
+    if (std::find(found.begin(), found.end(), scorer) != found.end()) refuse(path, fmt::format("'{}' is named twice", names[i]));
+    check_scorer(*scorer, last, path);
+    found.push_back(scorer);
+  }
+  return found.empty() ? default_scoring(last, task) : found;
+}
+
+void check_predicts(const StepTraits& last, std::size_t n_steps, std::string_view task) {
+  if (last.predicts) return;
+  refuse(fmt::format("pipeline[{}]", n_steps - 1),
+         fmt::format("{} needs a last step that predicts, {} is a {}{}", task, last.info->name, last.info->kind,
+                     last.clusters ? " that labels only the rows it is fitted with" : ""));
+}
+
+void check_scores(CheckedJob& job, const std::vector<std::string>& scoring, std::string_view task) {
+  check_predicts(job.last(), job.steps.size(), task);
+  job.scorers = check_scoring(scoring, job.last(), fmt::format("task.{}", task));
+  if (job.last().clusters) job.target_kind = TargetKind::kClasses;   // scored against known classes
+}
+
+// --- searches ---
+
+// The candidate's pipeline. Errors in its parameters are reported at the path in the grid.
+std::vector<schema::Step> check_candidate(const CheckedJob& job, const Candidate& candidate, const std::string& where, bool is_first) {
+  const std::vector<schema::Step> steps = with_params(job.spec.pipeline, candidate, where);
+  std::vector<StepTraits> traits;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    try {
+      traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+    } catch (const schema::Error& error) {
+      throw schema::Error(error.code, fmt::format("candidate {}: {}", schema::to_string(candidate), error.message), where);
+    }
+  }
+  check_order(steps, traits, where);
+  check_predicts(traits.back(), steps.size(), "a search");
+  for (const Scorer* scorer : job.scorers) check_scorer(*scorer, traits.back(), where);
+  if (!is_first && target_kind_of(traits) != job.target_kind) {
+    refuse(where, fmt::format("candidate {} reads another kind of target than the first", schema::to_string(candidate)));
+  }
+  return steps;
+}
+
+void check_candidates(CheckedJob& job, const std::vector<Candidate>& candidates, const std::string& where) {
+  for (const Candidate& candidate : candidates) {
+    job.candidates.push_back(check_candidate(job, candidate, where, job.candidates.empty()));
+    job.candidate_params.push_back(candidate);
+  }
+}
+
+void check_error_score(const Value& value, const std::string& task) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  const bool is_number = std::holds_alternative<double>(value.data) || std::holds_alternative<std::int64_t>(value.data);
+  if (is_number || (text && (*text == "raise" || *text == "NaN"))) return;
+  refuse(task + ".errorScore", fmt::format("errorScore is {}, must be a number, \"NaN\" or \"raise\"", schema::to_string(value)));
+}
+
+void check_refit(const Value& refit, const CheckedJob& job, const std::string& task) {
+  const std::string path = task + ".refit";
+  if (const auto* name = std::get_if<std::string>(&refit.data)) {
+    const bool is_there = std::any_of(job.scorers.begin(), job.scorers.end(), [&](const Scorer* s) { return s->name == *name; });
+    if (!is_there) refuse(path, fmt::format("refit is '{}', must be one of the scorers of the search", *name));
+    return;
+  }
+  const auto* flag = std::get_if<bool>(&refit.data);
+  if (!flag) refuse(path, fmt::format("refit is {}, must be true, false or the name of a scorer", schema::to_string(refit)), ErrorCode::kWrongType);
+  if (*flag && job.scorers.size() > 1) refuse(path, "refit is true, with several scorers it must be the name of the one that decides");
+}
+
+// What all searches have in common; before their candidates.
+void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score, const Value& refit, const char* task) {
+  const std::string path = fmt::format("task.{}", task);
+  check_splitter(cv, job.spec.select, path + ".crossValidate");
+  job.scorers = check_scoring(cv.scoring, job.last(), path + ".crossValidate");
+  if (job.last().clusters) job.target_kind = TargetKind::kClasses;
+  check_error_score(error_score, path);
+  check_refit(refit, job, path);
+}
+
+void check(const schema::Fit&, CheckedJob&) {}
+
+void check(const schema::FitScore& task, CheckedJob& job) {
+  check_split(task, "task.fitScore");
+  check_scores(job, task.scoring, "fitScore");
+}
+
+void check(const schema::CrossValidate& task, CheckedJob& job) {
+  check_splitter(task, job.spec.select, "task.crossValidate");
+  check_scores(job, task.scoring, "crossValidate");
+}
+
+void check(const schema::GridSearch& task, CheckedJob& job) {
+  check_search(job, task.crossValidate, task.errorScore, task.refit, "gridSearch");
+  const std::string where = "task.gridSearch.paramGrid";
+  check_candidates(job, grid_candidates(parse_param_spaces(task.paramGrid, where, false), where), where);
+}
+
+void check(const schema::RandomizedSearch& task, CheckedJob& job) {
+  check_search(job, task.crossValidate, task.errorScore, task.refit, "randomizedSearch");
+  if (task.nIter < 1 || task.nIter > 100000) {
+    refuse("task.randomizedSearch.nIter", fmt::format("nIter is {}, must be from 1 to 100000", task.nIter));
+  }
+  check_seed(task.randomState, "task.randomizedSearch.randomState");
+  const std::string where = "task.randomizedSearch.paramDistributions";
+  const auto seed = static_cast<std::uint32_t>(task.randomState.value_or(0));
+  check_candidates(job, sampled_candidates(parse_param_spaces(task.paramDistributions, where, true), task.nIter, seed, where), where);
+}
+
+void check_min_resources(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data);
+  const auto* number = std::get_if<std::int64_t>(&value.data);
+  if ((text && (*text == "exhaust" || *text == "smallest")) || (number && *number >= 1)) return;
+  refuse("task.halvingGridSearch.minResources",
+         fmt::format("minResources is {}, must be \"exhaust\", \"smallest\" or a whole number of at least 1", schema::to_string(value)));
+}
+
+void check(const schema::HalvingGridSearch& task, CheckedJob& job) {
+  const std::string path = "task.halvingGridSearch";
+  check_search(job, task.crossValidate, task.errorScore, task.refit, "halvingGridSearch");
+  if (job.scorers.size() > 1) refuse(path + ".crossValidate.scoring", "successive halving takes one scorer");
+  if (task.factor < 2) refuse(path + ".factor", fmt::format("factor is {}, must be at least 2", task.factor));
+  check_min_resources(task.minResources);
+  if (task.maxResources && *task.maxResources < 1) {
+    refuse(path + ".maxResources", fmt::format("maxResources is {}, must be at least 1", *task.maxResources));
+  }
+  check_seed(task.randomState, path + ".randomState");
+  const std::string where = path + ".paramGrid";
+  const auto candidates = grid_candidates(parse_param_spaces(task.paramGrid, where, false), where);
+  check_candidates(job, candidates, where);
+  if (task.resource == "n_samples") return;
+  if (!task.maxResources) refuse(path + ".maxResources", fmt::format("maxResources is needed when the resource is '{}'", task.resource));
+  for (const Candidate& candidate : candidates) {
+    const bool is_searched = std::any_of(candidate.begin(), candidate.end(), [&](const auto& p) { return p.first == task.resource; });
+    if (is_searched) refuse(path + ".resource", fmt::format("resource '{}' is among the parameters of the grid", task.resource));
+    Candidate with_resource = candidate;
+    with_resource.emplace_back(task.resource, *task.maxResources);
+    check_candidate(job, with_resource, path + ".resource", false);
+  }
+}
+
+}  // namespace
+
+void check_task(CheckedJob& job) {
+  job.target_kind = target_kind_of(job.steps);
+  std::visit([&](const auto& task) { check(task, job); }, job.spec.task);
+  if (job.spec.select.weights && !job.last().takes_weights) {
+    refuse("select.weights", fmt::format("{} takes no sample weights", job.last().info->name));
+  }
+}
+
+}  // namespace kedge::engine
