@@ -3,15 +3,21 @@
 
 #include <array>
 
+#include "engine/estimators/column_transformer.h"
 #include "engine/estimators/dummy.h"
+#include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/linear_regression.h"
 #include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
+#include "engine/estimators/missing_indicator.h"
+#include "engine/estimators/one_hot_encoder.h"
+#include "engine/estimators/ordinal_encoder.h"
 #include "engine/estimators/pca.h"
 #include "engine/estimators/random_forest.h"
 #include "engine/estimators/ridge.h"
+#include "engine/estimators/simple_imputer.h"
 #include "engine/estimators/standard_scaler.h"
 
 namespace kedge::engine {
@@ -35,6 +41,12 @@ std::span<const CatalogueEntry> catalogue() {
   static const std::array rows{
       row<StandardScaler>(),
       row<MinMaxScaler>(),
+      row<ColumnTransformer>(),
+      row<FeatureUnion>(),
+      row<OneHotEncoder>(),
+      row<OrdinalEncoder>(),
+      row<SimpleImputer>(),
+      row<MissingIndicator>(),
       row<PCA>(),
       row<LinearRegression>(),
       row<Ridge>(),

@@ -40,6 +40,14 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
 // Small enough that the emulated device grows it in a moment.
 schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "RandomForestClassifier") return {{"n_estimators", 3}, {"random_state", 1}};
+  const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
+  if (estimator == "ColumnTransformer") {
+    return {{"transformers", schema::ValueList{schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}}}}, {"remainder", "passthrough"}};
+  }
+  if (estimator == "FeatureUnion") {
+    return {{"transformer_list", schema::ValueList{schema::ValueList{"scaled", scaler}, schema::ValueList{"same", "passthrough"}}}};
+  }
+  if (estimator == "MissingIndicator") return {{"features", "all"}};
   return {};
 }
 
