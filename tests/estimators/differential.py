@@ -110,13 +110,31 @@ class ScikitLearn:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, params in case.before:
-                step = self.classes[name](**params).fit(X, y)
+                step = self.classes[name](**self.arguments(params)).fit(X, y)
                 X, test = self.dense(step.transform(X)), self.dense(step.transform(test))
             params = {**case.params, **(case.sk or {}), **more}
-            params = {k: tuple(v) if k.endswith("_range") and isinstance(v, list) else v for k, v in params.items()}
-            estimator = self.classes[case.estimator](**params)
+            estimator = self.classes[case.estimator](**self.arguments(params))
             estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
         return estimator, test
+
+    def arguments(self, params):
+        return {k: self.argument(k, v) for k, v in params.items()}
+
+    def argument(self, name, value):
+        """The value of a parameter as scikit-learn takes it: ranges as tuples, NaN as such, transformers as objects."""
+        if name.endswith("_range") and isinstance(value, list):
+            return tuple(value)
+        if name in ("transformers", "transformer_list"):
+            return [(part["name"], self.made(part["transformer"]), *([part["columns"]] if "columns" in part else [])) for part in value]
+        if name in ("missing_values", "encoded_missing_value", "unknown_value"):
+            return harness.number(value)
+        return self.made(value) if name == "remainder" else value
+
+    def made(self, step):
+        if isinstance(step, list):
+            from sklearn.pipeline import make_pipeline
+            return make_pipeline(*[self.made(s) for s in step])
+        return step if isinstance(step, str) else self.classes[step["estimator"]](**self.arguments(step.get("params", {})))
 
     def dense(self, value):
         return value.toarray() if hasattr(value, "toarray") else value
