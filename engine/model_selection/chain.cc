@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/checks.h"
 #include "engine/model_selection/stopwatch.h"
 #include "schemas/value.h"
 
@@ -82,7 +83,7 @@ auto Chain<T>::timed(const Context& ctx, std::size_t step, double ChainTimings::
 
 template <class T>
 void Chain<T>::require_readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
-  if (!steps_[step].estimator->accepts_nan()) require_finite(ctx, steps_[step].name, X);
+  require_accepted(ctx, steps_[step].name, *steps_[step].estimator, X);
 }
 
 template <class T>

@@ -143,7 +143,7 @@ class ScikitLearn:
         np = self.numpy
         value = self.dense(value)
         if isinstance(value, np.ndarray):
-            return value.tolist()
+            value = value.tolist()   # whose elements are numpy's own if it holds objects
         if isinstance(value, (list, tuple)):
             return [self.plain(v) for v in value]
         return value.item() if isinstance(value, np.generic) else value
