@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize | bench | fuzz [SECONDS]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize | bench | fuzz [SECONDS] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -67,6 +67,11 @@ fuzz() {   # fuzz SECONDS: each decoder for so long
   done
 }
 
+tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
+  install_packages clang-tidy-19
+  build tidy "$@"
+}
+
 demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
@@ -96,5 +101,6 @@ case "${1:-}" in
   demo) demo ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   fuzz) fuzz "${2:-60}" ;;
+  tidy) shift; tidy "$@" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
 esac

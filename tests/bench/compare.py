@@ -3,6 +3,8 @@
 
 Needs MNIST: the OpenML mirror beside the project, or the server named by KEDGE_OPENML_URL."""
 import argparse
+import http.client
+import json
 import os
 import pathlib
 import platform
@@ -86,7 +88,7 @@ def compare_jobs(server, X, y, names, quick):
 
 def compare_parse(url, runs):
     """From nothing to the data in memory: download from the mirror, check, parse."""
-    ours, theirs, parse = [], [], []
+    ours, theirs = [], []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as folder:
             server = Kedged(folder, "--openml-url", url)
@@ -94,13 +96,11 @@ def compare_parse(url, runs):
             server.stop()
             timings = result["timings"]
             ours.append(timings["download"] + timings["parse"])
-            parse.append(timings["parse"])
         with tempfile.TemporaryDirectory() as folder:
             begin = time.perf_counter()
             fetch(url, folder)
             theirs.append(time.perf_counter() - begin)
     row("MNIST download + parse", ours, theirs, "-", "-")
-    print(f"|   of which Kedge's parse | {statistics.median(parse):.3f} | | | | | {runs} |")
 
 
 def fetch(url, folder):
@@ -121,6 +121,29 @@ def latency(server, count):
     trips.sort()
     print(f"\nsubmit to result, iris, GaussianNB, 2 folds: p50 {trips[count // 2]:.1f} ms, "
           f"p99 {trips[count * 99 // 100]:.1f} ms of {count}")
+
+
+def time_to_computing(server, count):
+    """From submitting a job whose data is there to the events that say that a worker has it, and that it computes."""
+    job = spec(MNIST, ["StandardScaler", ("RandomForestClassifier", {"n_estimators": 5, "random_state": 0})])
+    server.run(job)
+    running, computing = [], []
+    for _ in range(count):
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=120)
+        begin = time.perf_counter()
+        connection.request("POST", "/v1/jobs", json.dumps(job), {"Content-Type": "application/json", "Accept": "text/event-stream"})
+        times = {}
+        for line in connection.getresponse():
+            text = line.decode()
+            if text.startswith("data:"):
+                event = json.loads(text[5:])
+                kind = "running" if '"running"' in text else "computing" if "running" in times else "before"
+                times.setdefault(kind, 1000 * (time.perf_counter() - begin))
+        connection.close()
+        running.append(times["running"])
+        computing.append(times["computing"])
+    print(f"submit to running, MNIST there: median {statistics.median(running):.1f} ms; to the first event of the computation: "
+          f"{statistics.median(computing):.1f} ms of {count}")
 
 
 def start_time(count):
@@ -157,6 +180,7 @@ def main():
                 compare_jobs(server, X, y, jobs, args.quick)
             if "service" in args.only:
                 latency(server, 300)
+                time_to_computing(server, 20)
                 start_time(10)
         finally:
             server.stop()
