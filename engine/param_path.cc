@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/estimators/nested_params.h"
 #include "engine/refuse.h"
 #include "engine/step_traits.h"
 
@@ -41,12 +42,6 @@ schema::Step step_of(const Value& value, const std::string& name, const std::str
   return step;
 }
 
-void set_param(schema::Step& step, const std::string& name, const Value& value) {
-  const auto found = std::find_if(step.params.begin(), step.params.end(), [&](const auto& param) { return param.first == name; });
-  if (found != step.params.end()) found->second = value;
-  else step.params.emplace_back(name, value);
-}
-
 // A pipeline of one step is that estimator: its parameters need no step name.
 ValueMap with_step_names(const std::vector<std::string>& names, ValueMap candidate) {
   if (names.size() != 1) return candidate;
@@ -76,7 +71,7 @@ std::vector<schema::Step> with_params(const std::vector<schema::Step>& steps, co
     const std::string here = where + "." + path;
     std::optional<schema::Step>& step = named.at(std::string_view(path).substr(0, cut), here);
     if (!step) refuse(here, fmt::format("step '{}' is passed through in this candidate", path.substr(0, cut)));
-    set_param(*step, path.substr(cut + 2), value);
+    set_nested_param(*step, std::string_view(path).substr(cut + 2), value, here);
   }
   std::vector<schema::Step> result;
   for (std::optional<schema::Step>& step : named.steps)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/nested.h"
 #include "engine/refuse.h"
 
 namespace kedge::engine {
@@ -77,24 +78,6 @@ TargetKind target_kind_of(const std::vector<StepTraits>& traits) {
   return TargetKind::kNone;
 }
 
-std::vector<std::string> path_names(const std::vector<schema::Step>& steps) {
-  std::vector<std::string> names, numbered;
-  for (const schema::Step& step : steps) {
-    std::string lower = step.estimator;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    names.push_back(step.name.empty() ? lower : step.name);
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto is_same_kind = [&](std::size_t j) { return steps[j].name.empty() && names[j] == names[i]; };
-    std::size_t all = 0, before = 0;
-    for (std::size_t j = 0; j < names.size(); ++j) {
-      if (!is_same_kind(j)) continue;
-      ++all;
-      before += j < i;
-    }
-    numbered.push_back(steps[i].name.empty() && all > 1 ? fmt::format("{}-{}", names[i], before + 1) : names[i]);
-  }
-  return numbered;
-}
+std::vector<std::string> path_names(const std::vector<schema::Step>& steps) { return step_names(steps); }
 
 }  // namespace kedge::engine

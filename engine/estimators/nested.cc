@@ -137,12 +137,16 @@ std::vector<schema::ParamForm> transformer_forms() {
 }
 
 std::vector<std::string> step_names(const std::vector<schema::Step>& steps) {
-  std::vector<std::string> plain, names;
-  for (const schema::Step& step : steps) plain.push_back(step.name.empty() ? lower_case(step.estimator) : step.name);
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const auto here = plain.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool is_alone = !steps[i].name.empty() || std::count(plain.begin(), plain.end(), plain[i]) == 1;
-    names.push_back(is_alone ? plain[i] : plain[i] + "-" + std::to_string(1 + std::count(plain.begin(), here, plain[i])));
+  std::vector<std::string> names;
+  for (const schema::Step& step : steps) names.push_back(step.name.empty() ? lower_case(step.estimator) : step.name);
+  const std::vector<std::string> plain = names;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::int64_t all = 0, before = 0;   // steps without a name of their own, of this class
+    for (std::size_t j = 0; j < steps.size(); ++j) {
+      const bool is_same = steps[j].name.empty() && plain[j] == plain[i];
+      all += is_same, before += is_same && j < i;
+    }
+    if (steps[i].name.empty() && all > 1) names[i] += "-" + std::to_string(before + 1);
   }
   return names;
 }
