@@ -2,6 +2,8 @@
 #include "engine/estimators/classes.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <string>
 
 #include "engine/core/require.h"
@@ -42,6 +44,13 @@ Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& p
   return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(host));
 }
 
+std::vector<double> class_totals(const PresentClasses& present, const Target& y) {
+  std::vector<double> totals(present.codes.size());
+  for (std::size_t i = 0; i < y.codes.size(); ++i)
+    totals[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])] += y.weights.empty() ? 1.0 : y.weights[i];
+  return totals;
+}
+
 std::vector<schema::ParamForm> class_weight_forms() { return {string_form({"balanced"}), object_form(), null_form()}; }
 
 void check_class_weight(std::string_view owner, const schema::Value& class_weight) {
@@ -64,8 +73,11 @@ std::vector<double> class_weights(std::string_view owner, const schema::Value& c
       if (const schema::Value* value = find_value(*map, present.names[c])) weights[c] = weight_of(*value);
     return weights;
   }
+  std::vector<double> counts(present.counts.begin(), present.counts.end());
+  if (!y.weights.empty()) counts = class_totals(present, y);
+  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   for (std::size_t c = 0; c < weights.size(); ++c)
-    weights[c] = static_cast<double>(y.codes.size()) / (static_cast<double>(present.size()) * static_cast<double>(present.counts[c]));
+    weights[c] = counts[c] > 0 ? total / (static_cast<double>(present.size()) * counts[c]) : 0.0;
   return weights;
 }
 
@@ -86,6 +98,18 @@ void spread_scores(const Context& ctx, const PresentClasses& present, MatrixView
 }
 
 template <class T>
+void spread_decision(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, MatrixView<double> out) {
+  if (out.cols != 1) return spread_scores(ctx, present, scores, -std::numeric_limits<double>::infinity(), out);
+  const std::vector<T> host = host_copy(ctx, scores);
+  std::vector<double> decision(static_cast<std::size_t>(scores.rows));
+  for (std::size_t i = 0; i < decision.size(); ++i) {   // a fit without one of the two classes decides for the other
+    if (present.size() == 2) decision[i] = static_cast<double>(host[2 * i + 1]) - static_cast<double>(host[2 * i]);
+    else decision[i] = present.codes[0] == 1 ? 1.0 : -1.0;
+  }
+  if (!decision.empty()) ctx.memory().to_device(out.data, decision.data(), decision.size() * sizeof(double));
+}
+
+template <class T>
 std::vector<std::int32_t> best_codes(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores) {
   Array<std::int32_t> best(ctx.memory(), scores.rows);
   ctx.ops<T>().argmax_rows(scores, best.view());
@@ -96,6 +120,8 @@ std::vector<std::int32_t> best_codes(const Context& ctx, const PresentClasses& p
 
 template void spread_scores(const Context&, const PresentClasses&, MatrixView<const float>, double, MatrixView<double>);
 template void spread_scores(const Context&, const PresentClasses&, MatrixView<const double>, double, MatrixView<double>);
+template void spread_decision(const Context&, const PresentClasses&, MatrixView<const float>, MatrixView<double>);
+template void spread_decision(const Context&, const PresentClasses&, MatrixView<const double>, MatrixView<double>);
 template std::vector<std::int32_t> best_codes(const Context&, const PresentClasses&, MatrixView<const float>);
 template std::vector<std::int32_t> best_codes(const Context&, const PresentClasses&, MatrixView<const double>);
 

@@ -24,6 +24,9 @@ struct PresentClasses {
   schema::Value names_value() const { return schema::ValueList(names.begin(), names.end()); }
 };
 
+// Sum of the sample weights of each present class; its rows where there are none.
+std::vector<double> class_totals(const PresentClasses& present, const Target& y);
+
 // Positions in `present` of the rows' classes, on the device.
 Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& present, const Target& y);
 
@@ -31,7 +34,8 @@ Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& p
 std::vector<schema::ParamForm> class_weight_forms();
 // Refuses an object whose values are not numbers of at least 0; throws as check_param does.
 void check_class_weight(std::string_view owner, const schema::Value& class_weight);
-// The weight of each present class; empty if all weigh 1. "balanced": n_rows / (n_classes * rows of the class).
+// The weight of each present class; empty if all weigh 1. "balanced": n_rows / (n_classes * rows of the class), where rows
+// count as often as their sample weights say.
 // Errors: kInvalidValue for a class that the data set does not have.
 std::vector<double> class_weights(std::string_view owner, const schema::Value& class_weight, const PresentClasses& present,
                                   const Target& y);
@@ -41,6 +45,11 @@ std::vector<double> class_weights(std::string_view owner, const schema::Value& c
 template <class T>
 void spread_scores(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, double absent,
                    MatrixView<double> out);
+
+// The same scores as a decision function (Classifier::decision_function): with two classes in the data set one column, score of the second less
+// score of the first; else one for each class, an absent one -infinity.
+template <class T>
+void spread_decision(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, MatrixView<double> out);
 
 // Code of the class with the first largest score in each row.
 template <class T>

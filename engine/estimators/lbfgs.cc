@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
-#include <numeric>
 
+#include "engine/estimators/lbfgs_memory.h"
 #include "engine/estimators/line_search.h"
 
 namespace kedge::engine {
@@ -14,57 +13,6 @@ namespace {
 
 using Vector = std::vector<double>;
 constexpr double kLargestStep = 1e10;
-
-double dot(const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
-
-double largest(const Vector& v) {
-  double m = 0;
-  for (const double e : v) m = std::max(m, std::abs(e));
-  return m;
-}
-
-void add_scaled(double factor, const Vector& v, Vector& to) {
-  for (std::size_t i = 0; i < v.size(); ++i) to[i] += factor * v[i];
-}
-
-// The last steps and gradient changes, and the direction that they give.
-class Memory {
- public:
-  explicit Memory(int capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
-  bool empty() const { return pairs_.empty(); }
-  void clear() { pairs_.clear(); }
-
-  void add(Vector step, Vector change, double product) {
-    if (pairs_.size() == capacity_) pairs_.pop_front();
-    scale_ = product / dot(change, change);
-    pairs_.push_back({std::move(step), std::move(change), product});
-  }
-
-  // -H gradient, by the two-loop recursion.
-  Vector direction(const Vector& gradient) const {
-    Vector d = gradient;
-    Vector alpha(pairs_.size());
-    for (std::size_t i = pairs_.size(); i-- > 0;) {
-      alpha[i] = dot(pairs_[i].step, d) / pairs_[i].product;
-      add_scaled(-alpha[i], pairs_[i].change, d);
-    }
-    const double factor = pairs_.empty() ? 1.0 : scale_;
-    for (double& e : d) e *= factor;
-    for (std::size_t i = 0; i < pairs_.size(); ++i)
-      add_scaled(alpha[i] - dot(pairs_[i].change, d) / pairs_[i].product, pairs_[i].step, d);
-    for (double& e : d) e = -e;
-    return d;
-  }
-
- private:
-  struct Pair {
-    Vector step, change;
-    double product;
-  };
-  std::size_t capacity_;
-  double scale_ = 1;
-  std::deque<Pair> pairs_;
-};
 
 struct Iterate {
   Vector x, gradient;
@@ -100,9 +48,9 @@ LbfgsResult minimize_lbfgs(const Objective& objective, Vector x0, const LbfgsOpt
   const auto result = [&](std::int64_t iterations, Stop stop) {
     return LbfgsResult{std::move(at.x), at.value, iterations, stop};
   };
-  if (largest(at.gradient) <= options.gradient_tolerance) return result(0, Stop::kGradient);
+  if (largest_magnitude(at.gradient) <= options.gradient_tolerance) return result(0, Stop::kGradient);
 
-  Memory memory(options.memory);
+  LbfgsMemory memory(options.memory);
   std::int64_t iteration = 0;
   while (iteration < options.max_iter) {
     const Vector direction = memory.direction(at.gradient);
@@ -114,7 +62,7 @@ LbfgsResult minimize_lbfgs(const Objective& objective, Vector x0, const LbfgsOpt
       continue;
     }
     on_iteration(++iteration);
-    if (largest(at.gradient) <= options.gradient_tolerance) return result(iteration, Stop::kGradient);
+    if (largest_magnitude(at.gradient) <= options.gradient_tolerance) return result(iteration, Stop::kGradient);
     const double size = std::max({std::abs(before.value), std::abs(at.value), 1.0});
     if (options.value_tolerance > 0 && before.value - at.value <= options.value_tolerance * size) return result(iteration, Stop::kValue);
 

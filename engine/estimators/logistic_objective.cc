@@ -1,16 +1,27 @@
-// Logistic loss on the device: margins by gemm, loss and its derivative in place, gradient by gemm.
+// Logistic loss on the device: margins by gemm, loss and its derivative in place, gradient by gemm, curvature by Gram matrices.
 #include "engine/estimators/logistic_objective.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kCurvatureEntries = std::int64_t{1} << 22;   // of second derivatives by the margins, at a time: 32 MiB
+
+}  // namespace
 
 template <class T>
-LogisticObjective<T>::LogisticObjective(const Context& ctx, const LogisticData<T>& data, double l2, bool fit_intercept)
-    : ctx_(ctx), data_(data), l2_(l2), fit_intercept_(fit_intercept), n_rows_(data.n_classes == 2 ? 1 : data.n_classes),
+LogisticObjective<T>::LogisticObjective(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, bool fit_intercept)
+    : ctx_(ctx), data_(data), penalty_(penalty), fit_intercept_(fit_intercept), n_rows_(data.n_classes == 2 ? 1 : data.n_classes),
       margins_(ctx.memory(), data.X.rows, data.n_classes), coef_(ctx.memory(), n_rows_, data.X.cols),
       coef_gradient_(ctx.memory(), n_rows_, data.X.cols), intercept_(ctx.memory(), data.n_classes),
       intercept_gradient_(ctx.memory(), data.n_classes) {}
+
+template <class T>
+std::int64_t LogisticObjective<T>::position(std::int64_t row, std::int64_t column) const {
+  return column < data_.X.cols ? row * data_.X.cols + column : n_rows_ * data_.X.cols + row;
+}
 
 template <class T>
 void LogisticObjective<T>::upload(std::span<const double> w) {
@@ -22,25 +33,31 @@ void LogisticObjective<T>::upload(std::span<const double> w) {
   ctx_.memory().to_device(intercept_.data(), host_.data(), host_.size() * sizeof(T));
 }
 
-template <class T>
-double LogisticObjective<T>::add_penalty(std::span<const double> w, std::span<double> gradient) const {
-  double square = 0;
-  for (std::int64_t i = 0; i < n_rows_ * data_.X.cols; ++i) {
-    gradient[i] += l2_ * w[i];
-    square += w[i] * w[i];
-  }
-  return 0.5 * l2_ * square;
-}
-
 // With two classes the margin of the first is 0: the second column alone is computed, and the loss is the same.
 template <class T>
-double LogisticObjective<T>::operator()(std::span<const double> w, std::span<double> gradient) {
-  Backend<T>& ops = ctx_.ops<T>();
+MatrixView<T> LogisticObjective<T>::margins(std::span<const double> w) {
   upload(w);
   const std::int64_t skipped = data_.n_classes - n_rows_;
   if (skipped) margins_.zero();
   const MatrixView<T> columns(margins_.data() + skipped, data_.X.rows, n_rows_, data_.n_classes);
-  ops.gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0}, columns);
+  ctx_.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0}, columns);
+  return columns;
+}
+
+template <class T>
+double LogisticObjective<T>::add_penalty(std::span<const double> w, std::span<double> gradient) const {
+  double penalty = 0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    gradient[i] += penalty_.l2[i] * w[i];
+    penalty += penalty_.l2[i] * w[i] * w[i];
+  }
+  return penalty / 2;
+}
+
+template <class T>
+double LogisticObjective<T>::operator()(std::span<const double> w, std::span<double> gradient) {
+  Backend<T>& ops = ctx_.ops<T>();
+  const MatrixView<T> columns = margins(w);
   const double loss = ops.logistic_loss(margins_.view(), std::as_const(intercept_).view(), data_.y, data_.weights);
   ops.gemm(Transpose::kYes, Transpose::kNo, T{1}, columns, data_.X, T{0}, coef_gradient_.view());
 
@@ -50,9 +67,61 @@ double LogisticObjective<T>::operator()(std::span<const double> w, std::span<dou
     ops.column_sums(std::as_const(margins_).view(), intercept_gradient_.view());
     const std::vector<double> sums = intercept_gradient_.to_host();
     for (std::int64_t r = 0; r < n_rows_; ++r)
-      gradient[coef_gradient.size() + r] = sums[skipped + r] / data_.weight_sum;
+      gradient[coef_gradient.size() + r] = sums[data_.n_classes - n_rows_ + r] / data_.weight_sum;
   }
   return loss / data_.weight_sum + add_penalty(w, gradient);
+}
+
+template <class T>
+void LogisticObjective<T>::add_block(std::int64_t a, std::int64_t b, std::span<const T> gram, std::span<double> hessian) const {
+  const std::int64_t q = data_.X.cols + (fit_intercept_ ? 1 : 0);
+  const double factor = (a == b ? 1.0 : -1.0) / data_.weight_sum;
+  for (std::int64_t r = 0; r < q; ++r) {
+    for (std::int64_t c = 0; c < q; ++c) {
+      const double value = factor * static_cast<double>(gram[static_cast<std::size_t>(r * q + c)]);
+      hessian[position(a, r) * size() + position(b, c)] += value;
+      if (a != b) hessian[position(b, c) * size() + position(a, r)] += value;
+    }
+  }
+}
+
+template <class T>
+void LogisticObjective<T>::finish_curvature(std::span<double> hessian) const {
+  const std::int64_t p = size();
+  for (std::int64_t c = 0; n_rows_ > 1 && c < p / n_rows_; ++c) {
+    const auto first = static_cast<std::size_t>(position(0, c));
+    if (penalty_.l2[first] > 0 || (!penalty_.l1.empty() && penalty_.l1[first] > 0)) continue;
+    double trace = 0;
+    for (std::int64_t a = 0; a < n_rows_; ++a) trace += hessian[position(a, c) * (p + 1)];
+    const double share = (trace > 0 ? trace : 1.0) / static_cast<double>(n_rows_ * n_rows_);
+    for (std::int64_t a = 0; a < n_rows_; ++a)
+      for (std::int64_t b = 0; b < n_rows_; ++b) hessian[position(a, c) * p + position(b, c)] += share;
+  }
+  for (std::int64_t i = 0; i < p; ++i) hessian[i * (p + 1)] += penalty_.l2[static_cast<std::size_t>(i)];
+}
+
+template <class T>
+void LogisticObjective<T>::curvature(std::span<const double> w, std::span<double> hessian) {
+  Backend<T>& ops = ctx_.ops<T>();
+  margins(w);
+  std::fill(hessian.begin(), hessian.end(), 0.0);
+  const std::int64_t pairs = n_rows_ == 1 ? 1 : n_rows_ * (n_rows_ + 1) / 2, q = data_.X.cols + (fit_intercept_ ? 1 : 0);
+  const std::int64_t n = data_.X.rows, block_rows = std::clamp<std::int64_t>(kCurvatureEntries / pairs, 1024, std::max<std::int64_t>(n, 1024));
+  Matrix<double> second(ctx_.memory(), std::min(n, block_rows), pairs);
+  Matrix<T> grams(ctx_.memory(), pairs * q, q);
+  for (std::int64_t first = 0; first < n; first += block_rows) {
+    ctx_.check_stop();
+    const std::int64_t count = std::min(block_rows, n - first);
+    const MatrixView<double> W = second.view().row_range(0, count);
+    ops.logistic_curvature(std::as_const(margins_).view().row_range(first, count), std::as_const(intercept_).view(),
+                           data_.weights.empty() ? data_.weights : data_.weights.slice(first, count), W);
+    ops.weighted_gram(data_.X.row_range(first, count), W, fit_intercept_, grams.view());
+    const std::vector<T> host = grams.to_host();
+    std::span<const T> rest(host);
+    for (std::int64_t a = 0; a < n_rows_; ++a)
+      for (std::int64_t b = a; b < n_rows_; ++b) add_block(a, b, rest.first(q * q), hessian), rest = rest.subspan(q * q);
+  }
+  finish_curvature(hessian);
 }
 
 template class LogisticObjective<float>;

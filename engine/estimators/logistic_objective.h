@@ -1,4 +1,4 @@
-// The penalised logistic loss of a weight vector, and its gradient.
+// The penalised logistic loss of a weight vector, its gradient, and its matrix of second derivatives.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,36 @@ struct LogisticData {
   std::int32_t n_classes = 0;               // at least 2
 };
 
-// mean of weight[i] * loss(x_i, y_i) + l2 / 2 * |coefficients|^2, as scikit-learn's LinearModelLoss: multinomial with a row of
+// What is added to the loss for element j of the vector: l1[j] |w[j]| + l2[j] w[j]^2 / 2. l1 is empty where there is none.
+struct LogisticPenalty {
+  std::vector<double> l1, l2;
+};
+
+// mean of weight[i] * loss(x_i, y_i) + sum l2[j] w[j]^2 / 2, as scikit-learn's LinearModelLoss: multinomial with a row of
 // coefficients a class; with two classes a single row, that of the second class. The vector holds the rows of coefficients,
-// then one intercept each; intercepts are not penalised. Two passes over X an evaluation; device buffers are made once.
+// then one intercept each. penalty.l1 is left to the minimiser. Two passes over X an evaluation; device buffers are made once.
 template <class T>
 class LogisticObjective {
  public:
-  LogisticObjective(const Context& ctx, const LogisticData<T>& data, double l2, bool fit_intercept);
+  LogisticObjective(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, bool fit_intercept);
   std::int64_t size() const { return n_rows_ * (data_.X.cols + (fit_intercept_ ? 1 : 0)); }
   double operator()(std::span<const double> w, std::span<double> gradient);
+  // hessian: size() x size(), row-major. Directions that change no margin (the same added to every class) and that no penalty holds
+  // get a positive curvature, so that the matrix can be inverted; a gradient has no part along them. Cost: one Gram matrix for each
+  // pair of classes.
+  void curvature(std::span<const double> w, std::span<double> hessian);
 
  private:
   void upload(std::span<const double> w);
+  MatrixView<T> margins(std::span<const double> w);   // without intercepts
   double add_penalty(std::span<const double> w, std::span<double> gradient) const;
+  void add_block(std::int64_t a, std::int64_t b, std::span<const T> gram, std::span<double> hessian) const;
+  void finish_curvature(std::span<double> hessian) const;
+  std::int64_t position(std::int64_t row, std::int64_t column) const;   // in the vector; column d is the intercept
 
   const Context& ctx_;
   LogisticData<T> data_;
-  double l2_;
+  const LogisticPenalty& penalty_;
   bool fit_intercept_;
   std::int64_t n_rows_;                // of coefficients
   Matrix<T> margins_, coef_, coef_gradient_;

@@ -1,37 +1,36 @@
-// LogisticRegression: L-BFGS on the host over a loss that is evaluated on the device.
+// LogisticRegression: reads the penalty in both of scikit-learn's spellings, weighs the rows, and hands the loss to a minimiser.
 #include "engine/estimators/logistic_regression.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "engine/estimators/checks.h"
-#include "engine/estimators/lbfgs.h"
-#include "engine/estimators/logistic_objective.h"
+#include "engine/estimators/logistic_solvers.h"
 
 namespace kedge::engine {
 namespace {
 
 using P = LogisticRegressionParams;
 constexpr const char* kName = "LogisticRegression";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
       ParamSet<P>(kName)
-          .any("penalty", &P::penalty, {string_form({"l2"}), null_form()}, "l2, or null for none.")
-          .add("C", &P::C, above(0), "Inverse of the strength of the penalty.")
-          .add("l1_ratio", &P::l1_ratio, between(0, 1), "Share of the L1 penalty; only 0 is implemented.")
-          .add("dual", &P::dual, "Only false: the primal problem is solved.")
+          .any("penalty", &P::penalty, {string_form({"l1", "l2", "elasticnet", "deprecated"}), null_form()},
+               "l1, l2, elasticnet, or null for none; deprecated leaves it to C and l1_ratio.")
+          .any("C", &P::C, {number_form(above(0)), string_form({"inf"})}, "Inverse of the strength of the penalty; inf for none.")
+          .add("l1_ratio", &P::l1_ratio, between(0, 1), "Share of the L1 penalty; null means 0.")
+          .add("dual", &P::dual, "Solver liblinear with L2 only, where the minimum is the same.")
           .add("tol", &P::tol, at_least(0), "Stop when no element of the gradient is larger.")
-          .add("fit_intercept", &P::fit_intercept, "Add an intercept, which is not penalised.")
-          .ignore("intercept_scaling", 1.0, {number_form(above(0))})
+          .add("fit_intercept", &P::fit_intercept, "Add an intercept, which only solver liblinear penalises.")
+          .add("intercept_scaling", &P::intercept_scaling, above(0), "Solver liblinear penalises the intercept divided by this.")
           .any("class_weight", &P::class_weight, class_weight_forms(),
                "Weight of each class: an object by class name, balanced, or null for 1 each.")
           .ignore("random_state", nullptr, {integer_form(between(0, 4294967295.0)), null_form()})
-          .add("solver", &P::solver, {"lbfgs"}, "How the minimum is found.")
+          .add("solver", &P::solver, {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, "How the minimum is found.")
           .add("max_iter", &P::max_iter, at_least(0), "Largest number of iterations.")
           .ignore("verbose", 0, {integer_form(at_least(0)), boolean_form()})
           .ignore("warm_start", false, {boolean_form()})
@@ -39,23 +38,36 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// The class weight of each row, on the device; empty if all weigh 1. Their sum goes to `sum`.
-Array<double> row_weights(const Context& ctx, const std::vector<double>& by_class, const PresentClasses& present,
-                          const Target& y, double& sum) {
-  sum = static_cast<double>(y.codes.size());
-  if (by_class.empty()) return {};
-  std::vector<double> rows(y.codes.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = by_class[present.positions[y.codes[i]]];
-  sum = std::accumulate(rows.begin(), rows.end(), 0.0);
-  return Array<double>(ctx.memory(), std::span<const double>(rows));
+std::string penalty_name(const P& params, double C) {
+  const auto* name = std::get_if<std::string>(&params.penalty.data);
+  if (!name) return "none";
+  if (*name != "deprecated") return *name;
+  if (std::isinf(C)) return "none";
+  const double ratio = params.l1_ratio.value_or(0);
+  return ratio == 0 ? "l2" : ratio == 1 ? "l1" : "elasticnet";
 }
 
-// scikit-learn's 64 eps. In double a smaller tol is taken at its word (the value above the minimum falls with the square of the
-// gradient); in float the loss carries no more digits.
-template <class T>
-double value_tolerance(double tol) {
-  constexpr double kUsual = 64 * std::numeric_limits<double>::epsilon();
-  return std::is_same_v<T, double> && tol * tol < kUsual ? 0.0 : kUsual;
+// The pairs that scikit-learn refuses.
+void check_pairs(const P& params, const std::string& penalty) {
+  const std::string& solver = params.solver;
+  const bool has_l1 = penalty == "l1" || penalty == "elasticnet";
+  if (has_l1 && solver != "liblinear" && solver != "saga")
+    refuse_param(kName, "solver", solver, "must be saga or liblinear for the penalty " + penalty);
+  if (penalty == "elasticnet" && solver != "saga") refuse_param(kName, "solver", solver, "must be saga for the penalty elasticnet");
+  if (penalty == "elasticnet" && !params.l1_ratio)
+    refuse_param(kName, "l1_ratio", nullptr, "must be a number for the penalty elasticnet");
+  if (solver == "liblinear" && penalty == "none") refuse_param(kName, "solver", solver, "must be another where there is no penalty");
+  if (params.dual && (solver != "liblinear" || penalty != "l2"))
+    refuse_param(kName, "dual", params.dual, "must be false for solver " + solver + " with the penalty " + penalty);
+}
+
+// Sample weight times class weight of each row; empty if all weigh 1.
+std::vector<double> row_weights(const std::vector<double>& by_class, const PresentClasses& present, const Target& y) {
+  if (by_class.empty()) return y.weights;
+  std::vector<double> rows(y.codes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = by_class[present.positions[y.codes[i]]] * (y.weights.empty() ? 1.0 : y.weights[i]);
+  return rows;
 }
 
 }  // namespace
@@ -63,8 +75,13 @@ double value_tolerance(double tol) {
 template <class T>
 LogisticRegression<T>::LogisticRegression(const schema::ValueMap& params) : params_(param_set().parse(params)) {
   check_class_weight(kName, params_.class_weight);
-  if (params_.l1_ratio != 0) refuse_param(kName, "l1_ratio", params_.l1_ratio, "must be 0: the L1 penalty is not implemented");
-  if (params_.dual) refuse_param(kName, "dual", params_.dual, "must be false: solver lbfgs solves the primal problem");
+  const double* C = std::get_if<double>(&params_.C.data);
+  C_ = C ? *C : kInfinity;
+  const std::string penalty = penalty_name(params_, C_);
+  check_pairs(params_, penalty);
+  if (penalty == "none") C_ = kInfinity;
+  if (penalty == "l1") l1_share_ = 1;
+  if (penalty == "elasticnet") l1_share_ = *params_.l1_ratio;
 }
 
 template <class T>
@@ -72,11 +89,28 @@ schema::EstimatorInfo LogisticRegression<T>::info() {
   return {.name = kName,
           .kind = "classifier",
           .family = "linear_model",
-          .doc = "Logistic regression with an L2 penalty, multinomial for three classes and more.",
+          .doc = "Logistic regression without penalty, with L1, L2 or both; multinomial for three classes and more.",
           .params = param_set().infos(),
           .attributes = {"classes_", "coef_", "intercept_", "n_iter_"},
-          .deviations = {"Only solver lbfgs with the L2 penalty or none is implemented.",
-                         "No penalty is written penalty = null; C has no infinity in JSON."}};
+          .deviations = {"No penalty is written C = \"inf\" or penalty = null: JSON has no infinity.",
+                         "liblinear, newton-cg, newton-cholesky, sag and saga find the minimum by Newton's method (with coordinate descent "
+                         "for L1), or where its matrix would be large by L-BFGS or OWL-QN; n_iter_ counts those iterations, and tol bounds the "
+                         "gradient.",
+                         "liblinear penalises the intercept, as scikit-learn's."}};
+}
+
+template <class T>
+LogisticPenalty LogisticRegression<T>::penalty(double weight_sum, std::int64_t n_rows) const {
+  const double strength = std::isinf(C_) ? 0.0 : 1 / (C_ * weight_sum);
+  const auto n_coef = static_cast<std::size_t>(n_rows * n_features_), size = n_coef + static_cast<std::size_t>(params_.fit_intercept ? n_rows : 0);
+  LogisticPenalty penalty{.l1 = {}, .l2 = std::vector<double>(size, strength * (1 - l1_share_))};
+  if (l1_share_ > 0 && strength > 0) penalty.l1.assign(size, strength * l1_share_);
+  const double of_intercept = params_.solver == "liblinear" ? 1 / params_.intercept_scaling : 0.0;
+  for (std::size_t i = n_coef; i < size; ++i) {
+    penalty.l2[i] *= of_intercept * of_intercept;
+    if (!penalty.l1.empty()) penalty.l1[i] *= of_intercept;
+  }
+  return penalty;
 }
 
 template <class T>
@@ -85,6 +119,8 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
   present_ = PresentClasses(y);
   require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has only the class \"{}\", needs at least 2",
           kName, present_.names.empty() ? "" : present_.names[0]);
+  require(present_.size() == 2 || params_.solver != "liblinear", schema::ErrorCode::kBadData,
+          "{}: solver liblinear takes two classes, the target has {}", kName, present_.size());
   n_features_ = X.n_cols();
   Matrix<T> scratch;
   const std::vector<double> w = minimize(ctx, X.values(ctx, scratch), y);
@@ -97,28 +133,16 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
 template <class T>
 std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, MatrixView<const T> X, const Target& y) {
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
-  LogisticData<T> data{.X = X, .y = positions.view(), .n_classes = present_.size()};
-  const Array<double> weights =
-      row_weights(ctx, class_weights(kName, params_.class_weight, present_, y), present_, y, data.weight_sum);
-  data.weights = weights.view();
-  require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue, "{}: class_weight gives every row the weight 0", kName);
-  const double l2 = params_.penalty ? 1.0 / (params_.C * data.weight_sum) : 0.0;
-  LogisticObjective<T> objective(ctx, data, l2, params_.fit_intercept);
-  const LbfgsOptions options{.max_iter = params_.max_iter, .gradient_tolerance = params_.tol,
-                             .value_tolerance = value_tolerance<T>(params_.tol)};
-  const auto evaluate = [&](std::span<const double> w, std::span<double> gradient) {
-    ctx.check_stop();
-    return objective(w, gradient);
-  };
-  const auto report = [&](std::int64_t done) { ctx.progress("iterations", done, params_.max_iter, "iterations"); };
-  LbfgsResult result = minimize_lbfgs(evaluate, std::vector<double>(objective.size()), options, report);
-  n_iter_ = result.iterations;
-  if (result.stop == LbfgsResult::Stop::kMaxIter)
-    ctx.warn(fmt::format("{}: did not converge within max_iter = {} iterations; scale the data or raise max_iter", kName,
-                         params_.max_iter));
-  if (result.stop == LbfgsResult::Stop::kLineSearch)
-    ctx.warn(fmt::format("{}: the line search stopped after {} iterations; scale the data", kName, n_iter_));
-  return std::move(result.x);
+  const std::vector<double> weights = row_weights(class_weights(kName, params_.class_weight, present_, y), present_, y);
+  const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
+  LogisticData<T> data{.X = X, .y = positions.view(), .weights = device_weights.view(), .n_classes = present_.size()};
+  data.weight_sum = weights.empty() ? static_cast<double>(y.codes.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+  require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue, "{}: class_weight or the sample weights give every row the weight 0", kName);
+  const LogisticPenalty penalty = this->penalty(data.weight_sum, present_.size() == 2 ? 1 : present_.size());
+  LogisticFit fit = minimize_logistic(ctx, data, penalty,
+                                      {.solver = params_.solver, .tol = params_.tol, .max_iter = params_.max_iter, .fit_intercept = params_.fit_intercept});
+  n_iter_ = fit.n_iter;
+  return std::move(fit.w);
 }
 
 // For two classes the first column is 0 and the second the decision function.
@@ -140,8 +164,14 @@ Matrix<T> LogisticRegression<T>::margins(const Context& ctx, const Samples<T>& X
 template <class T>
 void LogisticRegression<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const Matrix<T> Z = margins(ctx, X);
-  spread_scores(ctx, present_, Z.view(), -std::numeric_limits<double>::infinity(), proba);
+  spread_scores(ctx, present_, Z.view(), -kInfinity, proba);
   ctx.ops<double>().softmax_rows(proba);
+}
+
+template <class T>
+void LogisticRegression<T>::decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const {
+  const Matrix<T> Z = margins(ctx, X);
+  spread_decision(ctx, present_, Z.view(), decision);
 }
 
 template <class T>

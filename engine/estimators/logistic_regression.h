@@ -1,32 +1,34 @@
 // LogisticRegression: linear classification by the penalised logistic loss.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/core/params.h"
 #include "engine/estimators/classes.h"
 #include "engine/estimators/estimator.h"
+#include "engine/estimators/logistic_objective.h"
 
 namespace kedge::engine {
 
 struct LogisticRegressionParams {
-  std::optional<std::string> penalty = "l2";
-  double C = 1.0;
-  double l1_ratio = 0.0;
+  schema::Value penalty = "deprecated";
+  schema::Value C = 1.0;
+  std::optional<double> l1_ratio = 0.0;
   bool dual = false;
   double tol = 1e-4;
   bool fit_intercept = true;
+  double intercept_scaling = 1.0;
   schema::Value class_weight;
   std::string solver = "lbfgs";
   std::int64_t max_iter = 100;
 };
 
-// Minimises C * sum of losses + |coef|^2 / 2 by L-BFGS: multinomial for three classes and more, a single sigmoid for two, as
-// scikit-learn. Cost: two passes over X an iteration, O(n_samples * n_features * n_classes); memory for one copy of
-// X where rows are selected or mapped. Converged results agree with scikit-learn's to 1e-6 relative in float64 for the same tol.
-// Errors: kBadData for a single class or no rows. Warns through the context when max_iter is reached.
+// Minimises C * sum of losses + (1 - r) |coef|^2 / 2 + r |coef|_1, r the share of L1: multinomial for three classes and more, a
+// single sigmoid for two, as scikit-learn. Cost: two passes over X an iteration, O(n_samples * n_features * n_classes), and for Newton's
+// method O(n_samples * (n_features * n_classes)^2) besides; memory for one copy of X where rows are selected or mapped. Converged
+// results agree with scikit-learn's to 1e-6 relative in float64. Errors: kBadData for a single class or no rows. Warns through the
+// context when max_iter is reached.
 template <class T>
 class LogisticRegression final : public Classifier<T> {
  public:
@@ -34,16 +36,21 @@ class LogisticRegression final : public Classifier<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
+  bool has_decision() const override { return true; }
+  void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
 
  private:
+  LogisticPenalty penalty(double weight_sum, std::int64_t n_rows) const;
   std::vector<double> minimize(const Context& ctx, MatrixView<const T> X, const Target& y);
   Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;   // n x present classes
 
   LogisticRegressionParams params_;
+  double C_ = 1, l1_share_ = 0;
   PresentClasses present_;
   std::int64_t n_features_ = 0, n_iter_ = 0;
   std::vector<double> coef_, intercept_;   // one row for two classes, else one for each

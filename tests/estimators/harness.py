@@ -222,6 +222,16 @@ def blobs(n_rows=150, n_cols=4, n_classes=3, distance=2.0, seed=5):
     return [[v + centres[c][j] for j, v in enumerate(row)] for row, c in zip(X, y)], y
 
 
+def classes_of(regression_data, n_classes=3):
+    """A class by rank of the target, so that no class is rare; the parts overlap with the noise of the target."""
+    X, y = regression_data
+    order = sorted(range(len(y)), key=lambda i: y[i])
+    codes = [0] * len(y)
+    for rank, i in enumerate(order):
+        codes[i] = rank * n_classes // len(y)
+    return X, codes
+
+
 def counts(n_rows=120, n_cols=10, n_classes=3):
     draw = random.Random(6)
     rates = [[draw.uniform(0, 3) for _ in range(n_cols)] for _ in range(n_classes)]
@@ -248,6 +258,9 @@ SYNTHETIC = {
     "rank_deficient": rank_deficient,
     "wide": wide,
     "blobs": blobs,
+    "badly_scaled_classes": lambda: classes_of(regression(spread=6, noise=2.0)),
+    "offset_classes": lambda: classes_of(regression(offset=1e3, noise=2.0)),
+    "rank_deficient_classes": lambda: classes_of(rank_deficient(), 2),
     "two_blobs": lambda: blobs(n_classes=2, distance=1.0),
     "counts": counts,
     "ties": ties,

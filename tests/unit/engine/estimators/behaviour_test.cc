@@ -116,13 +116,45 @@ TEST(LogisticRegression, RefusesASingleClass) {
             "LogisticRegression: the target has only the class \"0\", needs at least 2");
 }
 
-TEST(LogisticRegression, RefusesWhatItDoesNotSolve) {
+TEST(LogisticRegression, RefusesPairsOfSolverAndPenalty) {
   EXPECT_EQ(param_error("LogisticRegression", {{"penalty", "l1"}}).message,
-            "LogisticRegression: penalty is \"l1\", must be \"l2\" or null");
-  EXPECT_EQ(param_error("LogisticRegression", {{"l1_ratio", 0.5}}).where, "params.l1_ratio");
+            "LogisticRegression: solver is \"lbfgs\", must be saga or liblinear for the penalty l1");
+  EXPECT_EQ(param_error("LogisticRegression", {{"l1_ratio", 0.5}}).where, "params.solver");
+  EXPECT_EQ(param_error("LogisticRegression", {{"penalty", "elasticnet"}, {"l1_ratio", nullptr}, {"solver", "saga"}}).where, "params.l1_ratio");
   EXPECT_EQ(param_error("LogisticRegression", {{"dual", true}}).where, "params.dual");
-  EXPECT_EQ(param_error("LogisticRegression", {{"solver", "saga"}}).where, "params.solver");
   EXPECT_EQ(param_error("LogisticRegression", {{"C", 0}}).where, "params.C");
+}
+
+TEST(LogisticRegression, MakesCoefficientsExactlyZero) {
+  Fitted f(testing::load_data("wine"));
+  f.fit("LogisticRegression", {{"l1_ratio", 1.0}, {"C", 0.02}, {"solver", "saga"}});
+  int zeros = 0;
+  const Value coef = f.attribute("coef_");
+  for (const Value& row : std::get<schema::ValueList>(coef.data))
+    for (const double v : std::get<std::vector<double>>(row.data)) zeros += v == 0;
+  EXPECT_GT(zeros, 13);
+  EXPECT_LT(zeros, 3 * 13);
+}
+
+TEST(LogisticRegression, TakesWeightsAsRepeatedRows) {
+  const Data data = testing::load_data("iris");
+  Data repeated{.n_cols = data.n_cols, .classes = data.classes};
+  Fitted weighted(data);
+  Target target = weighted.loaded.target();
+  for (std::int64_t i = 0; i < data.n_rows; ++i) {
+    target.weights.push_back(static_cast<double>(i % 3));
+    for (std::int64_t copy = 0; copy < i % 3; ++copy) {
+      repeated.X.insert(repeated.X.end(), data.X.begin() + i * data.n_cols, data.X.begin() + (i + 1) * data.n_cols);
+      repeated.y.push_back(data.y[static_cast<std::size_t>(i)]), ++repeated.n_rows;
+    }
+  }
+  const ValueMap params{{"solver", "newton-cholesky"}, {"tol", 1e-10}, {"class_weight", "balanced"}};
+  weighted.estimator = make("LogisticRegression", params);
+  weighted.estimator->fit(weighted.ctx, weighted.loaded.all(), target);
+  Fitted plain(repeated);
+  plain.fit("LogisticRegression", params);
+  const Value a = weighted.attribute("intercept_"), b = plain.attribute("intercept_");
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(std::get<std::vector<double>>(a.data)[c], std::get<std::vector<double>>(b.data)[c], 1e-8);
 }
 
 TEST(LogisticRegression, RefusesClassWeightsOfNoClass) {

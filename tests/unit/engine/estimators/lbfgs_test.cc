@@ -1,4 +1,4 @@
-// L-BFGS and its line search on functions with known minima.
+// L-BFGS, its line search, OWL-QN and Newton's method on functions with known minima.
 #include "engine/estimators/lbfgs.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "engine/estimators/line_search.h"
+#include "engine/estimators/newton.h"
+#include "engine/estimators/owlqn.h"
 
 namespace kedge::engine {
 namespace {
@@ -85,6 +87,58 @@ TEST(LineSearch, MeetsTheStrongWolfeConditions) {
     EXPECT_LE(value(search.step()), value(0) + 1e-3 * search.step() * slope(0));
     EXPECT_LE(std::abs(slope(search.step())), 0.9 * std::abs(slope(0)));
   }
+}
+
+// sum of (x[i] - target[i])^2 / 2 with a coupling of neighbours.
+double coupled(std::span<const double> x, std::span<double> g) {
+  const double target[4] = {3, -2, 0.1, 1};
+  double value = 0;
+  std::fill(g.begin(), g.end(), 0.0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double next = i + 1 < 4 ? x[i + 1] : 0.0, miss = x[i] - target[i], coupling = x[i] - next;
+    value += 0.5 * miss * miss + 0.25 * coupling * coupling;
+    g[i] += miss + 0.5 * coupling;
+    if (i + 1 < 4) g[i + 1] -= 0.5 * coupling;
+  }
+  return value;
+}
+
+// Minimum with the L1 term 0.6 (|x0| + |x1|) + |x2|, by the optimality conditions: x2 = 0, and 1.5 x0 - 0.5 x1 = 2.4,
+// 2 x1 - 0.5 x0 = -1.4, 2 x3 = 1.
+constexpr double kFirst = (2.4 * 2 - 0.5 * 1.4) / 2.75, kSecond = (0.5 * kFirst - 1.4) / 2, kFourth = 0.5;
+
+void expect_sparse_minimum(const std::vector<double>& x) {
+  EXPECT_NEAR(x[0], kFirst, 1e-9);
+  EXPECT_NEAR(x[1], kSecond, 1e-9);
+  EXPECT_EQ(x[2], 0.0);
+  EXPECT_NEAR(x[3], kFourth, 1e-9);
+}
+
+TEST(Owlqn, FindsTheSparseMinimum) {
+  const LbfgsResult result = minimize_owlqn(coupled, {0.6, 0.6, 1, 0}, {0, 0, 5, 0}, {.max_iter = 200, .gradient_tolerance = 1e-11}, kIgnore);
+  EXPECT_EQ(result.stop, Stop::kGradient);
+  expect_sparse_minimum(result.x);
+}
+
+TEST(Newton, FindsTheSparseMinimumInFewSteps) {
+  NewtonProblem problem{.objective = coupled, .curvature = {}, .solve = {}, .l1 = {0.6, 0.6, 1, 0}};
+  problem.curvature = [](std::span<const double>, std::span<double> h) {
+    std::fill(h.begin(), h.end(), 0.0);
+    for (int i = 0; i < 4; ++i) {
+      h[i * 5] = i == 0 ? 1.5 : 2.0;
+      if (i < 3) h[i * 4 + i + 1] = h[(i + 1) * 4 + i] = -0.5;
+    }
+  };
+  const NewtonResult result = minimize_newton(problem, {0, 0, 5, 0}, {.gradient_tolerance = 1e-11}, kIgnore);
+  EXPECT_EQ(result.stop, NewtonResult::Stop::kConverged);
+  EXPECT_LE(result.iterations, 6);
+  expect_sparse_minimum(result.x);
+}
+
+TEST(Newton, SaysWhenTheMatrixCannotBeInverted) {
+  NewtonProblem problem{.objective = coupled, .curvature = [](std::span<const double>, std::span<double>) {},
+                        .solve = [](std::vector<double>&, std::vector<double>&) { return false; }, .l1 = {}};
+  EXPECT_EQ(minimize_newton(problem, {1, 1, 1, 1}, {}, kIgnore).stop, NewtonResult::Stop::kSingular);
 }
 
 }  // namespace
