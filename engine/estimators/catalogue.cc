@@ -5,6 +5,7 @@
 
 #include "engine/estimators/column_transformer.h"
 #include "engine/estimators/dummy.h"
+#include "engine/estimators/discrete_bayes.h"
 #include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/k_neighbors_classifier.h"
@@ -53,6 +54,10 @@ std::span<const CatalogueEntry> catalogue() {
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),
+      row<MultinomialNB>(),
+      row<ComplementNB>(),
+      row<BernoulliNB>(),
+      row<CategoricalNB>(),
       row<RandomForestClassifier>(),
       row<DummyClassifier>(),
       row<DummyRegressor>(),

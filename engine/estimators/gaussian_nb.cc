@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/estimators/checks.h"
 
@@ -74,9 +75,18 @@ void GaussianNB<T>::set_priors(const Target& y) {
     refuse_param("GaussianNB", "priors", params_.priors,
                  "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
   class_prior_.resize(present_.codes.size());
+  const std::vector<double> totals = class_totals(present_, y);
+  const double total = std::accumulate(totals.begin(), totals.end(), 0.0);
   for (std::size_t c = 0; c < class_prior_.size(); ++c)
-    class_prior_[c] = priors ? (*priors)[static_cast<std::size_t>(present_.codes[c])]
-                             : static_cast<double>(present_.counts[c]) / static_cast<double>(y.codes.size());
+    class_prior_[c] = priors ? (*priors)[static_cast<std::size_t>(present_.codes[c])] : totals[c] / total;
+}
+
+// Of the rows as they are: scikit-learn's smoothing knows no weights.
+template <class T>
+double GaussianNB<T>::largest_variance(const Context& ctx, const Samples<T>& X, const Target& y) const {
+  if (y.weights.empty()) return largest_column_variance(class_count_, theta_, variance_);
+  const Moments moments = column_moments(ctx, X);
+  return *std::max_element(moments.variance.begin(), moments.variance.end());
 }
 
 template <class T>
@@ -87,15 +97,18 @@ void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y
   n_features_ = X.n_cols();
   set_priors(y);
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
+  const Array<double> weights(ctx.memory(), std::span<const double>(y.weights));
   Array<double> count(ctx.memory(), present_.size());
   Matrix<double> mean(ctx.memory(), present_.size(), n_features_), variance(ctx.memory(), present_.size(), n_features_);
   Matrix<T> scratch;
   const bool in_place = !X.is_affine();   // the rows are read where they lie
   ctx.ops<T>().class_moments(in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
-                             in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(), {}, count.view(), mean.view(),
+                             in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(), weights.view(), count.view(), mean.view(),
                              variance.view());
   class_count_ = count.to_host(), theta_ = mean.to_host(), variance_ = variance.to_host();
-  epsilon_ = params_.var_smoothing * largest_column_variance(class_count_, theta_, variance_);
+  for (std::vector<double>* moments : {&theta_, &variance_})   // a class of weight 0 has none
+    for (double& m : *moments) m = std::isnan(m) ? 0.0 : m;
+  epsilon_ = params_.var_smoothing * largest_variance(ctx, X, y);
   for (double& v : variance_) {
     v += epsilon_;
     if (!(v > 0)) v = kFallbackVariance;

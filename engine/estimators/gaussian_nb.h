@@ -25,12 +25,14 @@ class GaussianNB final : public Classifier<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   schema::ValueMap attributes() const override;
 
  private:
   void set_priors(const Target& y);
+  double largest_variance(const Context& ctx, const Samples<T>& X, const Target& y) const;
 
   GaussianNBParams params_;
   PresentClasses present_;
