@@ -4,10 +4,12 @@
 #include <array>
 
 #include "engine/estimators/column_transformer.h"
-#include "engine/estimators/dummy.h"
 #include "engine/estimators/discrete_bayes.h"
+#include "engine/estimators/discriminant_analysis.h"
+#include "engine/estimators/dummy.h"
 #include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
+#include "engine/estimators/incremental_pca.h"
 #include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/linear_regression.h"
 #include "engine/estimators/logistic_regression.h"
@@ -20,6 +22,7 @@
 #include "engine/estimators/ridge.h"
 #include "engine/estimators/simple_imputer.h"
 #include "engine/estimators/standard_scaler.h"
+#include "engine/estimators/truncated_svd.h"
 
 namespace kedge::engine {
 namespace {
@@ -49,6 +52,8 @@ std::span<const CatalogueEntry> catalogue() {
       row<SimpleImputer>(),
       row<MissingIndicator>(),
       row<PCA>(),
+      row<IncrementalPCA>(),
+      row<TruncatedSVD>(),
       row<LinearRegression>(),
       row<Ridge>(),
       row<LogisticRegression>(),
@@ -58,6 +63,7 @@ std::span<const CatalogueEntry> catalogue() {
       row<ComplementNB>(),
       row<BernoulliNB>(),
       row<CategoricalNB>(),
+      row<LinearDiscriminantAnalysis>(),
       row<RandomForestClassifier>(),
       row<DummyClassifier>(),
       row<DummyRegressor>(),

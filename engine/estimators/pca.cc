@@ -24,7 +24,7 @@ const ParamSet<P>& param_set() {
                "null for all.")
           .ignore("copy", true, {boolean_form()})
           .add("whiten", &P::whiten, "Scale the result to unit variance.")
-          .add("svd_solver", &P::svd_solver, {"auto", "full", "covariance_eigh", "randomized"}, "How the components are found.")
+          .add("svd_solver", &P::svd_solver, {"auto", "full", "covariance_eigh", "arpack", "randomized"}, "How the components are found.")
           .ignore("tol", 0.0, {number_form(at_least(0))})
           .any("iterated_power", &P::iterated_power, {integer_form(at_least(0)), string_form({"auto"})},
                "Power iterations of the randomized solver.")
@@ -35,26 +35,19 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// scikit-learn's svd_flip(u_based_decision=False): the largest loading of each component is positive.
-void fix_signs(std::vector<double>& components, std::int64_t cols) {
-  for (auto row = components.begin(); row != components.end(); row += cols) {
-    const auto largest = std::max_element(row, row + cols, [](double a, double b) { return std::abs(a) < std::abs(b); });
-    if (*largest < 0) std::transform(row, row + cols, row, std::negate<>());
-  }
-}
-
 double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 
 const std::int64_t* as_count(const schema::Value& v) { return std::get_if<std::int64_t>(&v.data); }
 const double* as_share(const schema::Value& v) { return std::get_if<double>(&v.data); }
+bool is_truncated(const std::string& solver) { return solver == "randomized" || solver == "arpack"; }
 bool is_mle(const schema::Value& v) { return std::holds_alternative<std::string>(v.data); }
 
 }  // namespace
 
 template <class T>
 PCA<T>::PCA(const schema::ValueMap& params) : params_(param_set().parse(params)) {
-  if (params_.svd_solver == "randomized" && (is_mle(params_.n_components) || as_share(params_.n_components)))
-    refuse_param("PCA", "n_components", params_.n_components, "must be an integer for svd_solver \"randomized\"");
+  if (is_truncated(params_.svd_solver) && (is_mle(params_.n_components) || as_share(params_.n_components)))
+    refuse_param("PCA", "n_components", params_.n_components, "must be an integer for svd_solver \"" + params_.svd_solver + "\"");
 }
 
 template <class T>
@@ -66,7 +59,7 @@ schema::EstimatorInfo PCA<T>::info() {
           .params = param_set().infos(),
           .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_",
                          "n_components_", "n_samples_", "noise_variance_"},
-          .deviations = {"svd_solver \"arpack\" is not implemented.",
+          .deviations = {"svd_solver \"arpack\" solves exactly, by another method, and ignores tol.",
                          "The randomized solver draws its random vectors from Philox, not from numpy's generator, and solves exactly, "
                          "by the covariance matrix, where that is less work.",
                          "power_iteration_normalizer \"LU\" is done as \"QR\"."}};
@@ -84,10 +77,10 @@ std::string PCA<T>::solver_for(std::int64_t n, std::int64_t d) const {
 template <class T>
 void PCA<T>::check_components(const std::string& solver, std::int64_t n, std::int64_t d) const {
   const std::int64_t* count = as_count(params_.n_components);
-  const std::int64_t least = solver == "randomized" ? 1 : 0;
-  require(!count || (*count >= least && *count <= std::min(n, d)), schema::ErrorCode::kBadData,
-          "PCA: n_components is {}, must be between {} and {}, the smaller of {} rows and {} columns", count ? *count : 0, least,
-          std::min(n, d), n, d);
+  const std::int64_t least = is_truncated(solver) ? 1 : 0, most = std::min(n, d) - (solver == "arpack" ? 1 : 0);
+  require(!count || (*count >= least && *count <= most), schema::ErrorCode::kBadData,
+          "PCA: n_components is {}, must be between {} and {}, for {} rows and {} columns and svd_solver \"{}\"", count ? *count : 0, least,
+          most, n, d, solver);
   require(!is_mle(params_.n_components) || n >= d, schema::ErrorCode::kBadData,
           "PCA: n_components is \"mle\", which needs as many rows as columns, got {} rows and {} columns", n, d);
 }
@@ -97,7 +90,7 @@ std::int64_t PCA<T>::kept_components(const std::vector<double>& variance, double
   if (const std::int64_t* count = as_count(params_.n_components)) return *count;
   if (is_mle(params_.n_components)) return minka_dimension(variance, n);
   const double* share = as_share(params_.n_components);
-  if (!share) return std::min(n, d);
+  if (!share) return std::min(n, d) - (params_.svd_solver == "arpack" ? 1 : 0);
   double sum = 0;
   std::int64_t kept = 1;
   for (const double v : variance) {
@@ -154,7 +147,7 @@ void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   Moments moments = column_moments(ctx, X);
   mean_ = std::move(moments.mean);
   const double total = sum(moments.variance) * static_cast<double>(n) / static_cast<double>(n - 1);
-  const Solution solution = solver == "randomized" ? solve_randomized(ctx, X, total) : solve_fully(ctx, X, solver == "full");
+  const Solution solution = solver == "randomized" ? solve_randomized(ctx, X, total) : solve_fully(ctx, X, solver != "covariance_eigh");
 
   n_samples_ = n, n_features_ = d;
   n_components_ = solution.n_components, noise_variance_ = solution.noise;
@@ -172,20 +165,7 @@ void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
 template <class T>
 Samples<T> PCA<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns("PCA", X, static_cast<std::size_t>(n_features_));
-  std::vector<T> weights(components_.begin(), components_.end());
-  for (std::int64_t i = 0; params_.whiten && i < n_components_; ++i) {
-    constexpr double kSmallest = std::numeric_limits<T>::epsilon();   // of a standard deviation, as scikit-learn
-    const double scale = std::max(std::sqrt(explained_variance_[static_cast<std::size_t>(i)]), kSmallest);
-    for (std::int64_t j = i * n_features_; j < (i + 1) * n_features_; ++j) weights[j] = static_cast<T>(components_[j] / scale);
-  }
-  const Matrix<T> W(ctx.memory(), n_components_, n_features_, weights);
-  Matrix<T> projected(ctx.memory(), X.n_rows(), n_components_);
-  if (n_components_ > 0)
-    for_centred_blocks<T>(ctx, X, mean_, [&](std::int64_t first, MatrixView<const T> block) {
-      ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0},
-                        projected.view().row_range(first, block.rows));
-    });
-  return samples_of(std::move(projected));
+  return project<T>(ctx, X, mean_, projection<T>(components_, params_.whiten ? explained_variance_ : std::vector<double>(), n_features_));
 }
 
 template <class T>

@@ -25,7 +25,7 @@ Spectrum spectrum_of(const std::vector<T>& singular, const std::vector<T>& vecto
   const std::size_t cols = singular.empty() ? 0 : vectors.size() / singular.size();
   for (std::int64_t i = 0; i < count; ++i) {
     const double s = singular[static_cast<std::size_t>(i)];
-    spectrum.variance.push_back(s * s / static_cast<double>(n - 1));
+    spectrum.variance.push_back(s * s / static_cast<double>(std::max<std::int64_t>(n - 1, 1)));
   }
   spectrum.components.assign(vectors.begin(), vectors.begin() + static_cast<std::ptrdiff_t>(cols * spectrum.variance.size()));
   return spectrum;
@@ -101,7 +101,7 @@ Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std:
     const std::vector<T> host = gram.to_host();
     for (std::size_t i = 0; i < host.size(); ++i) covariance[i] += host[i];
   });
-  for (double& c : covariance) c /= static_cast<double>(n - 1);
+  for (double& c : covariance) c /= static_cast<double>(std::max<std::int64_t>(n - 1, 1));
   Matrix<double> vectors(ctx.memory(), d, d, covariance);
   Array<double> values(ctx.memory(), d);
   ctx.ops<double>().eigh(vectors.view(), values.view());
@@ -190,12 +190,46 @@ std::int64_t minka_dimension(const std::vector<double>& variance, std::int64_t n
   return best;
 }
 
+void fix_signs(std::vector<double>& components, std::int64_t cols) {
+  for (auto row = components.begin(); row != components.end(); row += cols) {
+    const auto largest = std::max_element(row, row + cols, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    if (*largest < 0) std::transform(row, row + cols, row, std::negate<>());
+  }
+}
+
+double singular_value(const Spectrum& spectrum, std::int64_t i, std::int64_t n_samples) {
+  return std::sqrt(spectrum.variance[static_cast<std::size_t>(i)] * static_cast<double>(n_samples > 1 ? n_samples - 1 : 1));
+}
+
+template <class T>
+std::vector<T> projection(const std::vector<double>& components, const std::vector<double>& variances, std::int64_t cols) {
+  constexpr double kSmallest = std::numeric_limits<T>::epsilon();   // of a standard deviation, as scikit-learn
+  std::vector<T> weights(components.begin(), components.end());
+  for (std::size_t e = 0; e < weights.size() && !variances.empty(); ++e)
+    weights[e] = static_cast<T>(components[e] / std::max(std::sqrt(variances[e / static_cast<std::size_t>(cols)]), kSmallest));
+  return weights;
+}
+
+template <class T>
+Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, const std::vector<T>& components) {
+  const std::int64_t count = static_cast<std::int64_t>(components.size()) / X.n_cols();
+  const Matrix<T> W(ctx.memory(), count, X.n_cols(), components);
+  Matrix<T> projected(ctx.memory(), X.n_rows(), count);
+  if (count > 0)
+    for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t first, MatrixView<const T> block) {
+      ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0}, projected.view().row_range(first, block.rows));
+    });
+  return samples_of(std::move(projected));
+}
+
 #define KEDGE_INSTANTIATE(T)                                                                                               \
   template void for_centred_blocks(const Context&, const Samples<T>&, const std::vector<double>&,                          \
                                    const std::function<void(std::int64_t, MatrixView<const T>)>&);                         \
   template Spectrum covariance_spectrum(const Context&, const Samples<T>&, const std::vector<double>&);                    \
   template bool is_well_conditioned<T>(const Spectrum&, std::int64_t);                                                     \
   template Spectrum svd_spectrum(const Context&, const Samples<T>&, const std::vector<double>&);                           \
+  template std::vector<T> projection(const std::vector<double>&, const std::vector<double>&, std::int64_t);                \
+  template Samples<T> project(const Context&, const Samples<T>&, const std::vector<double>&, const std::vector<T>&);       \
   template Spectrum randomized_spectrum(const Context&, const Samples<T>&, const std::vector<double>&, const RandomizedOptions&);
 KEDGE_INSTANTIATE(float)
 KEDGE_INSTANTIATE(double)

@@ -54,6 +54,18 @@ Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std:
 // better answer, being exact.
 bool is_covariance_cheaper(std::int64_t n, std::int64_t d, const RandomizedOptions& options);
 
+// scikit-learn's svd_flip(u_based_decision=False): the largest loading of each component (a row of `cols`) is positive.
+void fix_signs(std::vector<double>& components, std::int64_t cols);
+// The singular value behind a variance.
+double singular_value(const Spectrum& spectrum, std::int64_t i, std::int64_t n_samples);
+
+// Components for project(): divided by their standard deviations where variances are given (whitening).
+template <class T>
+std::vector<T> projection(const std::vector<double>& components, const std::vector<double>& variances, std::int64_t cols);
+// Rows less `mean` times the transposed components (row-major, as many columns as X).
+template <class T>
+Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, const std::vector<T>& components);
+
 // Number of components by Minka's estimate (NIPS 2000), 1 .. n_features - 1. `variance`: full spectrum, largest first.
 std::int64_t minka_dimension(const std::vector<double>& variance, std::int64_t n_samples);
 

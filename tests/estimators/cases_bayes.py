@@ -1,5 +1,5 @@
 """Naive Bayes and discriminant analysis."""
-from harness import Case, Exact
+from harness import Case, Exact, SignOfColumns
 
 GAUSSIAN = {"theta_": 1e-10, "var_": 1e-10, "class_prior_": 1e-14, "class_count_": Exact(), "predict_proba": 1e-9, "predict": Exact()}
 DISCRETE = {"feature_log_prob_": 1e-12, "class_log_prior_": 1e-13, "class_count_": Exact(), "predict_proba": 1e-10, "predict": Exact()}
@@ -32,3 +32,28 @@ for data, split in (("counts", False), ("ties", True)):
 CASES.append(Case("CategoricalNB", {"min_categories": [4, 5, 6]}, "ties", CATEGORIES))
 CASES.append(Case("CategoricalNB", {}, "blobs", error="CategoricalNB: column 0 has"))
 CASES.append(Case("CategoricalNB", {"min_categories": [4, 5]}, "ties", error="one number for each of the 3 columns"))
+
+RULE = {"means_": 1e-12, "priors_": 1e-13, "coef_": 1e-8, "intercept_": 1e-8, "decision_function": 1e-8, "predict_proba": 1e-8, "predict": Exact()}
+AXES = {"scalings_": SignOfColumns(1e-7), "explained_variance_ratio_": 1e-8, "transform": SignOfColumns(1e-7)}
+BY_SVD = {**RULE, **AXES, "xbar_": 1e-12}
+# A covariance of 1e10 between its eigenvalues, as breast_cancer's, leaves an inverse six digits.
+BY_COVARIANCE = {name: 1e-6 if check == 1e-8 else check for name, check in RULE.items()} | {"covariance_": 1e-10}
+# Without scalings_: all but the first axes belong to the eigenvalue 0, and any basis of theirs will do.
+BY_EIGEN = {**BY_COVARIANCE, "explained_variance_ratio_": 1e-6, "transform": SignOfColumns(1e-6)}
+LDA = "LinearDiscriminantAnalysis"
+for data in ("iris", "wine", "breast_cancer", "two_blobs"):
+    CASES.append(Case(LDA, {}, data, BY_SVD))
+    CASES.append(Case(LDA, {"store_covariance": True, "n_components": 1}, data, {**BY_SVD, "covariance_": 1e-10}))
+    CASES.append(Case(LDA, {}, data, {k: v for k, v in BY_SVD.items() if k != "xbar_"}, before=[("StandardScaler", {})]))   # which is 0
+    for shrinkage in (None, "auto", 0.3):
+        CASES.append(Case(LDA, {"solver": "lsqr", "shrinkage": shrinkage}, data, BY_COVARIANCE))
+        CASES.append(Case(LDA, {"solver": "eigen", "shrinkage": shrinkage}, data, BY_EIGEN))
+CASES.append(Case(LDA, {"priors": [0.2, 0.3, 0.5]}, "wine", BY_SVD))
+CASES.append(Case(LDA, {"priors": [0.2, 0.3, 0.5], "solver": "eigen", "n_components": 2}, "iris", BY_EIGEN))
+CASES.append(Case(LDA, {}, "digits", {**BY_SVD, "transform": SignOfColumns(1e-6)}))
+CASES.append(Case(LDA, {}, "offset_classes", {**BY_SVD, "intercept_": 1e-7, "decision_function": 1e-7}, f32=None))
+CASES.append(Case(LDA, {}, "rank_deficient_classes", BY_SVD))
+CASES.append(Case(LDA, {"solver": "lsqr", "shrinkage": "auto"}, "rank_deficient_classes", RULE))
+CASES.append(Case(LDA, {"n_components": 3}, "iris", error="n_components is 3, must be at most 2"))
+CASES.append(Case(LDA, {"shrinkage": "auto"}, "iris", error="must be null for solver svd"))
+CASES.append(Case(LDA, {"solver": "eigen"}, "digits", error="the covariance within the classes is singular"))

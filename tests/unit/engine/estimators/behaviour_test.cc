@@ -78,11 +78,11 @@ TEST(PCA, RefusesMoreComponentsThanTheDataHas) {
   Fitted f(testing::make_data(20, 4, 2));
   const schema::Error error = error_of([&] { f.fit("PCA", {{"n_components", 5}}); });
   EXPECT_EQ(error.code, ErrorCode::kBadData);
-  EXPECT_EQ(error.message, "PCA: n_components is 5, must be between 0 and 4, the smaller of 20 rows and 4 columns");
+  EXPECT_EQ(error.message, "PCA: n_components is 5, must be between 0 and 4, for 20 rows and 4 columns and svd_solver \"full\"");
 }
 
 TEST(PCA, RefusesASolverThatItDoesNotHave) {
-  EXPECT_EQ(param_error("PCA", {{"svd_solver", "arpack"}}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(param_error("PCA", {{"svd_solver", "lobpcg"}}).code, ErrorCode::kInvalidValue);
   EXPECT_EQ(param_error("PCA", {{"svd_solver", "randomized"}, {"n_components", 0.5}}).where, "params.n_components");
 }
 
@@ -194,6 +194,40 @@ TEST(LogisticRegression, WithoutPenaltySeparatesFurther) {
     return m;
   };
   EXPECT_GT(largest(f.attribute("coef_")), 5 * largest(g.attribute("coef_")));
+}
+
+TEST(LinearDiscriminantAnalysis, TransformsAndDecides) {
+  Fitted f(testing::load_data("wine"));
+  const Estimator<double>& lda = f.fit("LinearDiscriminantAnalysis", {});
+  EXPECT_EQ(dynamic_cast<const Transformer<double>&>(lda).transform(f.ctx, f.loaded.all()).n_cols(), 2);
+  Matrix<double> decision(f.ctx.memory(), f.data.n_rows, 3);
+  dynamic_cast<const Classifier<double>&>(lda).decision_function(f.ctx, f.loaded.all(), decision.view());
+  for (const double v : decision.to_host()) ASSERT_TRUE(std::isfinite(v));
+}
+
+TEST(LinearDiscriminantAnalysis, CannotTransformByLeastSquares) {
+  Fitted f(testing::load_data("iris"));
+  const auto& lda = dynamic_cast<Transformer<double>&>(f.fit("LinearDiscriminantAnalysis", {{"solver", "lsqr"}}));
+  EXPECT_EQ(error_of([&] { lda.transform(f.ctx, f.loaded.all()); }).message,
+            "LinearDiscriminantAnalysis: solver lsqr cannot transform; take svd or eigen");
+}
+
+TEST(CategoricalNB, RefusesACategoryThatItHasNotSeen) {
+  Data data = testing::make_data(12, 2, 2);
+  for (double& v : data.X) v = std::floor(v);
+  Fitted f(data);
+  const auto& bayes = dynamic_cast<Classifier<double>&>(f.fit("CategoricalNB", {}));
+  Data more = data;
+  more.X[3] = 9;
+  const testing::Loaded<double> other(testing::device_named("cpu"), more);
+  EXPECT_EQ(error_of([&] { bayes.predict(f.ctx, other.all()); }).message, "CategoricalNB: column 1 has the category 9, was fitted with 0 to 2");
+}
+
+TEST(BernoulliNB, TakesAColumnThatAClassAlwaysHadWithoutSmoothing) {
+  Data data{.n_rows = 4, .n_cols = 2, .X = {1, 1, 1, 0, 1, 1, 1, 0}, .y = {0, 1, 0, 1}, .classes = {"0", "1"}};
+  Fitted f(data);
+  const auto& bayes = dynamic_cast<Classifier<double>&>(f.fit("BernoulliNB", {{"alpha", 0.0}}));
+  EXPECT_EQ(bayes.predict(f.ctx, f.loaded.all()), data.y);
 }
 
 TEST(KNeighborsClassifier, RefusesMoreNeighboursThanRows) {

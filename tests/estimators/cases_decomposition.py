@@ -1,0 +1,51 @@
+"""PCA, IncrementalPCA and TruncatedSVD."""
+from harness import Case, Exact, SignOfColumns, SignOfRows, Spread
+
+SCALER = [("StandardScaler", {})]
+VALUES = {"explained_variance_": 1e-8, "explained_variance_ratio_": 1e-8, "singular_values_": 1e-8}
+BASIS = {**VALUES, "components_": SignOfRows(1e-6), "transform": SignOfColumns(1e-6)}
+PCA = {**BASIS, "mean_": 1e-12, "n_components_": Exact(), "noise_variance_": 1e-8, "n_samples_": Exact()}
+BATCHES = {**BASIS, "mean_": 1e-12, "var_": 1e-10, "noise_variance_": 1e-8, "n_samples_seen_": Exact(), "batch_size_": Exact(), "n_components_": Exact()}
+
+def without(checks, *names):
+    return {name: check for name, check in checks.items() if name not in names}
+
+
+# After a scaler the mean is nothing but rounding.
+CENTRED, CENTRED_BATCHES = without(PCA, "mean_"), without(BATCHES, "mean_")
+CASES = []
+for data in ("iris", "wine", "two_blobs"):
+    for params in ({}, {"n_components": 2}, {"n_components": 2, "whiten": True}, {"n_components": 0.9, "svd_solver": "full"}, {"n_components": "mle"},
+                   {"n_components": 2, "svd_solver": "covariance_eigh"}, {"n_components": 2, "svd_solver": "arpack"},
+                   {"n_components": 2, "svd_solver": "full"}):
+        CASES.append(Case("PCA", params, data, CENTRED, before=SCALER))
+CASES.append(Case("PCA", {"n_components": 5, "svd_solver": "arpack", "whiten": True}, "digits", PCA))
+CASES.append(Case("PCA", {"n_components": 3}, "offset_1e6", {**PCA, "transform": SignOfColumns(1e-5)}, f32=None,
+                  sk={"svd_solver": "full"}))   # its covariance_eigh, which auto takes, subtracts squared means: 1e-3 off
+CASES.append(Case("PCA", {"n_components": 4, "svd_solver": "full"}, "badly_scaled", {**PCA, "noise_variance_": 1e-5}, not_in_f32=("components_", "transform", "noise_variance_")))
+CASES.append(Case("PCA", {"n_components": 5}, "rank_deficient", without(PCA, "noise_variance_")))   # which is 0
+CASES.append(Case("PCA", {"n_components": 6, "svd_solver": "arpack"}, "wide", PCA))
+for normalizer in ("auto", "QR", "LU", "none"):
+    params = {"n_components": 6, "svd_solver": "randomized", "power_iteration_normalizer": normalizer, "n_oversamples": 5, "iterated_power": 4}
+    CASES.append(Case("PCA", params, "digits", {"singular_values_": Spread(1.0), "explained_variance_": Spread(1.0), "mean_": 1e-12}))
+CASES.append(Case("PCA", {"n_components": 13, "svd_solver": "arpack"}, "wine", error="must be between 1 and 12"))
+CASES.append(Case("PCA", {"n_components": 0.5, "svd_solver": "arpack"}, "wine", error="must be an integer for svd_solver \"arpack\""))
+
+for data in ("iris", "wine", "breast_cancer", "regression"):
+    for params in ({}, {"n_components": 3}, {"n_components": 2, "batch_size": 17}, {"n_components": 2, "whiten": True, "batch_size": 40}):
+        CASES.append(Case("IncrementalPCA", params, data, CENTRED_BATCHES, before=SCALER))
+CASES.append(Case("IncrementalPCA", {"n_components": 8, "batch_size": 50}, "digits", BATCHES))
+CASES.append(Case("IncrementalPCA", {"n_components": 4, "batch_size": 9}, "wide", BATCHES))
+CASES.append(Case("IncrementalPCA", {"n_components": 3, "batch_size": 20}, "offset_1e6", BATCHES, f32=None))
+CASES.append(Case("IncrementalPCA", {"n_components": 5}, "iris", error="n_components is 5, must be at most 4"))
+CASES.append(Case("IncrementalPCA", {"n_components": 4, "batch_size": 3}, "iris", error="must be at most 3, the smaller of 4 columns and 3 rows of the first batch"))
+
+for data in ("iris", "wine", "breast_cancer", "digits", "wide"):
+    CASES.append(Case("TruncatedSVD", {"algorithm": "arpack", "n_components": 3}, data, BASIS))
+    CASES.append(Case("TruncatedSVD", {"n_components": 3, "n_iter": 30, "random_state": 0}, data, BASIS))
+    CASES.append(Case("TruncatedSVD", {"n_components": 3}, data, {name: Spread(1.0) for name in VALUES}))
+for normalizer in ("QR", "LU", "none"):
+    params = {"n_components": 4, "n_oversamples": 4, "n_iter": 4, "power_iteration_normalizer": normalizer}
+    CASES.append(Case("TruncatedSVD", params, "digits", {name: Spread(1.0) for name in VALUES}))
+CASES.append(Case("TruncatedSVD", {"n_components": 5}, "iris", error="n_components is 5, must be at most 4"))
+CASES.append(Case("TruncatedSVD", {"n_components": 4, "algorithm": "arpack"}, "iris", error="n_components is 4, must be at most 3"))
