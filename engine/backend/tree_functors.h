@@ -27,9 +27,7 @@ KEDGE_HD inline std::uint32_t bootstrap_pick(const std::uint32_t* words, std::ui
   return static_cast<std::uint32_t>(((bits >> 32) * n + (((bits & 0xffffffffu) * n) >> 32)) >> 32);
 }
 // Two draws come from each block of this stream.
-KEDGE_HD inline PhiloxBlock bootstrap_block(std::uint64_t seed, std::int64_t tree, std::uint64_t block) {
-  return philox(seed, mix_bits(tree_root_key(tree) ^ 0x626F6F7473747261u), block);
-}
+KEDGE_HD inline std::uint64_t bootstrap_stream(std::int64_t tree) { return mix_bits(tree_root_key(tree) ^ 0x626F6F7473747261u); }
 
 // Step j of the Fisher-Yates shuffle that orders a node's columns swaps j with j + feature_step(word, d - j); word j of the
 // stream named by the node's key. Its bias is below d / 2^32.

@@ -30,11 +30,10 @@ struct BinnedTable {
   BinEdges edges;
   Array<std::uint8_t> row_codes;         // row-major, row_stride bytes a row
   std::int64_t row_stride = 0;
-  // Where most cells hold their column's most common bin: each row again as record_words words with a bit set for each column
-  // in another bin, then as many 16-bit counts of the bits before each word, then the codes of those columns.
+  // Where most cells hold their column's most common bin: each row again as the bits and codes of its other cells (RecordLayout
+  // in cpu/trees_rows.h).
   Array<std::uint64_t> records;
-  std::vector<std::uint32_t> record_of;  // by row: where its record begins, in words
-  std::int64_t record_words = 0;
+  std::vector<std::uint32_t> record_of;  // by row: where its record begins, in words; n_rows + 1
   std::vector<std::int32_t> common;      // by column: its most common bin; kNoCommonBin where there are no records
 };
 

@@ -2,7 +2,6 @@
 #include "engine/backend/cpu/trees.h"
 
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +9,11 @@
 #include <numeric>
 
 #include "engine/backend/host/tree_bin.h"
+#include "engine/backend/host/huge_pages.h"
 #include "engine/backend/cpu/trees_grow.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/cpu/trees_predict.h"
+#include "engine/backend/cpu/trees_rows.h"
 #include "engine/backend/trees_factory.h"
 #include "engine/core/require.h"
 
@@ -20,14 +21,6 @@ namespace kedge::engine {
 namespace {
 
 constexpr double kListedShare = 0.5;   // rows off the common bin, up to which listing them pays
-
-// Asks for large pages: rows are visited in random order.
-void advise_huge_pages(void* data, std::int64_t bytes) {
-  constexpr std::uintptr_t kPage = 2u << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + kPage - 1) & ~(kPage - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes)) & ~(kPage - 1);
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);   // a hint: failure costs only time
-}
 
 template <class U>
 Array<U> large_array(Memory& memory, std::int64_t size) {
@@ -64,56 +57,58 @@ void turn_tile(BinnedTable& table, std::int64_t first_row, std::int64_t first_co
   }
 }
 
-// Appends the record of a row to `out`, which has room for the longest; returns its length in words.
-std::int64_t write_record(const BinnedTable& table, std::int64_t row, const std::uint8_t* common, std::uint64_t* out) {
+// Writes the record of a row to `out`, which is zero and has room for the longest; returns its length in words.
+std::int64_t write_record(const BinnedTable& table, const RecordLayout& layout, std::int64_t row, const std::uint8_t* common,
+                          std::uint64_t* out) {
   const std::uint8_t* codes = table.row_codes.data() + row * table.row_stride;
-  auto* counts = reinterpret_cast<std::uint8_t*>(out + table.record_words);
-  std::uint8_t* const first = counts + table.record_words * 2;
-  std::uint8_t* next = first;
-  for (std::int64_t w = 0; w < table.record_words; ++w) {
-    const auto before = static_cast<std::uint16_t>(next - first);
-    __builtin_memcpy(counts + w * 2, &before, sizeof before);
-    const std::int64_t end = std::min(table.n_cols, w * 64 + 64);
-    std::uint64_t bits = 0;
-    for (std::int64_t f = w * 64; f < end; ++f) {
-      const bool uncommon = codes[f] != common[f];
-      *next = codes[f];
-      next += uncommon;
-      bits |= std::uint64_t{uncommon} << (f % 64);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(out);
+  std::uint8_t* const first = bytes + layout.codes;
+  std::uint8_t *next = first, *group = first;
+  for (std::int64_t f = 0; f < table.n_cols; ++f) {
+    if (f % RecordLayout::kGroup == 0) {
+      group = next;
+      const auto start = static_cast<std::uint16_t>(group - first);
+      __builtin_memcpy(bytes + layout.starts + f / RecordLayout::kGroup * 2, &start, sizeof start);
     }
-    out[w] = bits;
+    if (f % RecordLayout::kBlock == 0) bytes[layout.ranks + f / RecordLayout::kBlock] = static_cast<std::uint8_t>(next - group);
+    const bool uncommon = codes[f] != common[f];
+    *next = codes[f];
+    next += uncommon;
+    out[f / 64] |= std::uint64_t{uncommon} << (f % 64);
   }
-  return (next + 1 - reinterpret_cast<std::uint8_t*>(out) + 7) / 8;   // one byte more may be read
+  return (next + 1 - bytes + 7) / 8;   // one byte more may be read
 }
 
-constexpr std::int64_t kRecordColumns = 0xffff;   // counts within a record have 16 bits
+constexpr std::int64_t kRecordSlack = 8;         // words that copies of a cache line may read beyond the last
+constexpr std::int64_t kRecordColumns = 0xffff;   // starts within a record have 16 bits
 
 // Every thread writes the records of its blocks of rows with gaps for the longest possible; then they move together.
 void add_records(BinnedTable& table, Memory& memory, int n_threads) {
   constexpr std::int64_t kBlockRows = 1024;
-  table.record_words = (table.n_cols + 63) / 64;
+  const RecordLayout layout(table.n_cols);
   const std::vector<std::uint8_t> common(table.common.begin(), table.common.end());
-  const std::int64_t longest = table.record_words + (table.record_words * 2 + table.n_cols + 16) / 8;
+  const std::int64_t longest = (layout.codes + table.n_cols + 16) / 8;
   const std::int64_t blocks = (table.n_rows + kBlockRows - 1) / kBlockRows;
   std::vector<std::vector<std::uint64_t>> written(static_cast<std::size_t>(blocks));
-  table.record_of.resize(static_cast<std::size_t>(table.n_rows));
+  table.record_of.resize(static_cast<std::size_t>(table.n_rows) + 1);
   parallel_tasks(n_threads, blocks, [&](std::int64_t block, int) {
     std::vector<std::uint64_t> scratch(static_cast<std::size_t>(longest * kBlockRows));
     std::int64_t used = 0;
     for (std::int64_t row = block * kBlockRows; row < std::min(table.n_rows, (block + 1) * kBlockRows); ++row) {
       table.record_of[row] = static_cast<std::uint32_t>(used);
-      used += write_record(table, row, common.data(), scratch.data() + used);
+      used += write_record(table, layout, row, common.data(), scratch.data() + used);
     }
     written[block].assign(scratch.begin(), scratch.begin() + used);
   });
   std::vector<std::int64_t> begin{0};
   for (const auto& words : written) begin.push_back(begin.back() + static_cast<std::int64_t>(words.size()));
-  table.records = large_array<std::uint64_t>(memory, begin.back());
+  table.records = large_array<std::uint64_t>(memory, begin.back() + kRecordSlack);
   parallel_tasks(n_threads, blocks, [&](std::int64_t block, int) {
     std::copy(written[block].begin(), written[block].end(), table.records.data() + begin[block]);
     for (std::int64_t row = block * kBlockRows; row < std::min(table.n_rows, (block + 1) * kBlockRows); ++row)
       table.record_of[row] += static_cast<std::uint32_t>(begin[block]);
   });
+  table.record_of[table.n_rows] = static_cast<std::uint32_t>(begin.back());
 }
 
 void add_row_forms(BinnedTable& table, Memory& memory, int n_threads) {
@@ -124,7 +119,7 @@ void add_row_forms(BinnedTable& table, Memory& memory, int n_threads) {
   parallel_tasks(n_threads, (table.n_rows + 63) / 64, [&](std::int64_t block, int) {
     for (std::int64_t col = 0; col < table.n_cols; col += 64) turn_tile(table, block * 64, col);
   });
-  const double words = static_cast<double>(table.n_rows) * (uncommon * static_cast<double>(table.n_cols) / 8 + static_cast<double>(table.n_cols) / 50 + 4);
+  const double words = static_cast<double>(table.n_rows) * (uncommon * static_cast<double>(table.n_cols) / 8 + static_cast<double>(table.n_cols) / 40 + 4);
   if (uncommon <= kListedShare && table.n_cols <= kRecordColumns && words < 4e9) add_records(table, memory, n_threads);
   else std::fill(table.common.begin(), table.common.end(), kNoCommonBin);
 }
@@ -151,7 +146,7 @@ class CpuTrees final : public TreeOps {
       if (worker == 0 && progress && so_far < options.n_trees) progress(so_far, options.n_trees);
     });
     if (progress) progress(options.n_trees, options.n_trees);
-    Forest forest = join_trees(std::move(trees), n_classes, table.n_cols);
+    Forest forest = join_trees(std::move(trees), n_classes, table.n_cols, n_threads_);
     if (oob_votes) predict_out_of_bag(forest, table, rows, options, *oob_votes, n_threads_);
     return forest;
   }

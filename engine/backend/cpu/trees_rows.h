@@ -13,13 +13,28 @@ struct TreeRow {
   std::uint16_t cls, weight;
 };
 
+// A row's record: a bit for each column where the row is off the common bin; how many bits are set before each group of 256 columns
+// (16 bits each), and in the group before each block of 16 (8 bits each); then the codes of the columns with a bit, in order. Offsets
+// in bytes.
+struct RecordLayout {
+  static constexpr std::int64_t kGroup = 256, kBlock = 16;
+  std::int64_t words, starts, ranks, codes;
+
+  explicit RecordLayout(std::int64_t n_cols)
+      : words((n_cols + 63) / 64),
+        starts(words * 8),
+        ranks(starts + (n_cols + 4 * kGroup - 1) / (4 * kGroup) * 8),
+        codes(ranks + words * 4) {}
+};
+
 // The codes of one column, from bytes (by row number, with a stride) or from records.
 struct ColumnCodes {
   const std::uint8_t* bytes = nullptr;
   std::int64_t stride = 1;
   const std::uint64_t* word = nullptr;   // of record 0, with the column's bit
-  std::int64_t to_count = 0, to_codes = 0;   // bytes from there to the word's count and to the codes
+  std::int64_t to_start = 0, to_rank = 0, to_codes = 0;   // bytes from there to what counts the bits before, and to the codes
   unsigned bit = 0;
+  std::uint64_t before = 0;              // the bits of the columns before it in its block
   std::int32_t common = kNoCommonBin;
 
   static ColumnCodes by_column(const BinnedTable& table, std::int64_t f) {
@@ -29,9 +44,12 @@ struct ColumnCodes {
     return {.bytes = table.row_codes.data() + f, .stride = table.row_stride, .common = table.common[f]};
   }
   static ColumnCodes by_record(const BinnedTable& table, std::int64_t f) {
-    const std::int64_t words = table.record_words, at = f / 64;
-    return {.word = table.records.data() + at, .to_count = (words - at) * 8 + at * 2, .to_codes = (words - at) * 8 + words * 2,
-            .bit = static_cast<unsigned>(f % 64), .common = table.common[f]};
+    const RecordLayout layout(table.n_cols);
+    const std::int64_t at = f / 64 * 8;
+    const auto bit = static_cast<unsigned>(f % 64), block = bit / 16 * 16;
+    return {.word = table.records.data() + f / 64, .to_start = layout.starts - at + f / RecordLayout::kGroup * 2,
+            .to_rank = layout.ranks - at + f / RecordLayout::kBlock, .to_codes = layout.codes - at, .bit = bit,
+            .before = ((std::uint64_t{1} << bit) - 1) >> block << block, .common = table.common[f]};
   }
 
   [[gnu::always_inline]] std::uint8_t from_bytes(const TreeRow& row) const { return bytes[row.row * stride]; }
@@ -40,10 +58,9 @@ struct ColumnCodes {
   [[gnu::always_inline]] std::uint8_t from_record(const TreeRow& row) const {
     const std::uint64_t* at = word + row.record;
     const auto* byte = reinterpret_cast<const std::uint8_t*>(at);
-    const std::uint64_t before = *at & ((std::uint64_t{1} << bit) - 1);
-    std::uint16_t count;
-    __builtin_memcpy(&count, byte + to_count, sizeof count);
-    return byte[to_codes + count + __builtin_popcountll(before)];
+    std::uint16_t start;
+    __builtin_memcpy(&start, byte + to_start, sizeof start);
+    return byte[to_codes + start + byte[to_rank] + __builtin_popcountll(*at & before)];
   }
   [[gnu::always_inline]] int code(const TreeRow& row) const {
     if (bytes) return from_bytes(row);
@@ -52,10 +69,10 @@ struct ColumnCodes {
   }
 };
 
-// Orders rows by code <= left_bin, those left first, both sides in their former order; `right` has room for all but is scratch. Adds the
-// left rows' draws to left_counts and returns how many rows there are. Inline, so that it is compiled for its caller's instruction set.
-[[gnu::always_inline]] inline std::uint32_t part_rows(const ColumnCodes& column, int left_bin, TreeRow* rows, std::uint32_t n,
-                                                      TreeRow* right, std::int32_t* left_counts) {
+// Orders rows by code <= left_bin, those left first, both sides in their former order; `right` has room for all but is scratch. Adds
+// the left rows' draws to left_counts and returns how many they are. Inline, so that it is compiled for its caller's instruction set.
+[[gnu::always_inline]] inline std::uint32_t part_rows_inline(const ColumnCodes& column, int left_bin, TreeRow* rows,
+                                                             std::uint32_t n, TreeRow* right, std::int32_t* left_counts) {
   const ColumnCodes codes = column;
   std::uint32_t n_left = 0, n_right = 0;
   for (std::uint32_t i = 0; i < n; ++i) {

@@ -6,13 +6,12 @@
 
 namespace kedge::engine {
 namespace {
-constexpr int kBins = 256, kWideClasses = 16;
+constexpr int kBins = 256;
 }  // namespace
 
 ColumnScorer::ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules)
     : n_classes_(n_classes), min_rows_(std::max<std::int64_t>(1, options.min_samples_leaf)), rules_(rules),
       exact_(!rules.entropy && rules.class_weight.empty()),
-      wide_(exact_ && min_rows_ == 1 && !(rules.min_weight_leaf > 0) && n_classes <= kWideClasses && wide_kernels_available()),
       histogram_(std::size_t{kBins} * n_classes), bin_rows_(kBins), left_(n_classes) {}
 
 bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
@@ -20,14 +19,6 @@ bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, Bes
   const bool from_record = !column.codes.bytes;
   const auto row_at = [&](std::uint32_t i) -> const TreeRow& { return column.rows[column.uncommon ? column.uncommon[i] : i]; };
   const auto code_of = [&](const TreeRow& row) { return from_record ? column.codes.from_record(row) : column.codes.from_bytes(row); };
-  if (totals.wide) {
-    coded_.resize(std::max<std::size_t>(coded_.size(), column.n_uncommon));
-    for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
-      const TreeRow& row = row_at(i);
-      coded_[i] = std::uint32_t{code_of(row)} << 20 | std::uint32_t{row.cls} << 16 | row.weight;
-    }
-    return wide_scorer_.score({coded_.data(), column.n_uncommon, column.n_rows, column.codes.common}, totals, best);
-  }
   for (std::uint32_t i = 0; i < column.n_uncommon; ++i) {
     const TreeRow& row = row_at(i);
     const int code = code_of(row);
@@ -35,18 +26,6 @@ bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, Bes
     ++bin_rows_[code];
   }
   if (column.n_uncommon < column.n_rows) add_common(column.codes.common, column.n_rows - column.n_uncommon, totals);
-  return score_counts(totals, best);
-}
-
-bool ColumnScorer::score(const CodedColumn& column, const NodeTotals& totals, BestCut& best) {
-  if (column.n_coded == 0) return false;
-  if (totals.wide) return wide_scorer_.score(column, totals, best);
-  for (std::uint32_t i = 0; i < column.n_coded; ++i) {
-    const CodedRow row = column.coded[i];
-    histogram_[(row >> 20) * n_classes_ + ((row >> 16) & 15)] += static_cast<std::int32_t>(row & 0xffff);
-    ++bin_rows_[row >> 20];
-  }
-  if (column.n_coded < column.n_rows) add_common(column.common, column.n_rows - column.n_coded, totals);
   return score_counts(totals, best);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/host/philox_run.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -62,11 +64,29 @@ void reserve_nodes(Forest& forest, std::size_t nodes) {
   forest.impurity.reserve(nodes), forest.weight.reserve(nodes);
 }
 
+// The cuts of all expanded nodes. The edges of all columns are too many for a cache, so they are fetched ahead of their use.
+std::vector<Cut> choose_cuts(const DraftTree& tree, const BinEdges& edges) {
+  constexpr std::size_t kAhead = 16;
+  std::vector<Cut> cuts(tree.nodes.size());
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const DraftNode& ahead = tree.nodes[std::min(i + kAhead, cuts.size() - 1)];
+    if (ahead.expanded) {
+      __builtin_prefetch(edges.high.data() + edges.offset[ahead.feature] + ahead.left_bin);
+      __builtin_prefetch(edges.low.data() + edges.offset[ahead.feature] + ahead.left_bin + 1);
+      __builtin_prefetch(edges.low.data() + edges.offset[ahead.feature] + ahead.right_bin);
+    }
+    const DraftNode& node = tree.nodes[i];
+    if (node.expanded) cuts[i] = choose_cut(edges, node.feature, node.left_bin, node.right_bin);
+  }
+  return cuts;
+}
+
 }  // namespace
 
 Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols) {
   Forest out{.n_classes = tree.n_classes, .n_cols = n_cols};
   reserve_nodes(out, tree.nodes.size());
+  const std::vector<Cut> cuts = choose_cuts(tree, edges);
   struct Visit { std::int32_t node, parent; };
   std::vector<Visit> stack{{0, -1}};   // parent: where to note a right child
   while (!stack.empty()) {
@@ -77,7 +97,7 @@ Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges
     append_node(out, tree, node, rules);
     const DraftNode& from = tree.nodes[node];
     if (!from.expanded) continue;
-    const Cut cut = choose_cut(edges, from.feature, from.left_bin, from.right_bin);
+    const Cut& cut = cuts[node];
     out.feature[index] = from.feature, out.bin[index] = cut.bin, out.threshold[index] = cut.threshold;
     out.left[index] = index + 1;
     stack.push_back({from.right, index});
@@ -87,21 +107,37 @@ Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges
   return out;
 }
 
-Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols) {
+Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols, int n_threads) {
   Forest all{.n_classes = n_classes, .n_cols = n_cols, .tree_offset = {0}};
-  std::size_t nodes = 0;
-  for (const Forest& tree : trees) nodes += tree.feature.size();
-  reserve_nodes(all, nodes);
-  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  for (Forest& tree : trees) {
-    const auto base = static_cast<std::int32_t>(all.n_nodes());
-    append(all.feature, tree.feature), append(all.bin, tree.bin), append(all.threshold, tree.threshold);
-    append(all.value, tree.value), append(all.impurity, tree.impurity), append(all.weight, tree.weight);
-    for (const std::int32_t child : tree.left) all.left.push_back(child < 0 ? -1 : child + base);
-    for (const std::int32_t child : tree.right) all.right.push_back(child < 0 ? -1 : child + base);
-    all.tree_offset.push_back(all.n_nodes());
-    tree = Forest{};
-  }
+  for (const Forest& tree : trees) all.tree_offset.push_back(all.tree_offset.back() + tree.n_nodes());
+  const auto nodes = static_cast<std::size_t>(all.tree_offset.back());
+  const auto join = [&](auto member, std::size_t size) {
+    auto& to = all.*member;
+    to.reserve(size);
+    for (Forest& tree : trees) {
+      auto from = std::move(tree.*member);   // freed when it is copied
+      to.insert(to.end(), from.begin(), from.end());
+    }
+  };
+  const auto join_children = [&](std::vector<std::int32_t> Forest::*member) {
+    join(member, nodes);
+    for (std::size_t t = 0; t + 1 < all.tree_offset.size(); ++t)
+      for (std::int64_t i = all.tree_offset[t]; i < all.tree_offset[t + 1]; ++i)
+        if ((all.*member)[i] >= 0) (all.*member)[i] += static_cast<std::int32_t>(all.tree_offset[t]);
+  };
+  // A task for each member: most of the time goes into new pages.
+  parallel_tasks(n_threads, 8, [&](std::int64_t task, int) {
+    switch (task) {
+      case 0: return join(&Forest::value, nodes * static_cast<std::size_t>(n_classes));
+      case 1: return join(&Forest::threshold, nodes);
+      case 2: return join(&Forest::impurity, nodes);
+      case 3: return join(&Forest::weight, nodes);
+      case 4: return join_children(&Forest::left);
+      case 5: return join_children(&Forest::right);
+      case 6: return join(&Forest::feature, nodes);
+      default: return join(&Forest::bin, nodes);
+    }
+  });
   return all;
 }
 
@@ -109,10 +145,12 @@ void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, 
   counts.assign(static_cast<std::size_t>(n), options.bootstrap ? 0 : 1);
   if (!options.bootstrap) return;
   const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
-  for (std::int64_t i = 0; i < draws; i += 2) {
-    const PhiloxBlock block = bootstrap_block(options.seed, tree, static_cast<std::uint64_t>(i / 2));
-    ++counts[bootstrap_pick(block.word, static_cast<std::uint64_t>(n))];
-    if (i + 1 < draws) ++counts[bootstrap_pick(block.word + 2, static_cast<std::uint64_t>(n))];
+  const std::uint64_t stream = bootstrap_stream(tree);
+  std::uint32_t words[4 * kPhiloxRun];
+  for (std::int64_t i = 0; i < draws; i += 2 * kPhiloxRun) {
+    philox_run(options.seed, stream, static_cast<std::uint64_t>(i / 2), words);
+    const std::int64_t here = std::min<std::int64_t>(draws - i, 2 * kPhiloxRun);
+    for (std::int64_t k = 0; k < here; ++k) ++counts[bootstrap_pick(words + 2 * k, static_cast<std::uint64_t>(n))];
   }
   const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
   require(most <= 0xffff, schema::ErrorCode::kInvalidValue, "a row was drawn {} times for one tree, at most 65535 is possible", most);

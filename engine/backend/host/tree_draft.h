@@ -79,7 +79,7 @@ Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int ri
 // One finished tree with node indices of its own, in depth-first order, left before right.
 Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols);
 // Joins trees into one forest, in order.
-Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols);
+Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols, int n_threads = 1);
 
 // How often each position in [0, n) is drawn for a tree; `counts` is resized. Errors: kInvalidValue above 65,535.
 void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts);

@@ -98,6 +98,25 @@ TEST(CpuForest, GrowsLargeNodesAsThePortableCodeDoes) {
   }
 }
 
+// Records of more than 256 codes, more columns than a record's registers hold, all 16 classes, several groups of columns, best first.
+TEST(CpuForest, GrowsEveryShapeOfNodeAsThePortableCodeDoes) {
+  struct Shape {
+    std::int64_t rows, cols;
+    std::int32_t n_classes, max_features;
+    double zeros;
+    std::int64_t max_leaf_nodes;
+  };
+  for (const Shape& shape : {Shape{1500, 700, 4, 26, 0.55, 0}, Shape{700, 1100, 5, 33, 0.9, 0}, Shape{6000, 40, 16, 40, 0.8, 200},
+                             Shape{3000, 70, 16, 70, 0.2, 0}, Shape{2000, 90, 2, 1, 0.995, 0}}) {
+    const Data data = make_data(shape.rows, shape.cols, 200, shape.n_classes, shape.zeros, 5);
+    ForestOptions options{.n_trees = 2, .max_features = shape.max_features, .max_leaf_nodes = shape.max_leaf_nodes, .seed = 9};
+    const Grown fast = grow_small(data, options);
+    EXPECT_GT(fast.forest.n_nodes(), 100);
+    options.class_weight.assign(static_cast<std::size_t>(shape.n_classes), 1.0);
+    expect_same(fast, grow_small(data, options));
+  }
+}
+
 TEST(CpuForest, MakesOneLeafOfOneRow) {
   const Grown grown = grow_small({1, 2, 2, {1, 2}, {1}});
   EXPECT_EQ(grown.forest.n_nodes(), 3);
