@@ -234,10 +234,20 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
   finish_search(ctx, rounds, left.pipelines[best], best, means[best], task.refit, setup, data, result);
 }
 
+void require_two_classes(const CheckedJob& job, const TaskTarget& target) {
+  for (const Scorer* scorer : job.scorers) {
+    if (scorer->two_classes_only && target.classes.size() > 2) {
+      refuse("task", fmt::format("'{}' takes two classes, the target has {}: take its _macro, _micro, _weighted, _ovr or _ovo form",
+                                 scorer->name, target.classes.size()));
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 void run_task(const Context& ctx, const TaskInput<T>& input, schema::Result& result) {
+  require_two_classes(input.job, input.target);
   const TaskData<T> data(ctx, input.table, input.target);
   std::visit([&](const auto& task) { run(ctx, task, input, data, result); }, input.job.spec.task);
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -29,6 +31,50 @@ void print_scores(Out out, const schema::Result& result) {
   *out++ = '\n';
 }
 
+const schema::Value* find(const schema::ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+// The list under `key`, or the first one whose name starts with it.
+std::vector<double> numbers(const schema::ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map) {
+    if (!name.starts_with(key)) continue;
+    std::vector<double> result;
+    if (const auto* flat = std::get_if<std::vector<double>>(&value.data)) result = *flat;
+    if (const auto* list = std::get_if<schema::ValueList>(&value.data)) {
+      for (const schema::Value& item : *list) {
+        const auto* real = std::get_if<double>(&item.data);
+        const auto* whole = std::get_if<std::int64_t>(&item.data);
+        result.push_back(real ? *real : whole ? static_cast<double>(*whole) : std::nan(""));
+      }
+    }
+    return result;
+  }
+  return {};
+}
+
+// The best candidates of a search, best first.
+void print_search(Out out, const schema::SearchResult& search) {
+  constexpr std::size_t kShown = 10;
+  const schema::Value* params = find(search.cvResults, "params");
+  const auto* candidates = params ? std::get_if<schema::ValueList>(&params->data) : nullptr;
+  const std::vector<double> means = numbers(search.cvResults, "mean_test_"), deviations = numbers(search.cvResults, "std_test_");
+  if (!candidates || means.size() != candidates->size() || deviations.size() != means.size()) return;
+  std::vector<std::size_t> order(means.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return means[a] > means[b] || (!std::isnan(means[a]) && std::isnan(means[b]));
+  });
+  fmt::format_to(out, "best of {} candidates: {}, score {:.4f}\n\n      mean       std  parameters\n", means.size(),
+                 schema::to_string(search.bestParams), search.bestScore);
+  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
+    fmt::format_to(out, "{:>10.4f}{:>10.4f}  {}\n", means[order[i]], deviations[order[i]], schema::to_string((*candidates)[order[i]]));
+  }
+  *out++ = '\n';
+}
+
 void print_times(Out out, const schema::Timings& t) {
   const std::pair<const char*, double> rows[] = {
       {"queued", t.queued}, {"download", t.download}, {"parse", t.parse}, {"load", t.load}, {"to device", t.toDevice},
@@ -48,6 +94,7 @@ std::string result_table(const schema::Result& result) {
   Out out(text);
   fmt::format_to(out, "\n{} rows x {} features, {}, on {}\n\n", result.nSamples, result.nFeatures, result.dtype,
                  result.device.name.empty() ? result.device.kind : result.device.name);
+  if (result.search) print_search(out, *result.search);
   print_scores(out, result);
   print_times(out, result.timings);
   for (const std::string& warning : result.warnings) fmt::format_to(out, "warning: {}\n", warning);

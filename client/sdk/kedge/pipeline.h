@@ -42,9 +42,57 @@ struct cross_validate {
   std::optional<std::int64_t> random_state;
   std::vector<std::string> scoring;
   bool return_train_score = false;
+  std::optional<std::int64_t> n_repeats = {};
+  std::optional<schema::Value> test_size = {}, train_size = {};
+  std::optional<std::int64_t> gap = {}, max_train_size = {};
+  schema::CrossValidate folds() const {
+    return {.cv = cv, .splitter = splitter, .shuffle = shuffle, .randomState = random_state, .scoring = scoring,
+            .returnTrainScore = return_train_score, .nRepeats = n_repeats, .testSize = test_size, .trainSize = train_size, .gap = gap,
+            .maxTrainSize = max_train_size};
+  }
+  schema::Task task() const { return folds(); }
+};
+
+// Searches. param_grid: {{"pca__n_components", schema::ValueList{10, 20}}}, or a schema::ValueList of such maps.
+struct grid_search {
+  schema::Value param_grid;
+  cross_validate cv = {};
+  schema::Value refit = true;   // or the name of the scorer that decides
+  schema::Value error_score = "NaN";
   schema::Task task() const {
-    return schema::CrossValidate{.cv = cv, .splitter = splitter, .shuffle = shuffle, .randomState = random_state,
-                                 .scoring = scoring, .returnTrainScore = return_train_score};
+    return schema::GridSearch{.paramGrid = param_grid, .crossValidate = cv.folds(), .refit = refit, .errorScore = error_score};
+  }
+};
+
+struct randomized_search {
+  schema::Value param_distributions;   // values, or {{"loguniform", schema::ValueList{1e-3, 1e3}}}
+  std::int64_t n_iter = 10;
+  std::optional<std::int64_t> random_state = {};
+  cross_validate cv = {};
+  schema::Value refit = true;
+  schema::Value error_score = "NaN";
+  schema::Task task() const {
+    return schema::RandomizedSearch{.paramDistributions = param_distributions, .nIter = n_iter, .randomState = random_state,
+                                    .crossValidate = cv.folds(), .refit = refit, .errorScore = error_score};
+  }
+};
+
+struct halving_grid_search {
+  schema::Value param_grid;
+  std::int64_t factor = 3;
+  std::string resource = "n_samples";
+  schema::Value min_resources = "exhaust";
+  std::optional<std::int64_t> max_resources = {};
+  bool aggressive_elimination = false;
+  std::optional<std::int64_t> random_state = {};
+  cross_validate cv = {};
+  bool refit = true;
+  schema::Value error_score = "NaN";
+  schema::Task task() const {
+    return schema::HalvingGridSearch{.paramGrid = param_grid, .factor = factor, .resource = resource, .minResources = min_resources,
+                                     .maxResources = max_resources, .aggressiveElimination = aggressive_elimination,
+                                     .randomState = random_state, .crossValidate = cv.folds(), .refit = refit,
+                                     .errorScore = error_score};
   }
 };
 
