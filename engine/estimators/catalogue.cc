@@ -18,6 +18,7 @@
 #include "engine/estimators/one_hot_encoder.h"
 #include "engine/estimators/ordinal_encoder.h"
 #include "engine/estimators/pca.h"
+#include "engine/estimators/quadratic_discriminant_analysis.h"
 #include "engine/estimators/random_forest.h"
 #include "engine/estimators/ridge.h"
 #include "engine/estimators/simple_imputer.h"
@@ -64,6 +65,7 @@ std::span<const CatalogueEntry> catalogue() {
       row<BernoulliNB>(),
       row<CategoricalNB>(),
       row<LinearDiscriminantAnalysis>(),
+      row<QuadraticDiscriminantAnalysis>(),
       row<RandomForestClassifier>(),
       row<DummyClassifier>(),
       row<DummyRegressor>(),

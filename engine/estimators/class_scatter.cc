@@ -96,6 +96,16 @@ Samples<T> ClassScatter<T>::rows_of(const Context& ctx, std::int32_t position) c
   return rows;
 }
 
+template <class T>
+std::vector<double> ClassScatter<T>::class_triangle(const Context& ctx, std::int32_t position) const {
+  const std::int64_t d = X_.n_cols(), first = position * d;
+  const Samples<T> rows = rows_of(ctx, position);
+  const CentredDesign<T> centred(ctx, rows, {means_.begin() + first, means_.begin() + first + d}, std::vector<double>(static_cast<std::size_t>(d), 1.0));
+  Matrix<double> R(ctx.memory(), d, d);
+  ctx.ops<T>().design_triangle(centred.design, R.view());
+  return R.to_host();
+}
+
 // The triangle so far and that of the next class make one triangle again.
 template <class T>
 std::vector<double> ClassScatter<T>::within_triangle(const Context& ctx, const std::vector<double>& scale) const {

@@ -21,12 +21,15 @@ class ClassScatter {
  public:
   ClassScatter(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y);
   std::int64_t n_rows() const { return X_.n_rows(); }
+  std::int64_t n_rows(std::int32_t position) const { return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(position)].size()); }
   const std::vector<double>& means() const { return means_; }   // classes x d
   // Standard deviation of each column within the classes (n in the denominator); 0 where nothing but rounding is left.
   const std::vector<double>& spread() const { return spread_; }
 
   // d x d upper triangle R: R'R = sum over classes of the rows less their class's mean, columns times `scale`.
   std::vector<double> within_triangle(const Context& ctx, const std::vector<double>& scale) const;
+  // The same of one class alone, columns as they are.
+  std::vector<double> class_triangle(const Context& ctx, std::int32_t position) const;
   // Of one class (n in the denominator), or of all rows about their common mean.
   std::vector<double> covariance(const Context& ctx, std::int32_t position, const Shrinkage& shrinkage) const;
   std::vector<double> total_covariance(const Context& ctx, const Shrinkage& shrinkage) const;

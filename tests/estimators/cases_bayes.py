@@ -57,3 +57,15 @@ CASES.append(Case(LDA, {"solver": "lsqr", "shrinkage": "auto"}, "rank_deficient_
 CASES.append(Case(LDA, {"n_components": 3}, "iris", error="n_components is 3, must be at most 2"))
 CASES.append(Case(LDA, {"shrinkage": "auto"}, "iris", error="must be null for solver svd"))
 CASES.append(Case(LDA, {"solver": "eigen"}, "digits", error="the covariance within the classes is singular"))
+
+QDA = "QuadraticDiscriminantAnalysis"
+CURVED = {"means_": 1e-12, "priors_": 1e-13, "scalings_": 1e-9, "decision_function": 1e-6, "predict_proba": 1e-6, "predict": Exact()}
+for data in ("iris", "wine", "breast_cancer", "two_blobs"):
+    CASES.append(Case(QDA, {"tol": 1e-12}, data, CURVED))
+    CASES.append(Case(QDA, {"reg_param": 0.1, "store_covariance": True, "tol": 1e-9}, data, {**CURVED, "covariance_": 1e-9}))
+    for shrinkage in (None, "auto", 0.3):
+        CASES.append(Case(QDA, {"solver": "eigen", "shrinkage": shrinkage, "store_covariance": True, "tol": 1e-12}, data, {**CURVED, "covariance_": 1e-9},
+                          f32=None if data == "breast_cancer" else 2e-3))
+CASES.append(Case(QDA, {"priors": [0.2, 0.3, 0.5]}, "iris", CURVED))
+CASES.append(Case(QDA, {}, "digits", error="must have that of the 64 columns: raise reg_param"))
+CASES.append(Case(QDA, {"shrinkage": 0.1}, "iris", error="must be null for solver svd"))
