@@ -12,14 +12,17 @@ namespace {
 constexpr std::int64_t kBlockRows = 4096;
 
 template <class T>
-struct CentredDesign {   // device copies of what a Design borrows
+struct CentredDesign {  // device copies of what a Design borrows
   Array<double> shift, scale;
   Design<T> design;
   CentredDesign(const Context& ctx, const Samples<T>& rows, const std::vector<double>& mean, const std::vector<double>& factor) {
     const Samples<T> mapped = rows.then(mean, factor);
     shift = Array<double>(ctx.memory(), std::span<const double>(mapped.shift));
     scale = Array<double>(ctx.memory(), std::span<const double>(mapped.scale));
-    design = {.X = std::as_const(rows.table->X).view(), .rows = rows.row_view(), .shift = std::as_const(shift).view(), .scale = std::as_const(scale).view()};
+    design = {.X = std::as_const(rows.table->X).view(),
+              .rows = rows.row_view(),
+              .shift = std::as_const(shift).view(),
+              .scale = std::as_const(scale).view()};
   }
 };
 
@@ -67,11 +70,13 @@ ClassScatter<T>::ClassScatter(const Context& ctx, const Samples<T>& X, const Pre
   const std::int64_t k = present.size(), d = X.n_cols();
   const std::vector<std::int32_t> table_rows = X.rows ? X.rows->to_host() : std::vector<std::int32_t>();
   for (std::size_t i = 0; i < y.codes.size(); ++i)
-    rows_[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])].push_back(X.rows ? table_rows[i] : static_cast<std::int32_t>(i));
+    rows_[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])].push_back(
+        X.rows ? table_rows[i] : static_cast<std::int32_t>(i));
   const Array<std::int32_t> positions = device_positions(ctx, present, y);
   Array<double> count(ctx.memory(), k);
   Matrix<double> mean(ctx.memory(), k, d), variance(ctx.memory(), k, d);
-  ctx.ops<T>().class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(), mean.view(), variance.view());
+  ctx.ops<T>().class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(), mean.view(),
+                             variance.view());
   means_ = mean.to_host(), variances_ = variance.to_host();
   for (std::size_t e = 0; e < means_.size() && X.is_affine(); ++e) {
     const std::size_t j = e % static_cast<std::size_t>(d);
@@ -92,7 +97,8 @@ ClassScatter<T>::ClassScatter(const Context& ctx, const Samples<T>& X, const Pre
 template <class T>
 Samples<T> ClassScatter<T>::rows_of(const Context& ctx, std::int32_t position) const {
   Samples<T> rows = X_;
-  rows.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows_[static_cast<std::size_t>(position)]));
+  rows.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(),
+                                                    std::span<const std::int32_t>(rows_[static_cast<std::size_t>(position)]));
   return rows;
 }
 
@@ -100,7 +106,8 @@ template <class T>
 std::vector<double> ClassScatter<T>::class_triangle(const Context& ctx, std::int32_t position) const {
   const std::int64_t d = X_.n_cols(), first = position * d;
   const Samples<T> rows = rows_of(ctx, position);
-  const CentredDesign<T> centred(ctx, rows, {means_.begin() + first, means_.begin() + first + d}, std::vector<double>(static_cast<std::size_t>(d), 1.0));
+  const CentredDesign<T> centred(ctx, rows, {means_.begin() + first, means_.begin() + first + d},
+                                 std::vector<double>(static_cast<std::size_t>(d), 1.0));
   Matrix<double> R(ctx.memory(), d, d);
   ctx.ops<T>().design_triangle(centred.design, R.view());
   return R.to_host();
@@ -131,7 +138,8 @@ std::vector<double> ClassScatter<T>::covariance_of(const Context& ctx, const Sam
                                                    const std::vector<double>& variance, const Shrinkage& shrinkage) const {
   const auto d = static_cast<std::int64_t>(mean.size());
   const double n = static_cast<double>(rows.n_rows());
-  std::vector<double> deviation(mean.size(), 1.0), factor(mean.size(), 1.0);   // Ledoit and Wolf's share is found on standardised columns
+  std::vector<double> deviation(mean.size(), 1.0),
+      factor(mean.size(), 1.0);  // Ledoit and Wolf's share is found on standardised columns
   for (std::size_t j = 0; shrinkage.is_automatic && j < mean.size(); ++j) {
     const double s = std::sqrt(variance[j]);
     if (s > 8 * std::numeric_limits<double>::epsilon() * std::abs(mean[j])) deviation[j] = s, factor[j] = 1 / s;
@@ -142,10 +150,13 @@ std::vector<double> ClassScatter<T>::covariance_of(const Context& ctx, const Sam
   ctx.ops<T>().design_gram(centred.design, G.view());
   std::vector<double> S = G.to_host();
   for (double& s : S) s /= n;
-  if (shrinkage.is_automatic) shrink(S, d, ledoit_wolf_share(S, d, n, fourth_powers(ctx, centred.design)));
-  else if (shrinkage.share > 0) shrink(S, d, shrinkage.share);
+  if (shrinkage.is_automatic)
+    shrink(S, d, ledoit_wolf_share(S, d, n, fourth_powers(ctx, centred.design)));
+  else if (shrinkage.share > 0)
+    shrink(S, d, shrinkage.share);
   for (std::int64_t i = 0; i < d; ++i)
-    for (std::int64_t j = 0; j < d; ++j) S[static_cast<std::size_t>(i * d + j)] *= deviation[static_cast<std::size_t>(i)] * deviation[static_cast<std::size_t>(j)];
+    for (std::int64_t j = 0; j < d; ++j)
+      S[static_cast<std::size_t>(i * d + j)] *= deviation[static_cast<std::size_t>(i)] * deviation[static_cast<std::size_t>(j)];
   return S;
 }
 
@@ -162,13 +173,13 @@ std::vector<double> ClassScatter<T>::total_covariance(const Context& ctx, const 
   return covariance_of(ctx, X_, moments.mean, moments.variance, shrinkage);
 }
 
-std::vector<double> host_product(const Context& ctx, std::span<const double> A, std::int64_t a_cols, bool transpose_a, std::span<const double> B,
-                                 std::int64_t b_cols, bool transpose_b) {
+std::vector<double> host_product(const Context& ctx, std::span<const double> A, std::int64_t a_cols, bool transpose_a,
+                                 std::span<const double> B, std::int64_t b_cols, bool transpose_b) {
   const std::int64_t a_rows = static_cast<std::int64_t>(A.size()) / a_cols, b_rows = static_cast<std::int64_t>(B.size()) / b_cols;
   const Matrix<double> left(ctx.memory(), a_rows, a_cols, A), right(ctx.memory(), b_rows, b_cols, B);
   Matrix<double> result(ctx.memory(), transpose_a ? a_cols : a_rows, transpose_b ? b_rows : b_cols);
-  ctx.ops<double>().gemm(transpose_a ? Transpose::kYes : Transpose::kNo, transpose_b ? Transpose::kYes : Transpose::kNo, 1.0, left.view(),
-                         right.view(), 0.0, result.view());
+  ctx.ops<double>().gemm(transpose_a ? Transpose::kYes : Transpose::kNo, transpose_b ? Transpose::kYes : Transpose::kNo, 1.0,
+                         left.view(), right.view(), 0.0, result.view());
   return result.to_host();
 }
 

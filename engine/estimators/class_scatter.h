@@ -9,7 +9,8 @@
 
 namespace kedge::engine {
 
-// Covariance matrices are pulled towards a multiple of the unit matrix: by nothing, by a share, or by Ledoit and Wolf's estimate of it.
+// Covariance matrices are pulled towards a multiple of the unit matrix: by nothing, by a share, or by Ledoit and Wolf's estimate
+// of it.
 struct Shrinkage {
   bool is_automatic = false;
   double share = 0;
@@ -21,8 +22,10 @@ class ClassScatter {
  public:
   ClassScatter(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y);
   std::int64_t n_rows() const { return X_.n_rows(); }
-  std::int64_t n_rows(std::int32_t position) const { return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(position)].size()); }
-  const std::vector<double>& means() const { return means_; }   // classes x d
+  std::int64_t n_rows(std::int32_t position) const {
+    return static_cast<std::int64_t>(rows_[static_cast<std::size_t>(position)].size());
+  }
+  const std::vector<double>& means() const { return means_; }  // classes x d
   // Standard deviation of each column within the classes (n in the denominator); 0 where nothing but rounding is left.
   const std::vector<double>& spread() const { return spread_; }
 
@@ -40,12 +43,12 @@ class ClassScatter {
   Samples<T> rows_of(const Context& ctx, std::int32_t position) const;
 
   Samples<T> X_;
-  std::vector<std::vector<std::int32_t>> rows_;   // of the table, by class
+  std::vector<std::vector<std::int32_t>> rows_;  // of the table, by class
   std::vector<double> means_, variances_, spread_;
 };
 
 // A (m x n) times B (n x p), each transposed where asked; on the device, from host to host.
-std::vector<double> host_product(const Context& ctx, std::span<const double> A, std::int64_t a_cols, bool transpose_a, std::span<const double> B,
-                                 std::int64_t b_cols, bool transpose_b);
+std::vector<double> host_product(const Context& ctx, std::span<const double> A, std::int64_t a_cols, bool transpose_a,
+                                 std::span<const double> B, std::int64_t b_cols, bool transpose_b);
 
 }  // namespace kedge::engine

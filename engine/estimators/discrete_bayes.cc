@@ -15,18 +15,23 @@ namespace {
 
 using P = DiscreteBayesParams;
 using enum BayesKind;
-constexpr std::int64_t kBlockRows = 4096;       // gathered and encoded rows stay in the cache
+constexpr std::int64_t kBlockRows = 4096;  // gathered and encoded rows stay in the cache
 constexpr double kLeastAlpha = 1e-10;
-constexpr double kImpossible = -1e30;           // stands for log 0 in scores: finite, so that 0 times it is 0
-constexpr double kImpossibleBit = -1e4;         // the same for columns of 0 and 1: small enough to leave a float the digits of the others
-constexpr double kStep = 1e300;                 // (x - threshold) times this, clipped to [0, 1], is 1 above the threshold and 0 elsewhere
+constexpr double kImpossible = -1e30;  // stands for log 0 in scores: finite, so that 0 times it is 0
+constexpr double kImpossibleBit =
+    -1e4;                        // the same for columns of 0 and 1: small enough to leave a float the digits of the others
+constexpr double kStep = 1e300;  // (x - threshold) times this, clipped to [0, 1], is 1 above the threshold and 0 elsewhere
 
 const char* name_of(BayesKind kind) {
   switch (kind) {
-    case kMultinomial: return "MultinomialNB";
-    case kComplement: return "ComplementNB";
-    case kBernoulli: return "BernoulliNB";
-    case kCategorical: return "CategoricalNB";
+    case kMultinomial:
+      return "MultinomialNB";
+    case kComplement:
+      return "ComplementNB";
+    case kBernoulli:
+      return "BernoulliNB";
+    case kCategorical:
+      return "CategoricalNB";
   }
   return "";
 }
@@ -35,9 +40,11 @@ ParamSet<P> declare(BayesKind kind) {
   ParamSet<P> set(name_of(kind));
   std::vector<schema::ParamForm> alphas{number_form(at_least(0))};
   if (kind != kCategorical) alphas.push_back(array_form());
-  set.any("alpha", &P::alpha, alphas, kind == kCategorical ? "Added to every count." : "Added to every count; a list has one for each column.")
+  set.any("alpha", &P::alpha, alphas,
+          kind == kCategorical ? "Added to every count." : "Added to every count; a list has one for each column.")
       .add("force_alpha", &P::force_alpha, "Take alpha as it is; else it is raised to 1e-10.");
-  if (kind == kBernoulli) set.add("binarize", &P::binarize, at_least(0), "Values above count as 1, others as 0; null: they are 0 and 1 already.");
+  if (kind == kBernoulli)
+    set.add("binarize", &P::binarize, at_least(0), "Values above count as 1, others as 0; null: they are 0 and 1 already.");
   set.add("fit_prior", &P::fit_prior, "Learn the classes' probabilities; else they are equal.")
       .any("class_prior", &P::class_prior, {array_form(), null_form()}, "Prior probabilities of the classes, in order.");
   if (kind == kComplement) set.add("norm", &P::norm, "Divide each class's weights by their sum.");
@@ -61,10 +68,14 @@ std::vector<double> logs(const std::vector<double>& numbers) {
 
 const char* doc_of(BayesKind kind) {
   switch (kind) {
-    case kMultinomial: return "Naive Bayes for counts, such as words of a text.";
-    case kComplement: return "Naive Bayes for counts that learns each class from all others; for classes of unequal size.";
-    case kBernoulli: return "Naive Bayes for columns of 0 and 1.";
-    case kCategorical: return "Naive Bayes for columns of categories 0, 1, 2 ...";
+    case kMultinomial:
+      return "Naive Bayes for counts, such as words of a text.";
+    case kComplement:
+      return "Naive Bayes for counts that learns each class from all others; for classes of unequal size.";
+    case kBernoulli:
+      return "Naive Bayes for columns of 0 and 1.";
+    case kCategorical:
+      return "Naive Bayes for columns of categories 0, 1, 2 ...";
   }
   return "";
 }
@@ -78,18 +89,25 @@ DiscreteNB<T, K>::DiscreteNB(const schema::ValueMap& params) : params_(param_set
       if (!(alpha >= 0)) refuse_param(name_of(K), "alpha", params_.alpha, "must not have negative numbers");
   if (const auto least = numbers_of(params_.min_categories))
     for (const double n : *least)
-      if (!(n >= 1) || n != std::floor(n)) refuse_param(name_of(K), "min_categories", params_.min_categories, "must have integers of at least 1");
+      if (!(n >= 1) || n != std::floor(n))
+        refuse_param(name_of(K), "min_categories", params_.min_categories, "must have integers of at least 1");
 }
 
 template <class T, BayesKind K>
 schema::EstimatorInfo DiscreteNB<T, K>::info() {
-  schema::EstimatorInfo info{.name = name_of(K), .kind = "classifier", .family = "naive_bayes", .doc = doc_of(K), .params = param_set<K>().infos(),
-                             .attributes = {"classes_", "class_count_", "class_log_prior_", "feature_log_prob_"},
-                             .deviations = {"With alpha = 0, a column that a class never had is impossible only where it is not 0; scikit-learn then "
-                                            "gives NaN."}};
+  schema::EstimatorInfo info{
+      .name = name_of(K),
+      .kind = "classifier",
+      .family = "naive_bayes",
+      .doc = doc_of(K),
+      .params = param_set<K>().infos(),
+      .attributes = {"classes_", "class_count_", "class_log_prior_", "feature_log_prob_"},
+      .deviations = {"With alpha = 0, a column that a class never had is impossible only where it is not 0; scikit-learn then "
+                     "gives NaN."}};
   if (K == kCategorical) {
     info.attributes.insert(info.attributes.end(), {"category_count_", "n_categories_"});
-    info.deviations.push_back("A nominal column has the categories that the data set declares, not those of the fitted rows alone.");
+    info.deviations.push_back(
+        "A nominal column has the categories that the data set declares, not those of the fitted rows alone.");
   } else {
     info.attributes.push_back("feature_count_");
   }
@@ -102,7 +120,8 @@ schema::EstimatorInfo DiscreteNB<T, K>::info() {
 template <class T, BayesKind K>
 Samples<T> DiscreteNB<T, K>::prepared(const Samples<T>& X) const {
   const auto d = static_cast<std::size_t>(n_features_);
-  if (K == kBernoulli && params_.binarize) return X.then(std::vector<double>(d, *params_.binarize), std::vector<double>(d, kStep));
+  if (K == kBernoulli && params_.binarize)
+    return X.then(std::vector<double>(d, *params_.binarize), std::vector<double>(d, kStep));
   if (K != kCategorical) return X;
   std::vector<double> shift(offsets_.begin(), offsets_.end() - 1);
   for (double& s : shift) s = -s;
@@ -110,8 +129,8 @@ Samples<T> DiscreteNB<T, K>::prepared(const Samples<T>& X) const {
 }
 
 template <class T, BayesKind K>
-MatrixView<const T> DiscreteNB<T, K>::encoded(const Context& ctx, const Samples<T>& prepared, std::int64_t first, std::int64_t count,
-                                              Matrix<T>& values, Matrix<T>& encoding) const {
+MatrixView<const T> DiscreteNB<T, K>::encoded(const Context& ctx, const Samples<T>& prepared, std::int64_t first,
+                                              std::int64_t count, Matrix<T>& values, Matrix<T>& encoding) const {
   const MatrixView<const T> block = prepared.values(ctx, first, count, values);
   if (K == kBernoulli && params_.binarize) ctx.ops<T>().clip(values.view().row_range(0, count), T{0}, T{1});
   if (K != kCategorical) return block;
@@ -127,12 +146,13 @@ void DiscreteNB<T, K>::check_values(const Context& ctx, const Samples<T>& X, boo
   const Ranges ranges = column_ranges(ctx, X);
   for (std::int64_t j = 0; j < n_features_; ++j) {
     const auto column = static_cast<std::size_t>(j);
-    require(ranges.minimum[column] >= 0, schema::ErrorCode::kBadData, "{}: column {} has {}, must have no negative value", name_of(K),
-            X.table->column_label(j), ranges.minimum[column]);
+    require(ranges.minimum[column] >= 0, schema::ErrorCode::kBadData, "{}: column {} has {}, must have no negative value",
+            name_of(K), X.table->column_label(j), ranges.minimum[column]);
     if (K != kCategorical || is_fit) continue;
     const double known = static_cast<double>(offsets_[column + 1] - offsets_[column]);
-    require(ranges.maximum[column] < known, schema::ErrorCode::kBadData, "{}: column {} has the category {}, was fitted with 0 to {}", name_of(K),
-            X.table->column_label(j), std::floor(ranges.maximum[column]), known - 1);
+    require(ranges.maximum[column] < known, schema::ErrorCode::kBadData,
+            "{}: column {} has the category {}, was fitted with 0 to {}", name_of(K), X.table->column_label(j),
+            std::floor(ranges.maximum[column]), known - 1);
   }
 }
 
@@ -144,7 +164,8 @@ void DiscreteNB<T, K>::set_categories(const Context& ctx, const Samples<T>& X) {
   const auto each = numbers_of(params_.min_categories);
   const auto* all = std::get_if<std::int64_t>(&params_.min_categories.data);
   if (each && static_cast<std::int64_t>(each->size()) != n_features_)
-    refuse_param(name_of(K), "min_categories", params_.min_categories, "must have one number for each of the " + std::to_string(n_features_) + " columns");
+    refuse_param(name_of(K), "min_categories", params_.min_categories,
+                 "must have one number for each of the " + std::to_string(n_features_) + " columns");
   offsets_.assign(1, 0);
   for (std::size_t j = 0; j < static_cast<std::size_t>(n_features_); ++j) {
     double n = std::floor(ranges.maximum[j]) + 1;
@@ -153,8 +174,8 @@ void DiscreteNB<T, K>::set_categories(const Context& ctx, const Samples<T>& X) {
     if (!X.is_affine() && !X.table->features.empty() && X.table->features[j].is_nominal)
       n = std::max(n, static_cast<double>(X.table->features[j].categories.size()));
     require(static_cast<double>(offsets_.back()) + n <= kMostCategories, schema::ErrorCode::kBadData,
-            "{}: column {} has the category {}, all columns together may have {}", name_of(K), X.table->column_label(static_cast<std::int64_t>(j)),
-            n - 1, kMostCategories);
+            "{}: column {} has the category {}, all columns together may have {}", name_of(K),
+            X.table->column_label(static_cast<std::int64_t>(j)), n - 1, kMostCategories);
     offsets_.push_back(offsets_.back() + static_cast<std::int64_t>(n));
   }
   width_ = offsets_.back();
@@ -169,8 +190,9 @@ void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Targ
   Matrix<double> mean(ctx.memory(), k, width_), variance(ctx.memory(), k, width_);
   feature_count_.assign(static_cast<std::size_t>(k * width_), 0.0);
   const auto add = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first, std::int64_t size) {
-    ctx.ops<T>().class_moments(block, rows, positions.view().slice(first, size), y.weights.empty() ? VectorView<const double>() : weights.view().slice(first, size),
-                               count.view(), mean.view(), variance.view());
+    ctx.ops<T>().class_moments(block, rows, positions.view().slice(first, size),
+                               y.weights.empty() ? VectorView<const double>() : weights.view().slice(first, size), count.view(),
+                               mean.view(), variance.view());
     const std::vector<double> counts = count.to_host(), means = mean.to_host();
     for (std::size_t e = 0; e < means.size(); ++e) {
       const double of_class = counts[e / static_cast<std::size_t>(width_)];
@@ -212,8 +234,10 @@ template <class T, BayesKind K>
 std::vector<double> DiscreteNB<T, K>::smoothing(const Context& ctx) const {
   const auto list = numbers_of(params_.alpha);
   if (list && static_cast<std::int64_t>(list->size()) != n_features_)
-    refuse_param(name_of(K), "alpha", params_.alpha, "must have one number for each of the " + std::to_string(n_features_) + " columns");
-  std::vector<double> alpha = list ? *list : std::vector<double>(static_cast<std::size_t>(width_), std::get<double>(params_.alpha.data));
+    refuse_param(name_of(K), "alpha", params_.alpha,
+                 "must have one number for each of the " + std::to_string(n_features_) + " columns");
+  std::vector<double> alpha =
+      list ? *list : std::vector<double>(static_cast<std::size_t>(width_), std::get<double>(params_.alpha.data));
   if (params_.force_alpha || *std::min_element(alpha.begin(), alpha.end()) >= kLeastAlpha) return alpha;
   ctx.warn(fmt::format("{}: alpha below {} is taken as that; force_alpha = true keeps it", name_of(K), kLeastAlpha));
   for (double& a : alpha) a = std::max(a, kLeastAlpha);
@@ -229,7 +253,7 @@ void DiscreteNB<T, K>::set_probabilities(const std::vector<double>& alpha) {
   for (std::size_t c = 0; c < k; ++c) {
     const double* const counts = feature_count_.data() + c * q;
     double* const out = feature_log_prob_.data() + c * q;
-    const auto fill = [&](std::size_t begin, std::size_t end, auto&& smoothed) {   // the shares of a group that sums to 1
+    const auto fill = [&](std::size_t begin, std::size_t end, auto&& smoothed) {  // the shares of a group that sums to 1
       double sum = 0;
       for (std::size_t j = begin; j < end; ++j) sum += smoothed(j);
       for (std::size_t j = begin; j < end; ++j) out[j] = std::log(smoothed(j)) - std::log(sum);
@@ -237,7 +261,8 @@ void DiscreteNB<T, K>::set_probabilities(const std::vector<double>& alpha) {
     const auto plain = [&](std::size_t j) { return counts[j] + alpha[j]; };
     if (K == kMultinomial) fill(0, q, plain);
     if (K == kCategorical)
-      for (std::size_t j = 0; j + 1 < offsets_.size(); ++j) fill(static_cast<std::size_t>(offsets_[j]), static_cast<std::size_t>(offsets_[j + 1]), plain);
+      for (std::size_t j = 0; j + 1 < offsets_.size(); ++j)
+        fill(static_cast<std::size_t>(offsets_[j]), static_cast<std::size_t>(offsets_[j + 1]), plain);
     if (K == kBernoulli)
       for (std::size_t j = 0; j < q; ++j) out[j] = std::log(plain(j)) - std::log(class_count_[c] + 2 * alpha[j]);
     if (K == kComplement) {
@@ -297,8 +322,8 @@ void DiscreteNB<T, K>::predict_proba(const Context& ctx, const Samples<T>& X, Ma
   for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {
     ctx.check_stop();
     const std::int64_t size = std::min(kBlockRows, X.n_rows() - first);
-    ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, encoded(ctx, rows, first, size, values, encoding), weights.view(), T{0},
-                      scores.view().row_range(first, size));
+    ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, encoded(ctx, rows, first, size, values, encoding), weights.view(),
+                      T{0}, scores.view().row_range(first, size));
   }
   ctx.ops<T>().add_to_rows(biases.view(), scores.view());
   spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);

@@ -1,4 +1,5 @@
-// MultinomialNB, ComplementNB, BernoulliNB and CategoricalNB: naive Bayes on counts, with scores that are linear in what is counted.
+// MultinomialNB, ComplementNB, BernoulliNB and CategoricalNB: naive Bayes on counts, with scores that are linear in what is
+// counted.
 #pragma once
 
 #include <optional>
@@ -21,11 +22,11 @@ struct DiscreteBayesParams {
   schema::Value min_categories;
 };
 
-// fit counts an encoding of the rows by class: the values themselves, whether they exceed `binarize`, or an indicator of each column's category.
-// Cost: O(n_samples * width of the encoding), in double; rows are encoded by blocks. predict: a product with the log probabilities.
-// Errors: kBadData without rows, for a negative value (naming the column) and for a category that was not there in fit; kInvalidValue
-// for alpha, class_prior and min_categories that do not fit the data.
-// Source: Manning, Raghavan and Schütze, "Introduction to Information Retrieval", 2008, chapter 13; complement: Rennie et al., ICML 2003.
+// fit counts an encoding of the rows by class: the values themselves, whether they exceed `binarize`, or an indicator of each
+// column's category. Cost: O(n_samples * width of the encoding), in double; rows are encoded by blocks. predict: a product with
+// the log probabilities. Errors: kBadData without rows, for a negative value (naming the column) and for a category that was not
+// there in fit; kInvalidValue for alpha, class_prior and min_categories that do not fit the data. Source: Manning, Raghavan and
+// Schütze, "Introduction to Information Retrieval", 2008, chapter 13; complement: Rennie et al., ICML 2003.
 template <class T, BayesKind K>
 class DiscreteNB final : public Classifier<T> {
  public:
@@ -41,8 +42,8 @@ class DiscreteNB final : public Classifier<T> {
 
  private:
   Samples<T> prepared(const Samples<T>& X) const;
-  MatrixView<const T> encoded(const Context& ctx, const Samples<T>& prepared, std::int64_t first, std::int64_t count, Matrix<T>& values,
-                              Matrix<T>& encoding) const;
+  MatrixView<const T> encoded(const Context& ctx, const Samples<T>& prepared, std::int64_t first, std::int64_t count,
+                              Matrix<T>& values, Matrix<T>& encoding) const;
   void set_categories(const Context& ctx, const Samples<T>& X);
   void check_values(const Context& ctx, const Samples<T>& X, bool is_fit) const;
   void count(const Context& ctx, const Samples<T>& X, const Target& y);
@@ -54,11 +55,11 @@ class DiscreteNB final : public Classifier<T> {
 
   DiscreteBayesParams params_;
   PresentClasses present_;
-  std::int64_t n_features_ = 0, width_ = 0;            // width_: of the encoding
-  std::vector<std::int64_t> offsets_;                  // categorical: where each column's indicators begin, and their end
+  std::int64_t n_features_ = 0, width_ = 0;  // width_: of the encoding
+  std::vector<std::int64_t> offsets_;        // categorical: where each column's indicators begin, and their end
   std::vector<double> class_count_, class_log_prior_;
-  std::vector<double> feature_count_, feature_log_prob_;   // classes x width_
-  std::vector<double> weights_, biases_;               // of the scores: classes x width_, and classes
+  std::vector<double> feature_count_, feature_log_prob_;  // classes x width_
+  std::vector<double> weights_, biases_;                  // of the scores: classes x width_, and classes
 };
 
 template <class T>

@@ -21,10 +21,12 @@ constexpr double kPriorSumTolerance = 1e-5;
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
       ParamSet<P>(kName)
-          .add("solver", &P::solver, {"svd", "lsqr", "eigen"}, "svd forms no covariance; lsqr cannot transform; lsqr and eigen can shrink.")
+          .add("solver", &P::solver, {"svd", "lsqr", "eigen"},
+               "svd forms no covariance; lsqr cannot transform; lsqr and eigen can shrink.")
           .any("shrinkage", &P::shrinkage, {number_form(between(0, 1)), string_form({"auto"}), null_form()},
                "Share by which covariances are pulled towards a multiple of the unit matrix; auto by Ledoit and Wolf.")
-          .any("priors", &P::priors, {array_form(), null_form()}, "Prior probabilities of the classes, in order; null takes their shares.")
+          .any("priors", &P::priors, {array_form(), null_form()},
+               "Prior probabilities of the classes, in order; null takes their shares.")
           .add("n_components", &P::n_components, at_least(1), "Columns of transform; null for as many as there can be.")
           .add("store_covariance", &P::store_covariance, "Also give covariance_ with solver svd.")
           .add("tol", &P::tol, at_least(0), "Singular values up to this count as 0, with solver svd.")
@@ -68,10 +70,14 @@ schema::EstimatorInfo LinearDiscriminantAnalysis<T>::info() {
   return {.name = kName,
           .kind = "classifier",
           .family = "discriminant_analysis",
-          .doc = "Linear discriminant analysis: normal distributions with a common covariance; also projects onto what separates the classes.",
+          .doc =
+              "Linear discriminant analysis: normal distributions with a common covariance; also projects onto what separates "
+              "the classes.",
           .params = param_set().infos(),
-          .attributes = {"classes_", "coef_", "intercept_", "means_", "priors_", "xbar_", "scalings_", "explained_variance_ratio_", "covariance_"},
-          .deviations = {"covariance_estimator must be null: it is an object in scikit-learn.", "A target with a single class is refused."}};
+          .attributes = {"classes_", "coef_", "intercept_", "means_", "priors_", "xbar_", "scalings_",
+                         "explained_variance_ratio_", "covariance_"},
+          .deviations = {"covariance_estimator must be null: it is an object in scikit-learn.",
+                         "A target with a single class is refused."}};
 }
 
 template <class T>
@@ -79,14 +85,16 @@ void LinearDiscriminantAnalysis<T>::set_priors(const Context& ctx, const Target&
   priors_.assign(present_.codes.size(), 0.0);
   const auto priors = numbers_of(params_.priors);
   if (priors && priors->size() != y.classes.size())
-    refuse_param(kName, "priors", params_.priors, "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
+    refuse_param(kName, "priors", params_.priors,
+                 "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
   for (std::size_t c = 0; c < priors_.size(); ++c)
     priors_[c] = priors ? (*priors)[static_cast<std::size_t>(present_.codes[c])]
                         : static_cast<double>(present_.counts[c]) / static_cast<double>(y.codes.size());
   const double sum = std::accumulate(priors_.begin(), priors_.end(), 0.0);
   require(sum > 0, schema::ErrorCode::kBadData, "{}: the priors of all classes in the rows are 0", kName);
   if (std::abs(sum - 1) <= kPriorSumTolerance) return;
-  if (priors && present_.size() == present_.n_all()) ctx.warn(std::string(kName) + ": the priors do not sum to 1; they are divided by their sum");
+  if (priors && present_.size() == present_.n_all())
+    ctx.warn(std::string(kName) + ": the priors do not sum to 1; they are divided by their sum");
   for (double& p : priors_) p /= sum;
 }
 
@@ -97,11 +105,13 @@ void LinearDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X,
   present_ = PresentClasses(y);
   const std::int64_t k = present_.size(), d = n_features_ = X.n_cols();
   require(k >= 2, schema::ErrorCode::kBadData, "{}: the target has {} class, needs at least 2", kName, k);
-  require(X.n_rows() > k, schema::ErrorCode::kBadData, "{}: got {} rows and {} classes, needs more rows than classes", kName, X.n_rows(), k);
+  require(X.n_rows() > k, schema::ErrorCode::kBadData, "{}: got {} rows and {} classes, needs more rows than classes", kName,
+          X.n_rows(), k);
   const std::int64_t most = std::min(k - 1, d);
   n_components_ = params_.n_components.value_or(most);
   require(n_components_ <= most, schema::ErrorCode::kBadData,
-          "{}: n_components is {}, must be at most {}, the smaller of {} columns and {} classes less one", kName, n_components_, most, d, k);
+          "{}: n_components is {}, must be at most {}, the smaller of {} columns and {} classes less one", kName, n_components_,
+          most, d, k);
   set_priors(ctx, y);
   const ClassScatter<T> scatter(ctx, X, present_, y);
   means_ = scatter.means();
@@ -114,13 +124,16 @@ void LinearDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X,
       for (std::size_t e = 0; e < own.size(); ++e) covariance_[e] += priors_[static_cast<std::size_t>(c)] * own[e];
     }
   }
-  if (params_.solver == "svd") solve_svd(ctx, scatter);
-  else if (params_.solver == "lsqr") solve_lsqr(ctx);
-  else solve_eigen(ctx, scatter);
+  if (params_.solver == "svd")
+    solve_svd(ctx, scatter);
+  else if (params_.solver == "lsqr")
+    solve_lsqr(ctx);
+  else
+    solve_eigen(ctx, scatter);
 }
 
-// Columns are divided by their spread, then turned and divided so that the classes scatter alike in every direction; what separates
-// the means there is found by a second decomposition.
+// Columns are divided by their spread, then turned and divided so that the classes scatter alike in every direction; what
+// separates the means there is found by a second decomposition.
 template <class T>
 void LinearDiscriminantAnalysis<T>::solve_svd(const Context& ctx, const ClassScatter<T>& scatter) {
   const std::int64_t d = n_features_, k = present_.size();
@@ -132,30 +145,33 @@ void LinearDiscriminantAnalysis<T>::solve_svd(const Context& ctx, const ClassSca
   }
   const Decomposition within = decompose(ctx, scatter.within_triangle(ctx, scale), d, d);
   const std::int64_t rank = count_above(within.s, params_.tol);
-  std::vector<double> whiten(within.Vt.begin(), within.Vt.begin() + rank * d);   // rank x d
+  std::vector<double> whiten(within.Vt.begin(), within.Vt.begin() + rank * d);  // rank x d
   for (std::size_t e = 0; e < whiten.size(); ++e)
     whiten[e] /= deviation[e % static_cast<std::size_t>(d)] * within.s[e / static_cast<std::size_t>(d)];
 
   xbar_.assign(static_cast<std::size_t>(d), 0.0);
   for (std::size_t e = 0; e < means_.size(); ++e) xbar_[e % xbar_.size()] += priors_[e / xbar_.size()] * means_[e];
-  std::vector<double> offsets = means_;   // of the means from their centre
+  std::vector<double> offsets = means_;  // of the means from their centre
   for (std::size_t e = 0; e < offsets.size(); ++e) offsets[e] -= xbar_[e % xbar_.size()];
   coef_.assign(offsets.size(), 0.0), intercept_.assign(priors_.size(), 0.0);
   explained_variance_ratio_.assign(rank == 0 ? 0 : static_cast<std::size_t>(std::min({n_components_, k, rank})), 0.0);
   if (rank > 0) {
-    std::vector<double> between = host_product(ctx, offsets, d, false, whiten, d, true);   // k x rank
+    std::vector<double> between = host_product(ctx, offsets, d, false, whiten, d, true);  // k x rank
     for (std::size_t e = 0; e < between.size(); ++e)
       between[e] *= std::sqrt(n * priors_[e / static_cast<std::size_t>(rank)] / static_cast<double>(k - 1));
     const Decomposition found = decompose(ctx, between, k, rank);
     double total = 0;
     for (const double s : found.s) total += s * s;
-    for (std::size_t i = 0; i < explained_variance_ratio_.size() && total > 0; ++i) explained_variance_ratio_[i] = found.s[i] * found.s[i] / total;
+    for (std::size_t i = 0; i < explained_variance_ratio_.size() && total > 0; ++i)
+      explained_variance_ratio_[i] = found.s[i] * found.s[i] / total;
     n_scalings_ = count_above(found.s, params_.tol * found.s[0]);
     if (n_scalings_ > 0) {
-      scalings_ = host_product(ctx, {found.Vt.data(), static_cast<std::size_t>(n_scalings_ * rank)}, rank, false, whiten, d, false);
-      const std::vector<double> projected = host_product(ctx, offsets, d, false, scalings_, d, true);   // k x n_scalings_
+      scalings_ =
+          host_product(ctx, {found.Vt.data(), static_cast<std::size_t>(n_scalings_ * rank)}, rank, false, whiten, d, false);
+      const std::vector<double> projected = host_product(ctx, offsets, d, false, scalings_, d, true);  // k x n_scalings_
       coef_ = host_product(ctx, projected, n_scalings_, false, scalings_, d, false);
-      for (std::size_t e = 0; e < projected.size(); ++e) intercept_[e / static_cast<std::size_t>(n_scalings_)] -= projected[e] * projected[e] / 2;
+      for (std::size_t e = 0; e < projected.size(); ++e)
+        intercept_[e / static_cast<std::size_t>(n_scalings_)] -= projected[e] * projected[e] / 2;
     }
   }
   for (std::size_t c = 0; c < intercept_.size(); ++c) {
@@ -184,9 +200,9 @@ void LinearDiscriminantAnalysis<T>::solve_lsqr(const Context& ctx) {
   const std::int64_t rank = count_above(found.s, std::numeric_limits<double>::epsilon() * found.s[0]);
   coef_.assign(means_.size(), 0.0);
   if (rank > 0) {
-    std::vector<double> left(static_cast<std::size_t>(d * rank));   // the leading columns of U
+    std::vector<double> left(static_cast<std::size_t>(d * rank));  // the leading columns of U
     for (std::int64_t i = 0; i < d; ++i) std::copy_n(found.U.begin() + i * d, rank, left.begin() + i * rank);
-    std::vector<double> along = host_product(ctx, means_, d, false, left, rank, false);   // k x rank
+    std::vector<double> along = host_product(ctx, means_, d, false, left, rank, false);  // k x rank
     for (std::size_t e = 0; e < along.size(); ++e) along[e] /= found.s[e % static_cast<std::size_t>(rank)];
     coef_ = host_product(ctx, along, rank, false, {found.Vt.data(), static_cast<std::size_t>(rank * d)}, d, false);
   }
@@ -199,9 +215,12 @@ void LinearDiscriminantAnalysis<T>::solve_eigen(const Context& ctx, const ClassS
   const std::int64_t d = n_features_;
   Eigen within = eigen_of(ctx, covariance_, d);
   require(within.values[0] > std::numeric_limits<double>::epsilon() * within.values.back(), schema::ErrorCode::kBadData,
-          "{}: the covariance within the classes is singular (eigenvalues {:.3g} to {:.3g}), which solver eigen cannot take: set shrinkage, or take "
-          "solver svd", kName, within.values[0], within.values.back());
-  for (std::size_t e = 0; e < within.vectors.size(); ++e) within.vectors[e] /= std::sqrt(within.values[e / static_cast<std::size_t>(d)]);
+          "{}: the covariance within the classes is singular (eigenvalues {:.3g} to {:.3g}), which solver eigen cannot take: set "
+          "shrinkage, or take "
+          "solver svd",
+          kName, within.values[0], within.values.back());
+  for (std::size_t e = 0; e < within.vectors.size(); ++e)
+    within.vectors[e] /= std::sqrt(within.values[e / static_cast<std::size_t>(d)]);
   std::vector<double> between = scatter.total_covariance(ctx, shrinkage_of(params_.shrinkage));
   for (std::size_t e = 0; e < between.size(); ++e) between[e] -= covariance_[e];
   const std::vector<double> half = host_product(ctx, within.vectors, d, false, between, d, false);
@@ -211,7 +230,8 @@ void LinearDiscriminantAnalysis<T>::solve_eigen(const Context& ctx, const ClassS
   const Eigen found = eigen_of(ctx, round, d);
   const std::vector<double> ascending = host_product(ctx, found.vectors, d, false, within.vectors, d, false);
   n_scalings_ = d;
-  for (std::int64_t i = d; i-- > 0;) scalings_.insert(scalings_.end(), ascending.begin() + i * d, ascending.begin() + (i + 1) * d);
+  for (std::int64_t i = d; i-- > 0;)
+    scalings_.insert(scalings_.end(), ascending.begin() + i * d, ascending.begin() + (i + 1) * d);
   const double total = std::accumulate(found.values.begin(), found.values.end(), 0.0);
   for (std::int64_t i = 0; i < n_components_; ++i)
     explained_variance_ratio_.push_back(total != 0 ? found.values[static_cast<std::size_t>(d - 1 - i)] / total : 0.0);
@@ -234,14 +254,16 @@ void LinearDiscriminantAnalysis<T>::predict_proba(const Context& ctx, const Samp
 }
 
 template <class T>
-void LinearDiscriminantAnalysis<T>::decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const {
+void LinearDiscriminantAnalysis<T>::decision_function(const Context& ctx, const Samples<T>& X,
+                                                      MatrixView<double> decision) const {
   const Matrix<double> Z = scores(ctx, X);
   spread_decision(ctx, present_, Z.view(), decision);
 }
 
 template <class T>
 Samples<T> LinearDiscriminantAnalysis<T>::transform(const Context& ctx, const Samples<T>& X) const {
-  require(params_.solver != "lsqr", schema::ErrorCode::kInvalidValue, "{}: solver lsqr cannot transform; take svd or eigen", kName);
+  require(params_.solver != "lsqr", schema::ErrorCode::kInvalidValue, "{}: solver lsqr cannot transform; take svd or eigen",
+          kName);
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
   const std::int64_t count = std::min(n_components_, n_scalings_);
   const std::vector<double> centre = xbar_.empty() ? std::vector<double>(static_cast<std::size_t>(n_features_), 0.0) : xbar_;
@@ -251,19 +273,23 @@ Samples<T> LinearDiscriminantAnalysis<T>::transform(const Context& ctx, const Sa
 template <class T>
 schema::ValueMap LinearDiscriminantAnalysis<T>::attributes() const {
   std::vector<double> coef = coef_, intercept = intercept_;
-  if (present_.size() == 2) {   // the second class against the first
+  if (present_.size() == 2) {  // the second class against the first
     const auto d = static_cast<std::size_t>(n_features_);
     for (std::size_t j = 0; j < d; ++j) coef[j] = coef_[d + j] - coef_[j];
     coef.resize(d), intercept = {intercept_[1] - intercept_[0]};
   }
-  schema::ValueMap attributes{{"classes_", present_.names_value()}, {"coef_", rows_value(coef, n_features_)}, {"intercept_", intercept},
-                              {"means_", rows_value(means_, n_features_)}, {"priors_", priors_}};
+  schema::ValueMap attributes{{"classes_", present_.names_value()},
+                              {"coef_", rows_value(coef, n_features_)},
+                              {"intercept_", intercept},
+                              {"means_", rows_value(means_, n_features_)},
+                              {"priors_", priors_}};
   if (!xbar_.empty()) attributes.emplace_back("xbar_", xbar_);
   if (!covariance_.empty()) attributes.emplace_back("covariance_", rows_value(covariance_, n_features_));
   if (params_.solver == "lsqr") return attributes;
-  std::vector<double> columns(scalings_.size());   // as scikit-learn: a projection a column
+  std::vector<double> columns(scalings_.size());  // as scikit-learn: a projection a column
   for (std::int64_t i = 0; i < n_scalings_; ++i)
-    for (std::int64_t j = 0; j < n_features_; ++j) columns[static_cast<std::size_t>(j * n_scalings_ + i)] = scalings_[static_cast<std::size_t>(i * n_features_ + j)];
+    for (std::int64_t j = 0; j < n_features_; ++j)
+      columns[static_cast<std::size_t>(j * n_scalings_ + i)] = scalings_[static_cast<std::size_t>(i * n_features_ + j)];
   attributes.emplace_back("scalings_", rows_value(columns, n_scalings_));
   attributes.emplace_back("explained_variance_ratio_", explained_variance_ratio_);
   return attributes;

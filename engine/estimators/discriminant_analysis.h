@@ -20,11 +20,11 @@ struct LinearDiscriminantAnalysisParams {
   double tol = 1e-4;
 };
 
-// fit, with d columns and k classes: svd reduces the centred rows to a triangle, O(n d^2), and never forms a covariance; lsqr and eigen
-// form one for each class, in double, about the class's mean. predict: O(n d k). Errors: kBadData for fewer than two classes, no more
-// rows than classes, or (eigen) a singular covariance; kInvalidValue for priors that do not fit the classes.
-// Source: Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", section 4.3; shrinkage: Ledoit and Wolf, J. Portfolio
-// Management 30(4), 2004.
+// fit, with d columns and k classes: svd reduces the centred rows to a triangle, O(n d^2), and never forms a covariance; lsqr and
+// eigen form one for each class, in double, about the class's mean. predict: O(n d k). Errors: kBadData for fewer than two
+// classes, no more rows than classes, or (eigen) a singular covariance; kInvalidValue for priors that do not fit the classes.
+// Source: Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", section 4.3; shrinkage: Ledoit and Wolf, J.
+// Portfolio Management 30(4), 2004.
 template <class T>
 class LinearDiscriminantAnalysis final : public Classifier<T>, public Transformer<T> {
  public:
@@ -45,7 +45,7 @@ class LinearDiscriminantAnalysis final : public Classifier<T>, public Transforme
   void solve_lsqr(const Context& ctx);
   void solve_eigen(const Context& ctx, const ClassScatter<T>& scatter);
   void set_intercepts();
-  Matrix<double> scores(const Context& ctx, const Samples<T>& X) const;   // n x present classes
+  Matrix<double> scores(const Context& ctx, const Samples<T>& X) const;  // n x present classes
 
   LinearDiscriminantAnalysisParams params_;
   PresentClasses present_;

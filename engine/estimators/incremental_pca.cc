@@ -47,8 +47,8 @@ schema::EstimatorInfo IncrementalPCA<T>::info() {
           .family = "decomposition",
           .doc = "Principal component analysis by batches of rows.",
           .params = param_set().infos(),
-          .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "var_", "noise_variance_",
-                         "n_components_", "n_samples_seen_", "batch_size_"},
+          .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "var_",
+                         "noise_variance_", "n_components_", "n_samples_seen_", "batch_size_"},
           .deviations = {}};
 }
 
@@ -60,8 +60,8 @@ void IncrementalPCA<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
   const std::vector<std::int64_t> ends = batch_ends(n, batch_size_, params_.n_components.value_or(0));
   n_components_ = params_.n_components.value_or(std::min(ends[0], d));
   require(n_components_ <= std::min(d, ends[0]), schema::ErrorCode::kBadData,
-          "{}: n_components is {}, must be at most {}, the smaller of {} columns and {} rows of the first batch", kName, n_components_,
-          std::min(d, ends[0]), d, ends[0]);
+          "{}: n_components is {}, must be at most {}, the smaller of {} columns and {} rows of the first batch", kName,
+          n_components_, std::min(d, ends[0]), d, ends[0]);
   n_samples_seen_ = 0;
   components_.clear(), singular_values_.clear();
   mean_.assign(static_cast<std::size_t>(d), 0.0), var_ = mean_;
@@ -77,14 +77,16 @@ void IncrementalPCA<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
 
 template <class T>
 void IncrementalPCA<T>::add_batch(const Context& ctx, MatrixView<const T> rows) {
-  const std::int64_t d = n_features_, b = rows.rows, kept = static_cast<std::int64_t>(singular_values_.size()), extra = n_samples_seen_ > 0 ? 1 : 0;
+  const std::int64_t d = n_features_, b = rows.rows, kept = static_cast<std::int64_t>(singular_values_.size()),
+                     extra = n_samples_seen_ > 0 ? 1 : 0;
   Array<double> mean(ctx.memory(), d), variance(ctx.memory(), d);
   ctx.ops<T>().column_moments(rows, {}, {}, mean.view(), variance.view());
   const std::vector<double> batch_mean = mean.to_host();
 
-  std::vector<double> head = components_;   // what is known so far: kept rows, and the correction of the mean
+  std::vector<double> head = components_;  // what is known so far: kept rows, and the correction of the mean
   for (std::size_t e = 0; e < head.size(); ++e) head[e] *= singular_values_[e / static_cast<std::size_t>(d)];
-  const double seen = static_cast<double>(n_samples_seen_), count = static_cast<double>(b), weight = std::sqrt(seen / (seen + count) * count);
+  const double seen = static_cast<double>(n_samples_seen_), count = static_cast<double>(b),
+               weight = std::sqrt(seen / (seen + count) * count);
   for (std::size_t j = 0; extra && j < batch_mean.size(); ++j) head.push_back(weight * (mean_[j] - batch_mean[j]));
   Matrix<double> stack(ctx.memory(), kept + extra + b, d), R(ctx.memory(), d, d);
   if (!head.empty()) ctx.memory().to_device(stack.data(), head.data(), head.size() * sizeof(double));
@@ -114,7 +116,8 @@ void IncrementalPCA<T>::merge_moments(const std::vector<double>& mean, const std
 }
 
 template <class T>
-void IncrementalPCA<T>::take_spectrum(const std::vector<double>& singular, const std::vector<double>& vectors, std::int64_t batch_rows) {
+void IncrementalPCA<T>::take_spectrum(const std::vector<double>& singular, const std::vector<double>& vectors,
+                                      std::int64_t batch_rows) {
   const auto kept = static_cast<std::size_t>(n_components_);
   const double rows = static_cast<double>(n_samples_seen_), total = rows * std::accumulate(var_.begin(), var_.end(), 0.0);
   components_.assign(vectors.begin(), vectors.begin() + static_cast<std::ptrdiff_t>(kept) * n_features_);
@@ -134,7 +137,8 @@ void IncrementalPCA<T>::take_spectrum(const std::vector<double>& singular, const
 template <class T>
 Samples<T> IncrementalPCA<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return project<T>(ctx, X, mean_, projection<T>(components_, params_.whiten ? explained_variance_ : std::vector<double>(), n_features_));
+  return project<T>(ctx, X, mean_,
+                    projection<T>(components_, params_.whiten ? explained_variance_ : std::vector<double>(), n_features_));
 }
 
 template <class T>

@@ -14,10 +14,10 @@ struct IncrementalPCAParams {
   bool whiten = false;
 };
 
-// Each batch, centred, is put below the components so far (times their singular values) and a row that corrects the mean; a triangle of
-// those rows is decomposed, in double. Cost: O(n_samples * (n_features + n_components)^2) all in all. The same batches as scikit-learn's.
-// Errors: kBadData for fewer than 2 rows, more components than columns, or than rows of the first batch.
-// Source: Ross, Lim, Lin and Yang, "Incremental learning for robust visual tracking", IJCV 77, 2008.
+// Each batch, centred, is put below the components so far (times their singular values) and a row that corrects the mean; a
+// triangle of those rows is decomposed, in double. Cost: O(n_samples * (n_features + n_components)^2) all in all. The same
+// batches as scikit-learn's. Errors: kBadData for fewer than 2 rows, more components than columns, or than rows of the first
+// batch. Source: Ross, Lim, Lin and Yang, "Incremental learning for robust visual tracking", IJCV 77, 2008.
 template <class T>
 class IncrementalPCA final : public Transformer<T> {
  public:

@@ -8,7 +8,9 @@
 
 namespace kedge::engine {
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 double largest_magnitude(const std::vector<double>& v) {
   double largest = 0;

@@ -29,7 +29,7 @@ class LbfgsMemory {
 };
 
 double dot(const std::vector<double>& a, const std::vector<double>& b);
-double largest_magnitude(const std::vector<double>& v);                                      // 0 for an empty one
-void add_scaled(double factor, const std::vector<double>& v, std::vector<double>& to);       // to += factor * v
+double largest_magnitude(const std::vector<double>& v);                                 // 0 for an empty one
+void add_scaled(double factor, const std::vector<double>& v, std::vector<double>& to);  // to += factor * v
 
 }  // namespace kedge::engine

@@ -7,15 +7,22 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kCurvatureEntries = std::int64_t{1} << 22;   // of second derivatives by the margins, at a time: 32 MiB
+constexpr std::int64_t kCurvatureEntries = std::int64_t{1} << 22;  // of second derivatives by the margins, at a time: 32 MiB
 
 }  // namespace
 
 template <class T>
-LogisticObjective<T>::LogisticObjective(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, bool fit_intercept)
-    : ctx_(ctx), data_(data), penalty_(penalty), fit_intercept_(fit_intercept), n_rows_(data.n_classes == 2 ? 1 : data.n_classes),
-      margins_(ctx.memory(), data.X.rows, data.n_classes), coef_(ctx.memory(), n_rows_, data.X.cols),
-      coef_gradient_(ctx.memory(), n_rows_, data.X.cols), intercept_(ctx.memory(), data.n_classes),
+LogisticObjective<T>::LogisticObjective(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty,
+                                        bool fit_intercept)
+    : ctx_(ctx),
+      data_(data),
+      penalty_(penalty),
+      fit_intercept_(fit_intercept),
+      n_rows_(data.n_classes == 2 ? 1 : data.n_classes),
+      margins_(ctx.memory(), data.X.rows, data.n_classes),
+      coef_(ctx.memory(), n_rows_, data.X.cols),
+      coef_gradient_(ctx.memory(), n_rows_, data.X.cols),
+      intercept_(ctx.memory(), data.n_classes),
       intercept_gradient_(ctx.memory(), data.n_classes) {}
 
 template <class T>
@@ -106,7 +113,8 @@ void LogisticObjective<T>::curvature(std::span<const double> w, std::span<double
   margins(w);
   std::fill(hessian.begin(), hessian.end(), 0.0);
   const std::int64_t pairs = n_rows_ == 1 ? 1 : n_rows_ * (n_rows_ + 1) / 2, q = data_.X.cols + (fit_intercept_ ? 1 : 0);
-  const std::int64_t n = data_.X.rows, block_rows = std::clamp<std::int64_t>(kCurvatureEntries / pairs, 1024, std::max<std::int64_t>(n, 1024));
+  const std::int64_t n = data_.X.rows,
+                     block_rows = std::clamp<std::int64_t>(kCurvatureEntries / pairs, 1024, std::max<std::int64_t>(n, 1024));
   Matrix<double> second(ctx_.memory(), std::min(n, block_rows), pairs);
   Matrix<T> grams(ctx_.memory(), pairs * q, q);
   for (std::int64_t first = 0; first < n; first += block_rows) {

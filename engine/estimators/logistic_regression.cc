@@ -30,7 +30,8 @@ const ParamSet<P>& param_set() {
           .any("class_weight", &P::class_weight, class_weight_forms(),
                "Weight of each class: an object by class name, balanced, or null for 1 each.")
           .ignore("random_state", nullptr, {integer_form(between(0, 4294967295.0)), null_form()})
-          .add("solver", &P::solver, {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, "How the minimum is found.")
+          .add("solver", &P::solver, {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"},
+               "How the minimum is found.")
           .add("max_iter", &P::max_iter, at_least(0), "Largest number of iterations.")
           .ignore("verbose", 0, {integer_form(at_least(0)), boolean_form()})
           .ignore("warm_start", false, {boolean_form()})
@@ -53,10 +54,12 @@ void check_pairs(const P& params, const std::string& penalty) {
   const bool has_l1 = penalty == "l1" || penalty == "elasticnet";
   if (has_l1 && solver != "liblinear" && solver != "saga")
     refuse_param(kName, "solver", solver, "must be saga or liblinear for the penalty " + penalty);
-  if (penalty == "elasticnet" && solver != "saga") refuse_param(kName, "solver", solver, "must be saga for the penalty elasticnet");
+  if (penalty == "elasticnet" && solver != "saga")
+    refuse_param(kName, "solver", solver, "must be saga for the penalty elasticnet");
   if (penalty == "elasticnet" && !params.l1_ratio)
     refuse_param(kName, "l1_ratio", nullptr, "must be a number for the penalty elasticnet");
-  if (solver == "liblinear" && penalty == "none") refuse_param(kName, "solver", solver, "must be another where there is no penalty");
+  if (solver == "liblinear" && penalty == "none")
+    refuse_param(kName, "solver", solver, "must be another where there is no penalty");
   if (params.dual && (solver != "liblinear" || penalty != "l2"))
     refuse_param(kName, "dual", params.dual, "must be false for solver " + solver + " with the penalty " + penalty);
 }
@@ -86,23 +89,26 @@ LogisticRegression<T>::LogisticRegression(const schema::ValueMap& params) : para
 
 template <class T>
 schema::EstimatorInfo LogisticRegression<T>::info() {
-  return {.name = kName,
-          .kind = "classifier",
-          .family = "linear_model",
-          .doc = "Logistic regression without penalty, with L1, L2 or both; multinomial for three classes and more.",
-          .params = param_set().infos(),
-          .attributes = {"classes_", "coef_", "intercept_", "n_iter_"},
-          .deviations = {"No penalty is written C = \"inf\" or penalty = null: JSON has no infinity.",
-                         "liblinear, newton-cg, newton-cholesky, sag and saga find the minimum by Newton's method (with coordinate descent "
-                         "for L1), or where its matrix would be large by L-BFGS or OWL-QN; n_iter_ counts those iterations, and tol bounds the "
-                         "gradient.",
-                         "liblinear penalises the intercept, as scikit-learn's."}};
+  return {
+      .name = kName,
+      .kind = "classifier",
+      .family = "linear_model",
+      .doc = "Logistic regression without penalty, with L1, L2 or both; multinomial for three classes and more.",
+      .params = param_set().infos(),
+      .attributes = {"classes_", "coef_", "intercept_", "n_iter_"},
+      .deviations = {
+          "No penalty is written C = \"inf\" or penalty = null: JSON has no infinity.",
+          "liblinear, newton-cg, newton-cholesky, sag and saga find the minimum by Newton's method (with coordinate descent "
+          "for L1), or where its matrix would be large by L-BFGS or OWL-QN; n_iter_ counts those iterations, and tol bounds the "
+          "gradient.",
+          "liblinear penalises the intercept, as scikit-learn's."}};
 }
 
 template <class T>
 LogisticPenalty LogisticRegression<T>::penalty(double weight_sum, std::int64_t n_rows) const {
   const double strength = std::isinf(C_) ? 0.0 : 1 / (C_ * weight_sum);
-  const auto n_coef = static_cast<std::size_t>(n_rows * n_features_), size = n_coef + static_cast<std::size_t>(params_.fit_intercept ? n_rows : 0);
+  const auto n_coef = static_cast<std::size_t>(n_rows * n_features_),
+             size = n_coef + static_cast<std::size_t>(params_.fit_intercept ? n_rows : 0);
   LogisticPenalty penalty{.l1 = {}, .l2 = std::vector<double>(size, strength * (1 - l1_share_))};
   if (l1_share_ > 0 && strength > 0) penalty.l1.assign(size, strength * l1_share_);
   const double of_intercept = params_.solver == "liblinear" ? 1 / params_.intercept_scaling : 0.0;
@@ -117,8 +123,8 @@ template <class T>
 void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X);
   present_ = PresentClasses(y);
-  require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has only the class \"{}\", needs at least 2",
-          kName, present_.names.empty() ? "" : present_.names[0]);
+  require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has only the class \"{}\", needs at least 2", kName,
+          present_.names.empty() ? "" : present_.names[0]);
   require(present_.size() == 2 || params_.solver != "liblinear", schema::ErrorCode::kBadData,
           "{}: solver liblinear takes two classes, the target has {}", kName, present_.size());
   n_features_ = X.n_cols();
@@ -137,10 +143,12 @@ std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, MatrixVi
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
   LogisticData<T> data{.X = X, .y = positions.view(), .weights = device_weights.view(), .n_classes = present_.size()};
   data.weight_sum = weights.empty() ? static_cast<double>(y.codes.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
-  require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue, "{}: class_weight or the sample weights give every row the weight 0", kName);
+  require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue,
+          "{}: class_weight or the sample weights give every row the weight 0", kName);
   const LogisticPenalty penalty = this->penalty(data.weight_sum, present_.size() == 2 ? 1 : present_.size());
-  LogisticFit fit = minimize_logistic(ctx, data, penalty,
-                                      {.solver = params_.solver, .tol = params_.tol, .max_iter = params_.max_iter, .fit_intercept = params_.fit_intercept});
+  LogisticFit fit = minimize_logistic(
+      ctx, data, penalty,
+      {.solver = params_.solver, .tol = params_.tol, .max_iter = params_.max_iter, .fit_intercept = params_.fit_intercept});
   n_iter_ = fit.n_iter;
   return std::move(fit.w);
 }

@@ -25,10 +25,10 @@ struct LogisticRegressionParams {
 };
 
 // Minimises C * sum of losses + (1 - r) |coef|^2 / 2 + r |coef|_1, r the share of L1: multinomial for three classes and more, a
-// single sigmoid for two, as scikit-learn. Cost: two passes over X an iteration, O(n_samples * n_features * n_classes), and for Newton's
-// method O(n_samples * (n_features * n_classes)^2) besides; memory for one copy of X where rows are selected or mapped. Converged
-// results agree with scikit-learn's to 1e-6 relative in float64. Errors: kBadData for a single class or no rows. Warns through the
-// context when max_iter is reached.
+// single sigmoid for two, as scikit-learn. Cost: two passes over X an iteration, O(n_samples * n_features * n_classes), and for
+// Newton's method O(n_samples * (n_features * n_classes)^2) besides; memory for one copy of X where rows are selected or mapped.
+// Converged results agree with scikit-learn's to 1e-6 relative in float64. Errors: kBadData for a single class or no rows. Warns
+// through the context when max_iter is reached.
 template <class T>
 class LogisticRegression final : public Classifier<T> {
  public:
@@ -47,13 +47,13 @@ class LogisticRegression final : public Classifier<T> {
  private:
   LogisticPenalty penalty(double weight_sum, std::int64_t n_rows) const;
   std::vector<double> minimize(const Context& ctx, MatrixView<const T> X, const Target& y);
-  Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;   // n x present classes
+  Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;  // n x present classes
 
   LogisticRegressionParams params_;
   double C_ = 1, l1_share_ = 0;
   PresentClasses present_;
   std::int64_t n_features_ = 0, n_iter_ = 0;
-  std::vector<double> coef_, intercept_;   // one row for two classes, else one for each
+  std::vector<double> coef_, intercept_;  // one row for two classes, else one for each
 };
 
 }  // namespace kedge::engine

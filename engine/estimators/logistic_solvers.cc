@@ -14,13 +14,15 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kLargestMatrix = 1500;          // columns of a matrix of second derivatives: 18 MB, 0.1 s to factorise
-constexpr double kMostGramWork = 2e10;                 // multiply-adds an iteration, about a second on one core
+constexpr std::int64_t kLargestMatrix = 1500;  // columns of a matrix of second derivatives: 18 MB, 0.1 s to factorise
+constexpr double kMostGramWork = 2e10;         // multiply-adds an iteration, about a second on one core
 
-constexpr double kUsualValueTolerance = 64 * std::numeric_limits<double>::epsilon();   // scikit-learn's
+constexpr double kUsualValueTolerance = 64 * std::numeric_limits<double>::epsilon();  // scikit-learn's
 
 // Whether tol is below what a change of the value can show: the value above the minimum falls with the square of the gradient.
-bool is_beyond_values(double tol) { return tol * tol < kUsualValueTolerance; }
+bool is_beyond_values(double tol) {
+  return tol * tol < kUsualValueTolerance;
+}
 
 template <class T>
 bool is_newton_affordable(const LogisticData<T>& data, std::int64_t size) {
@@ -33,7 +35,10 @@ template <class T>
 class LogisticRun {
  public:
   LogisticRun(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, const LogisticOptions& options)
-      : ctx_(ctx), penalty_(penalty), options_(options), objective_(ctx, data, penalty, options.fit_intercept),
+      : ctx_(ctx),
+        penalty_(penalty),
+        options_(options),
+        objective_(ctx, data, penalty, options.fit_intercept),
         fit_{std::vector<double>(static_cast<std::size_t>(objective_.size())), 0} {}
 
   std::int64_t size() const { return objective_.size(); }
@@ -42,15 +47,18 @@ class LogisticRun {
   // False: it could not go on, and the best point so far is kept.
   bool newton() { return newton(options_.max_iter); }
 
-  // The loss in float leaves L-BFGS where its values show no more; Newton's steps need none and go on to the digits of the gradient.
+  // The loss in float leaves L-BFGS where its values show no more; Newton's steps need none and go on to the digits of the
+  // gradient.
   void polish() {
     constexpr std::int64_t kSteps = 5;
     if (std::is_same_v<T, float> && penalty_.l1.empty() && is_beyond_values(options_.tol)) newton(kSteps);
   }
 
   void quasi_newton() {
-    const LbfgsOptions options{.max_iter = options_.max_iter - fit_.n_iter, .gradient_tolerance = options_.tol,
-                               .value_tolerance = std::is_same_v<T, double> && is_beyond_values(options_.tol) ? 0.0 : kUsualValueTolerance};
+    const LbfgsOptions options{
+        .max_iter = options_.max_iter - fit_.n_iter,
+        .gradient_tolerance = options_.tol,
+        .value_tolerance = std::is_same_v<T, double> && is_beyond_values(options_.tol) ? 0.0 : kUsualValueTolerance};
     LbfgsResult result = penalty_.l1.empty() ? minimize_lbfgs(evaluator(), std::move(fit_.w), options, reporter())
                                              : minimize_owlqn(evaluator(), penalty_.l1, std::move(fit_.w), options, reporter());
     fit_ = {std::move(result.x), fit_.n_iter + result.iterations};
@@ -70,7 +78,8 @@ class LogisticRun {
       v = b.to_host();
       return true;
     };
-    const NewtonOptions options{.max_iter = max_iter, .gradient_tolerance = options_.tol,
+    const NewtonOptions options{.max_iter = max_iter,
+                                .gradient_tolerance = options_.tol,
                                 .rounding = 16.0 * static_cast<double>(std::numeric_limits<T>::epsilon()),
                                 .step_rounding = 8.0 * static_cast<double>(std::numeric_limits<T>::epsilon())};
     NewtonResult result = minimize_newton(problem, std::move(fit_.w), options, reporter());
@@ -91,8 +100,9 @@ class LogisticRun {
     };
   }
   void warn_of_max_iter() {
-    ctx_.warn(fmt::format("LogisticRegression: did not converge within max_iter = {} iterations; scale the data or raise max_iter",
-                          options_.max_iter));
+    ctx_.warn(
+        fmt::format("LogisticRegression: did not converge within max_iter = {} iterations; scale the data or raise max_iter",
+                    options_.max_iter));
   }
 
   const Context& ctx_;
@@ -105,7 +115,8 @@ class LogisticRun {
 }  // namespace
 
 template <class T>
-LogisticFit minimize_logistic(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, const LogisticOptions& options) {
+LogisticFit minimize_logistic(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty,
+                              const LogisticOptions& options) {
   LogisticRun<T> run(ctx, data, penalty, options);
   const bool is_affordable = is_newton_affordable(data, run.size());
   if (options.solver != "lbfgs" && is_affordable && run.newton()) return std::move(run).take();
@@ -114,7 +125,9 @@ LogisticFit minimize_logistic(const Context& ctx, const LogisticData<T>& data, c
   return std::move(run).take();
 }
 
-template LogisticFit minimize_logistic(const Context&, const LogisticData<float>&, const LogisticPenalty&, const LogisticOptions&);
-template LogisticFit minimize_logistic(const Context&, const LogisticData<double>&, const LogisticPenalty&, const LogisticOptions&);
+template LogisticFit minimize_logistic(const Context&, const LogisticData<float>&, const LogisticPenalty&,
+                                       const LogisticOptions&);
+template LogisticFit minimize_logistic(const Context&, const LogisticData<double>&, const LogisticPenalty&,
+                                       const LogisticOptions&);
 
 }  // namespace kedge::engine

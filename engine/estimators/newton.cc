@@ -18,15 +18,18 @@ constexpr int kLineSteps = 21, kMostSweeps = 5000;
 
 struct Iterate {
   Vector x, gradient;
-  double value = 0;   // with the L1 term
+  double value = 0;  // with the L1 term
 };
 
-double soft_threshold(double v, double by) { return v > by ? v - by : v < -by ? v + by : 0.0; }
+double soft_threshold(double v, double by) {
+  return v > by ? v - by : v < -by ? v + by : 0.0;
+}
 
-// argmin over u of gradient.(u - x) + (u - x)'H(u - x) / 2 + sum l1 |u|, to where no coordinate's derivative is off by `tolerance`.
+// argmin over u of gradient.(u - x) + (u - x)'H(u - x) / 2 + sum l1 |u|, to where no coordinate's derivative is off by
+// `tolerance`.
 Vector model_minimum(const Vector& l1, const Vector& H, const Iterate& at, double tolerance) {
   const std::size_t n = at.x.size();
-  Vector u = at.x, slope = at.gradient;   // slope = gradient + H (u - x)
+  Vector u = at.x, slope = at.gradient;  // slope = gradient + H (u - x)
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     double worst = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -51,7 +54,8 @@ double absolute_sum(const Vector& v) {
 
 class Newton {
  public:
-  Newton(const NewtonProblem& problem, Vector x0, double rounding) : problem_(problem), rounding_(rounding), at_{std::move(x0), {}, 0} {
+  Newton(const NewtonProblem& problem, Vector x0, double rounding)
+      : problem_(problem), rounding_(rounding), at_{std::move(x0), {}, 0} {
     at_.gradient.resize(at_.x.size());
     at_.value = evaluate(at_.x, at_.gradient);
   }
@@ -70,7 +74,7 @@ class Newton {
       if (!problem_.solve(factor, step_)) return false;
       predicted_ = dot(at_.gradient, step_);
     } else {
-      constexpr double kInner = 1e-3;   // of what is left to gain: the steps converge at this rate
+      constexpr double kInner = 1e-3;  // of what is left to gain: the steps converge at this rate
       const Vector target = model_minimum(problem_.l1, hessian_, at_, kInner * stationarity());
       step_ = target;
       add_scaled(-1, at_.x, step_);
@@ -118,7 +122,7 @@ class Newton {
     return problem_.objective(x, gradient) + (problem_.l1.empty() ? 0.0 : l1_norm(problem_.l1, x));
   }
 
-  const NewtonProblem& problem_;   // borrowed for the search
+  const NewtonProblem& problem_;  // borrowed for the search
   double rounding_;
   Iterate at_;
   Vector hessian_, step_;

@@ -1,4 +1,5 @@
-// Newton's method with a full second-derivative matrix, also with weighted absolute values: few, costly, very effective iterations.
+// Newton's method with a full second-derivative matrix, also with weighted absolute values: few, costly, very effective
+// iterations.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +20,15 @@ using PositiveSolver = std::function<bool(std::vector<double>& hessian, std::vec
 struct NewtonProblem {
   Objective objective;
   Curvature curvature;
-  PositiveSolver solve;      // not called where l1 is given
-  std::vector<double> l1;    // weights of |x[i]|, one each; empty: the function is smooth
+  PositiveSolver solve;    // not called where l1 is given
+  std::vector<double> l1;  // weights of |x[i]|, one each; empty: the function is smooth
 };
 
 struct NewtonOptions {
   std::int64_t max_iter = 100;
-  double gradient_tolerance = 1e-4;   // of max |smallest subgradient|; half the squared Newton decrement is held to it as well
-  double rounding = 16 * std::numeric_limits<double>::epsilon();   // relative error of a value: smaller changes decide nothing
-  double step_rounding = 0;   // done once no element of a step is above this part of the largest element of x
+  double gradient_tolerance = 1e-4;  // of max |smallest subgradient|; half the squared Newton decrement is held to it as well
+  double rounding = 16 * std::numeric_limits<double>::epsilon();  // relative error of a value: smaller changes decide nothing
+  double step_rounding = 0;  // done once no element of a step is above this part of the largest element of x
 };
 
 struct NewtonResult {
@@ -38,9 +39,9 @@ struct NewtonResult {
 };
 
 // Minimises objective(x) + sum l1 |x|. Smooth: solves for the step; line search and stopping rules are those of scikit-learn's
-// NewtonCholeskySolver. With L1: the step minimises the quadratic model plus the L1 term by coordinate descent, and what belongs at 0
-// is exactly 0. On kSingular and kLineSearch, x is the best point so far. on_iteration(done) may throw to stop.
-// Source: Lee, Sun and Saunders, "Proximal Newton-type methods", SIAM J. Optimization 24(3), 2014.
+// NewtonCholeskySolver. With L1: the step minimises the quadratic model plus the L1 term by coordinate descent, and what belongs
+// at 0 is exactly 0. On kSingular and kLineSearch, x is the best point so far. on_iteration(done) may throw to stop. Source: Lee,
+// Sun and Saunders, "Proximal Newton-type methods", SIAM J. Optimization 24(3), 2014.
 NewtonResult minimize_newton(const NewtonProblem& problem, std::vector<double> x0, const NewtonOptions& options,
                              const std::function<void(std::int64_t)>& on_iteration);
 

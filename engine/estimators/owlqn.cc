@@ -11,11 +11,11 @@ namespace kedge::engine {
 namespace {
 
 using Vector = std::vector<double>;
-constexpr double kSufficient = 1e-4;   // share of the predicted decrease that a step must bring
+constexpr double kSufficient = 1e-4;  // share of the predicted decrease that a step must bring
 
 struct Iterate {
   Vector x, gradient;
-  double value = 0;   // with the L1 term
+  double value = 0;  // with the L1 term
 };
 
 // Components that would leave the orthant of steepest descent are dropped.
@@ -36,8 +36,8 @@ Vector projected(const Vector& l1, const Vector& x, const Vector& direction, con
 }
 
 // Moves `at` to an acceptable point along the projected direction. False, and `at` as it was, if none is found.
-bool search(const Objective& objective, const Vector& l1, const Vector& direction, const Vector& subgradient, double step, int max_steps,
-            Iterate& at) {
+bool search(const Objective& objective, const Vector& l1, const Vector& direction, const Vector& subgradient, double step,
+            int max_steps, Iterate& at) {
   constexpr double kRounding = 4e-15;
   for (int tries = 0; tries < max_steps; ++tries, step /= 2) {
     Iterate trial{projected(l1, at.x, direction, subgradient, step), Vector(at.x.size()), 0};
@@ -63,8 +63,10 @@ double l1_norm(const Vector& l1, const Vector& x) {
 Vector smallest_subgradient(const Vector& l1, const Vector& x, const Vector& gradient) {
   Vector g = gradient;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    if (x[i] != 0) g[i] += x[i] > 0 ? l1[i] : -l1[i];
-    else g[i] = g[i] > l1[i] ? g[i] - l1[i] : g[i] < -l1[i] ? g[i] + l1[i] : 0.0;
+    if (x[i] != 0)
+      g[i] += x[i] > 0 ? l1[i] : -l1[i];
+    else
+      g[i] = g[i] > l1[i] ? g[i] - l1[i] : g[i] < -l1[i] ? g[i] + l1[i] : 0.0;
   }
   return g;
 }
@@ -88,7 +90,7 @@ LbfgsResult minimize_owlqn(const Objective& objective, const Vector& l1, Vector 
     const Iterate before = at;
     if (!search(objective, l1, direction, subgradient, first_step, options.max_line_steps, at)) {
       if (memory.empty()) return result(Stop::kLineSearch);
-      memory.clear();   // start again along the steepest descent
+      memory.clear();  // start again along the steepest descent
       continue;
     }
     on_iteration(++iteration);

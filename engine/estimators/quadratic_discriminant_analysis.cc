@@ -21,7 +21,8 @@ const ParamSet<P>& param_set() {
           .add("solver", &P::solver, {"svd", "eigen"}, "svd forms no covariance; eigen can shrink.")
           .any("shrinkage", &P::shrinkage, {number_form(between(0, 1)), string_form({"auto"}), null_form()},
                "Share by which covariances are pulled towards a multiple of the unit matrix; auto by Ledoit and Wolf.")
-          .any("priors", &P::priors, {array_form(), null_form()}, "Prior probabilities of the classes, in order; null takes their shares.")
+          .any("priors", &P::priors, {array_form(), null_form()},
+               "Prior probabilities of the classes, in order; null takes their shares.")
           .add("reg_param", &P::reg_param, between(0, 1), "Share by which variances are pulled towards 1, with solver svd.")
           .add("store_covariance", &P::store_covariance, "Also give covariance_.")
           .add("tol", &P::tol, at_least(0), "Variances up to this count as 0.")
@@ -32,7 +33,8 @@ const ParamSet<P>& param_set() {
 }  // namespace
 
 template <class T>
-QuadraticDiscriminantAnalysis<T>::QuadraticDiscriminantAnalysis(const schema::ValueMap& params) : params_(param_set().parse(params)) {
+QuadraticDiscriminantAnalysis<T>::QuadraticDiscriminantAnalysis(const schema::ValueMap& params)
+    : params_(param_set().parse(params)) {
   if (params_.solver == "svd" && !params_.shrinkage.is_null())
     refuse_param(kName, "shrinkage", params_.shrinkage, "must be null for solver svd, which forms no covariance");
   const auto priors = numbers_of(params_.priors);
@@ -52,12 +54,14 @@ schema::EstimatorInfo QuadraticDiscriminantAnalysis<T>::info() {
 }
 
 template <class T>
-typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T>::by_svd(const Context& ctx, const ClassScatter<T>& scatter,
+typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T>::by_svd(const Context& ctx,
+                                                                                          const ClassScatter<T>& scatter,
                                                                                           std::int32_t position) const {
   const std::int64_t d = n_features_;
   Decomposition found = decompose(ctx, scatter.class_triangle(ctx, position), d, d);
   Shape shape{.scalings = std::move(found.s), .axes = std::move(found.Vt), .covariance = {}};
-  for (double& s : shape.scalings) s = (1 - params_.reg_param) * s * s / static_cast<double>(scatter.n_rows(position)) + params_.reg_param;
+  for (double& s : shape.scalings)
+    s = (1 - params_.reg_param) * s * s / static_cast<double>(scatter.n_rows(position)) + params_.reg_param;
   if (!params_.store_covariance) return shape;
   std::vector<double> scaled = shape.axes;
   for (std::size_t e = 0; e < scaled.size(); ++e) scaled[e] *= shape.scalings[e / static_cast<std::size_t>(d)];
@@ -66,13 +70,15 @@ typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T
 }
 
 template <class T>
-typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T>::by_eigen(const Context& ctx, const ClassScatter<T>& scatter,
+typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T>::by_eigen(const Context& ctx,
+                                                                                            const ClassScatter<T>& scatter,
                                                                                             std::int32_t position) const {
   const std::int64_t d = n_features_;
   const double* share = std::get_if<double>(&params_.shrinkage.data);
   Shape shape;
   shape.covariance = scatter.covariance(
-      ctx, position, {.is_automatic = std::holds_alternative<std::string>(params_.shrinkage.data), .share = share ? *share : 0.0});
+      ctx, position,
+      {.is_automatic = std::holds_alternative<std::string>(params_.shrinkage.data), .share = share ? *share : 0.0});
   Matrix<double> vectors(ctx.memory(), d, d, shape.covariance);
   Array<double> values(ctx.memory(), d);
   ctx.ops<double>().eigh(vectors.view(), values.view());
@@ -89,8 +95,8 @@ void QuadraticDiscriminantAnalysis<T>::require_full_rank(const Shape& shape, std
   const auto rank = std::count_if(shape.scalings.begin(), shape.scalings.end(), [&](double s) { return s > params_.tol; });
   require(rank == n_features_, schema::ErrorCode::kBadData,
           "{}: the covariance of class \"{}\" ({} rows) has rank {}, must have that of the {} columns: raise {}", kName,
-          present_.names[static_cast<std::size_t>(position)], present_.counts[static_cast<std::size_t>(position)], rank, n_features_,
-          params_.solver == "svd" ? "reg_param" : "shrinkage");
+          present_.names[static_cast<std::size_t>(position)], present_.counts[static_cast<std::size_t>(position)], rank,
+          n_features_, params_.solver == "svd" ? "reg_param" : "shrinkage");
 }
 
 template <class T>
@@ -99,15 +105,18 @@ void QuadraticDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>&
   ctx.check_stop();
   present_ = PresentClasses(y);
   n_features_ = X.n_cols();
-  require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has {} class, needs at least 2", kName, present_.size());
+  require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has {} class, needs at least 2", kName,
+          present_.size());
   const auto priors = numbers_of(params_.priors);
   if (priors && priors->size() != y.classes.size())
-    refuse_param(kName, "priors", params_.priors, "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
+    refuse_param(kName, "priors", params_.priors,
+                 "must have one number for each of the " + std::to_string(y.classes.size()) + " classes of the data");
   priors_.clear(), shapes_.clear();
   for (std::size_t c = 0; c < present_.codes.size(); ++c) {
     priors_.push_back(priors ? (*priors)[static_cast<std::size_t>(present_.codes[c])]
                              : static_cast<double>(present_.counts[c]) / static_cast<double>(y.codes.size()));
-    require(present_.counts[c] >= 2, schema::ErrorCode::kBadData, "{}: class \"{}\" has 1 row, needs at least 2", kName, present_.names[c]);
+    require(present_.counts[c] >= 2, schema::ErrorCode::kBadData, "{}: class \"{}\" has 1 row, needs at least 2", kName,
+            present_.names[c]);
   }
   const ClassScatter<T> scatter(ctx, X, present_, y);
   means_ = scatter.means();
@@ -136,7 +145,8 @@ Matrix<double> QuadraticDiscriminantAnalysis<T>::scores(const Context& ctx, cons
     const Matrix<double> along = linear_values(ctx, centred, axes, zeros);
     ctx.ops<double>().row_squared_norms(along.view(), norms.view());
     const std::vector<double> squared = norms.to_host();
-    for (std::int64_t i = 0; i < n; ++i) host[static_cast<std::size_t>(i * k + c)] = constant - squared[static_cast<std::size_t>(i)] / 2;
+    for (std::int64_t i = 0; i < n; ++i)
+      host[static_cast<std::size_t>(i * k + c)] = constant - squared[static_cast<std::size_t>(i)] / 2;
   }
   return Matrix<double>(ctx.memory(), n, k, host);
 }
@@ -149,7 +159,8 @@ void QuadraticDiscriminantAnalysis<T>::predict_proba(const Context& ctx, const S
 }
 
 template <class T>
-void QuadraticDiscriminantAnalysis<T>::decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const {
+void QuadraticDiscriminantAnalysis<T>::decision_function(const Context& ctx, const Samples<T>& X,
+                                                         MatrixView<double> decision) const {
   const Matrix<double> Z = scores(ctx, X);
   spread_decision(ctx, present_, Z.view(), decision);
 }
@@ -160,13 +171,16 @@ schema::ValueMap QuadraticDiscriminantAnalysis<T>::attributes() const {
   const auto d = static_cast<std::size_t>(n_features_);
   for (const Shape& shape : shapes_) {
     scalings.emplace_back(shape.scalings);
-    std::vector<double> columns(shape.axes.size());   // as scikit-learn: an axis a column
+    std::vector<double> columns(shape.axes.size());  // as scikit-learn: an axis a column
     for (std::size_t e = 0; e < columns.size(); ++e) columns[e % d * d + e / d] = shape.axes[e];
     rotations.push_back(rows_value(columns, n_features_));
     if (params_.store_covariance) covariances.push_back(rows_value(shape.covariance, n_features_));
   }
-  schema::ValueMap attributes{{"classes_", present_.names_value()}, {"means_", rows_value(means_, n_features_)}, {"priors_", priors_},
-                              {"scalings_", scalings}, {"rotations_", rotations}};
+  schema::ValueMap attributes{{"classes_", present_.names_value()},
+                              {"means_", rows_value(means_, n_features_)},
+                              {"priors_", priors_},
+                              {"scalings_", scalings},
+                              {"rotations_", rotations}};
   if (params_.store_covariance) attributes.emplace_back("covariance_", covariances);
   return attributes;
 }

@@ -18,9 +18,10 @@ struct QuadraticDiscriminantAnalysisParams {
   bool store_covariance = false;
 };
 
-// fit: singular values of each class's centred rows (by a triangle, in double) or eigenvalues of its covariance, O(n d^2). predict:
-// O(n d^2 k). Errors: kBadData for fewer than two classes, a class of one row, or one whose covariance is singular; kInvalidValue for
-// priors that do not fit the classes. Source: Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", section 4.3.
+// fit: singular values of each class's centred rows (by a triangle, in double) or eigenvalues of its covariance, O(n d^2).
+// predict: O(n d^2 k). Errors: kBadData for fewer than two classes, a class of one row, or one whose covariance is singular;
+// kInvalidValue for priors that do not fit the classes. Source: Hastie, Tibshirani and Friedman, "The Elements of Statistical
+// Learning", section 4.3.
 template <class T>
 class QuadraticDiscriminantAnalysis final : public Classifier<T> {
  public:
@@ -35,13 +36,13 @@ class QuadraticDiscriminantAnalysis final : public Classifier<T> {
   schema::ValueMap attributes() const override;
 
  private:
-  struct Shape {   // of a class: variances along its axes, largest first, and the axes as rows (d x d)
+  struct Shape {  // of a class: variances along its axes, largest first, and the axes as rows (d x d)
     std::vector<double> scalings, axes, covariance;
   };
   Shape by_svd(const Context& ctx, const ClassScatter<T>& scatter, std::int32_t position) const;
   Shape by_eigen(const Context& ctx, const ClassScatter<T>& scatter, std::int32_t position) const;
   void require_full_rank(const Shape& shape, std::int32_t position) const;
-  Matrix<double> scores(const Context& ctx, const Samples<T>& X) const;   // n x present classes
+  Matrix<double> scores(const Context& ctx, const Samples<T>& X) const;  // n x present classes
 
   QuadraticDiscriminantAnalysisParams params_;
   PresentClasses present_;

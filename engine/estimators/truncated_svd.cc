@@ -35,15 +35,17 @@ TruncatedSVD<T>::TruncatedSVD(const schema::ValueMap& params) : params_(param_se
 
 template <class T>
 schema::EstimatorInfo TruncatedSVD<T>::info() {
-  return {.name = kName,
-          .kind = "transformer",
-          .family = "decomposition",
-          .doc = "Singular value decomposition without centring, cut to its leading components.",
-          .params = param_set().infos(),
-          .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"},
-          .deviations = {"algorithm \"arpack\" solves exactly, by another method, and ignores tol.",
-                         "The randomized algorithm draws its random vectors from Philox, not from numpy's generator, and solves exactly, by the "
-                         "Gram matrix, where that is less work."}};
+  return {
+      .name = kName,
+      .kind = "transformer",
+      .family = "decomposition",
+      .doc = "Singular value decomposition without centring, cut to its leading components.",
+      .params = param_set().infos(),
+      .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"},
+      .deviations = {
+          "algorithm \"arpack\" solves exactly, by another method, and ignores tol.",
+          "The randomized algorithm draws its random vectors from Philox, not from numpy's generator, and solves exactly, by the "
+          "Gram matrix, where that is less work."}};
 }
 
 template <class T>
@@ -54,12 +56,14 @@ void TruncatedSVD<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
   require(d >= 2, schema::ErrorCode::kBadData, "{}: got {} column, needs at least 2", kName, d);
   const bool is_exact = params_.algorithm == "arpack";
   const std::int64_t most = is_exact ? small - 1 : d;
-  require(params_.n_components <= most, schema::ErrorCode::kBadData, "{}: n_components is {}, must be at most {} for {} rows and {} columns", kName,
-          params_.n_components, most, n, d);
+  require(params_.n_components <= most, schema::ErrorCode::kBadData,
+          "{}: n_components is {}, must be at most {} for {} rows and {} columns", kName, params_.n_components, most, n, d);
   n_features_ = d, n_components_ = std::min(params_.n_components, small);
 
   const std::vector<double> origin(static_cast<std::size_t>(d), 0.0);
-  const RandomizedOptions options{.n_components = n_components_, .n_oversamples = params_.n_oversamples, .n_iter = params_.n_iter,
+  const RandomizedOptions options{.n_components = n_components_,
+                                  .n_oversamples = params_.n_oversamples,
+                                  .n_iter = params_.n_iter,
                                   .normalizer = params_.power_iteration_normalizer,
                                   .seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed};
   Spectrum spectrum;
