@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 
+#include "engine/backend/elastic_net.h"
 #include "engine/backend/trees.h"
 #include "engine/core/array.h"
 #include "engine/core/device.h"
@@ -139,6 +141,10 @@ class Backend {
   // --- clusters ---
 
   // --- convex problems ---
+  // Solves each path by cyclic (or random) coordinate descent with gap-safe screening, until the duality gap is at most tol * y'y, or
+  // max_iter; everything in double. CPU and CUDA reach the same gap, each by the same order of coordinates. Cost: d a coordinate
+  // that changes; paths run side by side.
+  virtual void elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) = 0;
 };
 
 // One device with everything that runs on it. A resource: made once per process by engine/backend/loader.h.

@@ -7,6 +7,8 @@
 #include "engine/estimators/discrete_bayes.h"
 #include "engine/estimators/discriminant_analysis.h"
 #include "engine/estimators/dummy.h"
+#include "engine/estimators/elastic_net.h"
+#include "engine/estimators/elastic_net_cv.h"
 #include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/incremental_pca.h"
@@ -21,6 +23,8 @@
 #include "engine/estimators/quadratic_discriminant_analysis.h"
 #include "engine/estimators/random_forest.h"
 #include "engine/estimators/ridge.h"
+#include "engine/estimators/ridge_classifier.h"
+#include "engine/estimators/ridge_cv.h"
 #include "engine/estimators/simple_imputer.h"
 #include "engine/estimators/standard_scaler.h"
 #include "engine/estimators/truncated_svd.h"
@@ -57,6 +61,12 @@ std::span<const CatalogueEntry> catalogue() {
       row<TruncatedSVD>(),
       row<LinearRegression>(),
       row<Ridge>(),
+      row<RidgeCV>(),
+      row<RidgeClassifier>(),
+      row<Lasso>(),
+      row<ElasticNet>(),
+      row<LassoCV>(),
+      row<ElasticNetCV>(),
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
       row<GaussianNB>(),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/estimators/checks.h"
 
@@ -10,6 +11,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
+constexpr double kConstant = 4 * std::numeric_limits<double>::epsilon();   // of the mean: what rounding makes of a constant
 
 std::vector<double> square_roots(const std::vector<double>& weights) {
   std::vector<double> roots(weights.size());
@@ -39,6 +41,7 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   for (std::size_t j = 0; j < n; ++j) {
     const double mapped = (table_mean[j] - shift[j]) * scale_[j];
     spread_[j] = std::hypot(std::sqrt(table_variance[j]) * scale_[j], fit_intercept ? 0.0 : mapped);
+    if (fit_intercept && std::sqrt(table_variance[j]) <= kConstant * std::abs(table_mean[j])) spread_[j] = 0;
     if (fit_intercept) mean_[j] = mapped, shift[j] = table_mean[j];
   }
   device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));
@@ -90,6 +93,25 @@ Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
   Matrix<double> R(ctx.memory(), n_cols_ + n_targets_, n_cols_ + n_targets_);
   ctx.ops<T>().design_triangle(design(), R.view());
   return R;
+}
+
+template <class T>
+std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const double> coef) const {
+  Design<T> without = design();
+  without.Y = {};
+  Matrix<double> block(ctx.memory(), std::min(n_rows_, kBlockRows), n_cols_), sums(ctx.memory(), 1, n_cols_);
+  std::vector<double> first;
+  for (std::int64_t i = 0; i < n_rows_; ++i) first.push_back(targets_[static_cast<std::size_t>(i * n_targets_)]);
+  Matrix<double> y(ctx.memory(), n_rows_, 1, first);   // becomes the residual, block by block
+  const Matrix<double> w(ctx.memory(), coef.empty() ? 0 : 1, n_cols_, coef);
+  for (std::int64_t i = 0; i < n_rows_; i += kBlockRows) {
+    ctx.check_stop();
+    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n_rows_ - i));
+    ctx.ops<T>().design_rows(without, i, rows);
+    if (!coef.empty()) ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, -1.0, rows, w.view(), 1.0, y.view().row_range(i, rows.rows));
+    ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, std::as_const(y).view().row_range(i, rows.rows), rows, i == 0 ? 0.0 : 1.0, sums.view());
+  }
+  return sums.to_host();
 }
 
 template <class T>

@@ -25,7 +25,7 @@ class LinearProblem {
   std::int64_t n_targets() const { return n_targets_; }
   const std::vector<double>& mean() const { return mean_; }         // of the columns; 0 without an intercept
   const std::vector<double>& y_mean() const { return y_mean_; }     // of the targets; 0 without an intercept
-  const std::vector<double>& spread() const { return spread_; }     // root mean square of the centred columns
+  const std::vector<double>& spread() const { return spread_; }     // root mean square of the centred columns; 0 where it is rounding
 
   // From now on the design's columns are these times its own; one factor a column, none 0.
   void scale_columns(const Context& ctx, const std::vector<double>& factors);
@@ -33,9 +33,12 @@ class LinearProblem {
   // Of the columns of X and then the targets: p x p with p = n_cols() + n_targets(), on the device.
   Matrix<double> gram(const Context& ctx) const;
   Matrix<double> triangle(const Context& ctx) const;
+  // X'(y - X coef) of the first target, centred and weighted; no coef is 0. One pass over X.
+  std::vector<double> slopes(const Context& ctx, std::span<const double> coef = {}) const;
   // The rows of the design without its targets (n_rows() x n_cols()), and the targets alone (host, row-major).
   Matrix<double> rows(const Context& ctx) const;
   const std::vector<double>& targets() const { return targets_; }
+  const std::vector<double>& centred_targets() const { return unweighted_; }   // not weighted
   Design<T> design() const;
 
   // The intercept of each target for coefficients (targets x columns) of the columns as the samples have them.

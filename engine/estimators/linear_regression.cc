@@ -18,6 +18,8 @@ constexpr const char* kName = "LinearRegression";
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kLittleWork = 3e4;       // n d^2: with 32 digits at once, in a fraction of a millisecond
 constexpr double kMostWork = 6e7;         // n d^2: with 32 digits where double loses too many, in a second
+constexpr double kLargeWork = 3e6;        // n d^2: worth the attempt by the Gram matrix
+constexpr double kFineCondition = 300;    // up to which its squared condition costs singular values no more than five digits
 constexpr double kIllConditioned = 1e6;   // condition from which double leaves fewer than ten digits
 
 const ParamSet<P>& param_set() {
@@ -31,9 +33,9 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// The powers of two that bring the columns' spreads near 1; exact, so that nothing is rounded.
+// The powers of two that bring the columns' spreads near 1, exact, so that nothing is rounded; 0 for constant columns.
 std::vector<double> equalising(const std::vector<double>& spread) {
-  std::vector<double> factors(spread.size(), 1.0);
+  std::vector<double> factors(spread.size(), 0.0);
   for (std::size_t j = 0; j < spread.size(); ++j)
     if (spread[j] > 0 && std::isfinite(spread[j])) factors[j] = std::ldexp(1.0, -std::ilogb(spread[j]));
   return factors;
@@ -74,9 +76,39 @@ bool LinearRegression<T>::solve_precisely(const Context& ctx, const Samples<T>& 
   return true;
 }
 
+// w = V (V'q / lambda), for V's rows as eigenvectors.
+template <class T>
+bool LinearRegression<T>::solve_refined(const Context& ctx, const LinearProblem<T>& problem) {
+  const std::int64_t d = problem.n_cols();
+  const auto size = static_cast<std::size_t>(d);
+  const std::vector<double> gram = problem.gram(ctx).to_host();
+  Matrix<double> vectors(ctx.memory(), d, d, leading_square(gram, d + 1, d));
+  Array<double> eigenvalues(ctx.memory(), d);
+  ctx.ops<double>().eigh(vectors.view(), eigenvalues.view());
+  const std::vector<double> lambda = eigenvalues.to_host();
+  if (!(lambda[0] * kFineCondition * kFineCondition > lambda.back())) return false;
+  const std::vector<double> V = vectors.to_host();
+  coef_.assign(size, 0.0);
+  std::vector<double> slopes(gram.begin() + d * (d + 1), gram.begin() + d * (d + 1) + d);
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass > 0) slopes = problem.slopes(ctx, coef_);
+    for (std::size_t k = 0; k < size; ++k) {
+      double along = 0;
+      for (std::size_t j = 0; j < size; ++j) along += V[k * size + j] * slopes[j];
+      for (std::size_t j = 0; j < size; ++j) coef_[j] += along / lambda[k] * V[k * size + j];
+    }
+  }
+  singular_.clear(), rank_ = d;
+  for (std::size_t k = size; k-- > 0;) singular_.push_back(std::sqrt(lambda[k]));
+  intercept_from(problem);
+  return true;
+}
+
 template <class T>
 void LinearRegression<T>::solve_tall(const Context& ctx, LinearProblem<T>& problem, const Samples<T>& X, const Target& y) {
   const std::int64_t n = problem.n_rows(), d = problem.n_cols();
+  const double work = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(d);
+  if (work > kLargeWork && !params_.positive && solve_refined(ctx, problem)) return;
   const std::vector<double> scale = equalising(problem.spread());
   problem.scale_columns(ctx, scale);
   const std::vector<double> triangle = problem.triangle(ctx).to_host();
@@ -84,23 +116,28 @@ void LinearRegression<T>::solve_tall(const Context& ctx, LinearProblem<T>& probl
   const std::vector<double> R = leading_square(triangle, d + 1, d);
   std::vector<double> z, original = R;
   for (std::int64_t i = 0; i < d; ++i) z.push_back(triangle[static_cast<std::size_t>(i * (d + 1) + d)]);
-  for (std::size_t e = 0; e < original.size(); ++e) original[e] /= scale[e % static_cast<std::size_t>(d)];
+  for (std::size_t e = 0; e < original.size(); ++e) {
+    const double factor = scale[e % static_cast<std::size_t>(d)];
+    original[e] = factor > 0 ? original[e] / factor : 0.0;
+  }
   singular_ = decompose(ctx, original, d, d).s;
   singular_.resize(static_cast<std::size_t>(std::min(n, d)));
   if (params_.positive) {
     coef_ = nonnegative_least_squares(ctx, R, z);
     rank_ = std::ranges::count_if(singular_, [&](double s) { return s > cutoff(n) * singular_[0]; });
   } else {
-    const double work = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(d);
-    if (n >= d && work <= kLittleWork && solve_precisely(ctx, X, y)) return;
+    const bool constant = std::ranges::any_of(scale, [](double factor) { return factor == 0; });
+    if (!constant && work <= kLittleWork && solve_precisely(ctx, X, y)) return;
     rank_ = d;
     if (singular_.back() * kIllConditioned > singular_[0]) {
       coef_ = back_substitute(R, z);
     } else {
       const std::vector<double> scaled = decompose(ctx, R, d, d).s;
+      std::vector<double> lengths = scale;   // of a step along each column; constant columns count in full, and are then left out
+      std::ranges::replace(lengths, 0.0, 1.0);
       const bool dependent = !(scaled.back() > cutoff(n) * scaled[0]);
       if (!dependent && scaled.back() * kIllConditioned <= scaled[0] && work <= kMostWork && solve_precisely(ctx, X, y)) return;
-      coef_ = dependent ? shortest_solution(ctx, R, z, scale, cutoff(n), rank_) : back_substitute(R, z);
+      coef_ = dependent ? shortest_solution(ctx, R, z, lengths, cutoff(n), rank_) : back_substitute(R, z);
       if (dependent) return intercept_from(problem);
     }
   }

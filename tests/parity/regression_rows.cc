@@ -1,4 +1,4 @@
-// Parity of the ops of regressions: rows of a design, its Gram matrix and triangle.
+// Parity of the ops of regressions: rows of a design, its Gram matrix and triangle, and elastic nets.
 #include <limits>
 
 #include "tests/parity/probe.h"
@@ -10,6 +10,8 @@ constexpr double kExact = 0;
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double kSums = 8 * kUnit;       // double whatever T is; the scale passed in holds the number of terms
 constexpr double kFactor = 100 * kUnit;   // backward stable: a modest multiple of the columns' number, which is in the scale
+constexpr double kGap = 1e-13;        // of a solution, relative to y'y
+constexpr double kOptimal = 3e-6;     // of its gradient: its error falls with the root of the gap
 
 // A design of half of the rows, some twice, with shift, scale, weights and two targets; and its rows on the host.
 template <class T>
@@ -96,6 +98,60 @@ void check_design_triangle(Probe<T>& probe) {
   probe.expect_near(gram_of(triangle), gram_of(c.expected), 100.0 * static_cast<double>(c.expected.rows + p), "R'R");
 }
 
+// What defines the solution: the gradient of the smooth part is l1 against the sign of a coefficient, and at most l1 where it is 0.
+void expect_optimal(const Table& Q, const std::vector<double>& q, const double* w, double l1, double l2, bool positive, double scale) {
+  for (std::int64_t j = 0; j < Q.cols; ++j) {
+    double gradient = q[static_cast<std::size_t>(j)] - l2 * w[j];
+    for (std::int64_t k = 0; k < Q.cols; ++k) gradient -= Q.at(j, k) * w[k];
+    if (w[j] != 0) {
+      EXPECT_NEAR(gradient, w[j] > 0 ? l1 : -l1, kOptimal * scale) << "coefficient " << j;
+    } else {
+      EXPECT_LE(positive ? gradient : std::abs(gradient), l1 + kOptimal * scale) << "coefficient " << j;
+    }
+    if (positive) {
+      EXPECT_GE(w[j], 0.0);
+    }
+  }
+}
+
+template <class T>
+void check_elastic_net(Probe<T>& probe) {
+  const std::int64_t n = probe.shape().rows, d = probe.shape().cols;
+  Table x = probe.numbers(n, d, 1);
+  for (std::int64_t i = 0; i < n; ++i) x.at(i, d / 2) = d > 2 ? 0.0 : x.at(i, d / 2);   // a column that is 0
+  const Table y = probe.numbers(n, 1, 2);
+  const Table Q = gram_of(x);
+  std::vector<double> q(static_cast<std::size_t>(d), 0.0);
+  double yy = 0, largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    yy += y.at(i, 0) * y.at(i, 0);
+    for (std::int64_t j = 0; j < d; ++j) q[static_cast<std::size_t>(j)] += x.at(i, j) * y.at(i, 0);
+  }
+  for (const double v : q) largest = std::max(largest, std::abs(v));
+  const Matrix<double> gram(probe.memory(), d, d, Q.values);
+  const auto right = probe.upload(q);
+  const std::vector<double> l1{largest / 2, largest / 8, largest / 50}, l2{0, largest / 10, 0};
+  const auto l1s = probe.upload(l1), l2s = probe.upload(l2);
+  for (const bool positive : {false, true}) {
+    for (const bool random : {false, true}) {
+      const std::int64_t k = 3;
+      Matrix<double> a(probe.memory(), k, d), b(probe.memory(), 1, d);
+      a.zero(), b.zero();
+      Array<double> gaps(probe.memory(), k + 1);
+      Array<std::int32_t> iterations(probe.memory(), k + 1);
+      const std::vector<engine::ElasticNetPath> paths{
+          {gram.view(), right.view(), yy, l1s.view(), l2s.view(), a.view(), gaps.view().slice(0, k), iterations.view().slice(0, k)},
+          {gram.view(), right.view(), yy, l1s.view().slice(1, 1), l2s.view().slice(1, 1), b.view(), gaps.view().slice(k, 1), iterations.view().slice(k, 1)}};
+      probe.ops().elastic_net_paths(paths, {.tol = kGap, .max_iter = 20000, .positive = positive, .random = random, .seed = 3});
+      const auto path = a.to_host(), alone = b.to_host(), reached = gaps.to_host();
+      for (const double gap : reached) EXPECT_LE(gap, kGap * yy);
+      for (std::size_t i = 0; i < l1.size(); ++i)
+        expect_optimal(Q, q, path.data() + static_cast<std::int64_t>(i) * d, l1[i], l2[i], positive, std::sqrt(yy * (1 + Q.at(0, 0))));
+      expect_optimal(Q, q, alone.data(), l1[1], l2[1], positive, std::sqrt(yy * (1 + Q.at(0, 0))));
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -107,6 +163,7 @@ std::vector<Row<T>> regression_rows() {
   return {
       {"design_rows", kExact, &check_design_rows<T>, tall_shapes()},
       {"design_gram", kSums, &check_design_gram<T>, wide},
+      {"elastic_net_paths", kExact, &check_elastic_net<T>, {{20, 1, 0}, {30, 3, 0}, {80, 40, 0}, {400, 70, 0}}},
       {"design_triangle", kFactor, &check_design_triangle<T>, tiles},
   };
 }

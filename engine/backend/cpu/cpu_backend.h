@@ -94,6 +94,8 @@ class CpuClusters : public CpuColumns<T> {
 // convex.cc
 template <class T>
 class CpuConvex : public CpuClusters<T> {
+ public:
+  void elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) override;
 };
 
 template <class T>

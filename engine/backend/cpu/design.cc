@@ -11,7 +11,8 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kGramRows = 2048;            // of a tile
+constexpr std::int64_t kGramRows = 2048;            // of a tile, at most
+constexpr std::int64_t kGramEntries = 1 << 16;      // doubles of a tile: it stays in the second-level cache
 constexpr std::int64_t kFewColumns = 384;           // up to here each tile of rows has a product of its own
 constexpr std::int64_t kLeastTriangleRows = 2048;   // of a tile; at least eight times its columns
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles kept for partial sums, 32 MiB
@@ -40,15 +41,15 @@ void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* 
 // One lower triangle for each group of tiles; groups depend on the shape alone.
 template <class T>
 void narrow_gram(const Design<T>& d, MatrixView<double> G) {
-  const std::int64_t n = d.n_rows(), p = d.n_cols(), tiles = tiles_of(n, kGramRows);
+  const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows), tiles = tiles_of(n, height);
   const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (p * p), 1, std::max<std::int64_t>(tiles, 1));
-  const std::int64_t group_rows = tiles_of(tiles, groups) * kGramRows;
+  const std::int64_t group_rows = tiles_of(tiles, groups) * height;
   std::vector<double> partial(static_cast<std::size_t>(groups * p * p), 0.0);
   for_tiles(groups, 1, n * p * p / kMultipliesPerNs, [&](std::int64_t group, std::int64_t, std::int64_t) {
-    std::vector<double> rows(static_cast<std::size_t>(std::min(kGramRows, n) * p)), product(static_cast<std::size_t>(p * p));
+    std::vector<double> rows(static_cast<std::size_t>(std::min(height, n) * p)), product(static_cast<std::size_t>(p * p));
     double* const sum = partial.data() + group * p * p;
-    for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += kGramRows) {
-      const std::int64_t end = std::min(n, i + kGramRows);
+    for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += height) {
+      const std::int64_t end = std::min(n, i + height);
       put_rows(d, i, end, rows.data(), p);
       blas::syrk(p, end - i, rows.data(), p, product.data(), p);
       for (std::int64_t e = 0; e < p * p; ++e) sum[e] += product[static_cast<std::size_t>(e)];

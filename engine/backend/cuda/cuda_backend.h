@@ -110,6 +110,7 @@ template <class T>
 class CudaConvex : public CudaClusters<T> {
  public:
   using CudaClusters<T>::CudaClusters;
+  void elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) override;
 };
 
 template <class T>

@@ -39,6 +39,7 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
 
 // Small enough that the emulated device grows it in a moment.
 schema::ValueMap small_params(const std::string& estimator) {
+  if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
   if (estimator == "RandomForestClassifier") return {{"n_estimators", 3}, {"random_state", 1}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
   if (estimator == "ColumnTransformer") {
