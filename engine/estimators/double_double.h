@@ -34,13 +34,17 @@ inline DoubleDouble two_product(double a, double b) {
   return {product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
 }
 
-inline DoubleDouble operator-(const DoubleDouble& a) { return {-a.high, -a.low}; }
+inline DoubleDouble operator-(const DoubleDouble& a) {
+  return {-a.high, -a.low};
+}
 inline DoubleDouble operator+(const DoubleDouble& a, const DoubleDouble& b) {
   const DoubleDouble s = two_sum(a.high, b.high), t = two_sum(a.low, b.low);
   const DoubleDouble u = quick_two_sum(s.high, s.low + t.high);
   return quick_two_sum(u.high, u.low + t.low);
 }
-inline DoubleDouble operator-(const DoubleDouble& a, const DoubleDouble& b) { return a + -b; }
+inline DoubleDouble operator-(const DoubleDouble& a, const DoubleDouble& b) {
+  return a + -b;
+}
 inline DoubleDouble operator*(const DoubleDouble& a, const DoubleDouble& b) {
   const DoubleDouble p = two_product(a.high, b.high);
   return quick_two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
@@ -52,8 +56,12 @@ inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
   const DoubleDouble last = rest - b * DoubleDouble(second);
   return DoubleDouble(first) + DoubleDouble(second) + DoubleDouble(last.high / b.high);
 }
-inline DoubleDouble& operator+=(DoubleDouble& a, const DoubleDouble& b) { return a = a + b; }
-inline DoubleDouble& operator-=(DoubleDouble& a, const DoubleDouble& b) { return a = a - b; }
+inline DoubleDouble& operator+=(DoubleDouble& a, const DoubleDouble& b) {
+  return a = a + b;
+}
+inline DoubleDouble& operator-=(DoubleDouble& a, const DoubleDouble& b) {
+  return a = a - b;
+}
 // a >= 0.
 inline DoubleDouble square_root(const DoubleDouble& a) {
   if (!(a.high > 0)) return {};
@@ -61,4 +69,4 @@ inline DoubleDouble square_root(const DoubleDouble& a) {
   return (guess + a / guess) * DoubleDouble(0.5);
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

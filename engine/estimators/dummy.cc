@@ -19,19 +19,22 @@ const ParamSet<DummyClassifierParams>& classifier_params() {
   static const ParamSet<P> set =
       ParamSet<P>(kClassifier)
           .add("strategy", &P::strategy, {"most_frequent", "prior", "stratified", "uniform", "constant"},
-               "prior and most_frequent predict the most frequent class, stratified and uniform draw one, constant takes what is given.")
+               "prior and most_frequent predict the most frequent class, stratified and uniform draw one, constant takes what is "
+               "given.")
           .random_state(&P::random_state)
-          .any("constant", &P::constant, {string_form(), integer_form(), null_form()}, "The class that strategy constant predicts.");
+          .any("constant", &P::constant, {string_form(), integer_form(), null_form()},
+               "The class that strategy constant predicts.");
   return set;
 }
 
 const ParamSet<DummyRegressorParams>& regressor_params() {
   using P = DummyRegressorParams;
-  static const ParamSet<P> set = ParamSet<P>(kRegressor)
-                                     .add("strategy", &P::strategy, {"mean", "median", "quantile", "constant"}, "What is predicted.")
-                                     .any("constant", &P::constant, {number_form(), array_form(), null_form()},
-                                          "What strategy constant predicts; a list must have one number.")
-                                     .add("quantile", &P::quantile, between(0, 1), "The quantile of the target that strategy quantile predicts.");
+  static const ParamSet<P> set =
+      ParamSet<P>(kRegressor)
+          .add("strategy", &P::strategy, {"mean", "median", "quantile", "constant"}, "What is predicted.")
+          .any("constant", &P::constant, {number_form(), array_form(), null_form()},
+               "What strategy constant predicts; a list must have one number.")
+          .add("quantile", &P::quantile, between(0, 1), "The quantile of the target that strategy quantile predicts.");
   return set;
 }
 
@@ -47,7 +50,8 @@ double quantile_of(std::vector<double> values, double share) {
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(below));
   const double low = values[below];
   if (below + 1 == values.size()) return low;
-  const double high = *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end()), part = position - static_cast<double>(below);
+  const double high = *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end()),
+               part = position - static_cast<double>(below);
   return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
 
@@ -60,7 +64,8 @@ double weighted_quantile_of(const std::vector<double>& values, const std::vector
   for (double sum = 0; const std::size_t i : order) reached.push_back(sum += weights[i]);
   const double least = std::max(share * reached.back(), std::nextafter(0.0, 1.0));
   const auto at = std::ranges::lower_bound(reached, least);
-  return values[order[static_cast<std::size_t>(std::min<std::ptrdiff_t>(at - reached.begin(), static_cast<std::ptrdiff_t>(order.size()) - 1))]];
+  return values[order[static_cast<std::size_t>(
+      std::min<std::ptrdiff_t>(at - reached.begin(), static_cast<std::ptrdiff_t>(order.size()) - 1))]];
 }
 
 double weighted_mean(const std::vector<double>& values, const std::vector<double>& weights) {
@@ -77,7 +82,7 @@ void require_weight(const char* owner, const std::vector<double>& weights) {
           "{}: the sample weights sum to 0, must be more", owner);
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 DummyClassifier<T>::DummyClassifier(const schema::ValueMap& params) : params_(classifier_params().parse(params)) {
@@ -105,13 +110,14 @@ void DummyClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   seed_ = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
   prior_.assign(present_.codes.size(), 0.0);
   for (std::size_t i = 0; i < y.codes.size(); ++i)
-    prior_[static_cast<std::size_t>(present_.positions[static_cast<std::size_t>(y.codes[i])])] += y.weights.empty() ? 1.0 : y.weights[i];
+    prior_[static_cast<std::size_t>(present_.positions[static_cast<std::size_t>(y.codes[i])])] +=
+        y.weights.empty() ? 1.0 : y.weights[i];
   const double total = std::accumulate(prior_.begin(), prior_.end(), 0.0);
   for (double& share : prior_) share /= total;
   if (params_.strategy != "constant") return;
   const auto found = std::ranges::find(present_.names, class_name(params_.constant));
-  require(found != present_.names.end(), schema::ErrorCode::kBadData, "{}: constant is \"{}\", must be a class of the rows", kClassifier,
-          class_name(params_.constant));
+  require(found != present_.names.end(), schema::ErrorCode::kBadData, "{}: constant is \"{}\", must be a class of the rows",
+          kClassifier, class_name(params_.constant));
   constant_ = static_cast<std::size_t>(found - present_.names.begin());
 }
 
@@ -133,7 +139,8 @@ void DummyClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, 
   std::vector<double> row = prior_, all;
   if (params_.strategy == "uniform") std::ranges::fill(row, 1.0 / static_cast<double>(k));
   const bool one = params_.strategy == "constant" || params_.strategy == "most_frequent", each = params_.strategy == "stratified";
-  const std::size_t best = params_.strategy == "constant" ? constant_ : static_cast<std::size_t>(std::ranges::max_element(prior_) - prior_.begin());
+  const std::size_t best =
+      params_.strategy == "constant" ? constant_ : static_cast<std::size_t>(std::ranges::max_element(prior_) - prior_.begin());
   for (std::int64_t i = 0; i < X.n_rows(); ++i) {
     if (one || each) std::ranges::fill(row, 0.0), row[each ? drawn(i) : best] = 1;
     all.insert(all.end(), row.begin(), row.end());
@@ -145,7 +152,8 @@ void DummyClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, 
 template <class T>
 std::vector<std::int32_t> DummyClassifier<T>::predict(const Context&, const Samples<T>& X) const {
   const bool each = params_.strategy == "stratified" || params_.strategy == "uniform";
-  const std::size_t best = params_.strategy == "constant" ? constant_ : static_cast<std::size_t>(std::ranges::max_element(prior_) - prior_.begin());
+  const std::size_t best =
+      params_.strategy == "constant" ? constant_ : static_cast<std::size_t>(std::ranges::max_element(prior_) - prior_.begin());
   std::vector<std::int32_t> codes;
   for (std::int64_t i = 0; i < X.n_rows(); ++i) codes.push_back(present_.codes[each ? drawn(i) : best]);
   return codes;
@@ -153,7 +161,8 @@ std::vector<std::int32_t> DummyClassifier<T>::predict(const Context&, const Samp
 
 template <class T>
 schema::ValueMap DummyClassifier<T>::attributes() const {
-  return {{"classes_", present_.names_value()}, {"class_prior_", prior_}, {"n_classes_", static_cast<std::int64_t>(prior_.size())}};
+  return {
+      {"classes_", present_.names_value()}, {"class_prior_", prior_}, {"n_classes_", static_cast<std::int64_t>(prior_.size())}};
 }
 
 template <class T>
@@ -208,4 +217,4 @@ template class DummyClassifier<double>;
 template class DummyRegressor<float>;
 template class DummyRegressor<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -17,7 +17,8 @@ struct DummyClassifierParams {
   schema::Value constant;
 };
 
-// Errors: kBadData without rows, or for a constant that is no class of the rows; kInvalidValue for strategy constant without a constant.
+// Errors: kBadData without rows, or for a constant that is no class of the rows; kInvalidValue for strategy constant without a
+// constant.
 template <class T>
 class DummyClassifier final : public Classifier<T> {
  public:
@@ -38,8 +39,8 @@ class DummyClassifier final : public Classifier<T> {
 
   DummyClassifierParams params_;
   PresentClasses present_;
-  std::vector<double> prior_;    // by position
-  std::size_t constant_ = 0;     // position
+  std::vector<double> prior_;   // by position
+  std::size_t constant_ = 0;    // position
   std::uint64_t seed_ = 0;
 };
 
@@ -68,4 +69,4 @@ class DummyRegressor final : public Regressor<T> {
   double constant_ = 0;
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

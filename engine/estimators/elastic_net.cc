@@ -48,16 +48,21 @@ schema::EstimatorInfo info_of(const char* name, const char* doc, const ParamSet<
           .deviations = elastic_net_deviations()};
 }
 
-}  // namespace
+}   // namespace
 
 std::vector<std::string> elastic_net_deviations() {
-  return {"precompute has no meaning: the Gram matrix is used wherever it pays; with more columns than rows, n_iter_ counts the passes over working sets.",
-          "selection \"random\" draws from Philox, not from numpy's generator.", "float32 input is solved in double."};
+  return {
+      "precompute has no meaning: the Gram matrix is used wherever it pays; with more columns than rows, n_iter_ counts the "
+      "passes over working sets.",
+      "selection \"random\" draws from Philox, not from numpy's generator.", "float32 input is solved in double."};
 }
 
-ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t max_iter, bool positive, const std::string& selection,
-                                  const std::optional<std::int64_t>& random_state) {
-  return {.tol = tol, .max_iter = max_iter, .positive = positive, .random = selection == "random",
+ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t max_iter, bool positive,
+                                  const std::string& selection, const std::optional<std::int64_t>& random_state) {
+  return {.tol = tol,
+          .max_iter = max_iter,
+          .positive = positive,
+          .random = selection == "random",
           .seed = random_state ? static_cast<std::uint64_t>(*random_state) : ctx.seed};
 }
 
@@ -71,14 +76,16 @@ std::vector<double> normalised_weights(std::vector<double> weights) {
 template <class T>
 void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   const LinearProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
-  if (params_.alpha == 0) ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
-  const ElasticNetSolutions solved =
-      solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio,
-                         descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state));
+  if (params_.alpha == 0)
+    ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
+  const ElasticNetSolutions solved = solve_elastic_nets(
+      ctx, problem, {params_.alpha}, params_.l1_ratio,
+      descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state));
   coef_ = solved.coef, dual_gap_ = solved.gap[0], n_iter_ = solved.n_iter[0];
   intercept_ = problem.intercepts(coef_)[0];
   if (n_iter_ >= params_.max_iter)
-    ctx.warn(fmt::format("{}: stopped after max_iter = {} passes with a duality gap of {:.3g}; more may be needed", name_, params_.max_iter, dual_gap_));
+    ctx.warn(fmt::format("{}: stopped after max_iter = {} passes with a duality gap of {:.3g}; more may be needed", name_,
+                         params_.max_iter, dual_gap_));
 }
 
 template <class T>
@@ -93,7 +100,8 @@ schema::ValueMap ElasticNetModel<T>::attributes() const {
 }
 
 template <class T>
-ElasticNet<T>::ElasticNet(const schema::ValueMap& params) : ElasticNetModel<T>("ElasticNet", elastic_net_params().parse(params)) {}
+ElasticNet<T>::ElasticNet(const schema::ValueMap& params)
+    : ElasticNetModel<T>("ElasticNet", elastic_net_params().parse(params)) {}
 template <class T>
 schema::EstimatorInfo ElasticNet<T>::info() {
   return info_of("ElasticNet", "Least squares with L1 and L2 penalties.", elastic_net_params());
@@ -113,4 +121,4 @@ template class ElasticNet<double>;
 template class Lasso<float>;
 template class Lasso<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

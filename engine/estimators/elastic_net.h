@@ -23,14 +23,14 @@ struct ElasticNetParams {
 };
 
 // What the options of the op are made of; shared with the cross-validated estimators.
-ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t max_iter, bool positive, const std::string& selection,
-                                  const std::optional<std::int64_t>& random_state);
+ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t max_iter, bool positive,
+                                  const std::string& selection, const std::optional<std::int64_t>& random_state);
 // Weights that sum to the number of rows, as scikit-learn scales them; empty stays empty.
 std::vector<double> normalised_weights(std::vector<double> weights);
 std::vector<std::string> elastic_net_deviations();
 
-// Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(). Errors: kBadData without rows
-// or columns, for weights that sum to 0. Warns through the context when max_iter is reached first.
+// Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(). Errors: kBadData
+// without rows or columns, for weights that sum to 0. Warns through the context when max_iter is reached first.
 template <class T>
 class ElasticNetModel : public Regressor<T> {
  public:
@@ -64,4 +64,4 @@ class Lasso final : public ElasticNetModel<T> {
   static schema::EstimatorInfo info();
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

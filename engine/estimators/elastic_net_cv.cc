@@ -18,7 +18,9 @@ constexpr double kResolution = 1e-15;   // numpy.finfo(float64).resolution
 
 ParamSet<P> make_params(const char* name, bool has_ratio) {
   ParamSet<P> set(name);
-  if (has_ratio) set.any("l1_ratio", &P::l1_ratio, {number_form(between(0, 1)), array_form()}, "Share of the L1 penalty, or a list to choose from.");
+  if (has_ratio)
+    set.any("l1_ratio", &P::l1_ratio, {number_form(between(0, 1)), array_form()},
+            "Share of the L1 penalty, or a list to choose from.");
   set.add("eps", &P::eps, above(0), "The smallest alpha of a grid, relative to the largest.")
       .any("alphas", &P::alphas, {integer_form(at_least(1)), array_form()}, "Number of alphas of a grid, or a list.")
       .add("fit_intercept", &P::fit_intercept, "Fit an intercept, which is not penalised.")
@@ -52,7 +54,12 @@ schema::EstimatorInfo info_of(const char* name, const char* doc, const ParamSet<
   deviations.push_back("cv is a number of folds (KFold without shuffling), not a splitter.");
   std::vector<std::string> attributes{"alpha_", "alphas_", "coef_", "intercept_", "mse_path_", "dual_gap_", "n_iter_"};
   if (has_ratio) attributes.push_back("l1_ratio_");
-  return {.name = name, .kind = "regressor", .family = "linear_model", .doc = doc, .params = params.infos(), .attributes = attributes,
+  return {.name = name,
+          .kind = "regressor",
+          .family = "linear_model",
+          .doc = doc,
+          .params = params.infos(),
+          .attributes = attributes,
           .deviations = deviations};
 }
 
@@ -61,11 +68,13 @@ std::vector<double> geometric(double top, double eps, std::int64_t count) {
   std::vector<double> values(static_cast<std::size_t>(count), top);
   const double first = std::log10(top), last = std::log10(top * eps);
   for (std::int64_t i = 1; i < count; ++i)
-    values[static_cast<std::size_t>(i)] = i + 1 == count ? top * eps : std::pow(10.0, first + (last - first) * static_cast<double>(i) / static_cast<double>(count - 1));
+    values[static_cast<std::size_t>(i)] =
+        i + 1 == count ? top * eps
+                       : std::pow(10.0, first + (last - first) * static_cast<double>(i) / static_cast<double>(count - 1));
   return values;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 ElasticNetCVModel<T>::ElasticNetCVModel(const char* name, ElasticNetCVParams params, bool has_ratio)
@@ -76,7 +85,9 @@ ElasticNetCVModel<T>::ElasticNetCVModel(const char* name, ElasticNetCVParams par
   const bool makes_grid = std::holds_alternative<std::int64_t>(params_.alphas.data);
   for (const double ratio : ratios_) {
     if (!(ratio >= 0 && ratio <= 1)) refuse_param(name, "l1_ratio", params_.l1_ratio, "must have numbers between 0 and 1");
-    if (ratio == 0 && makes_grid) refuse_param(name, "l1_ratio", params_.l1_ratio, "must not be 0 unless alphas is a list: a grid is made for the L1 penalty");
+    if (ratio == 0 && makes_grid)
+      refuse_param(name, "l1_ratio", params_.l1_ratio,
+                   "must not be 0 unless alphas is a list: a grid is made for the L1 penalty");
   }
   if (makes_grid) return;
   const auto list = numbers_of(params_.alphas).value_or(std::vector<double>{});
@@ -98,7 +109,8 @@ std::vector<std::vector<double>> ElasticNetCVModel<T>::alpha_grids(const Context
   for (const double slope : problem.slopes(ctx)) largest = std::max(largest, params_.positive ? slope : std::abs(slope));
   for (const double ratio : ratios_) {
     const double top = largest / (static_cast<double>(problem.n_rows()) * ratio);
-    grids.push_back(top <= kResolution ? std::vector<double>(static_cast<std::size_t>(*count), kResolution) : geometric(top, params_.eps, *count));
+    grids.push_back(top <= kResolution ? std::vector<double>(static_cast<std::size_t>(*count), kResolution)
+                                       : geometric(top, params_.eps, *count));
   }
   return grids;
 }
@@ -109,7 +121,8 @@ void ElasticNetCVModel<T>::fit(const Context& ctx, const Samples<T>& X, const Ta
   const std::vector<FoldRange> folds = fold_ranges(name_, X.n_rows(), params_.cv.value_or(kDefaultFolds));
   n_folds_ = static_cast<std::int64_t>(folds.size());
   const LinearProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
-  const ElasticNetOptions options = descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state);
+  const ElasticNetOptions options =
+      descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state);
   alphas_ = alpha_grids(ctx, problem);
   mse_ = elastic_net_fold_errors(ctx, name_, X, y, problem, params_.fit_intercept, folds, ratios_, alphas_, options);
   double best = std::numeric_limits<double>::infinity();
@@ -133,13 +146,16 @@ std::vector<double> ElasticNetCVModel<T>::predict(const Context& ctx, const Samp
 
 template <class T>
 schema::ValueMap ElasticNetCVModel<T>::attributes() const {
-  schema::ValueMap map{{"alpha_", alpha_}, {"coef_", coef_}, {"intercept_", intercept_}, {"dual_gap_", dual_gap_}, {"n_iter_", n_iter_}};
+  schema::ValueMap map{
+      {"alpha_", alpha_}, {"coef_", coef_}, {"intercept_", intercept_}, {"dual_gap_", dual_gap_}, {"n_iter_", n_iter_}};
   const bool one_grid = ratios_.size() == 1 || !std::holds_alternative<std::int64_t>(params_.alphas.data);
   schema::ValueList grids, paths;
   const std::size_t entries = alphas_.empty() ? 0 : alphas_[0].size() * static_cast<std::size_t>(n_folds_);
   for (const auto& grid : alphas_) grids.emplace_back(grid);
   for (std::size_t r = 0; r < alphas_.size(); ++r)
-    paths.push_back(rows_value({mse_.begin() + static_cast<std::ptrdiff_t>(r * entries), mse_.begin() + static_cast<std::ptrdiff_t>((r + 1) * entries)}, n_folds_));
+    paths.push_back(rows_value(
+        {mse_.begin() + static_cast<std::ptrdiff_t>(r * entries), mse_.begin() + static_cast<std::ptrdiff_t>((r + 1) * entries)},
+        n_folds_));
   map.emplace_back("alphas_", one_grid && !grids.empty() ? grids[0] : schema::Value(grids));
   map.emplace_back("mse_path_", paths.size() == 1 ? paths[0] : schema::Value(paths));
   if (has_ratio_) map.emplace_back("l1_ratio_", l1_ratio_);
@@ -147,14 +163,16 @@ schema::ValueMap ElasticNetCVModel<T>::attributes() const {
 }
 
 template <class T>
-ElasticNetCV<T>::ElasticNetCV(const schema::ValueMap& params) : ElasticNetCVModel<T>("ElasticNetCV", elastic_net_params().parse(params), true) {}
+ElasticNetCV<T>::ElasticNetCV(const schema::ValueMap& params)
+    : ElasticNetCVModel<T>("ElasticNetCV", elastic_net_params().parse(params), true) {}
 template <class T>
 schema::EstimatorInfo ElasticNetCV<T>::info() {
   return info_of("ElasticNetCV", "ElasticNet with its penalty chosen by cross-validation.", elastic_net_params(), true);
 }
 
 template <class T>
-LassoCV<T>::LassoCV(const schema::ValueMap& params) : ElasticNetCVModel<T>("LassoCV", with_ratio_one(lasso_params().parse(params)), false) {}
+LassoCV<T>::LassoCV(const schema::ValueMap& params)
+    : ElasticNetCVModel<T>("LassoCV", with_ratio_one(lasso_params().parse(params)), false) {}
 template <class T>
 schema::EstimatorInfo LassoCV<T>::info() {
   return info_of("LassoCV", "Lasso with its penalty chosen by cross-validation.", lasso_params(), false);
@@ -167,4 +185,4 @@ template class ElasticNetCV<double>;
 template class LassoCV<float>;
 template class LassoCV<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -22,10 +22,10 @@ struct ElasticNetCVParams {
   std::string selection = "cyclic";
 };
 
-// KFold without shuffling; for each share of the L1 penalty, the alphas in descending order from warm starts, in all folds at once. One
-// pass over X gives the Gram matrix of each test fold; a training set's is the sum of the others, centred by its own means. Where columns
-// are many, folds are solved by working sets instead. The best mean squared error decides, and the model is fitted to all rows.
-// Errors: kBadData for fewer rows than folds; kInvalidValue for an l1_ratio of 0 without alphas.
+// KFold without shuffling; for each share of the L1 penalty, the alphas in descending order from warm starts, in all folds at
+// once. One pass over X gives the Gram matrix of each test fold; a training set's is the sum of the others, centred by its own
+// means. Where columns are many, folds are solved by working sets instead. The best mean squared error decides, and the model is
+// fitted to all rows. Errors: kBadData for fewer rows than folds; kInvalidValue for an l1_ratio of 0 without alphas.
 template <class T>
 class ElasticNetCVModel : public Regressor<T> {
  public:
@@ -44,8 +44,8 @@ class ElasticNetCVModel : public Regressor<T> {
   ElasticNetCVParams params_;
   bool has_ratio_;
   std::vector<double> ratios_;
-  std::vector<std::vector<double>> alphas_;               // of each ratio, descending
-  std::vector<double> mse_;                               // ratios x alphas x folds
+  std::vector<std::vector<double>> alphas_;   // of each ratio, descending
+  std::vector<double> mse_;                   // ratios x alphas x folds
   std::int64_t n_folds_ = 0;
   std::vector<double> coef_;
   double alpha_ = 0, l1_ratio_ = 1, intercept_ = 0, dual_gap_ = 0;
@@ -66,4 +66,4 @@ class LassoCV final : public ElasticNetCVModel<T> {
   static schema::EstimatorInfo info();
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

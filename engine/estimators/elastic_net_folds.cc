@@ -10,7 +10,9 @@
 namespace kedge::engine {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 template <class T>
 Samples<T> with_positions(const Context& ctx, const Samples<T>& X, std::vector<std::int32_t> positions) {
@@ -26,8 +28,10 @@ Samples<T> with_positions(const Context& ctx, const Samples<T>& X, std::vector<s
 // Some consecutive rows of a design.
 template <class T>
 Design<T> cut(Design<T> design, FoldRange fold) {
-  if (design.rows.empty()) design.X = design.X.row_range(fold.first, fold.count);
-  else design.rows = design.rows.slice(fold.first, fold.count);
+  if (design.rows.empty())
+    design.X = design.X.row_range(fold.first, fold.count);
+  else
+    design.rows = design.rows.slice(fold.first, fold.count);
   if (!design.weights.empty()) design.weights = design.weights.slice(fold.first, fold.count);
   design.Y = design.Y.row_range(fold.first, fold.count);
   return design;
@@ -64,7 +68,8 @@ class FoldGrams {
     for (std::size_t f = 0; f < host_.size(); ++f)
       for (std::size_t e = 0; e < sum.size() && f != fold; ++e) sum[e] += host_[f][e];
     TrainFold train{.mean = std::vector<double>(at(d_ + 1), 0.0), .n_rows = static_cast<double>(n_rows_ - folds_[fold].count)};
-    const double total = sum[at((d_ + 1) * p() + d_ + 1)], scale = train.n_rows / total;   // weights are made to sum to the number of rows
+    const double total = sum[at((d_ + 1) * p() + d_ + 1)],
+                 scale = train.n_rows / total;   // weights are made to sum to the number of rows
     for (std::int64_t j = 0; j <= d_ && fit_intercept_; ++j) train.mean[at(j)] = sum[at((d_ + 1) * p() + j)] / total;
     std::vector<double> centred(at((d_ + 1) * (d_ + 1)));
     for (std::int64_t i = 0; i <= d_; ++i)
@@ -75,10 +80,12 @@ class FoldGrams {
   }
 
   // Mean squared errors of the coefficients (rows of W, also on the host in `coef`) on a fold's test rows.
-  std::vector<double> errors(std::size_t fold, const TrainFold& train, const Matrix<double>& W, const std::vector<double>& coef) const {
+  std::vector<double> errors(std::size_t fold, const TrainFold& train, const Matrix<double>& W,
+                             const std::vector<double>& coef) const {
     const std::vector<double>& G = host_[fold];
     Matrix<double> products(ctx_.memory(), W.rows(), d_);
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, W.view(), MatrixView<const double>(tests_[fold].data(), d_, d_, p()), 0.0, products.view());
+    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, W.view(),
+                            MatrixView<const double>(tests_[fold].data(), d_, d_, p()), 0.0, products.view());
     const std::vector<double> WG = products.to_host();
     const auto target = [&](std::int64_t j) { return G[at(d_ * p() + j)]; };
     const auto ones = [&](std::int64_t j) { return G[at((d_ + 1) * p() + j)]; };
@@ -107,8 +114,9 @@ class FoldGrams {
 };
 
 template <class T>
-std::vector<double> by_gram(const Context& ctx, const LinearProblem<T>& problem, bool fit_intercept, const std::vector<FoldRange>& folds,
-                            const std::vector<double>& ratios, const std::vector<std::vector<double>>& alphas, const ElasticNetOptions& options) {
+std::vector<double> by_gram(const Context& ctx, const LinearProblem<T>& problem, bool fit_intercept,
+                            const std::vector<FoldRange>& folds, const std::vector<double>& ratios,
+                            const std::vector<std::vector<double>>& alphas, const ElasticNetOptions& options) {
   const FoldGrams grams(ctx, problem, folds, fit_intercept);
   std::vector<TrainFold> trains;
   for (std::size_t f = 0; f < folds.size(); ++f) trains.push_back(grams.train(f));
@@ -130,8 +138,8 @@ std::vector<double> by_gram(const Context& ctx, const LinearProblem<T>& problem,
 }
 
 template <class T>
-std::vector<double> by_working_sets(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y, bool fit_intercept,
-                                    const std::vector<FoldRange>& folds, const std::vector<double>& ratios,
+std::vector<double> by_working_sets(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y,
+                                    bool fit_intercept, const std::vector<FoldRange>& folds, const std::vector<double>& ratios,
                                     const std::vector<std::vector<double>>& alphas, const ElasticNetOptions& options) {
   const std::size_t k = folds.size(), n_alphas = alphas[0].size();
   std::vector<double> errors(ratios.size() * n_alphas * k);
@@ -144,9 +152,11 @@ std::vector<double> by_working_sets(const Context& ctx, const char* owner, const
       const ElasticNetSolutions solved = solve_elastic_nets(ctx, train, alphas[r], ratios[r], options);
       std::vector<double> intercepts;
       const std::size_t d = at(train.n_cols());
-      for (std::size_t a = 0; a < n_alphas; ++a) intercepts.push_back(train.intercepts(std::span(solved.coef).subspan(a * d, d))[0]);
+      for (std::size_t a = 0; a < n_alphas; ++a)
+        intercepts.push_back(train.intercepts(std::span(solved.coef).subspan(a * d, d))[0]);
       const std::vector<double> values = linear_values(ctx, test, solved.coef, intercepts).to_host();
-      const double total = weights.empty() ? static_cast<double>(expected.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+      const double total =
+          weights.empty() ? static_cast<double>(expected.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
       for (std::size_t a = 0; a < n_alphas; ++a) {
         double sum = 0;
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -160,7 +170,7 @@ std::vector<double> by_working_sets(const Context& ctx, const char* owner, const
   return errors;
 }
 
-}  // namespace
+}   // namespace
 
 std::vector<FoldRange> fold_ranges(const char* owner, std::int64_t n_rows, std::int64_t n_folds) {
   require(n_folds <= n_rows, schema::ErrorCode::kBadData, "{}: cv is {}, must be at most the {} rows", owner, n_folds, n_rows);
@@ -200,15 +210,15 @@ std::vector<double> only_rows(const std::vector<double>& values, FoldRange fold)
 
 template <class T>
 std::vector<double> elastic_net_fold_errors(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y,
-                                            const LinearProblem<T>& problem, bool fit_intercept, const std::vector<FoldRange>& folds,
-                                            const std::vector<double>& ratios, const std::vector<std::vector<double>>& alphas,
-                                            const ElasticNetOptions& options) {
+                                            const LinearProblem<T>& problem, bool fit_intercept,
+                                            const std::vector<FoldRange>& folds, const std::vector<double>& ratios,
+                                            const std::vector<std::vector<double>>& alphas, const ElasticNetOptions& options) {
   const bool has_l1 = std::ranges::all_of(ratios, [](double r) { return r > 0; }) && alphas[0].back() > 0;
   for (const FoldRange& fold : folds)
     require(y.weights.empty() || (std::ranges::any_of(only_rows(y.weights, fold), [](double w) { return w > 0; }) &&
                                   std::ranges::any_of(without_rows(y.weights, fold), [](double w) { return w > 0; })),
-            schema::ErrorCode::kBadData, "{}: the sample weights of rows {} to {}, a fold, or of all others sum to 0", owner, fold.first,
-            fold.first + fold.count - 1);
+            schema::ErrorCode::kBadData, "{}: the sample weights of rows {} to {}, a fold, or of all others sum to 0", owner,
+            fold.first, fold.first + fold.count - 1);
   return takes_gram(problem.n_rows(), problem.n_cols()) || !has_l1
              ? by_gram(ctx, problem, fit_intercept, folds, ratios, alphas, options)
              : by_working_sets(ctx, owner, X, y, fit_intercept, folds, ratios, alphas, options);
@@ -218,11 +228,13 @@ template Samples<float> without_rows(const Context&, const Samples<float>&, Fold
 template Samples<double> without_rows(const Context&, const Samples<double>&, FoldRange);
 template Samples<float> only_rows(const Context&, const Samples<float>&, FoldRange);
 template Samples<double> only_rows(const Context&, const Samples<double>&, FoldRange);
-template std::vector<double> elastic_net_fold_errors(const Context&, const char*, const Samples<float>&, const Target&, const LinearProblem<float>&,
-                                                     bool, const std::vector<FoldRange>&, const std::vector<double>&,
-                                                     const std::vector<std::vector<double>>&, const ElasticNetOptions&);
-template std::vector<double> elastic_net_fold_errors(const Context&, const char*, const Samples<double>&, const Target&, const LinearProblem<double>&,
-                                                     bool, const std::vector<FoldRange>&, const std::vector<double>&,
-                                                     const std::vector<std::vector<double>>&, const ElasticNetOptions&);
+template std::vector<double> elastic_net_fold_errors(const Context&, const char*, const Samples<float>&, const Target&,
+                                                     const LinearProblem<float>&, bool, const std::vector<FoldRange>&,
+                                                     const std::vector<double>&, const std::vector<std::vector<double>>&,
+                                                     const ElasticNetOptions&);
+template std::vector<double> elastic_net_fold_errors(const Context&, const char*, const Samples<double>&, const Target&,
+                                                     const LinearProblem<double>&, bool, const std::vector<FoldRange>&,
+                                                     const std::vector<double>&, const std::vector<std::vector<double>>&,
+                                                     const ElasticNetOptions&);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -25,12 +25,12 @@ Samples<T> only_rows(const Context& ctx, const Samples<T>& X, FoldRange fold);
 std::vector<double> without_rows(const std::vector<double>& values, FoldRange fold);
 std::vector<double> only_rows(const std::vector<double>& values, FoldRange fold);
 
-// Mean squared errors (weighted, if weights are given) on the test rows of each fold: ratios x alphas x folds. alphas has a descending
-// list for each ratio, all of one length.
+// Mean squared errors (weighted, if weights are given) on the test rows of each fold: ratios x alphas x folds. alphas has a
+// descending list for each ratio, all of one length.
 template <class T>
 std::vector<double> elastic_net_fold_errors(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y,
-                                            const LinearProblem<T>& problem, bool fit_intercept, const std::vector<FoldRange>& folds,
-                                            const std::vector<double>& ratios, const std::vector<std::vector<double>>& alphas,
-                                            const ElasticNetOptions& options);
+                                            const LinearProblem<T>& problem, bool fit_intercept,
+                                            const std::vector<FoldRange>& folds, const std::vector<double>& ratios,
+                                            const std::vector<std::vector<double>>& alphas, const ElasticNetOptions& options);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

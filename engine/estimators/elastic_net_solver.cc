@@ -13,13 +13,18 @@ constexpr std::int64_t kLeastWorkingSet = 64, kLargestFirstSet = 512;
 constexpr double kInnerTolerance = 0.3;   // of what is allowed in all, within a working set
 constexpr double kInnerGap = 0.1;         // of the present gap: early sets need no exact solution
 constexpr std::int64_t kColumnsAtOnce = 4096;
-constexpr int kMostWorkingSets = 200;     // a penalty
+constexpr int kMostWorkingSets = 200;   // a penalty
 
 // Working sets on the rows X (n x d) of one problem, from penalty to penalty.
 class WorkingSets {
  public:
   WorkingSets(const Context& ctx, Matrix<double> X, const std::vector<double>& y, const ElasticNetOptions& options)
-      : ctx_(ctx), X_(std::move(X)), y_(y), options_(options), device_y_(ctx.memory(), X_.rows(), 1, y), residual_(y),
+      : ctx_(ctx),
+        X_(std::move(X)),
+        y_(y),
+        options_(options),
+        device_y_(ctx.memory(), X_.rows(), 1, y),
+        residual_(y),
         w_(static_cast<std::size_t>(X_.cols()), 0.0) {
     Array<double> mean(ctx.memory(), X_.cols()), variance(ctx.memory(), X_.cols());
     ctx.ops<double>().column_moments(std::as_const(X_).view(), {}, {}, mean.view(), variance.view());
@@ -31,7 +36,8 @@ class WorkingSets {
   // Moves w to the solution; returns the gap, and adds the passes over coordinates to n_iter.
   double solve(double l1, double l2, std::int64_t& n_iter) {
     double gap = look(l1, l2);
-    for (int round = 0; round < kMostWorkingSets && !(gap >= 0 && gap <= options_.tol * y_squared_) && n_iter < options_.max_iter; ++round) {
+    for (int round = 0; round < kMostWorkingSets && !(gap >= 0 && gap <= options_.tol * y_squared_) && n_iter < options_.max_iter;
+         ++round) {
       ctx_.check_stop();
       choose(l1, l2, gap);
       if (set_.empty()) break;
@@ -47,10 +53,12 @@ class WorkingSets {
   double look(double l1, double l2) {
     const Matrix<double> r(ctx_.memory(), X_.rows(), 1, residual_);
     Matrix<double> slopes(ctx_.memory(), 1, X_.cols());
-    const std::int64_t step = std::clamp<std::int64_t>(X_.rows() - 1, 1, kColumnsAtOnce);   // products thinner than tall need no copy of X
+    const std::int64_t step =
+        std::clamp<std::int64_t>(X_.rows() - 1, 1, kColumnsAtOnce);   // products thinner than tall need no copy of X
     for (std::int64_t j = 0; j < X_.cols(); j += step) {
       const std::int64_t count = std::min(step, X_.cols() - j);
-      ctx_.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, r.view(), MatrixView<const double>(X_.data() + j, X_.rows(), count, X_.cols()), 0.0,
+      ctx_.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, r.view(),
+                              MatrixView<const double>(X_.data() + j, X_.rows(), count, X_.cols()), 0.0,
                               MatrixView<double>(slopes.data() + j, 1, count, X_.cols()));
     }
     dual_ = slopes.to_host();
@@ -72,12 +80,15 @@ class WorkingSets {
     std::int64_t support = 0;
     for (std::size_t j = 0; j < w_.size(); ++j) {
       support += w_[j] != 0;
-      if (squared_norms_[j] == 0 || (w_[j] == 0 && elastic_net_excludes(dual_[j], dual_norm_, squared_norms_[j], l1, l2, gap))) continue;
+      if (squared_norms_[j] == 0 || (w_[j] == 0 && elastic_net_excludes(dual_[j], dual_norm_, squared_norms_[j], l1, l2, gap)))
+        continue;
       const double theta = options_.positive ? dual_[j] : std::abs(dual_[j]);
-      near.emplace_back(w_[j] != 0 ? -std::numeric_limits<double>::infinity() : (std::max(l1, dual_norm_) - theta) / std::sqrt(squared_norms_[j] + l2),
+      near.emplace_back(w_[j] != 0 ? -std::numeric_limits<double>::infinity()
+                                   : (std::max(l1, dual_norm_) - theta) / std::sqrt(squared_norms_[j] + l2),
                         static_cast<std::int32_t>(j));
     }
-    const auto size = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(near.size()), std::max(std::clamp(X_.rows(), kLeastWorkingSet, kLargestFirstSet), 2 * support));
+    const auto size = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(near.size()),
+                                               std::max(std::clamp(X_.rows(), kLeastWorkingSet, kLargestFirstSet), 2 * support));
     std::ranges::nth_element(near, near.begin() + size);
     set_.clear();
     for (auto it = near.begin(); it != near.begin() + size; ++it) set_.push_back(it->second);
@@ -99,7 +110,8 @@ class WorkingSets {
     inner.tol = std::max(kInnerTolerance * options_.tol, kInnerGap * gap / y_squared_), inner.max_iter = max_iter;
     const ElasticNetPath path = buffers.path(gram);
     ctx_.ops<double>().elastic_net_paths({&path, 1}, inner);
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(some).view(), buffers.coef().view(), 0.0, fitted.view());
+    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(some).view(), buffers.coef().view(), 0.0,
+                            fitted.view());
     const ElasticNetSolutions solved = buffers.solutions(1.0);
     for (std::size_t i = 0; i < set_.size(); ++i) w_[static_cast<std::size_t>(set_[i])] = solved.coef[i];
     const std::vector<double> values = fitted.to_host();
@@ -117,14 +129,14 @@ class WorkingSets {
   double y_squared_ = 0, dual_norm_ = 0;
 };
 
-}  // namespace
+}   // namespace
 
 bool takes_gram(std::int64_t n_rows, std::int64_t n_cols) {
   return n_cols <= kFewColumns || (n_cols <= n_rows && n_cols <= kMostColumns);
 }
 
-PathBuffers::PathBuffers(const Context& ctx, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio, double n_rows,
-                         const std::vector<double>& start)
+PathBuffers::PathBuffers(const Context& ctx, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio,
+                         double n_rows, const std::vector<double>& start)
     : gap_(ctx.memory(), static_cast<std::int64_t>(alphas.size())),
       coef_(ctx.memory(), static_cast<std::int64_t>(alphas.size()), n_cols),
       n_iter_(ctx.memory(), static_cast<std::int64_t>(alphas.size())) {
@@ -135,13 +147,19 @@ PathBuffers::PathBuffers(const Context& ctx, std::int64_t n_cols, const std::vec
 }
 
 void PathBuffers::set_penalty(const Context& ctx, double l1, double l2) {
-  l1_ = Array<double>(ctx.memory(), std::span<const double>(&l1, 1)), l2_ = Array<double>(ctx.memory(), std::span<const double>(&l2, 1));
+  l1_ = Array<double>(ctx.memory(), std::span<const double>(&l1, 1)),
+  l2_ = Array<double>(ctx.memory(), std::span<const double>(&l2, 1));
 }
 
 ElasticNetPath PathBuffers::path(const TargetGram& gram) {
   const std::int64_t d = coef_.cols();
-  return {.Q = MatrixView<const double>(gram.all.data(), d, d, d + 1), .q = VectorView<const double>(gram.all.data() + d * (d + 1), d),
-          .y_squared = gram.y_squared, .l1 = std::as_const(l1_).view(), .l2 = std::as_const(l2_).view(), .coef = coef_.view(), .gap = gap_.view(),
+  return {.Q = MatrixView<const double>(gram.all.data(), d, d, d + 1),
+          .q = VectorView<const double>(gram.all.data() + d * (d + 1), d),
+          .y_squared = gram.y_squared,
+          .l1 = std::as_const(l1_).view(),
+          .l2 = std::as_const(l2_).view(),
+          .coef = coef_.view(),
+          .gap = gap_.view(),
           .n_iter = n_iter_.view()};
 }
 
@@ -153,8 +171,8 @@ ElasticNetSolutions PathBuffers::solutions(double n_rows) const {
 }
 
 template <class T>
-ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, double l1_ratio,
-                                       const ElasticNetOptions& options) {
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options) {
   const std::int64_t n = problem.n_rows(), d = problem.n_cols();
   const auto rows = static_cast<double>(n);
   const bool has_l1 = l1_ratio > 0 && std::ranges::all_of(alphas, [](double a) { return a > 0; });
@@ -177,7 +195,9 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T
   return all;
 }
 
-template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<float>&, const std::vector<double>&, double, const ElasticNetOptions&);
-template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<double>&, const std::vector<double>&, double, const ElasticNetOptions&);
+template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<float>&, const std::vector<double>&, double,
+                                                const ElasticNetOptions&);
+template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<double>&, const std::vector<double>&, double,
+                                                const ElasticNetOptions&);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -11,21 +11,21 @@
 namespace kedge::engine {
 
 struct ElasticNetSolutions {
-  std::vector<double> coef;             // alphas x columns
-  std::vector<double> gap;              // of |y - Xw|^2 / (2 n) + ..., one an alpha
-  std::vector<std::int64_t> n_iter;     // passes over the coordinates
+  std::vector<double> coef;           // alphas x columns
+  std::vector<double> gap;            // of |y - Xw|^2 / (2 n) + ..., one an alpha
+  std::vector<std::int64_t> n_iter;   // passes over the coordinates
 };
 
 // Whether all columns are put into one Gram matrix: rows are more, or columns few.
 bool takes_gram(std::int64_t n_rows, std::int64_t n_cols);
 
-// For each alpha in order, from the solution before: min |y - X w|^2 / (2 n) + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2), until
-// the duality gap is at most tol * |y|^2 / n. Weights must sum to the number of rows. Many columns: coordinate descent on a working
-// set of those nearest to the dual constraints, until the gap over all columns is small enough (Massias, Gramfort, Salmon, "Celer", 2018).
-// Cost: a Gram matrix, then d an update; with working sets, a pass over X for each. Errors: kCancelled.
+// For each alpha in order, from the solution before: min |y - X w|^2 / (2 n) + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2),
+// until the duality gap is at most tol * |y|^2 / n. Weights must sum to the number of rows. Many columns: coordinate descent on a
+// working set of those nearest to the dual constraints, until the gap over all columns is small enough (Massias, Gramfort,
+// Salmon, "Celer", 2018). Cost: a Gram matrix, then d an update; with working sets, a pass over X for each. Errors: kCancelled.
 template <class T>
-ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, double l1_ratio,
-                                       const ElasticNetOptions& options);
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options);
 
 // A Gram matrix on the device whose last column and row belong to the target.
 struct TargetGram {
@@ -49,4 +49,4 @@ class PathBuffers {
   Array<std::int32_t> n_iter_;
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -9,12 +9,15 @@
 namespace kedge::engine {
 namespace {
 
-double& at(std::vector<double>& A, std::size_t n, std::size_t i, std::size_t j) { return A[i * n + j]; }
+double& at(std::vector<double>& A, std::size_t n, std::size_t i, std::size_t j) {
+  return A[i * n + j];
+}
 
 // Lawson and Hanson's working state: Q A and Q b, where the columns order[0 .. k) form an upper triangle.
 class ActiveSet {
  public:
-  ActiveSet(std::span<const double> A, std::span<const double> b) : n_(b.size()), A_(A.begin(), A.end()), b_(b.begin(), b.end()), order_(n_) {
+  ActiveSet(std::span<const double> A, std::span<const double> b)
+      : n_(b.size()), A_(A.begin(), A.end()), b_(b.begin(), b.end()), order_(n_) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
   }
   std::size_t n_positive() const { return k_; }
@@ -104,7 +107,8 @@ class ActiveSet {
   std::vector<std::size_t> order_;
 };
 
-// Moves w (by column) towards the solution on the active set until that is positive everywhere; columns that reach 0 leave the set.
+// Moves w (by column) towards the solution on the active set until that is positive everywhere; columns that reach 0 leave the
+// set.
 void settle(ActiveSet& set, std::vector<double>& w) {
   for (;;) {
     const std::vector<double> target = set.solve();
@@ -129,7 +133,7 @@ void settle(ActiveSet& set, std::vector<double>& w) {
   }
 }
 
-}  // namespace
+}   // namespace
 
 std::vector<double> leading_square(std::span<const double> R, std::int64_t p, std::int64_t d) {
   std::vector<double> square;
@@ -209,4 +213,4 @@ std::vector<double> nonnegative_least_squares(const Context& ctx, std::span<cons
   return w;
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

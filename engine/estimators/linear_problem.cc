@@ -19,11 +19,11 @@ std::vector<double> square_roots(const std::vector<double>& weights) {
   return roots;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
-LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
-                                const std::vector<double>& weights, bool fit_intercept)
+LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y,
+                                std::int64_t n_targets, const std::vector<double>& weights, bool fit_intercept)
     : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(n_targets) {
   ctx.check_stop();
   require_rows(owner, X);
@@ -33,7 +33,8 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   const auto n = static_cast<std::size_t>(n_cols_);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
   Array<double> mean(ctx.memory(), n_cols_), variance(ctx.memory(), n_cols_);
-  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean.view(), variance.view());
+  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean.view(),
+                              variance.view());
   const std::vector<double> table_mean = mean.to_host(), table_variance = variance.to_host();
   std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
   scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
@@ -66,7 +67,8 @@ void LinearProblem<T>::centre_targets(std::span<const double> Y, const std::vect
     for (std::int64_t i = 0; i < n_rows_; ++i) unweighted_[static_cast<std::size_t>(i * n_targets_ + t)] -= mean;
   }
   targets_ = unweighted_;
-  for (std::size_t e = 0; e < targets_.size() && !weights.empty(); ++e) targets_[e] *= std::sqrt(weights[e / static_cast<std::size_t>(n_targets_)]);
+  for (std::size_t e = 0; e < targets_.size() && !weights.empty(); ++e)
+    targets_[e] *= std::sqrt(weights[e / static_cast<std::size_t>(n_targets_)]);
 }
 
 template <class T>
@@ -77,8 +79,12 @@ void LinearProblem<T>::scale_columns(const Context& ctx, const std::vector<doubl
 
 template <class T>
 Design<T> LinearProblem<T>::design() const {
-  return {.X = std::as_const(X_.table->X).view(), .rows = X_.row_view(), .shift = device_shift_.view(), .scale = device_scale_.view(),
-          .weights = device_weights_.view(), .Y = device_targets_.view()};
+  return {.X = std::as_const(X_.table->X).view(),
+          .rows = X_.row_view(),
+          .shift = device_shift_.view(),
+          .scale = device_scale_.view(),
+          .weights = device_weights_.view(),
+          .Y = device_targets_.view()};
 }
 
 template <class T>
@@ -95,23 +101,32 @@ Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
   return R;
 }
 
+// Products with one row or column start from 0, not from what is there: such products read X in place.
 template <class T>
 std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const double> coef) const {
   Design<T> without = design();
   without.Y = {};
-  Matrix<double> block(ctx.memory(), std::min(n_rows_, kBlockRows), n_cols_), sums(ctx.memory(), 1, n_cols_);
+  const std::int64_t most = std::min(n_rows_, kBlockRows), blocks = (n_rows_ + kBlockRows - 1) / kBlockRows;
+  Matrix<double> block(ctx.memory(), most, n_cols_), fitted(ctx.memory(), most, 1), sums(ctx.memory(), blocks, n_cols_);
   std::vector<double> first;
   for (std::int64_t i = 0; i < n_rows_; ++i) first.push_back(targets_[static_cast<std::size_t>(i * n_targets_)]);
   Matrix<double> y(ctx.memory(), n_rows_, 1, first);   // becomes the residual, block by block
-  const Matrix<double> w(ctx.memory(), coef.empty() ? 0 : 1, n_cols_, coef);
-  for (std::int64_t i = 0; i < n_rows_; i += kBlockRows) {
+  const Matrix<double> w(ctx.memory(), coef.empty() ? 0 : 1, n_cols_, coef), one(ctx.memory(), 1, 1, std::vector<double>{1.0});
+  Backend<double>& ops = ctx.ops<double>();
+  for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += kBlockRows) {
     ctx.check_stop();
-    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n_rows_ - i));
+    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n_rows_ - i)),
+                             part = y.view().row_range(i, rows.rows);
     ctx.ops<T>().design_rows(without, i, rows);
-    if (!coef.empty()) ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, -1.0, rows, w.view(), 1.0, y.view().row_range(i, rows.rows));
-    ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, std::as_const(y).view().row_range(i, rows.rows), rows, i == 0 ? 0.0 : 1.0, sums.view());
+    if (!coef.empty()) {
+      ops.gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, w.view(), 0.0, fitted.view().row_range(0, rows.rows));
+      ops.gemm(Transpose::kNo, Transpose::kNo, -1.0, fitted.view().row_range(0, rows.rows), one.view(), 1.0, part);
+    }
+    ops.gemm(Transpose::kYes, Transpose::kNo, 1.0, part, rows, 0.0, sums.view().row_range(b, 1));
   }
-  return sums.to_host();
+  Array<double> total(ctx.memory(), n_cols_);
+  ops.column_sums(std::as_const(sums).view(), total.view());
+  return total.to_host();
 }
 
 template <class T>
@@ -129,7 +144,8 @@ std::vector<double> LinearProblem<T>::intercepts(std::span<const double> coef) c
   for (std::int64_t t = 0; t < n_targets_; ++t) {
     long double value = y_mean_[static_cast<std::size_t>(t)];
     for (std::int64_t j = 0; j < n_cols_; ++j)
-      value -= static_cast<long double>(mean_[static_cast<std::size_t>(j)]) * static_cast<long double>(coef[static_cast<std::size_t>(t * n_cols_ + j)]);
+      value -= static_cast<long double>(mean_[static_cast<std::size_t>(j)]) *
+               static_cast<long double>(coef[static_cast<std::size_t>(t * n_cols_ + j)]);
     result.push_back(static_cast<double>(value));
   }
   return result;
@@ -137,22 +153,26 @@ std::vector<double> LinearProblem<T>::intercepts(std::span<const double> coef) c
 
 template <class T>
 Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X) {
-  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
+  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)),
+      scale(ctx.memory(), std::span<const double>(X.scale));
   Matrix<double> out(ctx.memory(), X.n_rows(), X.n_cols());
-  ctx.ops<T>().design_rows({.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()}, 0,
-                           out.view());
+  ctx.ops<T>().design_rows(
+      {.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()}, 0, out.view());
   return out;
 }
 
 template <class T>
-Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef, std::span<const double> intercept) {
+Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef,
+                             std::span<const double> intercept) {
   const auto targets = static_cast<std::int64_t>(intercept.size());
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const Matrix<double> W(ctx.memory(), targets, d, coef);
   const Array<double> b(ctx.memory(), intercept);
   Matrix<double> values(ctx.memory(), n, targets);
-  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
-  const Design<T> design{.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()};
+  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)),
+      scale(ctx.memory(), std::span<const double>(X.scale));
+  const Design<T> design{
+      .X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()};
   Matrix<double> block(ctx.memory(), std::min(n, kBlockRows), d);
   for (std::int64_t first = 0; first < n; first += kBlockRows) {
     ctx.check_stop();
@@ -171,4 +191,4 @@ template Matrix<double> sample_rows(const Context&, const Samples<double>&);
 template Matrix<double> linear_values(const Context&, const Samples<float>&, std::span<const double>, std::span<const double>);
 template Matrix<double> linear_values(const Context&, const Samples<double>&, std::span<const double>, std::span<const double>);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -10,8 +10,8 @@
 
 namespace kedge::engine {
 
-// Samples and targets as a design in double: columns of X less their weighted means (with an intercept), targets less theirs, rows times
-// the square roots of their weights. Nothing of X is copied. Borrows the samples' table.
+// Samples and targets as a design in double: columns of X less their weighted means (with an intercept), targets less theirs,
+// rows times the square roots of their weights. Nothing of X is copied. Borrows the samples' table.
 template <class T>
 class LinearProblem {
  public:
@@ -23,9 +23,11 @@ class LinearProblem {
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
   std::int64_t n_targets() const { return n_targets_; }
-  const std::vector<double>& mean() const { return mean_; }         // of the columns; 0 without an intercept
-  const std::vector<double>& y_mean() const { return y_mean_; }     // of the targets; 0 without an intercept
-  const std::vector<double>& spread() const { return spread_; }     // root mean square of the centred columns; 0 where it is rounding
+  const std::vector<double>& mean() const { return mean_; }       // of the columns; 0 without an intercept
+  const std::vector<double>& y_mean() const { return y_mean_; }   // of the targets; 0 without an intercept
+  const std::vector<double>& spread() const {
+    return spread_;
+  }   // root mean square of the centred columns; 0 where it is rounding
 
   // From now on the design's columns are these times its own; one factor a column, none 0.
   void scale_columns(const Context& ctx, const std::vector<double>& factors);
@@ -60,6 +62,7 @@ Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X);
 
 // X coef' + intercept (X.n_rows() x targets) on the device, in double. coef: targets x columns, row-major, host.
 template <class T>
-Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef, std::span<const double> intercept);
+Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef,
+                             std::span<const double> intercept);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

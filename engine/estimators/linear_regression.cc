@@ -41,7 +41,7 @@ std::vector<double> equalising(const std::vector<double>& spread) {
   return factors;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 LinearRegression<T>::LinearRegression(const schema::ValueMap& params) : params_(param_set().parse(params)) {}
@@ -55,7 +55,8 @@ schema::EstimatorInfo LinearRegression<T>::info() {
           .params = param_set().infos(),
           .attributes = {"coef_", "intercept_", "rank_", "singular_"},
           .deviations = {"float32 input is solved in double.",
-                         "Which columns depend on each other is found after they were scaled, and in float64 at the level of rounding; scikit-learn "
+                         "Which columns depend on each other is found after they were scaled, and in float64 at the level of "
+                         "rounding; scikit-learn "
                          "drops singular values below tol of the unscaled columns, and with them columns in small units.",
                          "With positive, rank_ and singular_ are given as well."}};
 }
@@ -159,9 +160,11 @@ void LinearRegression<T>::solve_wide(const Context& ctx, const LinearProblem<T>&
   rank_ = 0;
   for (std::int64_t k = 0; k < n && svd.s[static_cast<std::size_t>(k)] > cutoff(d) * svd.s[0]; ++k, ++rank_) {
     double along = 0;
-    for (std::int64_t i = 0; i < n; ++i) along += svd.U[static_cast<std::size_t>(i * n + k)] * problem.targets()[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < n; ++i)
+      along += svd.U[static_cast<std::size_t>(i * n + k)] * problem.targets()[static_cast<std::size_t>(i)];
     along /= svd.s[static_cast<std::size_t>(k)];
-    for (std::int64_t j = 0; j < d; ++j) coef_[static_cast<std::size_t>(j)] += along * svd.Vt[static_cast<std::size_t>(k * d + j)];
+    for (std::int64_t j = 0; j < d; ++j)
+      coef_[static_cast<std::size_t>(j)] += along * svd.Vt[static_cast<std::size_t>(k * d + j)];
   }
   intercept_from(problem);
 }
@@ -169,8 +172,10 @@ void LinearRegression<T>::solve_wide(const Context& ctx, const LinearProblem<T>&
 template <class T>
 void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
-  if (X.n_rows() < X.n_cols() && !params_.positive) solve_wide(ctx, problem);
-  else solve_tall(ctx, problem, X, y);
+  if (X.n_rows() < X.n_cols() && !params_.positive)
+    solve_wide(ctx, problem);
+  else
+    solve_tall(ctx, problem, X, y);
 }
 
 template <class T>
@@ -187,4 +192,4 @@ schema::ValueMap LinearRegression<T>::attributes() const {
 template class LinearRegression<float>;
 template class LinearRegression<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

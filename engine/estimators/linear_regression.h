@@ -16,12 +16,13 @@ struct LinearRegressionParams {
   bool positive = false;
 };
 
-// min |sqrt(w) (y - X coef - intercept)|, always in double or better: a Householder QR of the centred columns, scaled by powers of two,
-// over tiles of rows; small problems, and ill-conditioned ones of up to about a second, again with 32 digits. Large ones whose condition
-// is seen to be below 300 are solved by the eigenvectors of the Gram matrix and refined with the residuals of the rows, which restores what
-// squaring the condition lost. Columns that depend on each other are found on the scaled columns, and the solution is then the one of
-// least norm. More columns than rows: by singular values. Cost: n_samples n_features^2, or twice that; memory: one tile of rows. Errors: kBadData without rows, for weights that sum to 0.
-// Source: Golub and Van Loan, Matrix Computations, chapter 5; positive: Lawson and Hanson, Solving Least Squares Problems, chapter 23.
+// min |sqrt(w) (y - X coef - intercept)|, always in double or better: a Householder QR of the centred columns, scaled by powers
+// of two, over tiles of rows; small problems, and ill-conditioned ones of up to about a second, again with 32 digits. Large ones
+// whose condition is seen to be below 300 are solved by the eigenvectors of the Gram matrix and refined with the residuals of the
+// rows, which restores what squaring the condition lost. Columns that depend on each other are found on the scaled columns, and
+// the solution is then the one of least norm. More columns than rows: by singular values. Cost: n_samples n_features^2, or twice
+// that; memory: one tile of rows. Errors: kBadData without rows, for weights that sum to 0. Source: Golub and Van Loan, Matrix
+// Computations, chapter 5; positive: Lawson and Hanson, Solving Least Squares Problems, chapter 23.
 template <class T>
 class LinearRegression final : public Regressor<T> {
  public:
@@ -47,4 +48,4 @@ class LinearRegression final : public Regressor<T> {
   double intercept_ = 0;
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -25,8 +25,8 @@ struct Problem {
   std::vector<double> scale;
 };
 
-Problem make_problem(std::span<const double> X, std::size_t n, std::size_t d, std::span<const double> y, std::span<const double> weights,
-                     bool fit_intercept) {
+Problem make_problem(std::span<const double> X, std::size_t n, std::size_t d, std::span<const double> y,
+                     std::span<const double> weights, bool fit_intercept) {
   Problem p{.columns = std::vector<Column>(d + 1, Column(n)), .mean = Column(d + 1), .scale = std::vector<double>(d + 1, 1.0)};
   Column roots;
   DoubleDouble total(static_cast<double>(n));
@@ -67,11 +67,11 @@ void reflect(std::vector<Column>& columns, std::size_t k) {
   v[k] = diagonal;
 }
 
-}  // namespace
+}   // namespace
 
 std::optional<PreciseSolution> precise_least_squares(std::span<const double> X, std::int64_t n_rows, std::int64_t n_cols,
-                                                     std::span<const double> y, std::span<const double> weights, bool fit_intercept,
-                                                     double cutoff) {
+                                                     std::span<const double> y, std::span<const double> weights,
+                                                     bool fit_intercept, double cutoff) {
   const auto n = static_cast<std::size_t>(n_rows), d = static_cast<std::size_t>(n_cols);
   if (n < d) return std::nullopt;
   Problem p = make_problem(X, n, d, y, weights, fit_intercept);
@@ -109,4 +109,4 @@ std::optional<PreciseSolution> precise_least_squares(std::span<const double> X, 
   return result;
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

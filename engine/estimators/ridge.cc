@@ -17,16 +17,19 @@ const ParamSet<RidgeOptions>& param_set() {
   return set;
 }
 
-}  // namespace
+}   // namespace
 
 std::vector<std::string> ridge_deviations() {
-  return {"Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ says what was done.",
-          "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",
-          "float32 input is solved in double."};
+  return {
+      "Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ "
+      "says what was done.",
+      "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",
+      "float32 input is solved in double."};
 }
 
 template <class T>
-Ridge<T>::Ridge(const schema::ValueMap& params) : params_(param_set().parse(params)), alphas_(check_ridge_options(kName, params_)) {}
+Ridge<T>::Ridge(const schema::ValueMap& params)
+    : params_(param_set().parse(params)), alphas_(check_ridge_options(kName, params_)) {}
 
 template <class T>
 schema::EstimatorInfo Ridge<T>::info() {
@@ -62,4 +65,4 @@ schema::ValueMap Ridge<T>::attributes() const {
 template class Ridge<float>;
 template class Ridge<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -9,7 +9,8 @@
 
 namespace kedge::engine {
 
-// Solved exactly and in double whatever `solver` says: see solve_ridge(). Errors: kBadData without rows or columns, for weights that sum to 0.
+// Solved exactly and in double whatever `solver` says: see solve_ridge(). Errors: kBadData without rows or columns, for weights
+// that sum to 0.
 template <class T>
 class Ridge final : public Regressor<T> {
  public:
@@ -41,11 +42,12 @@ ParamSet<P>& add_ridge_params(ParamSet<P>& set) {
 template <class P>
 ParamSet<P>& add_ridge_solver_params(ParamSet<P>& set) {
   return set
-      .add("solver", static_cast<std::string P::*>(&P::solver), {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"},
+      .add("solver", static_cast<std::string P::*>(&P::solver),
+           {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"},
            "svd: by singular values; any other: by Cholesky's decomposition, and by singular values where that fails.")
       .add("positive", static_cast<bool P::*>(&P::positive), "Coefficients of at least 0.")
       .ignore("random_state", nullptr, {integer_form(between(0, 4294967295.0)), null_form()});
 }
 std::vector<std::string> ridge_deviations();
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -28,8 +28,10 @@ std::vector<double> signs(const PresentClasses& present, const Target& y) {
   std::vector<double> Y(y.codes.size() * static_cast<std::size_t>(targets), -1.0);
   for (std::size_t i = 0; i < y.codes.size(); ++i) {
     const std::int32_t c = present.positions[static_cast<std::size_t>(y.codes[i])];
-    if (targets > 1) Y[i * static_cast<std::size_t>(targets) + static_cast<std::size_t>(c)] = 1;
-    else if (c == 1) Y[i] = 1;
+    if (targets > 1)
+      Y[i * static_cast<std::size_t>(targets) + static_cast<std::size_t>(c)] = 1;
+    else if (c == 1)
+      Y[i] = 1;
   }
   return Y;
 }
@@ -42,7 +44,7 @@ std::vector<double> row_weights(const std::vector<double>& by_class, const Prese
   return weights;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 RidgeClassifier<T>::RidgeClassifier(const schema::ValueMap& params)
@@ -68,7 +70,8 @@ void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   n_features_ = X.n_cols();
   const std::vector<double> by_class = class_weights(kName, params_.class_weight, present_, y);
   const std::int64_t targets = present_.size() <= 2 ? 1 : present_.size();
-  const LinearProblem<T> problem(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y), params_.fit_intercept);
+  const LinearProblem<T> problem(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y),
+                                 params_.fit_intercept);
   solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
 }
 
@@ -106,4 +109,4 @@ schema::ValueMap RidgeClassifier<T>::attributes() const {
 template class RidgeClassifier<float>;
 template class RidgeClassifier<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -12,8 +12,8 @@ struct RidgeClassifierParams : RidgeOptions {
   schema::Value class_weight;
 };
 
-// One target for two classes, else one for each: see solve_ridge(). No probabilities. A single class is always predicted. Errors: kBadData
-// without rows or columns, for weights that sum to 0; kInvalidValue for a class_weight of an unknown class.
+// One target for two classes, else one for each: see solve_ridge(). No probabilities. A single class is always predicted. Errors:
+// kBadData without rows or columns, for weights that sum to 0; kInvalidValue for a class_weight of an unknown class.
 template <class T>
 class RidgeClassifier final : public Classifier<T> {
  public:
@@ -36,4 +36,4 @@ class RidgeClassifier final : public Classifier<T> {
   RidgeSolution solution_;
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -22,17 +22,21 @@ const ParamSet<P>& param_set() {
       ParamSet<P>(kName)
           .any("alphas", &P::alphas, {number_form(at_least(0)), array_form()}, "Penalties to choose from.")
           .add("fit_intercept", &P::fit_intercept, "Fit an intercept, which is not penalised.")
-          .any("scoring", &P::scoring, {string_form({"neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error", "r2"}), null_form()},
+          .any("scoring", &P::scoring,
+               {string_form({"neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error", "r2"}),
+                null_form()},
                "What is best; null: the mean squared error, or r2 with cv.")
           .add("cv", &P::cv, at_least(2), "Number of folds; null leaves out one row at a time.")
-          .any("gcv_mode", &P::gcv_mode, {string_form({"auto", "svd", "eigen"}), null_form()}, "Has no influence on the answer: always by eigenvectors.")
+          .any("gcv_mode", &P::gcv_mode, {string_form({"auto", "svd", "eigen"}), null_form()},
+               "Has no influence on the answer: always by eigenvectors.")
           .add("store_cv_results", &P::store_cv_results, "Give the errors of each row under each alpha; not with cv.")
           .add("alpha_per_target", &P::alpha_per_target, "Has no influence: there is one target.");
   return set;
 }
 
 // Greater is better.
-double score_of(const std::string& scoring, const std::vector<double>& truth, const std::vector<double>& values, const std::vector<double>& weights) {
+double score_of(const std::string& scoring, const std::vector<double>& truth, const std::vector<double>& values,
+                const std::vector<double>& weights) {
   double total = 0, mean = 0, squares = 0, absolute = 0, spread = 0;
   const auto weight = [&](std::size_t i) { return weights.empty() ? 1.0 : weights[i]; };
   for (std::size_t i = 0; i < truth.size(); ++i) total += weight(i), mean += weight(i) * truth[i];
@@ -66,7 +70,8 @@ RowSums row_sums(const Context& ctx, MatrixView<const double> U, const Matrix<do
 template <class T>
 class LeftOut {
  public:
-  LeftOut(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, std::vector<double> intercept_share)
+  LeftOut(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+          std::vector<double> intercept_share)
       : ctx_(ctx), problem_(problem), alphas_(alphas), share_(std::move(intercept_share)) {}
   std::vector<double> errors() {
     problem_.n_cols() > problem_.n_rows() ? by_rows() : by_columns();
@@ -95,7 +100,8 @@ class LeftOut {
     Matrix<double> V(ctx_.memory(), d, d, leading_square(all, d + 1, d)), along(ctx_.memory(), 1, d);
     Array<double> eigenvalues(ctx_.memory(), d);
     ctx_.ops<double>().eigh(V.view(), eigenvalues.view());
-    const Matrix<double> q(ctx_.memory(), 1, d, std::span(all).subspan(static_cast<std::size_t>(d * (d + 1)), static_cast<std::size_t>(d)));
+    const Matrix<double> q(ctx_.memory(), 1, d,
+                           std::span(all).subspan(static_cast<std::size_t>(d * (d + 1)), static_cast<std::size_t>(d)));
     ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, q.view(), std::as_const(V).view(), 0.0, along.view());
     make_factors(eigenvalues.to_host(), along.to_host(), [](double lambda, double alpha) { return 1 / (lambda + alpha); });
     Design<T> design = problem_.design();
@@ -103,11 +109,13 @@ class LeftOut {
     Matrix<double> block(ctx_.memory(), std::min(n, kBlockRows), d), turned(ctx_.memory(), std::min(n, kBlockRows), d);
     for (std::int64_t first = 0; first < n; first += kBlockRows) {
       ctx_.check_stop();
-      const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n - first)), U = turned.view().row_range(0, rows.rows);
+      const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n - first)),
+                               U = turned.view().row_range(0, rows.rows);
       ctx_.ops<T>().design_rows(design, first, rows);
       ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, std::as_const(V).view(), 0.0, U);
       const RowSums sums = row_sums(ctx_, U, D_, B_);
-      put(first, sums, [](double y, double share, double squares, double product) { return (y - product) / (1 - share - squares); });
+      put(first, sums,
+          [](double y, double share, double squares, double product) { return (y - product) / (1 - share - squares); });
     }
   }
 
@@ -130,7 +138,8 @@ class LeftOut {
     for (std::size_t k = 0; k < size; ++k)
       for (std::size_t i = 0; i < size; ++i) turned[i * size + k] = v[k * size + i];
     const Matrix<double> U(ctx_.memory(), n, n, turned);
-    put(0, row_sums(ctx_, U.view(), D_, B_), [](double, double share, double squares, double product) { return product / (squares - share); });
+    put(0, row_sums(ctx_, U.view(), D_, B_),
+        [](double, double share, double squares, double product) { return product / (squares - share); });
   }
 
   template <class Error>
@@ -150,7 +159,7 @@ class LeftOut {
   Matrix<double> D_, B_;
 };
 
-}  // namespace
+}   // namespace
 
 template <class T>
 RidgeCV<T>::RidgeCV(const schema::ValueMap& params) : params_(param_set().parse(params)) {
@@ -159,7 +168,8 @@ RidgeCV<T>::RidgeCV(const schema::ValueMap& params) : params_(param_set().parse(
   if (alphas_.empty()) refuse_param(kName, "alphas", params_.alphas, "must have at least one number");
   for (const double alpha : alphas_)
     if (!(params_.cv ? alpha >= 0 : alpha > 0))
-      refuse_param(kName, "alphas", params_.alphas, params_.cv ? "must not have negative numbers" : "must have positive numbers only, unless cv is set");
+      refuse_param(kName, "alphas", params_.alphas,
+                   params_.cv ? "must not have negative numbers" : "must have positive numbers only, unless cv is set");
   if (params_.cv && params_.store_cv_results) refuse_param(kName, "store_cv_results", true, "does not go with cv");
   if (params_.cv && params_.alpha_per_target) refuse_param(kName, "alpha_per_target", true, "does not go with cv");
 }
@@ -195,7 +205,8 @@ std::vector<double> RidgeCV<T>::left_out_scores(const Context& ctx, const Linear
       values[i] = y.values[i] - (root > 0 ? error / root : 0.0);
       if (params_.store_cv_results) cv_results_[i * count + a] = params_.scoring ? values[i] : error * error;
     }
-    scores.push_back(params_.scoring ? score_of(*params_.scoring, y.values, values, y.weights) : -squares / static_cast<double>(n));
+    scores.push_back(params_.scoring ? score_of(*params_.scoring, y.values, values, y.weights)
+                                     : -squares / static_cast<double>(n));
   }
   return scores;
 }
@@ -209,7 +220,8 @@ std::vector<double> RidgeCV<T>::fold_scores(const Context& ctx, const Samples<T>
     const std::vector<double> train = without_rows(y.values, fold), test = only_rows(y.values, fold);
     std::vector<double> repeated;   // each alpha has a target of its own, so that one Gram matrix serves all
     for (const double v : train) repeated.insert(repeated.end(), alphas_.size(), v);
-    const LinearProblem<T> problem(ctx, kName, without_rows(ctx, X, fold), repeated, count, without_rows(y.weights, fold), params_.fit_intercept);
+    const LinearProblem<T> problem(ctx, kName, without_rows(ctx, X, fold), repeated, count, without_rows(y.weights, fold),
+                                   params_.fit_intercept);
     const RidgeSolution solution = solve_ridge(ctx, kName, problem, alphas_, {.fit_intercept = params_.fit_intercept});
     const std::vector<double> values = linear_values(ctx, only_rows(ctx, X, fold), solution.coef, solution.intercept).to_host();
     for (std::size_t a = 0; a < alphas_.size(); ++a) {
@@ -251,4 +263,4 @@ schema::ValueMap RidgeCV<T>::attributes() const {
 template class RidgeCV<float>;
 template class RidgeCV<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

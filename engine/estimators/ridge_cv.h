@@ -20,9 +20,10 @@ struct RidgeCVParams {
   bool alpha_per_target = false;
 };
 
-// Without cv: one eigendecomposition of the Gram matrix of the columns, or of the rows where they are fewer, gives the error of each row
-// under the model of all others, for all alphas. Cost: n d min(n, d), and n min(n, d) an alpha. With cv: KFold, one Gram matrix a fold.
-// Errors: kBadData without rows or for fewer rows than folds. Source: Rifkin and Lippert, "Notes on regularized least squares", 2007.
+// Without cv: one eigendecomposition of the Gram matrix of the columns, or of the rows where they are fewer, gives the error of
+// each row under the model of all others, for all alphas. Cost: n d min(n, d), and n min(n, d) an alpha. With cv: KFold, one Gram
+// matrix a fold. Errors: kBadData without rows or for fewer rows than folds. Source: Rifkin and Lippert, "Notes on regularized
+// least squares", 2007.
 template <class T>
 class RidgeCV final : public Regressor<T> {
  public:
@@ -44,4 +45,4 @@ class RidgeCV final : public Regressor<T> {
   RidgeSolution solution_;
 };
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLeastSingular = 1e-15;   // scikit-learn's; absolute
 
-struct Columns {   // the parts of the Gram matrix of columns and targets, host
+struct Columns {              // the parts of the Gram matrix of columns and targets, host
   std::vector<double> G, q;   // d x d; d x targets
 };
 
@@ -47,8 +47,7 @@ bool solve_shifted(const Context& ctx, std::vector<double> S, std::int64_t n, co
     Matrix<double> A(ctx.memory(), n, n, shifted), B(ctx.memory(), n, count, some);
     if (!ctx.ops<double>().solve_positive(A.view(), B.view())) return false;
     const std::vector<double> part = B.to_host();
-    for (std::int64_t i = 0; i < n; ++i)
-      std::copy_n(part.begin() + i * count, count, x.begin() + i * targets + first);
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(part.begin() + i * count, count, x.begin() + i * targets + first);
     return std::ranges::all_of(part, [](double v) { return std::isfinite(v); });
   });
 }
@@ -61,7 +60,8 @@ std::vector<double> transposed(const std::vector<double>& A, std::int64_t rows, 
 }
 
 template <class T>
-bool by_columns(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, std::vector<double>& coef) {
+bool by_columns(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                std::vector<double>& coef) {
   const std::int64_t d = problem.n_cols(), k = problem.n_targets();
   Columns parts = column_products(ctx, problem);
   std::vector<double> x;
@@ -94,9 +94,11 @@ void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const
     if (!(s > kLeastSingular)) continue;
     for (std::int64_t t = 0; t < k; ++t) {
       double along = 0;
-      for (std::int64_t i = 0; i < m; ++i) along += svd.U[static_cast<std::size_t>(i * r + c)] * Y[static_cast<std::size_t>(i * k + t)];
+      for (std::int64_t i = 0; i < m; ++i)
+        along += svd.U[static_cast<std::size_t>(i * r + c)] * Y[static_cast<std::size_t>(i * k + t)];
       along *= s / (s * s + alphas[alphas.size() == 1 ? 0 : static_cast<std::size_t>(t)]);
-      for (std::int64_t j = 0; j < d; ++j) coef[static_cast<std::size_t>(t * d + j)] += along * svd.Vt[static_cast<std::size_t>(c * d + j)];
+      for (std::int64_t j = 0; j < d; ++j)
+        coef[static_cast<std::size_t>(t * d + j)] += along * svd.Vt[static_cast<std::size_t>(c * d + j)];
     }
   }
 }
@@ -142,12 +144,14 @@ std::vector<double> positive_only(const Context& ctx, const LinearProblem<T>& pr
   return coef;
 }
 
-}  // namespace
+}   // namespace
 
 std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options) {
   std::vector<double> alphas;
-  if (const auto* one = std::get_if<double>(&options.alpha.data)) alphas = {*one};
-  else alphas = numbers_of(options.alpha).value_or(std::vector<double>{});
+  if (const auto* one = std::get_if<double>(&options.alpha.data))
+    alphas = {*one};
+  else
+    alphas = numbers_of(options.alpha).value_or(std::vector<double>{});
   if (alphas.empty()) refuse_param(owner, "alpha", options.alpha, "must have at least one number");
   for (const double alpha : alphas)
     if (!(alpha >= 0)) refuse_param(owner, "alpha", options.alpha, "must not have negative numbers");
@@ -158,8 +162,8 @@ std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptio
 }
 
 template <class T>
-RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem, const std::vector<double>& alphas,
-                          const RidgeOptions& options) {
+RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
+                          const std::vector<double>& alphas, const RidgeOptions& options) {
   require(alphas.size() == 1 || static_cast<std::int64_t>(alphas.size()) == problem.n_targets(), schema::ErrorCode::kBadData,
           "{}: alpha has {} numbers, must have 1 or one for each of the {} targets", owner, alphas.size(), problem.n_targets());
   RidgeSolution solution{.solver = "cholesky"};
@@ -167,14 +171,17 @@ RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const Line
     solution.coef = positive_only(ctx, problem, alphas), solution.solver = "lbfgs";
   } else {
     const bool wide = problem.n_cols() > problem.n_rows();
-    const bool solved = options.solver != "svd" && (wide ? by_rows(ctx, problem, alphas, solution.coef) : by_columns(ctx, problem, alphas, solution.coef));
+    const bool solved = options.solver != "svd" &&
+                        (wide ? by_rows(ctx, problem, alphas, solution.coef) : by_columns(ctx, problem, alphas, solution.coef));
     if (!solved) solution.coef = by_singular_values(ctx, problem, alphas), solution.solver = "svd";
   }
   solution.intercept = problem.intercepts(solution.coef);
   return solution;
 }
 
-template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<float>&, const std::vector<double>&, const RidgeOptions&);
-template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<double>&, const std::vector<double>&, const RidgeOptions&);
+template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<float>&, const std::vector<double>&,
+                                   const RidgeOptions&);
+template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<double>&, const std::vector<double>&,
+                                   const RidgeOptions&);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

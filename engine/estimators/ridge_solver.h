@@ -24,15 +24,16 @@ struct RidgeSolution {
   std::string solver;                    // that found it: "cholesky", "svd", or "lbfgs" for positive coefficients
 };
 
-// The penalties of `options` as a list. Errors: as check_param, for a list that is empty or has negative numbers; for solver and positive
-// that scikit-learn does not combine.
+// The penalties of `options` as a list. Errors: as check_param, for a list that is empty or has negative numbers; for solver and
+// positive that scikit-learn does not combine.
 std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options);
 
-// min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By Cholesky's
-// decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where that fails or is
-// asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a wrong number of alphas.
+// min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
+// Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where that
+// fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a wrong
+// number of alphas.
 template <class T>
-RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem, const std::vector<double>& alphas,
-                          const RidgeOptions& options);
+RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
+                          const std::vector<double>& alphas, const RidgeOptions& options);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -21,7 +21,12 @@ KEDGE_CLONES void add_multiple(double factor, const double* x, std::int64_t n, d
 class Descent {
  public:
   Descent(const ElasticNetPath& path, const ElasticNetOptions& options, std::uint64_t stream)
-      : p_(path), options_(options), d_(path.q.size), random_(options.seed, stream), w_(static_cast<std::size_t>(d_)), Qw_(w_.size(), 0.0),
+      : p_(path),
+        options_(options),
+        d_(path.q.size),
+        random_(options.seed, stream),
+        w_(static_cast<std::size_t>(d_)),
+        Qw_(w_.size(), 0.0),
         is_excluded_(w_.size()) {
     std::copy_n(p_.coef.data, d_, w_.begin());
     for (std::int64_t j = 0; j < d_; ++j)
@@ -62,8 +67,9 @@ class Descent {
     active_.clear();
     for (std::int64_t j = 0; j < d_; ++j) {
       if (is_excluded_[at(j)]) continue;
-      const bool out = l1 > 0 ? elastic_net_excludes(elastic_net_dual(slope(j), w_[at(j)], l1, l2), dual_norm_, diagonal(j), l1, l2, gap)
-                              : diagonal(j) == 0;
+      const bool out =
+          l1 > 0 ? elastic_net_excludes(elastic_net_dual(slope(j), w_[at(j)], l1, l2), dual_norm_, diagonal(j), l1, l2, gap)
+                 : diagonal(j) == 0;
       is_excluded_[at(j)] = out;
       if (!out) active_.push_back(j);
     }
@@ -103,7 +109,7 @@ class Descent {
   double dual_norm_ = 0;
 };
 
-}  // namespace
+}   // namespace
 
 template <class T>
 void CpuConvex<T>::elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) {
@@ -116,4 +122,4 @@ void CpuConvex<T>::elastic_net_paths(std::span<const ElasticNetPath> paths, cons
 template class CpuConvex<float>;
 template class CpuConvex<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -11,18 +11,18 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kGramRows = 2048;            // of a tile, at most
-constexpr std::int64_t kGramEntries = 1 << 16;      // doubles of a tile: it stays in the second-level cache
-constexpr std::int64_t kFewColumns = 384;           // up to here each tile of rows has a product of its own
-constexpr std::int64_t kLeastTriangleRows = 2048;   // of a tile; at least eight times its columns
+constexpr std::int64_t kGramRows = 2048;                          // of a tile, at most
+constexpr std::int64_t kGramEntries = 1 << 16;                    // doubles of a tile: it stays in the second-level cache
+constexpr std::int64_t kFewColumns = 384;                         // up to here each tile of rows has a product of its own
+constexpr std::int64_t kLeastTriangleRows = 2048;                 // of a tile; at least eight times its columns
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles kept for partial sums, 32 MiB
 constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;     // doubles of gathered rows where columns are many, 64 MiB
 constexpr std::int64_t kMultipliesPerNs = 8;                      // one core
 constexpr int kReflectors = 32;                                   // put together into one block
 
 template <class T>
-KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scale, std::int64_t cols, const double* y, std::int64_t targets,
-                             double weight, double* __restrict out) {
+KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scale, std::int64_t cols, const double* y,
+                             std::int64_t targets, double weight, double* __restrict out) {
   if (shift && scale) {
     for (std::int64_t j = 0; j < cols; ++j) out[j] = weight * ((static_cast<double>(x[j]) - shift[j]) * scale[j]);
   } else {
@@ -34,14 +34,16 @@ KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scal
 template <class T>
 void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* out, std::int64_t stride) {
   for (std::int64_t i = begin; i < end; ++i)
-    design_row(row_at(d.X, d.rows, i), d.shift.empty() ? nullptr : d.shift.data, d.scale.empty() ? nullptr : d.scale.data, d.X.cols,
-               d.Y.data + i * d.Y.stride, d.Y.cols, d.weights.empty() ? 1.0 : d.weights.data[i], out + (i - begin) * stride);
+    design_row(row_at(d.X, d.rows, i), d.shift.empty() ? nullptr : d.shift.data, d.scale.empty() ? nullptr : d.scale.data,
+               d.X.cols, d.Y.data + i * d.Y.stride, d.Y.cols, d.weights.empty() ? 1.0 : d.weights.data[i],
+               out + (i - begin) * stride);
 }
 
 // One lower triangle for each group of tiles; groups depend on the shape alone.
 template <class T>
 void narrow_gram(const Design<T>& d, MatrixView<double> G) {
-  const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows), tiles = tiles_of(n, height);
+  const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows),
+                     tiles = tiles_of(n, height);
   const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (p * p), 1, std::max<std::int64_t>(tiles, 1));
   const std::int64_t group_rows = tiles_of(tiles, groups) * height;
   std::vector<double> partial(static_cast<std::size_t>(groups * p * p), 0.0);
@@ -84,13 +86,15 @@ std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
       const std::int64_t some = std::min<std::int64_t>(64, rows - i);
       put_rows(d, tile * height + i, tile * height + i + some, piece.data(), p);
       for (std::int64_t j = 0; j < p; ++j) {
-        for (std::int64_t r = 0; r < some; ++r) a[static_cast<std::size_t>(j * rows + i + r)] = piece[static_cast<std::size_t>(r * p + j)];
+        for (std::int64_t r = 0; r < some; ++r)
+          a[static_cast<std::size_t>(j * rows + i + r)] = piece[static_cast<std::size_t>(r * p + j)];
       }
     }
     const int block = static_cast<int>(std::min<std::int64_t>(kReflectors, least));
     std::vector<double> t(static_cast<std::size_t>(block * p)), work(static_cast<std::size_t>(block * p));
     int info = 0;
-    blas::geqrt(static_cast<int>(rows), static_cast<int>(p), block, a.get(), static_cast<int>(rows), t.data(), work.data(), &info);
+    blas::geqrt(static_cast<int>(rows), static_cast<int>(p), block, a.get(), static_cast<int>(rows), t.data(), work.data(),
+                &info);
     double* const triangle = stack.data() + tile * p * p;   // info is 0: the arguments are in order
     for (std::int64_t j = 0; j < p; ++j) {
       for (std::int64_t i = 0; i <= std::min(j, least - 1); ++i) triangle[i * p + j] = a[static_cast<std::size_t>(j * rows + i)];
@@ -99,7 +103,7 @@ std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
   return stack;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 void CpuLinear<T>::design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) {
@@ -148,4 +152,4 @@ template void CpuLinear<double>::design_gram(const Design<double>&, MatrixView<d
 template void CpuLinear<float>::design_triangle(const Design<float>&, MatrixView<double>);
 template void CpuLinear<double>::design_triangle(const Design<double>&, MatrixView<double>);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -1,5 +1,6 @@
-// Elastic nets on the GPU: one block a path, which stays on its multiprocessor for all epochs of all penalties. A step that changes a
-// coordinate reads one row of Q and the vector Qw: bound by the latency of two barriers where d is below a few thousand.
+// Elastic nets on the GPU: one block a path, which stays on its multiprocessor for all epochs of all penalties. A step that
+// changes a coordinate reads one row of Q and the vector Qw: bound by the latency of two barriers where d is below a few
+// thousand.
 #include <vector>
 
 #include "engine/backend/cuda/cuda_backend.h"
@@ -37,7 +38,8 @@ struct Larger {
   __device__ double operator()(double a, double b) const { return a > b ? a : b; }
 };
 
-__device__ double block_gap(const ElasticNetPath& p, const Work& work, double l1, double l2, bool positive, double* shared, double& dual_norm) {
+__device__ double block_gap(const ElasticNetPath& p, const Work& work, double l1, double l2, bool positive, double* shared,
+                            double& dual_norm) {
   ElasticNetSums own;
   own.dual_norm = positive ? -INFINITY : 0.0;
   for (std::int64_t j = threadIdx.x; j < p.q.size; j += kThreads) {
@@ -63,12 +65,14 @@ __device__ void block_move(const ElasticNetPath& p, const Work& work, std::int64
 }
 
 // Excludes what the gap proves to be 0, and lists the rest in order. Returns how many there are.
-__device__ int block_screen(const ElasticNetPath& p, const Work& work, double l1, double l2, double gap, double dual_norm, int* count) {
+__device__ int block_screen(const ElasticNetPath& p, const Work& work, double l1, double l2, double gap, double dual_norm,
+                            int* count) {
   const std::int64_t d = p.q.size;
   for (std::int64_t j = threadIdx.x; j < d; j += kThreads) {
     if (work.excluded[j]) continue;
     const double diagonal = p.Q.data[j * p.Q.stride + j];
-    const bool out = l1 > 0 ? elastic_net_excludes(elastic_net_dual(p.q.data[j] - work.Qw[j], work.w[j], l1, l2), dual_norm, diagonal, l1, l2, gap)
+    const bool out = l1 > 0 ? elastic_net_excludes(elastic_net_dual(p.q.data[j] - work.Qw[j], work.w[j], l1, l2), dual_norm,
+                                                   diagonal, l1, l2, gap)
                             : diagonal == 0;
     work.excluded[j] = out ? 1 : 0;
   }
@@ -93,11 +97,12 @@ __device__ int block_screen(const ElasticNetPath& p, const Work& work, double l1
 }
 
 // One epoch; true if no coordinate moved by more than tol of the largest.
-__device__ bool block_epoch(const ElasticNetPath& p, const ElasticNetOptions& o, const Work& work, int n_active, double l1, double l2,
-                            PhiloxStream& random) {
+__device__ bool block_epoch(const ElasticNetPath& p, const ElasticNetOptions& o, const Work& work, int n_active, double l1,
+                            double l2, PhiloxStream& random) {
   double largest = 0, step = 0;
   for (int i = 0; i < n_active; ++i) {
-    const std::int64_t j = work.active[o.random ? random.below(static_cast<std::uint32_t>(n_active)) : static_cast<std::uint32_t>(i)];
+    const std::int64_t j =
+        work.active[o.random ? random.below(static_cast<std::uint32_t>(n_active)) : static_cast<std::uint32_t>(i)];
     const double w = work.w[j];
     const double to = elastic_net_coordinate(p.q.data[j] - work.Qw[j], w, p.Q.data[j * p.Q.stride + j], l1, l2, o.positive);
     if (to != w) block_move(p, work, j, w, to);
@@ -106,8 +111,8 @@ __device__ bool block_epoch(const ElasticNetPath& p, const ElasticNetOptions& o,
   return largest == 0 || step <= o.tol * largest;
 }
 
-__device__ void block_solve(const ElasticNetPath& p, const ElasticNetOptions& o, const Work& work, std::int64_t a, PhiloxStream& random,
-                            double* shared, int* count) {
+__device__ void block_solve(const ElasticNetPath& p, const ElasticNetOptions& o, const Work& work, std::int64_t a,
+                            PhiloxStream& random, double* shared, int* count) {
   const double l1 = p.l1.data[a], l2 = p.l2.data[a], tol = o.tol * p.y_squared;
   double dual_norm = 0, gap = block_gap(p, work, l1, l2, o.positive, shared, dual_norm);
   std::int32_t n_iter = 0;
@@ -148,7 +153,7 @@ __global__ void solve_paths(const ElasticNetPath* paths, const Work* works, Elas
   for (std::int64_t a = 0; a < p.l1.size; ++a) block_solve(p, options, work, a, random, shared, &count);
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 void CudaConvex<T>::elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) {
@@ -165,10 +170,11 @@ void CudaConvex<T>::elastic_net_paths(std::span<const ElasticNetPath> paths, con
   }
   const Array<ElasticNetPath> device_paths(this->runtime_, paths);
   const Array<Work> device_works(this->runtime_, std::span<const Work>(works));
-  KEDGE_LAUNCH(this->runtime_, solve_paths, static_cast<unsigned>(paths.size()), kThreads, 0, device_paths.data(), device_works.data(), options);
+  KEDGE_LAUNCH(this->runtime_, solve_paths, static_cast<unsigned>(paths.size()), kThreads, 0, device_paths.data(),
+               device_works.data(), options);
 }
 
 template class CudaConvex<float>;
 template class CudaConvex<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

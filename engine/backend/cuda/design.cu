@@ -1,5 +1,5 @@
-// The rows of a regression on the GPU: gathered in chunks, and multiplied or factorised by cuBLAS and cuSOLVER. Gathering is bound by
-// reading X once and writing it once in double; the products by n p^2 multiply-adds in double.
+// The rows of a regression on the GPU: gathered in chunks, and multiplied or factorised by cuBLAS and cuSOLVER. Gathering is
+// bound by reading X once and writing it once in double; the products by n p^2 multiply-adds in double.
 #include <algorithm>
 
 #include "engine/backend/cuda/cuda_backend.h"
@@ -26,12 +26,22 @@ struct Rows {   // a Design as kernels take it
 };
 
 template <class V>
-auto data_or_null(const V& view) { return view.empty() ? nullptr : view.data; }
+auto data_or_null(const V& view) {
+  return view.empty() ? nullptr : view.data;
+}
 
 template <class T>
 Rows<T> rows_of(const Design<T>& d) {
-  return {d.X.data, d.X.stride, d.X.cols, d.Y.cols, d.Y.stride, data_or_null(d.rows),
-          data_or_null(d.shift), data_or_null(d.scale), data_or_null(d.weights), d.Y.data};
+  return {d.X.data,
+          d.X.stride,
+          d.X.cols,
+          d.Y.cols,
+          d.Y.stride,
+          data_or_null(d.rows),
+          data_or_null(d.shift),
+          data_or_null(d.scale),
+          data_or_null(d.weights),
+          d.Y.data};
 }
 
 template <class T>
@@ -41,8 +51,8 @@ __global__ void put_rows(Rows<T> d, std::int64_t first, std::int64_t n, double* 
   for (std::int64_t j = threadIdx.x; j < d.cols + d.targets; j += blockDim.x) out[i * stride + j] = d.at(first + i, j);
 }
 
-// The same, column-major with `height` rows, of which the first p are left alone. Tiles are turned in shared memory, so that reads and
-// writes both run along memory.
+// The same, column-major with `height` rows, of which the first p are left alone. Tiles are turned in shared memory, so that
+// reads and writes both run along memory.
 template <class T>
 __global__ void put_columns(Rows<T> d, std::int64_t first, std::int64_t n, double* out, std::int64_t height) {
   __shared__ double tile[kTile][kTile + 1];
@@ -80,13 +90,14 @@ std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
   return std::min(n, std::max(kChunkRows, kChunkEntries / p / kChunkRows * kChunkRows));
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 void CudaLinear<T>::design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) {
   const std::int64_t p = design.n_cols();
   if (p == 0) return;
-  KEDGE_LAUNCH(this->runtime_, put_rows<T>, row_blocks(out.rows, p), row_block(p), 0, rows_of(design), first, out.rows, out.data, out.stride);
+  KEDGE_LAUNCH(this->runtime_, put_rows<T>, row_blocks(out.rows, p), row_block(p), 0, rows_of(design), first, out.rows, out.data,
+               out.stride);
 }
 
 template <class T>
@@ -100,8 +111,10 @@ void CudaLinear<T>::design_gram(const Design<T>& design, MatrixView<double> G) {
   for (std::int64_t i = 0; i < n; i += chunk) {
     const MatrixView<double> some(rows.data(), std::min(chunk, n - i), p);
     design_rows(design, i, some);
-    if (i == 0) this->libraries_.template gram_lower<double>(1.0, some, G);
-    else this->libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
+    if (i == 0)
+      this->libraries_.template gram_lower<double>(1.0, some, G);
+    else
+      this->libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
   }
   KEDGE_LAUNCH(this->runtime_, mirror, row_blocks(p, p), row_block(p), 0, G.data, p);
 }
@@ -117,8 +130,8 @@ void CudaLinear<T>::design_triangle(const Design<T>& design, MatrixView<double> 
   for (std::int64_t i = 0; i < n; i += chunk) {
     const std::int64_t count = std::min(chunk, n - i), height = p + count;
     KEDGE_LAUNCH(this->runtime_, put_triangle, row_blocks(p, p), row_block(p), 0, R.data, p, a.data(), height);
-    KEDGE_LAUNCH(this->runtime_, put_columns<T>, dim3(blocks_for(count, kTile), blocks_for(p, kTile)), dim3(kTile, kTileThreads), 0,
-                 rows_of(design), i, count, a.data(), height);
+    KEDGE_LAUNCH(this->runtime_, put_columns<T>, dim3(blocks_for(count, kTile), blocks_for(p, kTile)), dim3(kTile, kTileThreads),
+                 0, rows_of(design), i, count, a.data(), height);
     this->libraries_.triangularize(a.data(), height, p);
     KEDGE_LAUNCH(this->runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, R.data);
   }
@@ -131,4 +144,4 @@ template void CudaLinear<double>::design_gram(const Design<double>&, MatrixView<
 template void CudaLinear<float>::design_triangle(const Design<float>&, MatrixView<double>);
 template void CudaLinear<double>::design_triangle(const Design<double>&, MatrixView<double>);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

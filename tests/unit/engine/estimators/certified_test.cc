@@ -16,25 +16,28 @@ using testing::Data;
 
 struct Certified {
   std::string name;
-  int powers;                          // of the one explanatory variable; 0: the columns as they are
-  std::vector<double> coefficients;    // the intercept first
-  double digits;                       // that every coefficient must have
+  int powers;                         // of the one explanatory variable; 0: the columns as they are
+  std::vector<double> coefficients;   // the intercept first
+  double digits;                      // that every coefficient must have
   friend void PrintTo(const Certified& c, std::ostream* out) { *out << c.name; }
 };
 
-// Values have 15 digits. Powers of x are rounded to double before the estimator sees them, which costs Filip half of its digits and
-// Wampler4 and 5 some; Longley's and Norris' data are decimals.
+// Values have 15 digits. Powers of x are rounded to double before the estimator sees them, which costs Filip half of its digits
+// and Wampler4 and 5 some; Longley's and Norris' data are decimals.
 const std::vector<Certified>& certified() {
   static const std::vector<double> ones(6, 1.0);
   static const std::vector<Certified> all{
       {"norris", 0, {-0.262323073774029, 1.00211681802045}, 12.5},
       {"pontius", 2, {0.673565789473684e-03, 0.732059160401003e-06, -0.316081871345029e-14}, 12},
-      {"longley", 0,
-       {-3482258.63459582, 15.0618722713733, -0.358191792925910e-01, -2.02022980381683, -1.03322686717359, -0.511041056535807e-01, 1829.15146461355},
+      {"longley",
+       0,
+       {-3482258.63459582, 15.0618722713733, -0.358191792925910e-01, -2.02022980381683, -1.03322686717359, -0.511041056535807e-01,
+        1829.15146461355},
        11.5},
-      {"filip", 10,
-       {-1467.48961422980, -2772.17959193342, -2316.37108160893, -1127.97394098372, -354.478233703349, -75.1242017393757, -10.8753180355343,
-        -1.06221498588947, -0.670191154593408e-01, -0.246781078275479e-02, -0.402962525080404e-04},
+      {"filip",
+       10,
+       {-1467.48961422980, -2772.17959193342, -2316.37108160893, -1127.97394098372, -354.478233703349, -75.1242017393757,
+        -10.8753180355343, -1.06221498588947, -0.670191154593408e-01, -0.246781078275479e-02, -0.402962525080404e-04},
        7},
       {"wampler1", 5, ones, 14},
       {"wampler2", 5, {1, 0.1, 0.01, 0.001, 0.0001, 0.00001}, 12.5},
@@ -82,7 +85,8 @@ double agreeing_digits(const schema::ValueMap& fitted, const std::vector<double>
   if (found.size() != certified.size()) return 0;
   double digits = 15;
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i] != certified[i]) digits = std::min(digits, -std::log10(std::abs(found[i] - certified[i]) / std::abs(certified[i])));
+    if (found[i] != certified[i])
+      digits = std::min(digits, -std::log10(std::abs(found[i] - certified[i]) / std::abs(certified[i])));
   return digits;
 }
 
@@ -104,7 +108,8 @@ TEST_P(CertifiedRegression, IsReproduced) {
 // The same data many times over are too much work for 32 digits: double's own triangle has to do.
 TEST_P(CertifiedRegression, IsNearlyReproducedFromManyCopiesInDouble) {
   constexpr std::int64_t kCopies = 4000;
-  constexpr double kFewerDigits = 7;   // what double loses at these conditions, with Wampler5's residuals of a thousand times the fit
+  constexpr double kFewerDigits =
+      7;   // what double loses at these conditions, with Wampler5's residuals of a thousand times the fit
   const Data once = load(GetParam());
   if (GetParam().name == "filip") GTEST_SKIP() << "no digit is left in double";
   Data data{.n_rows = once.n_rows * kCopies, .n_cols = once.n_cols, .classes = {"0"}};
@@ -125,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Nist, CertifiedRegression, ::testing::ValuesIn(certifie
 
 TEST(CertifiedValues, WithoutInterceptIsReproduced) {   // NoInt1 and NoInt2
   const Context ctx{.device = testing::device_named("cpu")};
-  Data first{.n_rows = 11, .n_cols = 1, .classes = {"0"}}, second{.n_rows = 3, .n_cols = 1, .X = {4, 5, 6}, .y = {0, 0, 0}, .classes = {"0"}, .values = {3, 4, 4}};
+  Data first{.n_rows = 11, .n_cols = 1, .classes = {"0"}},
+      second{.n_rows = 3, .n_cols = 1, .X = {4, 5, 6}, .y = {0, 0, 0}, .classes = {"0"}, .values = {3, 4, 4}};
   for (int i = 0; i < 11; ++i) first.X.push_back(60 + i), first.values.push_back(130 + i), first.y.push_back(0);
   for (const auto& [data, slope] : {std::pair<const Data&, double>{first, 2.07438016528926}, {second, 0.727272727272727}}) {
     const testing::Loaded<double> loaded(ctx.device, data);
@@ -148,5 +154,5 @@ TEST(CertifiedValues, RidgeBySingularValuesKeepsLongley) {
   EXPECT_GE(agreeing_digits(ridge.attributes(), longley.coefficients), kDigits);
 }
 
-}  // namespace
-}  // namespace kedge::engine
+}   // namespace
+}   // namespace kedge::engine

@@ -53,7 +53,8 @@ Fitted fit(const std::string& name, const schema::ValueMap& params, const Data& 
   return fitted;
 }
 
-// The largest violation of the Lasso's optimality, relative to alpha: the gradient is alpha against each sign, and at most alpha at 0.
+// The largest violation of the Lasso's optimality, relative to alpha: the gradient is alpha against each sign, and at most alpha
+// at 0.
 double lasso_violation(const Data& data, const Fitted& fitted, double alpha) {
   const std::vector<double> w = fitted.list("coef_");
   const double b = fitted.number("intercept_"), n = static_cast<double>(data.n_rows);
@@ -65,8 +66,10 @@ double lasso_violation(const Data& data, const Fitted& fitted, double alpha) {
   }
   double worst = 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
-    if (w[j] != 0) worst = std::max(worst, std::abs(gradient[j] - std::copysign(alpha, w[j])));
-    else worst = std::max(worst, std::abs(gradient[j]) - alpha);
+    if (w[j] != 0)
+      worst = std::max(worst, std::abs(gradient[j] - std::copysign(alpha, w[j])));
+    else
+      worst = std::max(worst, std::abs(gradient[j]) - alpha);
   }
   return worst / alpha;
 }
@@ -111,7 +114,8 @@ TEST(RidgeCV, LeavesOutOneRowExactly) {
       rest.values.erase(rest.values.begin() + out), rest.y.pop_back();
       const Fitted ridge = fit("Ridge", {{"alpha", 0.7}}, rest);
       double value = ridge.number("intercept_");
-      for (std::int64_t j = 0; j < d; ++j) value += ridge.list("coef_")[static_cast<std::size_t>(j)] * data.X[static_cast<std::size_t>(out * d + j)];
+      for (std::int64_t j = 0; j < d; ++j)
+        value += ridge.list("coef_")[static_cast<std::size_t>(j)] * data.X[static_cast<std::size_t>(out * d + j)];
       mean_square += std::pow(value - data.values[static_cast<std::size_t>(out)], 2) / static_cast<double>(n);
     }
     EXPECT_NEAR(fit("RidgeCV", {{"alphas", 0.7}}, data).number("best_score_"), -mean_square, 1e-10 * mean_square);
@@ -129,8 +133,11 @@ TEST(LinearModels, TakeWeightsAsRepetition) {
       repeated.values.push_back(data.values[static_cast<std::size_t>(i)]), repeated.y.push_back(0), ++repeated.n_rows;
     }
   }
-  for (const auto& [name, params] : {std::pair<std::string, schema::ValueMap>{"LinearRegression", {}}, {"LinearRegression", {{"positive", true}}},
-                                     {"Ridge", {}}, {"Ridge", {{"solver", "svd"}}}, {"Lasso", {{"alpha", 0.1}, {"tol", 1e-14}}}}) {
+  for (const auto& [name, params] : {std::pair<std::string, schema::ValueMap>{"LinearRegression", {}},
+                                     {"LinearRegression", {{"positive", true}}},
+                                     {"Ridge", {}},
+                                     {"Ridge", {{"solver", "svd"}}},
+                                     {"Lasso", {{"alpha", 0.1}, {"tol", 1e-14}}}}) {
     const Fitted weighted = fit(name, params, data, weights), copied = fit(name, params, repeated);
     for (std::size_t j = 0; j < 4; ++j) EXPECT_NEAR(weighted.list("coef_")[j], copied.list("coef_")[j], 1e-7) << name;
     EXPECT_NEAR(weighted.number("intercept_"), copied.number("intercept_"), 1e-7) << name;
@@ -141,7 +148,8 @@ TEST(LinearRegression, GivesTheShortestSolutionOfDependentColumns) {
   Data data = random_data(40, 3, 3, 0.0);
   for (std::int64_t i = 0; i < 40; ++i) data.X[static_cast<std::size_t>(i * 3 + 2)] = 2 * data.X[static_cast<std::size_t>(i * 3)];
   for (std::int64_t i = 0; i < 40; ++i)
-    data.values[static_cast<std::size_t>(i)] = 1 + 5 * data.X[static_cast<std::size_t>(i * 3)] - data.X[static_cast<std::size_t>(i * 3 + 1)];
+    data.values[static_cast<std::size_t>(i)] =
+        1 + 5 * data.X[static_cast<std::size_t>(i * 3)] - data.X[static_cast<std::size_t>(i * 3 + 1)];
   for (const std::string& device : testing::device_names()) {
     const Fitted fitted = fit("LinearRegression", {}, data, {}, device);   // 5 = w0 + 2 w2, least w0^2 + w2^2
     EXPECT_EQ(std::get<std::int64_t>(fitted.value("rank_").data), 2);
@@ -207,5 +215,5 @@ TEST(LinearModels, RefuseWeightsThatSumToNothing) {
   }
 }
 
-}  // namespace
-}  // namespace kedge::engine
+}   // namespace
+}   // namespace kedge::engine
