@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 
 #include "engine/backend/elastic_net.h"
+#include "engine/backend/neighbours.h"
 #include "engine/backend/trees.h"
 #include "engine/core/array.h"
 #include "engine/core/device.h"
@@ -106,6 +108,10 @@ class Backend {
   // double, rounded to T) for the rows returned. indices, squared: queries.rows x k. 1 <= k <= min(points.rows, 1024).
   virtual void nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
                        MatrixView<T> squared) = 0;
+  // The points (all finite), prepared for searches; borrows them. O(n log n) in few columns.
+  virtual std::unique_ptr<NeighbourIndex<T>> index_points(MatrixView<const T> points, const Distance& distance) = 0;
+  // out[i, j] = the distance between row i of X and row j of Y; differences in double, summed as distance.h says, rounded to T.
+  virtual void distances(MatrixView<const T> X, MatrixView<const T> Y, const Distance& distance, MatrixView<T> out) = 0;
   // proba[i, c] = share of the votes for class c among the neighbours of i; each counts 1, or 1/distance (a neighbour at
   // distance 0 then takes all) when by_distance.
   virtual void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
@@ -139,6 +145,23 @@ class Backend {
                             MatrixView<T> out) = 0;
 
   // --- clusters ---
+  // labels[i] = the row of `centers` nearest to row i of X by Euclidean distance; exact, of equal distances the first. Returns how
+  // many labels differ from what they held. Fused: no rows x centers matrix is stored. Waits.
+  virtual std::int64_t assign_nearest(MatrixView<const T> X, MatrixView<const T> centers, VectorView<std::int32_t> labels) = 0;
+  // squared[i] = |X[i] - centers[labels[i]]|^2.
+  virtual void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
+                                   VectorView<double> squared) = 0;
+  // Row c of sums (centers x columns + 1): the sum of weights[i] * X[i, :] over the rows with labels[i] = c, then that of their
+  // weights. Empty weights mean 1.
+  virtual void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
+                          MatrixView<double> sums) = 0;
+  // A step of k-means++: least[c, i] = min(closest[i], |X[i] - X[candidates[c]]|^2), totals[c] = sum_i weights[i] * least[c, i].
+  // Empty closest means infinity, empty weights 1.
+  virtual void closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+                              VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) = 0;
+  // found[e] = the first i where the sum of weights[j] * values[j] over j <= i reaches thresholds[e], or the last i.
+  virtual void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
+                                VectorView<std::int32_t> found) = 0;
 
   // --- convex problems ---
   // Solves each path by cyclic (or random) coordinate descent with gap-safe screening, until the duality gap is at most tol * y'y, or

@@ -134,6 +134,18 @@ KEDGE_HD void vote_row(const std::int32_t* neighbours, const T* squared, std::in
   }
 }
 
+// The first i of the tile at `first` where `before` plus the shares up to i reaches the threshold, else the tile's last.
+template <class Share>
+KEDGE_HD std::int32_t search_tile(std::int64_t first, std::int64_t n, double before, double threshold, Share&& share) {
+  const std::int64_t last = (first + kRowTile < n ? first + kRowTile : n) - 1;
+  double sum = 0;
+  for (std::int64_t i = first; i < last; ++i) {
+    sum += share(i);
+    if (before + sum >= threshold) return static_cast<std::int32_t>(i);
+  }
+  return static_cast<std::int32_t>(last);
+}
+
 // One column's part of a Gaussian log density, without its constant. `precision` is 1 / variance.
 template <class T>
 KEDGE_HD double gaussian_term(T x, double mean, double precision) {

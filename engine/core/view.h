@@ -12,10 +12,10 @@ struct VectorView {
   T* data = nullptr;
   std::int64_t size = 0;
 
-  VectorView() = default;
-  VectorView(T* data, std::int64_t size) : data(data), size(size) {}
+  constexpr VectorView() = default;
+  constexpr VectorView(T* data, std::int64_t size) : data(data), size(size) {}
   template <class U> requires std::is_same_v<const U, T>
-  VectorView(VectorView<U> v) : data(v.data), size(v.size) {}
+  constexpr VectorView(VectorView<U> v) : data(v.data), size(v.size) {}
   bool empty() const { return size == 0; }
   VectorView slice(std::int64_t first, std::int64_t count) const { return {data + first, count}; }
 };
@@ -26,12 +26,12 @@ struct MatrixView {
   T* data = nullptr;
   std::int64_t rows = 0, cols = 0, stride = 0;
 
-  MatrixView() = default;
-  MatrixView(T* data, std::int64_t rows, std::int64_t cols) : MatrixView(data, rows, cols, cols) {}
-  MatrixView(T* data, std::int64_t rows, std::int64_t cols, std::int64_t stride)
+  constexpr MatrixView() = default;
+  constexpr MatrixView(T* data, std::int64_t rows, std::int64_t cols) : MatrixView(data, rows, cols, cols) {}
+  constexpr MatrixView(T* data, std::int64_t rows, std::int64_t cols, std::int64_t stride)
       : data(data), rows(rows), cols(cols), stride(stride) {}
   template <class U> requires std::is_same_v<const U, T>
-  MatrixView(MatrixView<U> m) : data(m.data), rows(m.rows), cols(m.cols), stride(m.stride) {}
+  constexpr MatrixView(MatrixView<U> m) : data(m.data), rows(m.rows), cols(m.cols), stride(m.stride) {}
   std::int64_t size() const { return rows * cols; }
   MatrixView row_range(std::int64_t first, std::int64_t count) const { return {data + first * stride, count, cols, stride}; }
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/estimators/column_transformer.h"
+#include "engine/estimators/dbscan.h"
 #include "engine/estimators/discrete_bayes.h"
 #include "engine/estimators/discriminant_analysis.h"
 #include "engine/estimators/dummy.h"
@@ -12,11 +13,14 @@
 #include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/incremental_pca.h"
+#include "engine/estimators/k_means.h"
 #include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/linear_regression.h"
 #include "engine/estimators/logistic_regression.h"
 #include "engine/estimators/min_max_scaler.h"
+#include "engine/estimators/mini_batch_k_means.h"
 #include "engine/estimators/missing_indicator.h"
+#include "engine/estimators/neighbor_estimators.h"
 #include "engine/estimators/one_hot_encoder.h"
 #include "engine/estimators/ordinal_encoder.h"
 #include "engine/estimators/pca.h"
@@ -69,6 +73,13 @@ std::span<const CatalogueEntry> catalogue() {
       row<ElasticNetCV>(),
       row<LogisticRegression>(),
       row<KNeighborsClassifier>(),
+      row<KNeighborsRegressor>(),
+      row<RadiusNeighborsClassifier>(),
+      row<RadiusNeighborsRegressor>(),
+      row<NearestNeighbors>(),
+      row<KMeans>(),
+      row<MiniBatchKMeans>(),
+      row<DBSCAN>(),
       row<GaussianNB>(),
       row<MultinomialNB>(),
       row<ComplementNB>(),

@@ -3,24 +3,20 @@
 
 #include <string>
 
-#include "engine/core/params.h"
 #include "engine/estimators/classes.h"
 #include "engine/estimators/estimator.h"
+#include "engine/estimators/neighbor_model.h"
 
 namespace kedge::engine {
 
-struct KNeighborsClassifierParams {
+struct KNeighborsClassifierParams : NeighborParams {
   std::int64_t n_neighbors = 5;
   std::optional<std::string> weights = "uniform";
-  std::string algorithm = "auto";
-  double p = 2;
-  std::string metric = "minkowski";
 };
 
-// fit keeps the rows: shares the table where nothing has to be gathered, else holds a copy, O(n_samples * n_features).
-// predict: brute force with distance and selection in one pass, O(n_queries * n_samples * n_features), no distance matrix stored.
-// Equal distances go to the earlier training row. Errors: kBadData if there are fewer rows than neighbours.
-// Source: Cover and Hart, "Nearest neighbor pattern classification", 1967.
+// fit keeps the rows and prepares them: neighbor_model.h. predict: walks of a k-d tree in few columns; else distance and selection in one pass,
+// O(n_queries * n_samples * n_features), no distance matrix stored. Equal distances go to the earlier training row. Errors:
+// kBadData if there are fewer rows than neighbours. Source: Cover and Hart, "Nearest neighbor pattern classification", 1967.
 template <class T>
 class KNeighborsClassifier final : public Classifier<T> {
  public:
@@ -35,8 +31,8 @@ class KNeighborsClassifier final : public Classifier<T> {
  private:
   KNeighborsClassifierParams params_;
   PresentClasses present_;
-  Samples<T> points_;                  // neither selected nor mapped any more
-  Array<std::int32_t> positions_;
+  std::vector<std::int32_t> codes_;
+  NeighborModel<T> model_;
 };
 
 }  // namespace kedge::engine

@@ -47,6 +47,8 @@ void register_all(const FoundDevice& found, const char* dtype) {
   register_rows(found, dtype, regression_rows<T>());
   register_rows(found, dtype, row_rows<T>());
   register_rows(found, dtype, neighbour_rows<T>());
+  register_rows(found, dtype, cluster_rows<T>());
+  register_rows(found, dtype, index_rows<T>());
   register_rows(found, dtype, category_rows<T>());
   register_rows(found, dtype, tree_rows<T>());
 }

@@ -144,6 +144,8 @@ template <class T> std::vector<Row<T>> linear_rows();
 template <class T> std::vector<Row<T>> regression_rows();
 template <class T> std::vector<Row<T>> row_rows();
 template <class T> std::vector<Row<T>> neighbour_rows();
+template <class T> std::vector<Row<T>> cluster_rows();
+template <class T> std::vector<Row<T>> index_rows();
 template <class T> std::vector<Row<T>> category_rows();
 template <class T> std::vector<Row<T>> tree_rows();
 

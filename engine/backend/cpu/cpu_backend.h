@@ -50,12 +50,14 @@ class CpuRows : public CpuLinear<T> {
   void logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) override;
 };
 
-// neighbours.cc
+// neighbours.cc, neighbour_index.cc, distances.cc
 template <class T>
 class CpuNeighbours : public CpuRows<T> {
  public:
   void nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
                MatrixView<T> squared) override;
+  std::unique_ptr<NeighbourIndex<T>> index_points(MatrixView<const T> points, const Distance& distance) override;
+  void distances(MatrixView<const T> X, MatrixView<const T> Y, const Distance& distance, MatrixView<T> out) override;
   void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
             bool by_distance, MatrixView<T> proba) override;
 };
@@ -89,6 +91,16 @@ class CpuColumns : public CpuBayes<T> {
 // clusters.cc
 template <class T>
 class CpuClusters : public CpuColumns<T> {
+ public:
+  std::int64_t assign_nearest(MatrixView<const T> X, MatrixView<const T> centers, VectorView<std::int32_t> labels) override;
+  void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
+                           VectorView<double> squared) override;
+  void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
+                  MatrixView<double> sums) override;
+  void closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+                      VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override;
+  void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
+                        VectorView<std::int32_t> found) override;
 };
 
 // convex.cc

@@ -3,17 +3,10 @@
 #pragma once
 
 #include "engine/backend/cuda/sort.cuh"
+#include "engine/backend/cuda/tile_product.cuh"
 #include "engine/backend/functors.h"
 
 namespace kedge::engine {
-
-// 16 x 16 threads, each with kMicro x kMicro scores: a tile of kTile queries by kTile points, kDepth columns at a time.
-template <class T>
-struct TileShape {
-  static constexpr int kMicro = sizeof(T) == 4 ? 8 : 4, kTile = 16 * kMicro, kDepth = 16, kThreads = 256;
-  static constexpr int kPadded = kTile + 4;   // keeps the transposed stores out of one bank
-  static constexpr std::size_t kTileBytes = std::size_t{2} * kDepth * kPadded * sizeof(T);
-};
 
 template <class T>
 struct ShortlistJob {
@@ -25,44 +18,6 @@ struct ShortlistJob {
   std::int32_t* indices;               // as scores
   int* counts;                         // m x ranges; -1: given up, only an exact search can tell
 };
-
-// Rows [first, first + kTile) of `rows`, columns [k, k + kDepth), transposed into shared memory; 0 beyond the ends.
-template <class T>
-__device__ void load_tile(const T* rows, std::int64_t first, std::int64_t end, std::int64_t d, std::int64_t k, T* tile) {
-  using Shape = TileShape<T>;
-  for (int e = static_cast<int>(threadIdx.x); e < Shape::kTile * Shape::kDepth; e += Shape::kThreads) {
-    const int row = e / Shape::kDepth, col = e % Shape::kDepth;
-    const bool inside = first + row < end && k + col < d;
-    tile[col * Shape::kPadded + row] = inside ? rows[(first + row) * d + k + col] : T{0};
-  }
-}
-
-// This thread's part of queries x points' for one pair of tiles. Thread (x, y) has queries y + 16 i and points x + 16 j.
-template <class T>
-__device__ void multiply_tiles(const ShortlistJob<T>& job, std::int64_t query, std::int64_t point, std::int64_t point_end, T* shared,
-                               T (&dots)[TileShape<T>::kMicro][TileShape<T>::kMicro]) {
-  using Shape = TileShape<T>;
-  constexpr int kMicro = Shape::kMicro;
-  T *const left = shared, *const right = shared + Shape::kDepth * Shape::kPadded;
-  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-  for (int i = 0; i < kMicro; ++i) {
-    for (int j = 0; j < kMicro; ++j) dots[i][j] = T{0};
-  }
-  for (std::int64_t k = 0; k < job.d; k += Shape::kDepth) {
-    load_tile(job.queries, query, job.m, job.d, k, left);
-    load_tile(job.points, point, point_end, job.d, k, right);
-    __syncthreads();
-    for (int col = 0; col < Shape::kDepth; ++col) {
-      T a[kMicro], b[kMicro];
-      for (int i = 0; i < kMicro; ++i) a[i] = left[col * Shape::kPadded + y + 16 * i];
-      for (int j = 0; j < kMicro; ++j) b[j] = right[col * Shape::kPadded + x + 16 * j];
-      for (int i = 0; i < kMicro; ++i) {
-        for (int j = 0; j < kMicro; ++j) dots[i][j] = fma(a[i], b[j], dots[i][j]);
-      }
-    }
-    __syncthreads();
-  }
-}
 
 // Sorts a query's list and cuts it at the k-th score + 2 errors: k distances are at most the k-th score + one error, and a score
 // is at most one error above its distance.
@@ -115,7 +70,7 @@ __global__ void __launch_bounds__(256) shortlist_points(ShortlistJob<T> job, T i
   __syncthreads();
   T dots[kMicro][kMicro];
   for (std::int64_t point = begin; point < end; point += kTile) {
-    multiply_tiles(job, query, point, end, shared, dots);
+    multiply_tiles<T>({job.queries, job.m, job.d}, {job.points, job.n, job.d}, query, point, end, shared, dots);
     for (int i = 0; i < kMicro; ++i) {
       const int q = y + 16 * i;
       for (int j = 0; j < kMicro; ++j) {

@@ -51,6 +51,9 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "MissingIndicator") return {{"features", "all"}};
   if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
   if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused
+  if (estimator == "RadiusNeighborsClassifier") return {{"outlier_label", "most_frequent"}};
+  if (estimator == "RadiusNeighborsRegressor") return {{"radius", 10.0}};
+  if (estimator == "KMeans" || estimator == "MiniBatchKMeans") return {{"n_clusters", 3}};
   return {};
 }
 

@@ -1,0 +1,172 @@
+// Neighbour searches on the CPU: walks of a k-d tree, or scans.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/density.h"
+#include "engine/backend/cpu/pair_scan.h"
+#include "engine/backend/cpu/row_distance.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/host/kd_tree.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kQueryTile = 32, kPointTile = 512;
+constexpr std::int64_t kWalkNs = 2000;   // about what a walk takes
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <Metric M, class T>
+KEDGE_CLONES void walk_nearest(const KdView<T>& tree, const T* q, double power, NearestVisitor& visitor) {
+  kd_walk<M>(tree, q, power, visitor);
+}
+template <Metric M, class T>
+KEDGE_CLONES std::int64_t walk_count(const KdView<T>& tree, const T* q, double power, double limit) {
+  CountVisitor visitor{limit, tree.n, std::numeric_limits<std::int64_t>::max()};
+  kd_walk<M>(tree, q, power, visitor);
+  return visitor.count;
+}
+template <Metric M, class T>
+KEDGE_CLONES void walk_list(const KdView<T>& tree, const T* q, double power, double limit, std::int32_t* indices, T* reduced) {
+  EachVisitor visitor{limit, [&](std::int32_t index, double distance) { *indices++ = index, *reduced++ = static_cast<T>(distance); }};
+  kd_walk<M>(tree, q, power, visitor);
+}
+template <Metric M, class T>
+KEDGE_CLONES void scan_rows(const T* q, MatrixView<const T> points, double power, double* out) {
+  for (std::int64_t p = 0; p < points.rows; ++p) out[p] = row_distance<M>(q, points.data + p * points.stride, points.cols, power);
+}
+
+template <class T>
+void put_found(const NearestVisitor& found, std::int64_t i, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
+  for (int j = 0; j < found.k; ++j) {
+    indices.data[i * indices.stride + j] = found.indices[j];
+    reduced.data[i * reduced.stride + j] = static_cast<T>(found.distances[j]);
+  }
+}
+
+template <class T>
+class CpuNeighbourIndex final : public NeighbourIndex<T> {
+ public:
+  CpuNeighbourIndex(Backend<T>& ops, MatrixView<const T> points, const Distance& distance) : ops_(ops), points_(points), distance_(distance) {
+    if (points.cols <= kKdColumns && points.rows >= kKdFewestPoints) tree_.emplace(points);
+  }
+
+  void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
+    require(k >= 1 && k <= points_.rows, schema::ErrorCode::kInvalidValue, "nearest: k is {}, must be 1 to {}", k, points_.rows);
+    if (!tree_ && distance_.metric == Metric::kEuclidean) return ops_.nearest(queries, points_, k, indices, reduced);
+    with_metric(distance_.metric, [&]<Metric M>() {
+      const std::int64_t cost = tree_ ? kWalkNs : points_.size();
+      for_tiles(queries.rows, kQueryTile, queries.rows * cost, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        std::vector<double> distances(static_cast<std::size_t>(k));
+        std::vector<std::int32_t> found(static_cast<std::size_t>(k));
+        if (!tree_) return scan_nearest<M>(queries.row_range(begin, end - begin), k, indices.row_range(begin, end - begin), reduced.row_range(begin, end - begin));
+        for (std::int64_t i = begin; i < end; ++i) {
+          NearestVisitor visitor{distances.data(), found.data(), k, 0, kInfinity};
+          walk_nearest<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, visitor);
+          put_found(visitor, i, indices, reduced);
+        }
+      });
+    });
+  }
+
+  void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
+    if (!tree_) {
+      return scan_within(queries, limit, false, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
+        std::fill_n(counts.data + first, rows, 0);
+        for (const auto& hit : hits) ++counts.data[first + hit.query];
+      });
+    }
+    with_metric(distance_.metric, [&]<Metric M>() {
+      for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          counts.data[i] = static_cast<std::int32_t>(walk_count<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit));
+      });
+    });
+  }
+
+  void list_within(MatrixView<const T> queries, double limit, VectorView<const std::int64_t> offsets, VectorView<std::int32_t> indices,
+                   VectorView<T> reduced) override {
+    if (!tree_) {
+      return scan_within(queries, limit, true, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
+        std::vector<std::int64_t> at(offsets.data + first, offsets.data + first + rows);
+        for (const auto& hit : hits) {
+          const std::int64_t slot = at[static_cast<std::size_t>(hit.query)]++;
+          indices.data[slot] = hit.point, reduced.data[slot] = static_cast<T>(hit.reduced);
+        }
+      });
+    }
+    with_metric(distance_.metric, [&]<Metric M>() {
+      for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          walk_list<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit, indices.data + offsets.data[i],
+                       reduced.data + offsets.data[i]);
+      });
+    });
+  }
+
+  void density_components(double limit, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+                          VectorView<std::int32_t> component) override {
+    if (tree_) tree_density(tree_->view(), points_, distance_, {limit, least, weights, core, component});
+    else scan_density(scan(), {limit, least, weights, core, component});
+  }
+
+ private:
+  const PairScan<T>& scan() {
+    if (!scan_) scan_.emplace(points_, distance_);
+    return *scan_;
+  }
+
+  template <Metric M>
+  void scan_nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) const {
+    std::vector<double> distances(static_cast<std::size_t>(queries.rows * k)), scanned(kPointTile);
+    std::vector<std::int32_t> found(distances.size());
+    std::vector<NearestVisitor> visitors;
+    for (std::int64_t i = 0; i < queries.rows; ++i) visitors.push_back({distances.data() + i * k, found.data() + i * k, k, 0, kInfinity});
+    for (std::int64_t first = 0; first < points_.rows; first += kPointTile) {
+      const std::int64_t count = std::min(kPointTile, points_.rows - first);
+      for (std::int64_t i = 0; i < queries.rows; ++i) {
+        scan_rows<M>(queries.data + i * queries.stride, points_.row_range(first, count), distance_.power, scanned.data());
+        NearestVisitor& visitor = visitors[static_cast<std::size_t>(i)];
+        for (std::int64_t p = 0; p < count; ++p)
+          if (scanned[static_cast<std::size_t>(p)] <= visitor.limit()) visitor.add(scanned[static_cast<std::size_t>(p)], static_cast<std::int32_t>(first + p));
+      }
+    }
+    for (std::int64_t i = 0; i < queries.rows; ++i) put_found(visitors[static_cast<std::size_t>(i)], i, indices, reduced);
+  }
+
+  // take(first query, hits, queries) for tiles of queries, on all threads.
+  template <class Take>
+  void scan_within(MatrixView<const T> queries, double limit, bool with_distance, Take&& take) {
+    const PairScan<T>& pairs = scan();
+    constexpr std::int64_t kTile = 128;
+    for_tiles(queries.rows, kTile, queries.rows * points_.size() / 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      const auto prepared = pairs.prepare(queries.row_range(begin, end - begin));
+      std::vector<typename PairScan<T>::Hit> hits;
+      for (std::int64_t first = 0; first < points_.rows; first += kPointTile)
+        pairs.find(prepared, first, std::min(kPointTile, points_.rows - first), limit, with_distance, hits);
+      take(begin, hits, end - begin);
+    });
+  }
+
+  Backend<T>& ops_;
+  MatrixView<const T> points_;
+  Distance distance_;
+  std::optional<KdTree<T>> tree_;
+  std::optional<PairScan<T>> scan_;   // made on first use
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<NeighbourIndex<T>> CpuNeighbours<T>::index_points(MatrixView<const T> points, const Distance& distance) {
+  return std::make_unique<CpuNeighbourIndex<T>>(*this, points, distance);
+}
+
+template std::unique_ptr<NeighbourIndex<float>> CpuNeighbours<float>::index_points(MatrixView<const float>, const Distance&);
+template std::unique_ptr<NeighbourIndex<double>> CpuNeighbours<double>::index_points(MatrixView<const double>, const Distance&);
+
+}  // namespace kedge::engine

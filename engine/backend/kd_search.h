@@ -1,0 +1,159 @@
+// k-d trees over points: how they are laid out, and the one walk that every device does on them.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/backend/distance.h"
+#include "engine/core/portability.h"
+
+namespace kedge::engine {
+
+inline constexpr int kKdLeaf = 16;         // points of a leaf; only the last may have fewer
+inline constexpr int kKdDepth = 40;        // more levels than 2^31 points make
+inline constexpr std::int64_t kKdColumns = 10;       // beyond, a walk visits most leaves and a scan is faster
+inline constexpr std::int64_t kKdFewestPoints = 256;
+
+// Leaves are numbered from left to right. A node over `count` leaves has its left child, over count / 2 of them, at id + 1, and the
+// right one at id + 2 * (count / 2). blocks: for each leaf d rows of kKdLeaf coordinates; order: the points' indices, -1 beyond the
+// last; boxes: for each node d least and d largest coordinates.
+template <class T>
+struct KdView {
+  const std::int32_t* order = nullptr;
+  const T* blocks = nullptr;
+  const T* boxes = nullptr;
+  std::int64_t n = 0, d = 0;
+  std::int32_t leaves = 0;
+};
+
+struct KdNode {
+  std::int32_t id, first, count;   // leaves first .. first + count - 1
+  double least;                    // no point of the node is nearer
+};
+
+// pow() may be off by an ulp and so not monotonic: bounds made with it give way.
+template <Metric M>
+constexpr double kBoundSlack = M == Metric::kMinkowski ? 1e-12 : 0.0;
+
+// Differences, terms and sums are monotonic as rounded, and in the order of short_distance(): bounds hold to the bit.
+template <Metric M, class T>
+KEDGE_HD double least_distance(const KdView<T>& tree, std::int32_t node, const T* q, double power) {
+  const T *const low = tree.boxes + node * 2 * tree.d, *const high = low + tree.d;
+  double sum = 0;
+  for (std::int64_t j = 0; j < tree.d; ++j) {
+    const T outside = q[j] < low[j] ? low[j] : high[j] < q[j] ? high[j] : q[j];
+    sum = join_terms<M>(sum, distance_term<M>(static_cast<double>(q[j]) - static_cast<double>(outside), power));
+  }
+  return sum * (1 - kBoundSlack<M>);
+}
+template <Metric M, class T>
+KEDGE_HD double largest_distance(const KdView<T>& tree, std::int32_t node, const T* q, double power) {
+  const T *const low = tree.boxes + node * 2 * tree.d, *const high = low + tree.d;
+  double sum = 0;
+  for (std::int64_t j = 0; j < tree.d; ++j) {
+    const double a = fabs(static_cast<double>(q[j]) - static_cast<double>(low[j])), b = fabs(static_cast<double>(q[j]) - static_cast<double>(high[j]));
+    sum = join_terms<M>(sum, distance_term<M>(a > b ? a : b, power));
+  }
+  return sum * (1 + kBoundSlack<M>);
+}
+
+// Distances of q to the points of a leaf, side by side.
+template <Metric M, class T>
+KEDGE_HD void leaf_distances(const KdView<T>& tree, std::int32_t leaf, const T* q, double power, double (&reduced)[kKdLeaf]) {
+  const T* block = tree.blocks + static_cast<std::int64_t>(leaf) * tree.d * kKdLeaf;
+  for (int l = 0; l < kKdLeaf; ++l) reduced[l] = 0;
+  for (std::int64_t j = 0; j < tree.d; ++j, block += kKdLeaf) {
+    const double x = static_cast<double>(q[j]);
+    for (int l = 0; l < kKdLeaf; ++l) reduced[l] = join_terms<M>(reduced[l], distance_term<M>(x - static_cast<double>(block[l]), power));
+  }
+}
+
+// Visits the leaves that may have a point within visitor.limit(), which may shrink, nearer halves first. visitor.whole(node, largest)
+// may take all points of a node at once: it is asked with the largest distance of the node if kAsksForWhole.
+template <Metric M, class T, class Visitor>
+KEDGE_HD inline void kd_walk(const KdView<T>& tree, const T* q, double power, Visitor& visitor) {
+  KdNode stack[kKdDepth];
+  int top = 0;
+  stack[top++] = {0, 0, tree.leaves, least_distance<M>(tree, 0, q, power)};
+  while (top > 0) {
+    const KdNode node = stack[--top];
+    if (!(node.least <= visitor.limit())) continue;
+    if constexpr (Visitor::kAsksForWhole) {
+      if (visitor.whole(node, largest_distance<M>(tree, node.id, q, power))) continue;
+    }
+    if (node.count == 1) {
+      double reduced[kKdLeaf];
+      leaf_distances<M>(tree, node.first, q, power, reduced);
+      visitor.leaf(tree.order + static_cast<std::int64_t>(node.first) * kKdLeaf, reduced);
+      continue;
+    }
+    const std::int32_t half = node.count / 2;
+    KdNode near{node.id + 1, node.first, half, 0}, far{node.id + 2 * half, node.first + half, node.count - half, 0};
+    near.least = least_distance<M>(tree, near.id, q, power), far.least = least_distance<M>(tree, far.id, q, power);
+    if (far.least < near.least) {
+      const KdNode other = near;
+      near = far, far = other;
+    }
+    stack[top++] = far;
+    stack[top++] = near;
+  }
+}
+
+// The k nearest, sorted, in arrays of the caller; of equal distances the lower index.
+struct NearestVisitor {
+  static constexpr bool kAsksForWhole = false;
+  double* distances;
+  std::int32_t* indices;
+  int k, found = 0;
+  double infinity;
+
+  KEDGE_HD double limit() const { return found < k ? infinity : distances[k - 1]; }
+  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+    for (int l = 0; l < kKdLeaf; ++l) {
+      if (order[l] >= 0 && reduced[l] <= limit()) add(reduced[l], order[l]);
+    }
+  }
+  KEDGE_HD void add(double distance, std::int32_t index) {
+    if (found == k && distance == distances[k - 1] && index > indices[k - 1]) return;
+    int at = found < k ? found++ : k - 1;
+    for (; at > 0 && (distance < distances[at - 1] || (distance == distances[at - 1] && index < indices[at - 1])); --at)
+      distances[at] = distances[at - 1], indices[at] = indices[at - 1];
+    distances[at] = distance, indices[at] = index;
+  }
+};
+
+// How many lie within a distance; stops at `enough`.
+struct CountVisitor {
+  static constexpr bool kAsksForWhole = true;
+  double within;
+  std::int64_t n, enough, count = 0;
+
+  KEDGE_HD double limit() const { return count < enough ? within : -1.0; }
+  KEDGE_HD bool whole(const KdNode& node, double largest) {
+    if (!(largest <= within)) return false;
+    const std::int64_t first = static_cast<std::int64_t>(node.first) * kKdLeaf, end = first + static_cast<std::int64_t>(node.count) * kKdLeaf;
+    count += (end < n ? end : n) - first;
+    return true;
+  }
+  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+    for (int l = 0; l < kKdLeaf; ++l) count += order[l] >= 0 && reduced[l] <= within;
+  }
+};
+
+// Calls take(index, distance) for all within a distance, in the order of the walk.
+template <class Take>
+struct EachVisitor {
+  static constexpr bool kAsksForWhole = false;
+  double within;
+  Take take;
+
+  KEDGE_HD double limit() const { return within; }
+  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+    for (int l = 0; l < kKdLeaf; ++l) {
+      if (order[l] >= 0 && reduced[l] <= within) take(order[l], reduced[l]);
+    }
+  }
+};
+template <class Take>
+EachVisitor(double, Take) -> EachVisitor<Take>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,172 @@
+// Fitted points of the neighbour estimators, and searches in batches of queries.
+#include "engine/estimators/neighbor_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/estimators/checks.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr double kBatchOperations = 8e10;            // multiply-adds between two looks at the stop token: well below a second
+constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, in memory at once
+
+// Rows of length 1, followed by two columns that are 0 but for rows of zeros, so that those are at cosine distance 1 from all others:
+// half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
+template <class T>
+Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) {
+  std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)), units(static_cast<std::size_t>(X.rows * (X.cols + 2)), T{0});
+  if (X.rows > 0) ctx.memory().to_host(rows.data(), X.data, (rows.size() - static_cast<std::size_t>(X.stride - X.cols)) * sizeof(T));
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    const T* const row = rows.data() + i * X.stride;
+    T* const unit = units.data() + i * (X.cols + 2);
+    double largest = 0, sum = 0;   // scaled: neither overflow nor underflow
+    for (std::int64_t j = 0; j < X.cols; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
+    for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) {
+      const double share = static_cast<double>(row[j]) / largest;
+      sum += share * share;
+    }
+    for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) unit[j] = static_cast<T>(static_cast<double>(row[j]) / largest / std::sqrt(sum));
+    if (largest == 0) unit[X.cols + zero_column] = T{1};
+  }
+  return Matrix<T>(ctx.memory(), X.rows, X.cols + 2, units);
+}
+
+}  // namespace
+
+std::vector<schema::ParamForm> neighbor_weight_forms() { return {string_form({"uniform", "distance"}), null_form()}; }
+
+void check_neighbor_params(std::string_view owner, const NeighborParams& params) {
+  const bool is_tree = params.algorithm == "kd_tree" || params.algorithm == "ball_tree";
+  if (is_tree && params.metric == "cosine") refuse_param(owner, "algorithm", params.algorithm, "does not know metric=\"cosine\"; use \"brute\" or \"auto\"");
+  if (is_tree && params.metric == "minkowski" && params.p.value_or(2) < 1)
+    refuse_param(owner, "algorithm", params.algorithm, "does not know p < 1; use \"brute\" or \"auto\"");
+}
+
+template <class T>
+void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params) {
+  const double p = params.p.value_or(2);
+  const std::string& metric = params.metric;
+  effective_metric_ = metric != "minkowski" ? metric : p == 1 ? "manhattan" : p == 2 ? "euclidean" : "minkowski";
+  is_cosine_ = metric == "cosine";
+  distance_ = {};
+  power_.reset();
+  if (effective_metric_ == "manhattan" || metric == "l1" || metric == "cityblock") distance_.metric = Metric::kManhattan;
+  if (metric == "chebyshev" || metric == "infinity") distance_.metric = Metric::kChebyshev;
+  if (effective_metric_ == "minkowski") distance_ = {Metric::kMinkowski, p}, power_ = p;
+  n_rows_ = X.n_rows(), n_cols_ = X.n_cols();
+  index_.reset();
+  points_ = X;
+  if (is_cosine_ || X.rows || X.is_affine()) {
+    Matrix<T> scratch;
+    const MatrixView<const T> values = X.values(ctx, scratch);
+    points_ = samples_of(is_cosine_ ? unit_rows(ctx, values, 0) : std::move(scratch));
+  }
+  ctx.check_stop();
+  index_ = ctx.ops<T>().index_points(std::as_const(points_.table->X).view(), distance_);
+}
+
+template <class T>
+MatrixView<const T> NeighborModel<T>::batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const {
+  const MatrixView<const T> values = X.values(ctx, first, count, scratch);
+  if (!is_cosine_) return values;
+  scratch = unit_rows(ctx, values, 1);
+  return std::as_const(scratch).view();
+}
+
+template <class T>
+double NeighborModel<T>::limit_of(double radius) const { return is_cosine_ ? 2 * radius : distance_.reduced(radius); }
+
+template <class T>
+double NeighborModel<T>::restored(T reduced) const {
+  return is_cosine_ ? static_cast<double>(reduced) / 2 : distance_.restored(static_cast<double>(reduced));
+}
+
+template <class T>
+void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const {
+  require(is_fitted(), schema::ErrorCode::kInternal, "{}: predict before fit", owner);
+  require_fitted_columns(std::string(owner).c_str(), queries, static_cast<std::size_t>(n_cols_));
+  require(k <= n_rows_, schema::ErrorCode::kBadData, "{}: n_neighbors is {}, but there are only {} training rows", owner, k, n_rows_);
+  const double per_query = static_cast<double>(n_rows_) * static_cast<double>(n_cols_);
+  const auto rows = static_cast<std::int64_t>(std::clamp(std::min(kBatchOperations / per_query, static_cast<double>(kMostAnswers / k)), 64.0, 1048576.0));
+  Matrix<T> scratch;
+  std::vector<double> distances;
+  for (std::int64_t first = 0; first < queries.n_rows(); first += rows) {
+    ctx.check_stop();
+    const std::int64_t count = std::min(rows, queries.n_rows() - first);
+    Matrix<std::int32_t> indices(ctx.memory(), count, k);
+    Matrix<T> reduced(ctx.memory(), count, k);
+    index_->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
+    distances.clear();
+    for (const T value : reduced.to_host()) distances.push_back(restored(value));
+    take(first, count, indices.to_host().data(), distances.data());
+    ctx.progress("queries", first + count, queries.n_rows(), "rows");
+  }
+}
+
+template <class T>
+void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const Samples<T>& queries, double radius, const TakeWithin& take) const {
+  require(is_fitted(), schema::ErrorCode::kInternal, "{}: predict before fit", owner);
+  require_fitted_columns(std::string(owner).c_str(), queries, static_cast<std::size_t>(n_cols_));
+  constexpr std::int64_t kRows = 4096;
+  const double limit = limit_of(radius);
+  Matrix<T> scratch;
+  for (std::int64_t first = 0; first < queries.n_rows(); first += kRows) {
+    ctx.check_stop();
+    const MatrixView<const T> rows = batch(ctx, queries, first, std::min(kRows, queries.n_rows() - first), scratch);
+    Array<std::int32_t> counted(ctx.memory(), rows.rows);
+    index_->count_within(rows, limit, counted.view());
+    const std::vector<std::int32_t> counts = counted.to_host();
+    for (std::int64_t begin = 0, end = 0; begin < rows.rows; begin = end) {
+      std::vector<std::int64_t> offsets;
+      std::int64_t total = 0;
+      for (; end < rows.rows && (end == begin || total + counts[static_cast<std::size_t>(end)] <= kMostAnswers); ++end)
+        offsets.push_back(total), total += counts[static_cast<std::size_t>(end)];
+      const Array<std::int64_t> places(ctx.memory(), std::span<const std::int64_t>(offsets));
+      Array<std::int32_t> indices(ctx.memory(), total);
+      Array<T> reduced(ctx.memory(), total);
+      index_->list_within(rows.row_range(begin, end - begin), limit, places.view(), indices.view(), reduced.view());
+      const std::vector<std::int32_t> found = indices.to_host();
+      std::vector<double> distances;
+      for (const T value : reduced.to_host()) distances.push_back(restored(value));
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto at = static_cast<std::size_t>(offsets[static_cast<std::size_t>(i - begin)]), size = static_cast<std::size_t>(counts[static_cast<std::size_t>(i)]);
+        take(first + i, std::span(found).subspan(at, size), std::span<const double>(distances).subspan(at, size));
+      }
+    }
+  }
+}
+
+template <class T>
+void NeighborModel<T>::components(const Context&, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+                                  VectorView<std::int32_t> component) const {
+  index_->density_components(limit_of(radius), least, weights, core, component);
+}
+
+template <class T>
+schema::ValueMap NeighborModel<T>::attributes() const {
+  schema::ValueMap params;
+  if (power_) params = {{"p", *power_}, {"w", nullptr}};
+  return {{"effective_metric_", effective_metric_},
+          {"effective_metric_params_", std::move(params)},
+          {"n_features_in_", n_cols_},
+          {"n_samples_fit_", n_rows_}};
+}
+
+template <class T>
+std::vector<std::string> NeighborModel<T>::attribute_names() {
+  return {"effective_metric_", "effective_metric_params_", "n_features_in_", "n_samples_fit_"};
+}
+
+void neighbor_weights(std::span<const double> distances, bool by_distance, std::vector<double>& weights) {
+  weights.assign(distances.size(), 1.0);
+  if (!by_distance) return;
+  const bool exact = std::find(distances.begin(), distances.end(), 0.0) != distances.end();
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = exact ? (distances[i] == 0 ? 1.0 : 0.0) : 1.0 / distances[i];
+}
+
+template class NeighborModel<float>;
+template class NeighborModel<double>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,81 @@
+// What the neighbour estimators share: the metric parameters, and fitted points that answer searches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/params.h"
+#include "engine/estimators/samples.h"
+
+namespace kedge::engine {
+
+// Base of the parameters of every neighbour estimator.
+struct NeighborParams {
+  std::string algorithm = "auto";
+  std::optional<double> p = 2;
+  std::string metric = "minkowski";
+};
+
+// Adds algorithm, leaf_size, metric, p, metric_params and n_jobs, with their documentation, to the set of P, a NeighborParams.
+template <class P>
+ParamSet<P>& add_neighbor_params(ParamSet<P>& set) {
+  return set
+      .add("algorithm", &P::algorithm, {"auto", "ball_tree", "kd_tree", "brute"},
+           "A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same.")
+      .ignore("leaf_size", 30, {integer_form(at_least(1))})
+      .add("p", &P::p, above(0), "Power of the Minkowski metric; null means 2.")
+      .add("metric", &P::metric, {"minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "cosine"}, "Distance.")
+      .ignore("metric_params", nullptr, {null_form()})
+      .ignore("n_jobs", nullptr, {integer_form(), null_form()});
+}
+std::vector<schema::ParamForm> neighbor_weight_forms();   // "uniform", "distance" or null
+// Throws Error{kInvalidValue} for pairs that scikit-learn refuses: trees with cosine, or with p < 1.
+void check_neighbor_params(std::string_view owner, const NeighborParams& params);
+
+// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a copy.
+template <class T>
+class NeighborModel {
+ public:
+  void fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params);
+  bool is_fitted() const { return index_ != nullptr; }
+  std::int64_t n_rows() const { return n_rows_; }
+  std::int64_t n_cols() const { return n_cols_; }
+
+  // For each query its k nearest points, nearest first, of equal distances the lower index. Calls take(first query, queries,
+  // indices, distances), k of both a query, for batches in order. Errors: kBadData for fewer points than k.
+  using TakeNearest = std::function<void(std::int64_t, std::int64_t, const std::int32_t*, const double*)>;
+  void nearest(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
+  // For each query the points within `radius`, in no order that means anything. Calls take(query, indices, distances) in order.
+  using TakeWithin = std::function<void(std::int64_t, std::span<const std::int32_t>, std::span<const double>)>;
+  void within(const Context& ctx, std::string_view owner, const Samples<T>& queries, double radius, const TakeWithin& take) const;
+  // DBSCAN's components of the points themselves: see NeighbourIndex.
+  void components(const Context& ctx, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+                  VectorView<std::int32_t> component) const;
+
+  // effective_metric_, effective_metric_params_, n_features_in_, n_samples_fit_.
+  schema::ValueMap attributes() const;
+  static std::vector<std::string> attribute_names();
+
+ private:
+  MatrixView<const T> batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
+  double limit_of(double radius) const;
+  double restored(T reduced) const;
+
+  Distance distance_;
+  bool is_cosine_ = false;
+  std::string effective_metric_;
+  std::optional<double> power_;
+  std::int64_t n_rows_ = 0, n_cols_ = 0;
+  Samples<T> points_;                            // neither selected nor mapped any more
+  std::shared_ptr<NeighbourIndex<T>> index_;     // borrows points_
+};
+
+// The weights of neighbours at these distances: 1 each, or 1 / distance, where a neighbour at distance 0 takes all.
+void neighbor_weights(std::span<const double> distances, bool by_distance, std::vector<double>& weights);
+
+}  // namespace kedge::engine
