@@ -8,6 +8,7 @@
 #include <span>
 #include <stop_token>
 
+#include "engine/backend/columns.h"
 #include "engine/backend/elastic_net.h"
 #include "engine/backend/neighbours.h"
 #include "engine/backend/trees.h"
@@ -143,6 +144,35 @@ class Backend {
   // out[i, c] = 1 where X[i, columns[c]] is missing[columns[c]], else 0.
   virtual void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                             MatrixView<T> out) = 0;
+  // sorted[j, 0 .. present[j]) are the numbers of column j over `rows`, ascending; NaN is left out, and the rest of row j is infinity.
+  virtual void sort_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, MatrixView<T> sorted,
+                            VectorView<std::int64_t> present) = 0;
+  // out[i, j] = quantile q[i] (0 to 1) of column j over `rows`, NaN left out, linear between neighbours as numpy has it; NaN where
+  // nothing is left.
+  virtual void column_quantiles(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> q,
+                                MatrixView<double> out) = 0;
+  // As column_moments, but NaN is left out; count: the weight of what is left. Mean and variance are NaN where nothing is left.
+  virtual void present_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
+                               VectorView<double> count, VectorView<double> mean, VectorView<double> variance) = 0;
+  // out[i, j] = map(X[i, j]; a[j], b[j]) in double, rounded once; an empty a or b is 0. `out` may be X. Agree within 4 ulp of the largest step.
+  virtual void map_columns(ColumnMap map, VectorView<const double> a, VectorView<const double> b, MatrixView<const T> X,
+                           MatrixView<T> out) = 0;
+  // out[i, j] = place of X[i, j] among `quantiles`[j, :] (ascending), in terms of `references` (0 to 1), or the normal deviate there.
+  virtual void quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references,
+                              bool normal, MatrixView<T> out) = 0;
+  // Bin of X[i, j]: how many of its edges, edges[first_edge[j] .. first_edge[j + 1]), are not greater. out[i, j] is the bin, or, where
+  // first_out is given, out[i, first_out[j] + bin] = 1 and the rest 0.
+  virtual void bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
+                           VectorView<const std::int32_t> first_out, MatrixView<T> out) = 0;
+  // out[i, j * n_out ..] = the splines of column j at X[i, j], in double, rounded once; NaN gives zeros.
+  virtual void spline_basis(MatrixView<const T> X, const SplineBasis& spline, MatrixView<T> out) = 0;
+  virtual void normalize_rows(RowNorm norm, MatrixView<T> X) = 0;   // each row divided by its norm, unless that is below 10 eps
+  // out[i, c] = X[i, feature[c]] * out[i, parent[c]]; parent[c] < c, or -1 for 1; feature -1 is 1.
+  virtual void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,
+                         MatrixView<T> out) = 0;
+  // K[i, j] = kernel(K[i, j]) in double, rounded once; the squared norms of the rows are read by kGaussian alone.
+  virtual void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms, MatrixView<T> K) = 0;
+  virtual void manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) = 0;   // out[i, j] = sum |X[i, :] - Y[j, :]|
 
   // --- clusters ---
   // labels[i] = the row of `centers` nearest to row i of X by Euclidean distance; exact, of equal distances the first. Returns how

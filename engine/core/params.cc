@@ -298,6 +298,18 @@ std::optional<std::vector<double>> numbers_of(const Value& value) {
   return numbers;
 }
 
+std::optional<std::vector<std::vector<double>>> rows_of(const Value& value) {
+  const auto* list = std::get_if<schema::ValueList>(&value.data);
+  if (!list || list->empty()) return std::nullopt;
+  std::vector<std::vector<double>> rows;
+  for (const Value& item : *list) {
+    auto row = numbers_of(item);
+    if (!row || row->empty() || (!rows.empty() && row->size() != rows[0].size())) return std::nullopt;
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
 Value json_schema(const schema::EstimatorInfo& info) {
   schema::ValueMap properties;
   for (const auto& param : info.params) properties.emplace_back(param.name, param_schema(param));

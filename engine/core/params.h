@@ -56,6 +56,9 @@ const schema::Value* find_value(const schema::ValueMap& map, std::string_view ke
 // A list of numbers, however it is held; nothing if the value is not one.
 std::optional<std::vector<double>> numbers_of(const schema::Value& value);
 
+// A list of rows, each a list of as many numbers, at least one; nothing if the value is not that.
+std::optional<std::vector<std::vector<double>>> rows_of(const schema::Value& value);
+
 // The parameters of an estimator as JSON Schema (draft 2020-12): what GET /v1/estimators/NAME shows.
 schema::Value json_schema(const schema::EstimatorInfo& info);
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "engine/estimators/column_scalers.h"
 #include "engine/estimators/column_transformer.h"
 #include "engine/estimators/dbscan.h"
 #include "engine/estimators/discrete_bayes.h"
@@ -10,9 +11,12 @@
 #include "engine/estimators/dummy.h"
 #include "engine/estimators/elastic_net.h"
 #include "engine/estimators/elastic_net_cv.h"
+#include "engine/estimators/element_maps.h"
+#include "engine/estimators/feature_selection.h"
 #include "engine/estimators/feature_union.h"
 #include "engine/estimators/gaussian_nb.h"
 #include "engine/estimators/incremental_pca.h"
+#include "engine/estimators/k_bins_discretizer.h"
 #include "engine/estimators/k_means.h"
 #include "engine/estimators/k_neighbors_classifier.h"
 #include "engine/estimators/linear_regression.h"
@@ -21,15 +25,20 @@
 #include "engine/estimators/mini_batch_k_means.h"
 #include "engine/estimators/missing_indicator.h"
 #include "engine/estimators/neighbor_estimators.h"
+#include "engine/estimators/nystroem.h"
 #include "engine/estimators/one_hot_encoder.h"
 #include "engine/estimators/ordinal_encoder.h"
 #include "engine/estimators/pca.h"
+#include "engine/estimators/polynomial_features.h"
+#include "engine/estimators/power_transformer.h"
 #include "engine/estimators/quadratic_discriminant_analysis.h"
+#include "engine/estimators/quantile_transformer.h"
 #include "engine/estimators/random_forest.h"
 #include "engine/estimators/ridge.h"
 #include "engine/estimators/ridge_classifier.h"
 #include "engine/estimators/ridge_cv.h"
 #include "engine/estimators/simple_imputer.h"
+#include "engine/estimators/spline_transformer.h"
 #include "engine/estimators/standard_scaler.h"
 #include "engine/estimators/truncated_svd.h"
 
@@ -60,6 +69,19 @@ std::span<const CatalogueEntry> catalogue() {
       row<OrdinalEncoder>(),
       row<SimpleImputer>(),
       row<MissingIndicator>(),
+      row<MaxAbsScaler>(),
+      row<RobustScaler>(),
+      row<Normalizer>(),
+      row<Binarizer>(),
+      row<PolynomialFeatures>(),
+      row<SplineTransformer>(),
+      row<KBinsDiscretizer>(),
+      row<QuantileTransformer>(),
+      row<PowerTransformer>(),
+      row<VarianceThreshold>(),
+      row<SelectKBest>(),
+      row<SelectPercentile>(),
+      row<Nystroem>(),
       row<PCA>(),
       row<IncrementalPCA>(),
       row<TruncatedSVD>(),

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/column_stats.h"
 
 namespace kedge::engine {
 namespace {
@@ -44,6 +45,7 @@ schema::EstimatorInfo MinMaxScaler<T>::info() {
 template <class T>
 void MinMaxScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   require_rows("MinMaxScaler", X);
+  refuse_infinite(ctx, "MinMaxScaler", X);
   ctx.check_stop();
   Ranges ranges = column_ranges(ctx, X);
   data_min_ = std::move(ranges.minimum), data_max_ = std::move(ranges.maximum);

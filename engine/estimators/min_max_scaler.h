@@ -14,7 +14,8 @@ struct MinMaxScalerParams {
 };
 
 // Moves no data unless `clip` is set: transform() returns its input with another affine map. One pass over X,
-// O(n_samples * n_features). A constant column is mapped to the lower end of the range. Errors: kBadData without rows.
+// O(n_samples * n_features). A constant column is mapped to the lower end of the range; missing values are
+// left out and stay missing. Errors: kBadData without rows.
 template <class T>
 class MinMaxScaler final : public Transformer<T> {
  public:
@@ -22,6 +23,7 @@ class MinMaxScaler final : public Transformer<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/core/require.h"
 
@@ -149,6 +150,8 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   ctx.ops<T>().column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
   const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
   Ranges ranges{{minimum.begin(), minimum.end()}, {maximum.begin(), maximum.end()}};
+  for (std::size_t j = 0; j < minimum.size(); ++j)
+    if (minimum[j] > maximum[j]) ranges.minimum[j] = ranges.maximum[j] = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t j = 0; j < X.shift.size(); ++j) {
     ranges.minimum[j] = (ranges.minimum[j] - X.shift[j]) * X.scale[j];
     ranges.maximum[j] = (ranges.maximum[j] - X.shift[j]) * X.scale[j];

@@ -99,7 +99,7 @@ struct Moments {
 template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X);
 
-// Smallest and largest value of each column (of the mapped values), on the host.
+// Smallest and largest value of each column (of the mapped values), on the host; NaN is left out, and both are NaN where nothing is left.
 struct Ranges {
   std::vector<double> minimum, maximum;
 };

@@ -1,10 +1,11 @@
 // StandardScaler: column moments, and the affine map made of them.
 #include "engine/estimators/standard_scaler.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/column_stats.h"
 
 namespace kedge::engine {
 namespace {
@@ -19,11 +20,13 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// The error bound of the two-pass variance: at or below it, the column counts as constant.
-bool is_constant(double variance, double mean, std::int64_t n) {
-  constexpr double kEps = std::numeric_limits<double>::epsilon();
-  const double mean_error = static_cast<double>(n) * mean * kEps;
-  return variance <= static_cast<double>(n) * kEps * variance + mean_error * mean_error;
+// The number of rows, or their weight; one for all columns if they agree.
+schema::Value samples_seen(const std::vector<double>& count, bool weighted) {
+  const auto number = [&](double n) { return weighted ? schema::Value(n) : schema::Value(static_cast<std::int64_t>(n)); };
+  if (std::ranges::all_of(count, [&](double n) { return n == count[0]; })) return number(count[0]);
+  schema::ValueList by_column;
+  for (const double n : count) by_column.push_back(number(n));
+  return by_column;
 }
 
 }  // namespace
@@ -43,15 +46,16 @@ schema::EstimatorInfo StandardScaler<T>::info() {
 }
 
 template <class T>
-void StandardScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
+void StandardScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows("StandardScaler", X);
+  refuse_infinite(ctx, "StandardScaler", X);
   ctx.check_stop();
-  Moments moments = column_moments(ctx, X);
-  n_samples_seen_ = X.n_rows();
+  PresentMoments moments = present_moments(ctx, X, y.weights);
+  n_samples_seen_ = samples_seen(moments.count, !y.weights.empty());
   mean_ = std::move(moments.mean), variance_ = std::move(moments.variance);
   scale_.assign(mean_.size(), 1.0);
   for (std::size_t j = 0; j < scale_.size(); ++j)
-    if (!is_constant(variance_[j], mean_[j], n_samples_seen_)) scale_[j] = std::sqrt(variance_[j]);
+    if (!is_constant_column(variance_[j], mean_[j], moments.count[j])) scale_[j] = std::sqrt(variance_[j]);
 }
 
 template <class T>

@@ -14,8 +14,9 @@ struct StandardScalerParams {
 };
 
 // Moves no data: transform() returns its input with another affine map, which the next reader applies. Mean and variance are
-// computed in double in two passes over X, O(n_samples * n_features). A column whose variance cannot be told from rounding
-// (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData without rows.
+// computed in double in two passes over X, O(n_samples * n_features); missing values are left out and stay missing. A column whose
+// variance cannot be told from rounding (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData
+// without rows.
 template <class T>
 class StandardScaler final : public Transformer<T> {
  public:
@@ -23,13 +24,15 @@ class StandardScaler final : public Transformer<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  bool takes_weights() const override { return true; }
+  bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
 
  private:
   StandardScalerParams params_;
   std::vector<double> mean_, variance_, scale_;
-  std::int64_t n_samples_seen_ = 0;
+  schema::Value n_samples_seen_ = 0;   // a number; by column if they lack different rows
 };
 
 }  // namespace kedge::engine

@@ -113,6 +113,9 @@ class ScikitLearn:
                 step = self.classes[name](**self.arguments(params)).fit(X, y)
                 X, test = self.dense(step.transform(X)), self.dense(step.transform(test))
             params = {**case.params, **(case.sk or {}), **more}
+            if isinstance(params.get("score_func"), str):   # there it is the function itself
+                import sklearn.feature_selection
+                params["score_func"] = getattr(sklearn.feature_selection, params["score_func"])
             estimator = self.classes[case.estimator](**self.arguments(params))
             estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
         return estimator, test

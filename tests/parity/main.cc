@@ -51,6 +51,7 @@ void register_all(const FoundDevice& found, const char* dtype) {
   register_rows(found, dtype, index_rows<T>());
   register_rows(found, dtype, category_rows<T>());
   register_rows(found, dtype, tree_rows<T>());
+  register_rows(found, dtype, column_rows<T>());
 }
 
 }  // namespace

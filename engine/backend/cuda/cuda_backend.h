@@ -84,7 +84,7 @@ class CudaBayes : public CudaNeighbours<T> {
                                VectorView<const double> log_prior, MatrixView<T> Z) override;
 };
 
-// columns.cu, categories.cu
+// columns.cu, column_maps.cu, categories.cu
 template <class T>
 class CudaColumns : public CudaBayes<T> {
  public:
@@ -98,6 +98,24 @@ class CudaColumns : public CudaBayes<T> {
   void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) override;
   void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                     MatrixView<T> out) override;
+  void sort_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, MatrixView<T> sorted,
+                    VectorView<std::int64_t> present) override;
+  void column_quantiles(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> q,
+                        MatrixView<double> out) override;
+  void present_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
+                       VectorView<double> count, VectorView<double> mean, VectorView<double> variance) override;
+  void map_columns(ColumnMap map, VectorView<const double> a, VectorView<const double> b, MatrixView<const T> X,
+                   MatrixView<T> out) override;
+  void quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references, bool normal,
+                      MatrixView<T> out) override;
+  void bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
+                   VectorView<const std::int32_t> first_out, MatrixView<T> out) override;
+  void spline_basis(MatrixView<const T> X, const SplineBasis& spline, MatrixView<T> out) override;
+  void normalize_rows(RowNorm norm, MatrixView<T> X) override;
+  void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,
+                 MatrixView<T> out) override;
+  void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms, MatrixView<T> K) override;
+  void manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) override;
 };
 
 // clusters.cu

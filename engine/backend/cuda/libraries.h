@@ -1,5 +1,5 @@
-// The vendor's algorithms that kernels' host code builds on: cuBLAS and cuSOLVER behind one thin interface. Bodies:
-// native/blas.cc and solver.cc on the real libraries, emulated/libraries.cc with plain references. All pointers are device memory.
+// The vendor's algorithms that kernels' host code builds on: cuBLAS, cuSOLVER and CUB behind one thin interface. Bodies:
+// native/blas.cc, solver.cc and sort.cu on the real libraries, emulated/libraries.cc with plain references. All pointers are device memory.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,9 @@ class DeviceLibraries {
   // Column-major A (m x n, m >= n, no padding): its upper triangle becomes R of A = Q R.
   template <class T>
   void triangularize(T* A, std::int64_t m, std::int64_t n);
+  // Each row ascending. No NaN.
+  template <class T>
+  void sort_rows(MatrixView<T> A);
 
  private:
   struct Impl;

@@ -3,26 +3,13 @@
 #include <limits>
 
 #include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/selection.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
 namespace {
 
 constexpr int kColumnThreads = 64;
-
-template <class T>
-struct Selection {   // rows of X by position
-  const T* data;
-  std::int64_t stride;
-  const std::int32_t* rows;   // null: all, in order
-  std::int64_t n, cols;
-  __device__ const T* row(std::int64_t i) const { return data + (rows ? std::int64_t{rows[i]} : i) * stride; }
-};
-
-template <class T>
-Selection<T> select(MatrixView<const T> X, VectorView<const std::int32_t> rows) {
-  return {X.data, X.stride, rows.empty() ? nullptr : rows.data, rows.empty() ? X.rows : rows.size, X.cols};
-}
 
 template <class T>
 __global__ void first_nonfinite(const T* X, std::int64_t rows, std::int64_t cols, std::int64_t stride, unsigned long long* first) {

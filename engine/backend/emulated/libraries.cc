@@ -240,6 +240,13 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
 }
 
 template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
+template <class T>
+void DeviceLibraries::sort_rows(MatrixView<T> A) {
+  for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
+}
+
+template void DeviceLibraries::sort_rows(MatrixView<float>);
+template void DeviceLibraries::sort_rows(MatrixView<double>);
 template void DeviceLibraries::gemm(bool, bool, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
 template void DeviceLibraries::gemm(bool, bool, double, MatrixView<const double>, MatrixView<const double>, double, MatrixView<double>);
 template void DeviceLibraries::gram_lower(float, MatrixView<const float>, MatrixView<float>);

@@ -75,6 +75,11 @@ void expect_all_finite(const schema::Value& value) {
     for (const schema::Value& item : *values) expect_all_finite(item);
 }
 
+// As scikit-learn: a constant column has no F statistic, and one bin without ends.
+bool may_be_infinite(const std::string& attribute) {
+  return attribute == "scores_" || attribute == "pvalues_" || attribute == "bin_edges_";
+}
+
 template <class T>
 void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
   if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
@@ -127,10 +132,12 @@ bool fits_or_says_why(const Row& row, const Data& data) {
   }
   for (const auto& [name, value] : estimator->attributes()) {
     SCOPED_TRACE(name);
-    expect_all_finite(value);
+    if (!may_be_infinite(name)) expect_all_finite(value);
   }
   return true;
 }
+
+bool refuses_constant_input(const std::string& estimator) { return estimator == "VarianceThreshold"; }
 
 class EveryClassifier : public ::testing::TestWithParam<Row> {};
 
@@ -153,13 +160,13 @@ TEST_P(EveryEstimator, SurvivesFewerRowsThanColumns) { fits(testing::make_data(6
 TEST_P(EveryEstimator, SurvivesConstantInput) {
   Data data = testing::make_data(20, 3, 2);
   std::fill(data.X.begin(), data.X.end(), 1.5);
-  EXPECT_TRUE(fits(data));
+  EXPECT_EQ(fits(data), !refuses_constant_input(GetParam().estimator));
 }
 
 TEST_P(EveryEstimator, SurvivesZeros) {
   Data data = testing::make_data(20, 3, 2);
   std::fill(data.X.begin(), data.X.end(), 0.0);
-  EXPECT_TRUE(fits(data));
+  EXPECT_EQ(fits(data), !refuses_constant_input(GetParam().estimator));
 }
 
 TEST_P(EveryEstimator, StopsWhenAskedTo) {

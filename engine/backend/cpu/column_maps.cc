@@ -1,0 +1,210 @@
+// Maps of columns and rows on the CPU: power transforms, quantile ranks, bins, splines, norms, monomials, kernels.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "engine/backend/column_functors.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kExpNs = 20;      // an exponential or logarithm in double
+constexpr std::int64_t kSearchNs = 50;   // a place among a column's quantiles or edges
+constexpr std::int64_t kSplineNs = 4;    // one division of the recursion
+
+// body(i) for every row, in about row_ns each.
+template <class Body>
+void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
+  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) body(i);
+  });
+}
+
+double at(VectorView<const double> v, std::int64_t j) { return v.empty() ? 0.0 : v.data[j]; }
+
+template <class T>
+double row_norm(RowNorm norm, const T* row, std::int64_t cols) {
+  if (norm == RowNorm::kL1) return lane_sum(cols, [=](std::int64_t j) { return std::abs(static_cast<double>(row[j])); });
+  if (norm == RowNorm::kL2)
+    return std::sqrt(lane_sum(cols, [=](std::int64_t j) { return static_cast<double>(row[j]) * static_cast<double>(row[j]); }));
+  double most = 0;
+  for (std::int64_t j = 0; j < cols; ++j) most = std::max(most, std::abs(static_cast<double>(row[j])));
+  return most;
+}
+
+template <class T>
+KEDGE_CLONES double row_distance(const T* x, const T* y, std::int64_t cols) {
+  return lane_sum(cols, [=](std::int64_t j) { return std::abs(static_cast<double>(x[j]) - static_cast<double>(y[j])); });
+}
+
+template <class T>
+KEDGE_CLONES void square_row(const Kernel& kernel, std::int64_t cols, T* k) {
+  for (std::int64_t j = 0; j < cols; ++j) {
+    const double base = kernel.gamma * static_cast<double>(k[j]) + kernel.coef0;
+    k[j] = static_cast<T>(base * base);
+  }
+}
+
+// exp(x) without branches, so that loops of it become vectors: 2^n times a polynomial of degree 13, within 2 ulp; 0 below -708.
+inline __attribute__((always_inline)) double vector_exp(double x) {
+  constexpr double kLog2E = 1.4426950408889634, kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kRound = 0x1.8p52;   // added and taken away, it rounds to an integer, whose bits are the sum's lowest
+  const double kept = x < -708.0 ? -708.0 : (x > 709.0 ? 709.0 : x), shifted = kept * kLog2E + kRound, n = shifted - kRound;
+  const double r = (kept - n * kLn2High) - n * kLn2Low;
+  double sum = 1.0 / 6227020800.0;
+  sum = sum * r + 1.0 / 479001600.0, sum = sum * r + 1.0 / 39916800.0, sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0, sum = sum * r + 1.0 / 40320.0, sum = sum * r + 1.0 / 5040.0, sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0, sum = sum * r + 1.0 / 24.0, sum = sum * r + 1.0 / 6.0, sum = sum * r + 0.5;
+  const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52);
+  return x < -708.0 ? 0.0 : (1.0 + (r + r * r * sum)) * power;
+}
+
+template <class T>
+KEDGE_CLONES void gaussian_row(double gamma, double x_norm, const T* y_norms, std::int64_t cols, T* k) {
+  for (std::int64_t j = 0; j < cols; ++j) {
+    const double squared = x_norm - 2 * static_cast<double>(k[j]) + static_cast<double>(y_norms[j]);
+    k[j] = static_cast<T>(vector_exp(-gamma * (squared > 0 ? squared : 0.0)));
+  }
+}
+
+template <class T>
+KEDGE_CLONES void laplacian_row(double gamma, std::int64_t cols, T* k) {
+  for (std::int64_t j = 0; j < cols; ++j) k[j] = static_cast<T>(vector_exp(-gamma * static_cast<double>(k[j])));
+}
+
+// out[c .. end) = x * out[parent ..), where parents follow one another: most monomials come in such runs.
+template <class T>
+KEDGE_CLONES void multiply_run(T x, const T* parents, std::int64_t n, T* __restrict out) {
+  for (std::int64_t c = 0; c < n; ++c) out[c] = x * parents[c];
+}
+
+struct Run {   // consecutive columns with one feature and consecutive parents
+  std::int64_t first, size;
+  std::int32_t feature, parent;
+};
+std::vector<Run> runs_of(VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent) {
+  std::vector<Run> runs;
+  for (std::int64_t c = 0; c < feature.size; ++c) {
+    const std::int32_t f = feature.data[c], p = parent.data[c];
+    const bool joins = !runs.empty() && p >= 0 && runs.back().parent >= 0 && runs.back().feature == f &&
+                       runs.back().parent + runs.back().size == p && p < runs.back().first;
+    if (joins)
+      ++runs.back().size;
+    else
+      runs.push_back({c, 1, f, p});
+  }
+  return runs;
+}
+
+}  // namespace
+
+template <class T>
+void CpuColumns<T>::map_columns(ColumnMap map, VectorView<const double> a, VectorView<const double> b, MatrixView<const T> X,
+                                MatrixView<T> out) {
+  const std::int64_t element_ns = map == ColumnMap::kAbove ? 1 : kExpNs;
+  for_rows(X.rows, X.cols * element_ns, [&](std::int64_t i) {
+    const T* const row = X.data + i * X.stride;
+    T* const to = out.data + i * out.stride;
+    for (std::int64_t j = 0; j < X.cols; ++j)
+      to[j] = static_cast<T>(column_map(map, static_cast<double>(row[j]), at(a, j), at(b, j)));
+  });
+}
+
+template <class T>
+void CpuColumns<T>::quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references,
+                                   bool normal, MatrixView<T> out) {
+  for_rows(X.rows, X.cols * 2 * kSearchNs, [&](std::int64_t i) {
+    const T* const row = X.data + i * X.stride;
+    for (std::int64_t j = 0; j < X.cols; ++j) {
+      const double* const column = quantiles.data + j * quantiles.stride;
+      out.data[i * out.stride + j] =
+          static_cast<T>(quantile_rank(static_cast<double>(row[j]), column, references.data, references.size, normal));
+    }
+  });
+}
+
+template <class T>
+void CpuColumns<T>::bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
+                                VectorView<const std::int32_t> first_out, MatrixView<T> out) {
+  for_rows(X.rows, X.cols * kSearchNs + out.cols, [&](std::int64_t i) {
+    T* const to = out.data + i * out.stride;
+    if (!first_out.empty()) std::fill_n(to, out.cols, T{0});
+    for (std::int64_t j = 0; j < X.cols; ++j) {
+      const std::int32_t first = first_edge.data[j];
+      const std::int64_t bin =
+          edges_up_to(edges.data + first, first_edge.data[j + 1] - first, static_cast<double>(X.data[i * X.stride + j]));
+      if (first_out.empty())
+        to[j] = static_cast<T>(bin);
+      else
+        to[first_out.data[j] + bin] = T{1};
+    }
+  });
+}
+
+template <class T>
+void CpuColumns<T>::spline_basis(MatrixView<const T> X, const SplineBasis& spline, MatrixView<T> out) {
+  const std::int64_t n_splines = spline.n_splines(), n_out = spline.n_out();
+  const std::int64_t cell_ns = n_out + kSplineNs * spline.degree * (spline.degree + 1) / 2;
+  for_rows(X.rows, X.cols * cell_ns, [&](std::int64_t i) {
+    for (std::int64_t j = 0; j < X.cols; ++j)
+      spline_cells(static_cast<double>(X.data[i * X.stride + j]), spline.knots.data + j * spline.knots.stride, spline.knots.cols,
+                   spline.degree, spline.extrapolation, n_splines, n_out, out.data + i * out.stride + j * n_out);
+  });
+}
+
+template <class T>
+void CpuColumns<T>::normalize_rows(RowNorm norm, MatrixView<T> X) {
+  for_rows(X.rows, 2 * X.cols, [&](std::int64_t i) {
+    T* const row = X.data + i * X.stride;
+    const double size = row_norm(norm, row, X.cols);
+    if (is_tiny_norm<T>(size)) return;
+    for (std::int64_t j = 0; j < X.cols; ++j) row[j] = static_cast<T>(static_cast<double>(row[j]) / size);
+  });
+}
+
+template <class T>
+void CpuColumns<T>::monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature,
+                              VectorView<const std::int32_t> parent, MatrixView<T> out) {
+  const std::vector<Run> runs = runs_of(feature, parent);
+  for_rows(X.rows, out.cols, [&](std::int64_t i) {
+    T* const to = out.data + i * out.stride;
+    for (const Run& run : runs) {
+      const T x = run.feature < 0 ? T{1} : X.data[i * X.stride + run.feature];
+      if (run.parent < 0)
+        to[run.first] = x;
+      else
+        multiply_run(x, to + run.parent, run.size, to + run.first);
+    }
+  });
+}
+
+template <class T>
+void CpuColumns<T>::apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms,
+                                 MatrixView<T> K) {
+  const bool square = kernel.kind == KernelKind::kPolynomial && kernel.degree == 2,
+             slow = kernel.kind == KernelKind::kPolynomial || kernel.kind == KernelKind::kSigmoid;
+  for_rows(K.rows, K.cols * (slow && !square ? kExpNs : 2), [&](std::int64_t i) {
+    T* const row = K.data + i * K.stride;
+    if (square) return square_row(kernel, K.cols, row);
+    if (kernel.kind == KernelKind::kGaussian)
+      return gaussian_row(kernel.gamma, static_cast<double>(x_norms.data[i]), y_norms.data, K.cols, row);
+    if (kernel.kind == KernelKind::kLaplacian) return laplacian_row(kernel.gamma, K.cols, row);
+    for (std::int64_t j = 0; j < K.cols; ++j) row[j] = static_cast<T>(kernel_value(kernel, static_cast<double>(row[j]), 0, 0));
+  });
+}
+
+template <class T>
+void CpuColumns<T>::manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
+  for_rows(X.rows, Y.rows * (8 + X.cols / 2), [&](std::int64_t i) {
+    for (std::int64_t j = 0; j < Y.rows; ++j)
+      out.data[i * out.stride + j] = static_cast<T>(row_distance(X.data + i * X.stride, Y.data + j * Y.stride, X.cols));
+  });
+}
+
+template class CpuColumns<float>;
+template class CpuColumns<double>;
+
+}  // namespace kedge::engine

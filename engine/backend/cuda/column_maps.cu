@@ -1,0 +1,202 @@
+// Maps of columns and rows on the GPU: one thread an element where elements are independent, neighbours along a row.
+#include "engine/backend/column_functors.h"
+#include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/sums.cuh"
+
+namespace kedge::engine {
+namespace {
+
+constexpr int kTile = 16;   // rows and columns of a block of distances
+
+template <class T>
+__global__ void map_elements(ColumnMap map, const double* a, const double* b, MatrixView<const T> X, MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
+    out.data[i * out.stride + j] =
+        static_cast<T>(column_map(map, static_cast<double>(X.data[i * X.stride + j]), a ? a[j] : 0.0, b ? b[j] : 0.0));
+}
+
+template <class T>
+__global__ void rank_elements(MatrixView<const T> X, MatrixView<const double> quantiles, const double* references, bool normal,
+                              MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
+    out.data[i * out.stride + j] =
+        static_cast<T>(quantile_rank(static_cast<double>(X.data[i * X.stride + j]), quantiles.data + j * quantiles.stride,
+                                     references, quantiles.cols, normal));
+}
+
+template <class T>
+__global__ void fill_zero(MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= out.rows) return;
+  for (std::int64_t j = threadIdx.x; j < out.cols; j += blockDim.x) out.data[i * out.stride + j] = T{0};
+}
+
+template <class T>
+__global__ void put_bins(MatrixView<const T> X, const double* edges, const std::int32_t* first_edge,
+                         const std::int32_t* first_out, MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x) {
+    const std::int32_t first = first_edge[j];
+    const std::int64_t bin = edges_up_to(edges + first, first_edge[j + 1] - first, static_cast<double>(X.data[i * X.stride + j]));
+    if (first_out)
+      out.data[i * out.stride + first_out[j] + bin] = T{1};
+    else
+      out.data[i * out.stride + j] = static_cast<T>(bin);
+  }
+}
+
+template <class T>
+__global__ void put_splines(MatrixView<const T> X, SplineBasis spline, std::int64_t n_splines, std::int64_t n_out,
+                            MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
+    spline_cells(static_cast<double>(X.data[i * X.stride + j]), spline.knots.data + j * spline.knots.stride, spline.knots.cols,
+                 spline.degree, spline.extrapolation, n_splines, n_out, out.data + i * out.stride + j * n_out);
+}
+
+// One warp a row; its sum is folded as everywhere, its maximum any way.
+template <class T>
+__global__ void divide_by_norm(RowNorm norm, MatrixView<T> X) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  T* const row = X.data + i * X.stride;
+  double size = 0;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += kLanes) {
+    const double x = fabs(static_cast<double>(row[j]));
+    if (norm == RowNorm::kMax)
+      size = x > size ? x : size;
+    else
+      size += norm == RowNorm::kL2 ? x * x : x;
+  }
+  if (norm == RowNorm::kMax) {
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      const double other = __shfl_down_sync(kFullWarp, size, width);
+      size = other > size ? other : size;
+    }
+  } else {
+    size = fold_lanes(size);
+  }
+  size = __shfl_sync(kFullWarp, size, 0);
+  if (norm == RowNorm::kL2) size = sqrt(size);
+  if (is_tiny_norm<T>(size)) return;
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += kLanes) row[j] = static_cast<T>(static_cast<double>(row[j]) / size);
+}
+
+// Each thread multiplies its own column's chain of features, so that no column waits for its parent.
+template <class T>
+__global__ void multiply_features(MatrixView<const T> X, const std::int32_t* feature, const std::int32_t* parent,
+                                  MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  const T* const row = X.data + i * X.stride;
+  for (std::int64_t c = threadIdx.x; c < out.cols; c += blockDim.x) {
+    T product = 1;
+    for (std::int32_t at = static_cast<std::int32_t>(c); at >= 0; at = parent[at])
+      if (feature[at] >= 0) product *= row[feature[at]];
+    out.data[i * out.stride + c] = product;
+  }
+}
+
+template <class T>
+__global__ void kernel_elements(Kernel kernel, const T* x_norms, const T* y_norms, MatrixView<T> K) {
+  const std::int64_t i = own_row();
+  if (i >= K.rows) return;
+  for (std::int64_t j = threadIdx.x; j < K.cols; j += blockDim.x) {
+    T& k = K.data[i * K.stride + j];
+    k = static_cast<T>(kernel_value(kernel, static_cast<double>(k), x_norms ? static_cast<double>(x_norms[i]) : 0.0,
+                                    y_norms ? static_cast<double>(y_norms[j]) : 0.0));
+  }
+}
+
+// A block computes kTile x kTile distances from tiles in shared memory, each thread one in the lane order of functors.h: term j
+// goes to lane j mod 32, so two lanes of sums per tile position.
+template <class T>
+__global__ void distances(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
+  __shared__ T xs[kTile][kTile + 1], ys[kTile][kTile + 1];
+  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTile + ty,
+                     j = static_cast<std::int64_t>(blockIdx.y) * kTile + tx;
+  const std::int64_t y_row = static_cast<std::int64_t>(blockIdx.y) * kTile + ty;
+  double lanes[kLanes] = {};
+  for (std::int64_t first = 0; first < X.cols; first += kLanes) {
+    for (int half = 0; half < kLanes; half += kTile) {
+      const std::int64_t k = first + half + tx;
+      xs[ty][tx] = i < X.rows && k < X.cols ? X.data[i * X.stride + k] : T{0};
+      ys[ty][tx] = y_row < Y.rows && k < X.cols ? Y.data[y_row * Y.stride + k] : T{0};
+      __syncthreads();
+      for (int l = 0; l < kTile; ++l) lanes[half + l] += fabs(static_cast<double>(xs[ty][l]) - static_cast<double>(ys[tx][l]));
+      __syncthreads();
+    }
+  }
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  }
+  if (i < X.rows && j < Y.rows) out.data[i * out.stride + j] = static_cast<T>(lanes[0]);
+}
+
+}  // namespace
+
+template <class T>
+void CudaColumns<T>::map_columns(ColumnMap map, VectorView<const double> a, VectorView<const double> b, MatrixView<const T> X,
+                                 MatrixView<T> out) {
+  KEDGE_LAUNCH(this->runtime_, map_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, map,
+               a.empty() ? nullptr : a.data, b.empty() ? nullptr : b.data, X, out);
+}
+
+template <class T>
+void CudaColumns<T>::quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles,
+                                    VectorView<const double> references, bool normal, MatrixView<T> out) {
+  KEDGE_LAUNCH(this->runtime_, rank_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, quantiles, references.data,
+               normal, out);
+}
+
+template <class T>
+void CudaColumns<T>::bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
+                                 VectorView<const std::int32_t> first_out, MatrixView<T> out) {
+  if (!first_out.empty()) KEDGE_LAUNCH(this->runtime_, fill_zero<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, out);
+  KEDGE_LAUNCH(this->runtime_, put_bins<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, edges.data, first_edge.data,
+               first_out.empty() ? nullptr : first_out.data, out);
+}
+
+template <class T>
+void CudaColumns<T>::spline_basis(MatrixView<const T> X, const SplineBasis& spline, MatrixView<T> out) {
+  KEDGE_LAUNCH(this->runtime_, put_splines<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, spline, spline.n_splines(),
+               spline.n_out(), out);
+}
+
+template <class T>
+void CudaColumns<T>::normalize_rows(RowNorm norm, MatrixView<T> X) {
+  KEDGE_LAUNCH(this->runtime_, divide_by_norm<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, norm, X);
+}
+
+template <class T>
+void CudaColumns<T>::monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature,
+                               VectorView<const std::int32_t> parent, MatrixView<T> out) {
+  KEDGE_LAUNCH(this->runtime_, multiply_features<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, X, feature.data,
+               parent.data, out);
+}
+
+template <class T>
+void CudaColumns<T>::apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms,
+                                  MatrixView<T> K) {
+  const bool gaussian = kernel.kind == KernelKind::kGaussian;
+  KEDGE_LAUNCH(this->runtime_, kernel_elements<T>, row_blocks(K.rows, K.cols), row_block(K.cols), 0, kernel,
+               gaussian ? x_norms.data : nullptr, gaussian ? y_norms.data : nullptr, K);
+}
+
+template <class T>
+void CudaColumns<T>::manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
+  KEDGE_LAUNCH(this->runtime_, distances<T>, dim3(blocks_for(X.rows, kTile), blocks_for(Y.rows, kTile)), dim3(kTile, kTile), 0, X,
+               Y, out);
+}
+
+template class CudaColumns<float>;
+template class CudaColumns<double>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,36 @@
+// Sorting on the GPU: CUB's segmented sort, one segment a row.
+#include <cub/device/device_segmented_sort.cuh>
+#include <vector>
+
+#include "engine/backend/cuda/native/handles.h"
+#include "engine/core/array.h"
+
+namespace kedge::engine {
+
+template <class T>
+void DeviceLibraries::sort_rows(MatrixView<T> A) {
+  if (A.rows == 0 || A.cols < 2) return;
+  CudaRuntime& runtime = impl_->runtime;
+  std::vector<std::int64_t> offsets;   // begin of each row, then the end of each
+  for (std::int64_t i = 0; i < A.rows; ++i) offsets.push_back(i * A.stride);
+  for (std::int64_t i = 0; i < A.rows; ++i) offsets.push_back(i * A.stride + A.cols);
+  const std::int64_t extent = (A.rows - 1) * A.stride + A.cols;
+  Array<std::int64_t> bounds(runtime, offsets);
+  Array<T> sorted(runtime, extent);
+  runtime.copy(sorted.data(), A.data, static_cast<std::size_t>(extent) * sizeof(T));   // what lies between rows must stay
+  const auto stream = static_cast<cudaStream_t>(runtime.stream());
+  const auto sort = [&](void* work, std::size_t& bytes) {
+    KEDGE_CHECK(cub::DeviceSegmentedSort::SortKeys(work, bytes, static_cast<const T*>(A.data), sorted.data(), extent, A.rows,
+                                                   bounds.data(), bounds.data() + A.rows, stream));
+  };
+  std::size_t bytes = 0;
+  sort(nullptr, bytes);
+  Array<unsigned char> work(runtime, static_cast<std::int64_t>(bytes));
+  sort(work.data(), bytes);
+  runtime.copy(A.data, sorted.data(), static_cast<std::size_t>(extent) * sizeof(T));
+}
+
+template void DeviceLibraries::sort_rows(MatrixView<float>);
+template void DeviceLibraries::sort_rows(MatrixView<double>);
+
+}  // namespace kedge::engine
