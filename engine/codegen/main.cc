@@ -1,4 +1,5 @@
 // Prints the SDK's estimator structs, one for each row of the catalogue: run at build time, never by hand.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -29,17 +30,41 @@ std::string member_type(const ParamInfo& param) {
   }
 }
 
+bool has_field(const ParamForm& form, const char* name) {
+  return std::any_of(form.fields.begin(), form.fields.end(), [&](const ParamInfo& field) { return field.name == name; });
+}
+
+// The SDK's type for a list of named transformers, or nothing.
+const char* parts_type(const ParamInfo& param) {
+  for (const ParamForm& form : param.forms)
+    for (const ParamForm& item : form.items)
+      if (has_field(item, "transformer")) return has_field(item, "columns") ? "ColumnPart" : "UnionPart";
+  return nullptr;
+}
+
+bool is_transformer(const ParamInfo& param) {
+  return std::any_of(param.forms.begin(), param.forms.end(), [](const ParamForm& form) { return has_field(form, "estimator"); });
+}
+
+void print_member(const ParamInfo& param) {
+  std::printf("  // %s Default: %s.\n", param.doc.c_str(), to_string(param.defaultValue).c_str());
+  if (const char* part = parts_type(param)) std::printf("  std::vector<%s> %s = {};\n", part, param.name.c_str());
+  else std::printf("  std::optional<%s> %s = {};\n", is_transformer(param) ? "Transformer" : member_type(param).c_str(), param.name.c_str());
+}
+
+void print_assignment(const ParamInfo& param) {
+  const char* const name = param.name.c_str();
+  if (parts_type(param)) std::printf("    if (!%s.empty()) step.params.emplace_back(\"%s\", parts_value(%s));\n", name, name, name);
+  else std::printf("    if (%s) step.params.emplace_back(\"%s\", %s);\n", name, name, (is_transformer(param) ? param.name + "->value()" : "*" + param.name).c_str());
+}
+
 void print(const EstimatorInfo& info) {
   std::printf("// %s\n", info.doc.c_str());
   for (const std::string& deviation : info.deviations) std::printf("// Differs from scikit-learn: %s\n", deviation.c_str());
   std::printf("struct %s {\n", info.name.c_str());
-  for (const ParamInfo& param : info.params) {
-    std::printf("  // %s Default: %s.\n", param.doc.c_str(), to_string(param.defaultValue).c_str());
-    std::printf("  std::optional<%s> %s;\n", member_type(param).c_str(), param.name.c_str());
-  }
+  for (const ParamInfo& param : info.params) print_member(param);
   std::printf("\n  schema::Step step() const {\n    schema::Step step{\"%s\", {}};\n", info.name.c_str());
-  for (const ParamInfo& param : info.params)
-    std::printf("    if (%s) step.params.emplace_back(\"%s\", *%s);\n", param.name.c_str(), param.name.c_str(), param.name.c_str());
+  for (const ParamInfo& param : info.params) print_assignment(param);
   std::printf("    return step;\n  }\n};\n\n");
 }
 
@@ -48,7 +73,7 @@ void print(const EstimatorInfo& info) {
 int main() {
   std::printf("// The estimators of the server, named and parameterised as in scikit-learn. Generated: do not edit.\n");
   std::printf("// Only members that were set are sent; the server's defaults hold for the rest.\n#pragma once\n\n");
-  std::printf("#include <cstdint>\n#include <optional>\n#include <string>\n\n#include \"schemas/job.h\"\n\nnamespace kedge {\n\n");
+  std::printf("#include <cstdint>\n#include <optional>\n#include <string>\n#include <vector>\n\n#include \"kedge/columns.h\"\n#include \"schemas/job.h\"\n\nnamespace kedge {\n\n");
   for (const auto& entry : kedge::engine::catalogue()) print(entry.info);
   std::printf("}  // namespace kedge\n");
 }

@@ -9,6 +9,25 @@
 namespace kedge {
 namespace {
 
+TEST(Pipeline, HoldsTransformersWithTheirColumns) {
+  const ColumnTransformer mixed{.transformers = {{"num", pipeline(SimpleImputer{.strategy = "median"}, StandardScaler{}), {"age", "fare"}},
+                                                 {"cat", OneHotEncoder{.handle_unknown = "ignore"}, columns_of_type("category")},
+                                                 {"id", "drop", {0, -1}}},
+                                .remainder = "passthrough"};
+  EXPECT_EQ(to_string(schema::Value(mixed.step().params)),
+            R"({"transformers":[{"name":"num","transformer":[{"estimator":"SimpleImputer","params":{"strategy":"median"}},)"
+            R"({"estimator":"StandardScaler","params":{}}],"columns":["age","fare"]},)"
+            R"({"name":"cat","transformer":{"estimator":"OneHotEncoder","params":{"handle_unknown":"ignore"}},"columns":{"dtypeInclude":"category"}},)"
+            R"({"name":"id","transformer":"drop","columns":[0,-1]}],"remainder":"passthrough"})");
+}
+
+TEST(Pipeline, HoldsTransformersSideBySide) {
+  const FeatureUnion both{.transformer_list = {{"pca", PCA{.n_components = 2}}, {"same", "passthrough"}}};
+  EXPECT_EQ(to_string(schema::Value(both.step().params)),
+            R"({"transformer_list":[{"name":"pca","transformer":{"estimator":"PCA","params":{"n_components":2}}},)"
+            R"({"name":"same","transformer":"passthrough"}]})");
+}
+
 TEST(SdkPipeline, SendsOnlyParametersThatWereSet) {
   const auto steps = pipeline(StandardScaler{}, RandomForestClassifier{.n_estimators = 200, .random_state = 42});
   ASSERT_EQ(steps.size(), 2u);

@@ -70,6 +70,14 @@ TEST(SelectFeatures, RefusesATextColumn) {
               testing::HasSubstr("column 'note' is text"));
 }
 
+TEST(SelectFeatures, TakesNominalColumnsAndLeavesTextOutWhereTheFirstStepTakesCategories) {
+  const Selection selection = select_features({}, flowers(), {.categories = true});
+  EXPECT_EQ(selection.features, (std::vector<Feature>{{.name = "length"}, {.name = "width"}, {"colour", {"red", "blue"}, true}}));
+  EXPECT_EQ(selection.left_out, (std::vector<std::string>{"note"}));
+  EXPECT_THAT(error_of([] { select_features({.columns = {"note"}}, flowers(), {.categories = true}); }).message,
+              testing::HasSubstr("column 'note' is text"));
+}
+
 TEST(SelectFeatures, SuggestsTheNearestColumn) {
   const schema::Error error = error_of([] { select_features({.columns = {"length", "widht"}}, flowers()); });
   EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
