@@ -117,7 +117,7 @@ __global__ void kernel_elements(Kernel kernel, const T* x_norms, const T* y_norm
 // A block computes kTile x kTile distances from tiles in shared memory, each thread one in the lane order of functors.h: term j
 // goes to lane j mod 32, so two lanes of sums per tile position.
 template <class T>
-__global__ void distances(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
+__global__ void manhattan_tiles(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
   __shared__ T xs[kTile][kTile + 1], ys[kTile][kTile + 1];
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTile + ty,
@@ -192,7 +192,7 @@ void CudaColumns<T>::apply_kernel(const Kernel& kernel, VectorView<const T> x_no
 
 template <class T>
 void CudaColumns<T>::manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
-  KEDGE_LAUNCH(this->runtime_, distances<T>, dim3(blocks_for(X.rows, kTile), blocks_for(Y.rows, kTile)), dim3(kTile, kTile), 0, X,
+  KEDGE_LAUNCH(this->runtime_, manhattan_tiles<T>, dim3(blocks_for(X.rows, kTile), blocks_for(Y.rows, kTile)), dim3(kTile, kTile), 0, X,
                Y, out);
 }
 
