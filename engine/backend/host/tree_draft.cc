@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/philox_run.h"
 #include "engine/core/require.h"
@@ -114,6 +115,7 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
   const auto join = [&](auto member, std::size_t size) {
     auto& to = all.*member;
     to.reserve(size);
+    advise_huge_pages(to.data(), static_cast<std::int64_t>(size * sizeof to[0]));
     for (Forest& tree : trees) {
       auto from = std::move(tree.*member);   // freed when it is copied
       to.insert(to.end(), from.begin(), from.end());
