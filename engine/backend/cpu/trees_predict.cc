@@ -158,7 +158,8 @@ template <class RowAt>
 void predict_mean_wide(const Forest& forest, std::int64_t stride, MatrixView<double> proba, int n_threads,
                        const RowAt& row_at) {
   const PackedForest<CodeNode> packed(forest, n_threads);
-  const std::int64_t block_rows = std::clamp<std::int64_t>(kBlockBytes / stride, 1, ReachedLeaves::kRows);
+  const std::int64_t block_rows =
+      std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(stride, 1), 1, ReachedLeaves::kRows);
   std::vector<HugeBuffer<std::uint8_t>> copies(static_cast<std::size_t>(n_threads));
   for_row_blocks(proba.rows, block_rows, n_threads, [&](std::int64_t begin, std::int64_t n, int worker) {
     copies[worker].reserve(static_cast<std::size_t>(block_rows * stride + 4));

@@ -51,8 +51,10 @@ namespace {
 void append_node(Forest& out, const DraftTree& tree, std::int32_t node, const TreeRules& rules) {
   const DraftNode& from = tree.nodes[node];
   const auto counts = tree.counts_of(node);
+  out.value.resize(out.value.size() + counts.size());
+  float* const share = out.value.data() + (out.value.size() - counts.size());
   for (std::int32_t c = 0; c < tree.n_classes; ++c)
-    out.value.push_back(from.weight > 0 ? static_cast<float>(rules.weight_of(c) * counts[c] / from.weight) : 0.0F);
+    share[c] = counts[c] != 0 && from.weight > 0 ? static_cast<float>(rules.weight_of(c) * counts[c] / from.weight) : 0.0F;
   out.feature.push_back(-1), out.bin.push_back(0), out.threshold.push_back(0);
   out.left.push_back(-1), out.right.push_back(-1);
   out.impurity.push_back(from.impurity), out.weight.push_back(from.weight);

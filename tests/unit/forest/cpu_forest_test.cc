@@ -87,6 +87,17 @@ Grown grow_small(const Data& data, ForestOptions options = {.n_trees = 3, .seed 
   return run_case(*make_cpu_trees(memory, 2), memory, {"", data, options});
 }
 
+TEST(CpuForest, PredictsNothingForATableWithoutRows) {
+  const Data data{4, 1, 2, {1, 2, 3, 4}, {0, 0, 1, 1}};
+  const Grown grown = grow_small(data);
+  HostMemory memory;
+  const auto trees = make_cpu_trees(memory, 2);
+  const BinnedTable none = trees->bin(MatrixView<const float>(data.X.data(), 0, 1));
+  std::vector<double> proba{7.0};
+  trees->predict(grown.forest, none, {}, {proba.data(), 0, 2});
+  EXPECT_EQ(proba[0], 7.0);
+}
+
 // Weights of 1 change no number, but the code that knows them is the portable one.
 TEST(CpuForest, GrowsLargeNodesAsThePortableCodeDoes) {
   for (const double zeros : {0.8, 0.3}) {
