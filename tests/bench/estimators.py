@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Fits each estimator with Kedge's engine (kedge_estimator_probe) and with scikit-learn, in turn, on the same data, and prints the
+medians and their ratio. --served does the small sets through a running kedged instead: submit to result over HTTP.
+
+    estimators.py [--only NAME ...] [--pairs N] [--scale F] [--probe PATH] [--served] [--device cuda]
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+from sklearn import datasets  # noqa: E402
+from sklearn.utils import all_estimators  # noqa: E402
+
+PROBE = ROOT / "build" / "release" / "bin" / "kedge_estimator_probe"
+CLASSES = dict(all_estimators())
+CLASSIFY, REGRESS = "codes", "values"
+
+
+def blobs(n, d, k=10):
+    X, y = datasets.make_blobs(n, d, centers=k, cluster_std=3.0, random_state=0)
+    return X, y
+
+
+def classes(n, d, k=2):
+    return datasets.make_classification(n, d, n_informative=min(d, 10), n_classes=k, random_state=0)
+
+
+def numbers(n, d):
+    return datasets.make_regression(n, d, n_informative=min(d, 20), noise=10.0, random_state=0)
+
+
+def counts(n, d, k=5):
+    draw = np.random.RandomState(0)
+    y = draw.randint(k, size=n)
+    return draw.poisson(draw.gamma(1.0, size=(k, d))[y]).astype(float), y
+
+
+# name of the row -> estimator, parameters, data, shape, what is done after the fit, dtype. Shapes: those of oneDAL's benchmarks that fit
+# into memory, cut to some seconds on two cores.
+ROWS = {
+    "StandardScaler": ("StandardScaler", {}, numbers, (500000, 50), "transform", "float64"),
+    "RobustScaler": ("RobustScaler", {}, numbers, (200000, 50), "transform", "float64"),
+    "QuantileTransformer": ("QuantileTransformer", {"random_state": 0}, numbers, (100000, 20), "transform", "float64"),
+    "PowerTransformer": ("PowerTransformer", {}, numbers, (100000, 10), "transform", "float64"),
+    "KBinsDiscretizer": ("KBinsDiscretizer", {"encode": "ordinal"}, numbers, (200000, 20), "transform", "float64"),
+    "SplineTransformer": ("SplineTransformer", {}, numbers, (100000, 10), "transform", "float64"),
+    "PolynomialFeatures": ("PolynomialFeatures", {}, numbers, (100000, 20), "transform", "float64"),
+    "Normalizer": ("Normalizer", {}, numbers, (500000, 50), "transform", "float64"),
+    "Nystroem": ("Nystroem", {"n_components": 300, "random_state": 0}, numbers, (50000, 20), "transform", "float64"),
+    "SelectKBest": ("SelectKBest", {}, classes, (200000, 50), "transform", "float64"),
+    "LinearRegression": ("LinearRegression", {}, numbers, (500000, 50), None, "float64"),
+    "LinearRegression wide": ("LinearRegression", {}, numbers, (20000, 500), None, "float64"),
+    "Ridge": ("Ridge", {}, numbers, (500000, 50), None, "float64"),
+    "RidgeCV": ("RidgeCV", {"alphas": [0.1, 1.0, 10.0]}, numbers, (20000, 100), None, "float64"),
+    "RidgeClassifier": ("RidgeClassifier", {}, classes, (200000, 50), None, "float64"),
+    "Lasso": ("Lasso", {"alpha": 1.0}, numbers, (100000, 200), None, "float64"),
+    "Lasso wide": ("Lasso", {"alpha": 1.0}, numbers, (300, 20000), None, "float64"),
+    "ElasticNet": ("ElasticNet", {"alpha": 0.1}, numbers, (100000, 200), None, "float64"),
+    "LassoCV": ("LassoCV", {}, numbers, (10000, 100), None, "float64"),
+    "ElasticNetCV": ("ElasticNetCV", {}, numbers, (10000, 100), None, "float64"),
+    "LogisticRegression": ("LogisticRegression", {}, classes, (200000, 50), None, "float64"),
+    "LogisticRegression 10 classes": ("LogisticRegression", {"max_iter": 1000}, lambda n, d: blobs(n, d), (50000, 50), None, "float64"),
+    "LogisticRegression l1": ("LogisticRegression", {"l1_ratio": 1.0, "solver": "saga", "C": 0.01, "max_iter": 1000}, classes, (20000, 50), None, "float64"),
+    "LinearDiscriminantAnalysis": ("LinearDiscriminantAnalysis", {}, lambda n, d: blobs(n, d), (200000, 50), None, "float64"),
+    "GaussianNB": ("GaussianNB", {}, lambda n, d: blobs(n, d), (500000, 50), "predict", "float64"),
+    "MultinomialNB": ("MultinomialNB", {}, counts, (200000, 100), "predict", "float64"),
+    "BernoulliNB": ("BernoulliNB", {}, counts, (200000, 100), "predict", "float64"),
+    "CategoricalNB": ("CategoricalNB", {}, counts, (100000, 20), "predict", "float64"),
+    "KNeighborsClassifier low": ("KNeighborsClassifier", {}, lambda n, d: blobs(n, d), (100000, 3), "predict", "float64"),
+    "KNeighborsClassifier high": ("KNeighborsClassifier", {"algorithm": "brute"}, lambda n, d: blobs(n, d), (20000, 100), "predict", "float32"),
+    "KNeighborsRegressor": ("KNeighborsRegressor", {}, numbers, (50000, 5), "predict", "float64"),
+    "KMeans": ("KMeans", {"n_clusters": 20, "n_init": 1, "random_state": 0}, lambda n, d: blobs(n, d, 20), (200000, 50), None, "float64"),
+    "MiniBatchKMeans": ("MiniBatchKMeans", {"n_clusters": 20, "n_init": 1, "random_state": 0}, lambda n, d: blobs(n, d, 20), (200000, 50), None, "float64"),
+    "DBSCAN low": ("DBSCAN", {"eps": 0.3, "min_samples": 10}, lambda n, d: blobs(n, d), (100000, 3), None, "float64"),
+    "DBSCAN high": ("DBSCAN", {"eps": 20.0, "min_samples": 10}, lambda n, d: blobs(n, d), (15000, 50), None, "float64"),
+    "PCA": ("PCA", {"n_components": 10}, numbers, (500000, 50), None, "float64"),
+    "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
+    "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
+    "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
+    "DecisionTreeClassifier": ("DecisionTreeClassifier", {"random_state": 0}, classes, (50000, 30), None, "float32"),
+    "ExtraTreesClassifier": ("ExtraTreesClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
+    "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 20, "random_state": 0}, numbers, (20000, 20), None, "float32"),
+    "DecisionTreeRegressor": ("DecisionTreeRegressor", {"random_state": 0}, numbers, (50000, 20), None, "float32"),
+    "ExtraTreesRegressor": ("ExtraTreesRegressor", {"n_estimators": 20, "random_state": 0}, numbers, (20000, 20), None, "float32"),
+}
+PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier",
+            "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
+
+
+class Probe:
+    def __init__(self, path, device):
+        self.process, self.device = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True), device
+        self.folder = tempfile.TemporaryDirectory()
+
+    def file(self, name, values):
+        path = pathlib.Path(self.folder.name) / name
+        np.ascontiguousarray(values, dtype=np.float64).tofile(path)
+        return str(path)
+
+    def load(self, X, y):
+        labels = np.unique(y) if y.dtype.kind in "iu" else []
+        self.data = {"X": self.file("X", X), "n_cols": X.shape[1], "values": self.file("values", y)}
+        if len(labels):
+            self.data |= {"codes": self.file("codes", np.searchsorted(labels, y)), "classes": [str(c) for c in labels]}
+
+    def seconds(self, estimator, params, then, dtype):
+        case = self.data | {"steps": [{"estimator": estimator, "params": params}], "dtype": dtype, "device": self.device,
+                            "want": [then + "_only"] if then else []}
+        self.process.stdin.write(json.dumps(case) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if "error" in answer:
+            raise RuntimeError(answer["error"]["message"])
+        return answer["fit"] + answer["apply"]
+
+
+def sklearn_seconds(estimator, params, then, X, y):
+    more = {"n_jobs": -1} if estimator in PARALLEL else {}
+    model = CLASSES[estimator](**params, **more)
+    begin = time.perf_counter()
+    model.fit(X, y)
+    if then:
+        getattr(model, then)(X)
+    return time.perf_counter() - begin
+
+
+def run_row(probe, name, row, options):
+    estimator, params, make, (n, d), then, dtype = row
+    X, y = make(max(200, int(n * options.scale)), d)
+    probe.load(X, y)
+    X = X.astype(dtype)
+    ours, theirs = [], []
+    for _ in range(options.pairs):
+        ours.append(probe.seconds(estimator, params, then, dtype))
+        theirs.append(sklearn_seconds(estimator, params, then, X, y))
+    ratio = statistics.median(t / o for t, o in zip(theirs, ours))
+    print(f"| {name} | {X.shape[0]:,} x {d}, {dtype} | {statistics.median(ours):.3f} | {statistics.median(theirs):.3f} | {ratio:.1f} |", flush=True)
+
+
+# Fits on less than 1 MB, through the server: what a user waits for, against a fit in a warm Python process.
+SERVED = ["GaussianNB", "LogisticRegression", "KNeighborsClassifier", "RandomForestClassifier", "LinearDiscriminantAnalysis", "KMeans", "PCA",
+          "StandardScaler", "Ridge", "LinearRegression", "Lasso", "LassoCV", "DecisionTreeClassifier"]
+
+
+def run_served(names, pairs):
+    from kedge_server import Kedged, spec
+    sets = {"diabetes": datasets.load_diabetes(return_X_y=True), "breast_cancer": datasets.load_breast_cancer(return_X_y=True)}
+    print("| estimator | data | submit to result, ms | fit in scikit-learn, ms | ratio |\n|---|---|---|---|---|")
+    with Kedged() as server:
+        for name in names:
+            data = "diabetes" if hasattr(CLASSES[name], "_estimator_type") and CLASSES[name]._estimator_type == "regressor" or name in (
+                "Ridge", "LinearRegression", "Lasso", "LassoCV") else "breast_cancer"
+            X, y = sets[data]
+            job = spec({"builtin": data}, [(name, {})], {"fit": {}})
+            server.run(job, 60)
+            ours, theirs = [], []
+            for _ in range(pairs):
+                begin = time.perf_counter()
+                server.run(job, 60)
+                ours.append(1e3 * (time.perf_counter() - begin))
+                theirs.append(1e3 * sklearn_seconds(name, {}, None, X, y))
+            ratio = statistics.median(t / o for t, o in zip(theirs, ours))
+            print(f"| {name} | {data} | {statistics.median(ours):.2f} | {statistics.median(theirs):.2f} | {ratio:.1f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--probe", default=PROBE)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--served", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(f"scikit-learn {sklearn.__version__}, medians of {options.pairs} pairs\n")
+    if options.served:
+        return run_served(options.only or SERVED, max(options.pairs, 10))
+    probe = Probe(options.probe, options.device)
+    print("| estimator | data | Kedge s | scikit-learn s | ratio |\n|---|---|---|---|---|")
+    for name, row in ROWS.items():
+        if options.only and row[0] not in options.only:
+            continue
+        try:
+            run_row(probe, name, row, options)
+        except RuntimeError as error:
+            print(f"| {name} | {error} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
