@@ -153,7 +153,12 @@ class Case {
   Value answer(const std::string& want, const Samples<T>& rows) {
     const Estimator<T>& last = *steps_.back();
     if (want == "attributes") return last.attributes();
-    if (want.ends_with("_only")) return answer(want.substr(0, want.size() - 5), rows), Value();   // for its time
+    if (want == "transform_only") {   // for its time: what it makes stays on the device
+      Matrix<T> scratch;
+      transformer(steps_.size() - 1).transform(ctx_, rows).values(ctx_, scratch);
+      return Value();
+    }
+    if (want == "predict_only") return predict(last, rows), Value();
     if (want == "transform") {
       const Samples<T> made = transformer(steps_.size() - 1).transform(ctx_, rows);
       Matrix<T> scratch;
