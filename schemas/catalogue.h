@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "schemas/value.h"
@@ -19,8 +20,8 @@ struct ParamForm {
   std::optional<double> minimum, maximum;
   bool exclusiveMinimum = false, exclusiveMaximum = false;
   std::vector<std::string> choices;   // for strings: the only ones accepted, if not empty
-  std::vector<ParamForm> items = {};  // for arrays: the forms of an element; empty: numbers
-  std::vector<ParamInfo> fields = {}; // for objects: the known keys, if not empty; those without a null form must be there
+  std::vector<ParamForm> items;       // for arrays: the forms of an element; empty: numbers
+  std::vector<ParamInfo> fields;      // for objects: the known keys, if not empty; those without a null form must be there
   friend bool operator==(const ParamForm&, const ParamForm&);
 };
 
@@ -31,7 +32,13 @@ struct ParamInfo {
   std::vector<ParamForm> forms;
   friend bool operator==(const ParamInfo&, const ParamInfo&) = default;
 };
-inline bool operator==(const ParamForm&, const ParamForm&) = default;
+// Written out: clang 19 does not survive a defaulted one of a type that holds vectors of itself.
+inline bool operator==(const ParamForm& a, const ParamForm& b) {
+  const auto fields = [](const ParamForm& f) {
+    return std::tie(f.type, f.minimum, f.maximum, f.exclusiveMinimum, f.exclusiveMaximum, f.choices, f.items, f.fields);
+  };
+  return fields(a) == fields(b);
+}
 
 struct EstimatorInfo {
   std::string name;                     // as in scikit-learn
