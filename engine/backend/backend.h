@@ -65,7 +65,7 @@ class Backend {
                     MatrixView<T> C) = 0;
   // C = alpha A'A, both triangles. A is n x d, C is d x d.
   virtual void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) = 0;
-  // Symmetric A (n x n) = V diag(w) V'. On return row i of A is the eigenvector of w[i]; w ascending.
+  // Symmetric A = V diag(w) V', or its w.size largest eigenvalues only. Row i of A becomes the vector of w[i], w ascending.
   virtual void eigh(MatrixView<T> A, VectorView<T> w) = 0;
   // Thin singular value decomposition of A (m x n, r = min(m, n)): U m x r, s descending, Vt r x n. A is overwritten.
   virtual void svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) = 0;

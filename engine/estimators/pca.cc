@@ -109,7 +109,7 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
   if (const std::int64_t* iterations = as_count(params_.iterated_power)) options.n_iter = *iterations;
   options.seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
   Solution solution{.n_components = options.n_components, .total = total};
-  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance_spectrum(ctx, X, mean_);
+  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance_spectrum(ctx, X, mean_, options.n_components);
   if (solution.spectrum.variance.empty() || !is_well_conditioned<T>(solution.spectrum, options.n_components))
     solution.spectrum = randomized_spectrum(ctx, X, mean_, options);
   solution.spectrum.variance.resize(static_cast<std::size_t>(options.n_components));
@@ -121,20 +121,22 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
 template <class T>
 typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd) const {
   const std::int64_t n = X.n_rows(), d = X.n_cols();
+  const std::int64_t* count = as_count(params_.n_components);
   const auto solved = [&](Spectrum spectrum) {
-    const double total = sum(spectrum.variance);
+    const double total = sum(spectrum.variance) + spectrum.rest;
     const std::int64_t kept = kept_components(spectrum.variance, total, n, d);
     return Solution{std::move(spectrum), kept, total, 0};
   };
   Solution solution;
   const bool tall = n >= d;
-  if (tall || !allow_svd) solution = solved(covariance_spectrum(ctx, X, mean_));
+  if (tall || !allow_svd) solution = solved(covariance_spectrum(ctx, X, mean_, count ? *count : d));
   if (allow_svd && !(tall && is_well_conditioned<T>(solution.spectrum, solution.n_components)))
     solution = solved(svd_spectrum(ctx, X, mean_));
-  const std::vector<double>& variance = solution.spectrum.variance;
+  const Spectrum& spectrum = solution.spectrum;
+  const std::int64_t dropped = static_cast<std::int64_t>(spectrum.variance.size()) - solution.n_components + spectrum.n_rest;
   if (solution.n_components < std::min(n, d))
-    solution.noise = std::accumulate(variance.begin() + solution.n_components, variance.end(), 0.0) /
-                     static_cast<double>(static_cast<std::int64_t>(variance.size()) - solution.n_components);
+    solution.noise = std::accumulate(spectrum.variance.begin() + solution.n_components, spectrum.variance.end(), spectrum.rest) /
+                     static_cast<double>(dropped);
   return solution;
 }
 

@@ -92,8 +92,9 @@ void for_centred_blocks(const Context& ctx, const Samples<T>& X, const std::vect
 }
 
 template <class T>
-Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean) {
+Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, std::int64_t count) {
   const std::int64_t d = X.n_cols(), n = X.n_rows();
+  const std::int64_t r = 4 * count <= d ? count : d;   // beyond a quarter, all of them cost no more
   std::vector<double> covariance(static_cast<std::size_t>(d * d));
   Matrix<T> gram(ctx.memory(), d, d);
   for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t, MatrixView<const T> block) {
@@ -103,13 +104,16 @@ Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std:
   });
   for (double& c : covariance) c /= static_cast<double>(std::max<std::int64_t>(n - 1, 1));
   Matrix<double> vectors(ctx.memory(), d, d, covariance);
-  Array<double> values(ctx.memory(), d);
+  double total = 0;
+  for (std::int64_t i = 0; i < d; ++i) total += covariance[static_cast<std::size_t>(i * d + i)];
+  Array<double> values(ctx.memory(), r);
   ctx.ops<double>().eigh(vectors.view(), values.view());
 
   const std::vector<double> ascending = values.to_host(), rows = vectors.to_host();
-  Spectrum spectrum;
-  spectrum.components.reserve(rows.size());
-  for (std::int64_t i = d; i-- > 0;) {
+  Spectrum spectrum{.n_rest = d - r};
+  if (r < d) spectrum.rest = std::max(0.0, total - std::accumulate(ascending.begin(), ascending.end(), 0.0));
+  spectrum.components.reserve(static_cast<std::size_t>(r * d));
+  for (std::int64_t i = r; i-- > 0;) {
     spectrum.variance.push_back(std::max(0.0, ascending[static_cast<std::size_t>(i)]));
     spectrum.components.insert(spectrum.components.end(), rows.begin() + i * d, rows.begin() + (i + 1) * d);
   }
@@ -225,7 +229,7 @@ Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<do
 #define KEDGE_INSTANTIATE(T)                                                                                               \
   template void for_centred_blocks(const Context&, const Samples<T>&, const std::vector<double>&,                          \
                                    const std::function<void(std::int64_t, MatrixView<const T>)>&);                         \
-  template Spectrum covariance_spectrum(const Context&, const Samples<T>&, const std::vector<double>&);                    \
+  template Spectrum covariance_spectrum(const Context&, const Samples<T>&, const std::vector<double>&, std::int64_t);      \
   template bool is_well_conditioned<T>(const Spectrum&, std::int64_t);                                                     \
   template Spectrum svd_spectrum(const Context&, const Samples<T>&, const std::vector<double>&);                           \
   template std::vector<T> projection(const std::vector<double>&, const std::vector<double>&, std::int64_t);                \

@@ -20,12 +20,14 @@ void for_centred_blocks(const Context& ctx, const Samples<T>& X, const std::vect
 struct Spectrum {
   std::vector<double> variance;     // r, with n - 1 in the denominator, never negative
   std::vector<double> components;   // r x n_features, row-major
+  double rest = 0;                  // sum of the variances left out
+  std::int64_t n_rest = 0;          // how many those are
 };
 
-// Eigenvectors of the covariance matrix; r = n_features. X is read in blocks of rows that are centred before they are multiplied, and
+// Leading eigenvectors of the covariance matrix: count or more of them. X is read in blocks of rows that are centred before they are multiplied, and
 // blocks are summed in double, so nothing is lost to a large mean. Error of each variance: a few eps(T) of the largest one.
 template <class T>
-Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean);
+Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, std::int64_t count);
 
 // Whether covariance_spectrum() is as good as a singular value decomposition for the first `kept` components: the smallest of them
 // must be at least 1e-8 (double) or 1e-3 (float) of the largest, which keeps the relative error of each below about 1e-7 or 1e-3.

@@ -144,6 +144,30 @@ void check_eigh(Probe<T>& probe) {
 }
 
 template <class T>
+void check_eigh_leading(Probe<T>& probe) {   // shape: a cols x cols matrix, its k largest eigenvalues
+  const std::int64_t n = probe.shape().cols, k = probe.shape().k;
+  Table a = probe.numbers(n, n, 1);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) a.at(j, i) = a.at(i, j);
+  }
+  auto all = dense(probe, a), leading = dense(probe, a);
+  Array<T> w(probe.memory(), n), largest(probe.memory(), k);
+  probe.ops().eigh(all.view(), w.view());
+  probe.ops().eigh(leading.view(), largest.view());
+  Table vectors = dense_table(leading);
+  vectors.rows = k, vectors.values.resize(static_cast<std::size_t>(k * n));
+  Table scaled = vectors;
+  const auto values = w.to_host(), found = largest.to_host();
+  for (std::int64_t i = 0; i < k; ++i) {
+    const double value = static_cast<double>(found[static_cast<std::size_t>(i)]);
+    probe.expect_near(value, static_cast<double>(values[static_cast<std::size_t>(n - k + i)]), static_cast<double>(n), "eigenvalue");
+    for (std::int64_t j = 0; j < n; ++j) scaled.at(i, j) *= value;
+  }
+  probe.expect_near(multiply(vectors, false, vectors, true), identity(k), static_cast<double>(n), "V V'");
+  probe.expect_near(multiply(vectors, false, a, false), scaled, 8 * static_cast<double>(n) * static_cast<double>(n), "V A = diag(w) V");
+}
+
+template <class T>
 void check_svd(Probe<T>& probe) {
   const Table a = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   const std::int64_t r = std::min(a.rows, a.cols);
@@ -205,6 +229,7 @@ std::vector<Row<T>> linear_rows() {
       {"weighted_gram", kProduct<T>, &check_weighted_gram<T>, {{1, 1, 1}, {7, 3, 2}, {300, 20, 1}, {130, 5, 6}, {5000, 9, 3}, {0, 4, 2}}},
       {"solve_positive", kFactor<T>, &check_solve_positive<T>, {{0, 1, 1}, {0, 7, 3}, {0, 40, 1}, {0, 90, 5}}},
       {"eigh", kFactor<T>, &check_eigh<T>, {{0, 1, 0}, {0, 2, 0}, {0, 31, 0}, {0, 64, 0}}},
+      {"eigh_leading", kFactor<T>, &check_eigh_leading<T>, {{0, 2, 1}, {0, 31, 5}, {0, 64, 63}, {0, 64, 1}}},
       {"svd", kFactor<T>, &check_svd<T>, any},
       {"orthonormalize", kFactor<T>, &check_orthonormalize<T>, tall},
       {"fill_normal", 8 * kUnit<T>, &check_fill_normal<T>, tall_shapes()},

@@ -13,6 +13,10 @@
 extern "C" {
 void ssyevd_(const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*, const int*, int*);
 void dsyevd_(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*, const int*, int*);
+void ssyevr_(const char*, const char*, const char*, const int*, float*, const int*, const float*, const float*, const int*, const int*,
+             const float*, int*, float*, float*, const int*, int*, float*, const int*, int*, const int*, int*);
+void dsyevr_(const char*, const char*, const char*, const int*, double*, const int*, const double*, const double*, const int*, const int*,
+             const double*, int*, double*, double*, const int*, int*, double*, const int*, int*, const int*, int*);
 void sgesdd_(const char*, const int*, const int*, float*, const int*, float*, float*, const int*, float*, const int*, float*,
              const int*, int*, int*);
 void dgesdd_(const char*, const int*, const int*, double*, const int*, double*, double*, const int*, double*, const int*,
@@ -58,6 +62,18 @@ inline void syevd(const int n, float* a, float* w, float* work, int lwork, int* 
 }
 inline void syevd(const int n, double* a, double* w, double* work, int lwork, int* iwork, int liwork, int* info) {
   dsyevd_("V", "L", &n, a, &n, w, work, &lwork, iwork, &liwork, info);
+}
+// Eigenvalues from the low-th to the n-th, ascending, counted from 1, into w (n long), their vectors into the columns of z.
+inline void syevr(const int n, float* a, int low, float* w, float* z, int* support, float* work, int lwork, int* iwork, int liwork, int* info) {
+  const float unused = 0;
+  int found = 0;
+  ssyevr_("V", "I", "L", &n, a, &n, &unused, &unused, &low, &n, &unused, &found, w, z, &n, support, work, &lwork, iwork, &liwork, info);
+}
+inline void syevr(const int n, double* a, int low, double* w, double* z, int* support, double* work, int lwork, int* iwork, int liwork,
+                  int* info) {
+  const double unused = 0;
+  int found = 0;
+  dsyevr_("V", "I", "L", &n, a, &n, &unused, &unused, &low, &n, &unused, &found, w, z, &n, support, work, &lwork, iwork, &liwork, info);
 }
 inline void gesdd(int m, int n, float* a, int lda, float* s, float* u, int ldu, float* vt, int ldvt, float* work, int lwork,
                   int* iwork, int* info) {

@@ -25,7 +25,7 @@ class DeviceLibraries {
   // B = A^-1 B for a symmetric positive definite A (no padding), which is overwritten. False if a pivot is not positive. Waits.
   template <class T>
   bool solve_positive(MatrixView<T> A, MatrixView<T> B);
-  // Symmetric A = V diag(w) V'; row i of A becomes the eigenvector of w[i], w ascending. A has no padding.
+  // Symmetric A = V diag(w) V', or its w.size largest eigenvalues; row i of A becomes the vector of w[i], w ascending. No padding.
   template <class T>
   void eigh(MatrixView<T> A, VectorView<T> w);
   // Thin decomposition of A (m x n): U (m x r), s descending, Vt (r x n); no padding anywhere; A is overwritten.

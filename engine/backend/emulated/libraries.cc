@@ -183,7 +183,8 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return G[i][i]; });
-  for (std::size_t i = 0; i < n; ++i) {
+  order.erase(order.begin(), order.end() - w.size);   // the largest ones
+  for (std::size_t i = 0; i < order.size(); ++i) {
     w.data[i] = static_cast<T>(G[order[i]][order[i]]);
     for (std::size_t j = 0; j < n; ++j) A.data[static_cast<std::int64_t>(i) * A.stride + static_cast<std::int64_t>(j)] = static_cast<T>(V[order[i]][j]);
   }

@@ -91,7 +91,7 @@ TEST(PCA, FindsTheSameComponentsAtRandomAsByCovariance) {
   Fitted f(testing::load_data("digits"));
   const Samples<double> X = f.loaded.all();
   const std::vector<double> mean = column_moments(f.ctx, X).mean;
-  const Spectrum exact = covariance_spectrum(f.ctx, X, mean);
+  const Spectrum exact = covariance_spectrum(f.ctx, X, mean, X.n_cols());
   const Spectrum random = randomized_spectrum(f.ctx, X, mean, {.n_components = 4, .n_iter = 30, .seed = 3});
   constexpr double kTolerance = 1e-8;   // (15th over 4th variance) to the power of 60, far below rounding
   ASSERT_EQ(random.variance.size(), 4u);
