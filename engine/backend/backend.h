@@ -172,7 +172,6 @@ class Backend {
                          MatrixView<T> out) = 0;
   // K[i, j] = kernel(K[i, j]) in double, rounded once; the squared norms of the rows are read by kGaussian alone.
   virtual void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms, MatrixView<T> K) = 0;
-  virtual void manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) = 0;   // out[i, j] = sum |X[i, :] - Y[j, :]|
 
   // --- clusters ---
   // labels[i] = the row of `centers` nearest to row i of X by Euclidean distance; exact, of equal distances the first. Returns how

@@ -58,7 +58,7 @@ Matrix<T> kernel_matrix(const Context& ctx, const KernelChoice& choice, MatrixVi
     cosine(ctx, X, Y, K);
   } else if (choice.name == "laplacian") {
     kernel.kind = KernelKind::kLaplacian;
-    ctx.ops<T>().manhattan(X, Y, K.view());
+    ctx.ops<T>().distances(X, Y, {.metric = Metric::kManhattan}, K.view());
     ctx.ops<T>().apply_kernel(kernel, {}, {}, K.view());
   } else {
     products(ctx, X, Y, K);

@@ -302,18 +302,6 @@ void check_apply_kernel(Probe<T>& probe) {
   }
 }
 
-template <class T>
-void check_manhattan(Probe<T>& probe) {
-  const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1), y = probe.numbers(probe.shape().k, x.cols, 2);
-  Padded<T> out(probe.memory(), x.rows, y.rows);
-  probe.ops().manhattan(Padded<T>(probe.memory(), x).view(), Padded<T>(probe.memory(), y).view(), out.view());
-  Table expected(x.rows, y.rows);
-  for (std::int64_t i = 0; i < x.rows; ++i)
-    for (std::int64_t j = 0; j < y.rows; ++j)
-      for (std::int64_t c = 0; c < x.cols; ++c) expected.at(i, j) += std::abs(x.at(i, c) - y.at(j, c));
-  probe.expect_near(out.to_table(), expected, 1, "distances");   // sums of eighths are exact
-}
-
 }  // namespace
 
 template <class T>
@@ -330,7 +318,6 @@ std::vector<Row<T>> column_rows() {
       {"normalize_rows", kMapped<T>, &check_normalize_rows<T>, tall},
       {"monomials", kMapped<T>, &check_monomials<T>, tall},
       {"apply_kernel", kMapped<T>, &check_apply_kernel<T>, tall},
-      {"manhattan", kExact, &check_manhattan<T>, tall},
   };
 }
 

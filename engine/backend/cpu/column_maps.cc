@@ -36,11 +36,6 @@ double row_norm(RowNorm norm, const T* row, std::int64_t cols) {
 }
 
 template <class T>
-KEDGE_CLONES double row_distance(const T* x, const T* y, std::int64_t cols) {
-  return lane_sum(cols, [=](std::int64_t j) { return std::abs(static_cast<double>(x[j]) - static_cast<double>(y[j])); });
-}
-
-template <class T>
 KEDGE_CLONES void square_row(const Kernel& kernel, std::int64_t cols, T* k) {
   for (std::int64_t j = 0; j < cols; ++j) {
     const double base = kernel.gamma * static_cast<double>(k[j]) + kernel.coef0;
@@ -193,14 +188,6 @@ void CpuColumns<T>::apply_kernel(const Kernel& kernel, VectorView<const T> x_nor
       return gaussian_row(kernel.gamma, static_cast<double>(x_norms.data[i]), y_norms.data, K.cols, row);
     if (kernel.kind == KernelKind::kLaplacian) return laplacian_row(kernel.gamma, K.cols, row);
     for (std::int64_t j = 0; j < K.cols; ++j) row[j] = static_cast<T>(kernel_value(kernel, static_cast<double>(row[j]), 0, 0));
-  });
-}
-
-template <class T>
-void CpuColumns<T>::manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
-  for_rows(X.rows, Y.rows * (8 + X.cols / 2), [&](std::int64_t i) {
-    for (std::int64_t j = 0; j < Y.rows; ++j)
-      out.data[i * out.stride + j] = static_cast<T>(row_distance(X.data + i * X.stride, Y.data + j * Y.stride, X.cols));
   });
 }
 

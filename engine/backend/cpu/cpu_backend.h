@@ -103,7 +103,6 @@ class CpuColumns : public CpuBayes<T> {
   void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,
                  MatrixView<T> out) override;
   void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms, MatrixView<T> K) override;
-  void manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) override;
 };
 
 // clusters.cc

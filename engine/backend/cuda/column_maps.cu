@@ -6,7 +6,6 @@
 namespace kedge::engine {
 namespace {
 
-constexpr int kTile = 16;   // rows and columns of a block of distances
 
 template <class T>
 __global__ void map_elements(ColumnMap map, const double* a, const double* b, MatrixView<const T> X, MatrixView<T> out) {
@@ -114,32 +113,6 @@ __global__ void kernel_elements(Kernel kernel, const T* x_norms, const T* y_norm
   }
 }
 
-// A block computes kTile x kTile distances from tiles in shared memory, each thread one in the lane order of functors.h: term j
-// goes to lane j mod 32, so two lanes of sums per tile position.
-template <class T>
-__global__ void manhattan_tiles(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
-  __shared__ T xs[kTile][kTile + 1], ys[kTile][kTile + 1];
-  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTile + ty,
-                     j = static_cast<std::int64_t>(blockIdx.y) * kTile + tx;
-  const std::int64_t y_row = static_cast<std::int64_t>(blockIdx.y) * kTile + ty;
-  double lanes[kLanes] = {};
-  for (std::int64_t first = 0; first < X.cols; first += kLanes) {
-    for (int half = 0; half < kLanes; half += kTile) {
-      const std::int64_t k = first + half + tx;
-      xs[ty][tx] = i < X.rows && k < X.cols ? X.data[i * X.stride + k] : T{0};
-      ys[ty][tx] = y_row < Y.rows && k < X.cols ? Y.data[y_row * Y.stride + k] : T{0};
-      __syncthreads();
-      for (int l = 0; l < kTile; ++l) lanes[half + l] += fabs(static_cast<double>(xs[ty][l]) - static_cast<double>(ys[tx][l]));
-      __syncthreads();
-    }
-  }
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  }
-  if (i < X.rows && j < Y.rows) out.data[i * out.stride + j] = static_cast<T>(lanes[0]);
-}
-
 }  // namespace
 
 template <class T>
@@ -188,12 +161,6 @@ void CudaColumns<T>::apply_kernel(const Kernel& kernel, VectorView<const T> x_no
   const bool gaussian = kernel.kind == KernelKind::kGaussian;
   KEDGE_LAUNCH(this->runtime_, kernel_elements<T>, row_blocks(K.rows, K.cols), row_block(K.cols), 0, kernel,
                gaussian ? x_norms.data : nullptr, gaussian ? y_norms.data : nullptr, K);
-}
-
-template <class T>
-void CudaColumns<T>::manhattan(MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
-  KEDGE_LAUNCH(this->runtime_, manhattan_tiles<T>, dim3(blocks_for(X.rows, kTile), blocks_for(Y.rows, kTile)), dim3(kTile, kTile), 0, X,
-               Y, out);
 }
 
 template class CudaColumns<float>;
