@@ -15,7 +15,7 @@ constexpr double kBatchValues = 1e8;   // values of X between two looks at the s
 using Rows = std::vector<std::vector<double>>;
 
 // The given centres, row by row; nothing if init is a name.
-std::optional<Rows> rows_of(const schema::Value& init) {
+std::optional<Rows> center_rows(const schema::Value& init) {
   const auto* list = std::get_if<schema::ValueList>(&init.data);
   if (!list) return std::nullopt;
   Rows rows;
@@ -43,7 +43,7 @@ std::vector<double> shares_of(std::span<const double> weights, std::int64_t n) {
 template <class T>
 std::vector<T> given_centers(std::string_view owner, const schema::Value& init, const std::vector<double>& shift, std::int64_t cols) {
   std::vector<T> centers;
-  const Rows rows = rows_of(init).value();   // named: C++20 does not keep the temporary for the loop
+  const Rows rows = center_rows(init).value();   // named: C++20 does not keep the temporary for the loop
   for (const auto& row : rows) {
     require(static_cast<std::int64_t>(row.size()) == cols, schema::ErrorCode::kBadData, "{}: init has centres of {} columns, the data {}", owner,
             row.size(), cols);
@@ -134,7 +134,7 @@ std::vector<schema::ParamForm> center_init_forms() { return {string_form({"k-mea
 std::vector<schema::ParamForm> n_init_forms() { return {string_form({"auto"}), integer_form(at_least(1))}; }
 
 void check_center_init(std::string_view owner, const schema::Value& init, std::int64_t n_clusters) {
-  const auto rows = rows_of(init);
+  const auto rows = center_rows(init);
   if (!rows) return;
   if (static_cast<std::int64_t>(rows->size()) != n_clusters)
     refuse_param(owner, "init", init, "must have n_clusters = " + std::to_string(n_clusters) + " rows");
@@ -143,7 +143,7 @@ void check_center_init(std::string_view owner, const schema::Value& init, std::i
 }
 
 std::int64_t runs_of(const schema::Value& n_init, const schema::Value& init, std::int64_t random_runs) {
-  if (rows_of(init)) return 1;
+  if (center_rows(init)) return 1;
   if (const auto* runs = std::get_if<std::int64_t>(&n_init.data)) return *runs;
   return std::get<std::string>(init.data) == "random" ? random_runs : 1;
 }
@@ -151,7 +151,7 @@ std::int64_t runs_of(const schema::Value& n_init, const schema::Value& init, std
 template <class T>
 std::vector<T> initial_centers(const Context& ctx, std::string_view owner, const schema::Value& init, MatrixView<const T> X,
                                std::span<const double> weights, const std::vector<double>& shift, std::int64_t n_clusters, LegacyRandom& random) {
-  if (rows_of(init)) return given_centers<T>(owner, init, shift, X.cols);
+  if (center_rows(init)) return given_centers<T>(owner, init, shift, X.cols);
   if (std::get<std::string>(init.data) == "k-means++") return plus_plus_centers(ctx, X, weights, n_clusters, random);
   const auto weighty = weights.empty() ? X.rows : std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
   require(weighty >= n_clusters, schema::ErrorCode::kBadData, "{}: n_clusters is {}, but only {} rows have a weight above 0", owner, n_clusters,
