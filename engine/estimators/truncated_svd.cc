@@ -67,7 +67,7 @@ void TruncatedSVD<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
                                   .normalizer = params_.power_iteration_normalizer,
                                   .seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed};
   Spectrum spectrum;
-  if (is_exact ? n >= d : is_covariance_cheaper(n, d, options)) spectrum = covariance_spectrum(ctx, X, origin);
+  if (is_exact ? n >= d : is_covariance_cheaper(n, d, options)) spectrum = covariance_spectrum(ctx, X, origin, n_components_);
   if (spectrum.variance.empty() || !is_well_conditioned<T>(spectrum, n_components_))
     spectrum = is_exact ? svd_spectrum(ctx, X, origin) : randomized_spectrum(ctx, X, origin, options);
   components_.assign(spectrum.components.begin(), spectrum.components.begin() + n_components_ * d);
