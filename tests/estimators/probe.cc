@@ -83,6 +83,7 @@ class Case {
     y_.values = numbers(text(spec, "values")), y_.weights = numbers(text(spec, "weights"));
     table_codes_ = Array<std::int32_t>(ctx_.memory(), std::span<const std::int32_t>(y_.codes));
     y_.table_codes = &table_codes_;
+    unweighted_ = y_, unweighted_.weights.clear();   // weights belong to the last step, as in a job
   }
 
   ValueMap run() {
@@ -138,7 +139,7 @@ class Case {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       steps_.push_back(make(std::get<ValueMap>(specs[i].data)));
       if (!steps_[i]->accepts_nan()) require_finite(ctx_, text(std::get<ValueMap>(specs[i].data), "estimator"), current);
-      steps_[i]->fit(ctx_, current, y_);
+      steps_[i]->fit(ctx_, current, i + 1 < specs.size() ? unweighted_ : y_);
       if (i + 1 < specs.size()) current = transformer(i).transform(ctx_, current);
     }
   }
@@ -191,7 +192,7 @@ class Case {
   const ValueMap& spec_;
   Context ctx_;
   Samples<T> X_;
-  Target y_;
+  Target y_, unweighted_;
   Array<std::int32_t> table_codes_;
   std::vector<std::unique_ptr<Estimator<T>>> steps_;
   ValueMap answers_;

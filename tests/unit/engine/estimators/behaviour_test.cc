@@ -238,13 +238,6 @@ TEST(KNeighborsClassifier, RefusesMoreNeighboursThanRows) {
   EXPECT_EQ(error.message, "KNeighborsClassifier: n_neighbors is 5, but there are only 4 training rows");
 }
 
-TEST(KNeighborsClassifier, RefusesOtherDistances) {
-  EXPECT_EQ(param_error("KNeighborsClassifier", {{"p", 1}}).message,
-            "KNeighborsClassifier: p is 1, must be 2: only the Euclidean distance is implemented");
-  EXPECT_EQ(param_error("KNeighborsClassifier", {{"metric", "cosine"}}).where, "params.metric");
-  EXPECT_EQ(param_error("KNeighborsClassifier", {{"n_neighbors", 0}}).where, "params.n_neighbors");
-}
-
 TEST(KNeighborsClassifier, GivesTheVoteToANeighbourAtNoDistance) {
   Fitted f(testing::load_data("iris"));
   const auto& knn = dynamic_cast<Classifier<double>&>(f.fit("KNeighborsClassifier", {{"weights", "distance"}}));
