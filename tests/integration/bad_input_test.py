@@ -31,7 +31,7 @@ REFUSED = [
     ("two data sets", spec(dataset={"builtin": "iris", "openml": {"id": 61}}), 400, "INVALID_VALUE", "dataset.openml", "builtin"),
     ("unknown builtin", spec(dataset={"builtin": "irises"}), None, None, None, "iris"),
     ("empty pipeline", spec(steps=[]), 400, "INVALID_VALUE", "pipeline", ""),
-    ("transformer last", spec(steps=["StandardScaler"]), 400, "INVALID_VALUE", "pipeline[0]", "classifier"),
+    ("transformer last", spec(steps=["StandardScaler"]), 400, "INVALID_VALUE", "pipeline[0]", "predicts"),
     ("unknown device", spec(device="tpu"), 400, "INVALID_VALUE", "device", "tpu"),
 ]
 
