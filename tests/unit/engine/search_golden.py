@@ -5,20 +5,22 @@ import json
 import numpy as np
 import sklearn
 from scipy.stats import loguniform, randint, uniform
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.linear_model import LogisticRegression
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (GridSearchCV, HalvingGridSearchCV, KFold, LeaveOneOut, RandomizedSearchCV, RepeatedKFold,
                                      RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit, TimeSeriesSplit,
                                      cross_validate)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, SplineTransformer, StandardScaler
 
-DATA = {"iris": load_iris, "digits": load_digits, "breast_cancer": load_breast_cancer}
-CLASSES = {c.__name__: c for c in (GaussianNB, KNeighborsClassifier, LogisticRegression, MinMaxScaler, PCA, StandardScaler)}
+DATA = {"diabetes": load_diabetes, "iris": load_iris, "digits": load_digits, "breast_cancer": load_breast_cancer}
+CLASSES = {c.__name__: c for c in (GaussianNB, KNeighborsClassifier, LogisticRegression, MinMaxScaler, Nystroem, PCA, Ridge,
+                                   SplineTransformer, StandardScaler)}
 SPLITTERS = {c.__name__: c for c in (KFold, StratifiedKFold, RepeatedKFold, RepeatedStratifiedKFold, ShuffleSplit,
                                      StratifiedShuffleSplit, TimeSeriesSplit, LeaveOneOut)}
 DISTRIBUTIONS = {"uniform": lambda a, b: uniform(a, b - a), "loguniform": loguniform, "randint": randint}
@@ -131,6 +133,13 @@ for options in ({"splitter": "RepeatedKFold", "cv": 3, "nRepeats": 2, "randomSta
                 {"splitter": "TimeSeriesSplit", "cv": 4, "gap": 3, "maxTrainSize": 200, "testSize": 40}, {"splitter": "LeaveOneOut"}):
     data = "breast_cancer" if options["splitter"] == "TimeSeriesSplit" else "iris"
     add("Split" + options["splitter"], data, [s("GaussianNB")], {"crossValidate": options})
+
+# Numbers, not counts: the sums run in another order.
+for alpha in (1.0, 1e-3):
+    add(f"SplineNystroemRidge{int(alpha)}", "diabetes",
+        [s("SplineTransformer"), s("Nystroem", kernel="poly", degree=2, n_components=300, random_state=0), s("Ridge", alpha=alpha)],
+        {"crossValidate": {"cv": 5}})
+    cases[-1]["tolerance"] = 1e-9
 
 with open("search_golden.json", "w") as out:
     out.write(f'{{"version": "{sklearn.__version__}", "cases": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]}\n")
