@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize | bench | fuzz [SECONDS] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | bench | fuzz [SECONDS] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -43,16 +43,28 @@ run_tests() {
   ctest --test-dir build/dev --output-on-failure --timeout 900 "$@"
 }
 
-threaded_tests=(kedge_jobs_test kedge_server_data_test kedge_server_http_test kedge_server_api_test)
+threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_api_test)
+# Everything but the engine above its backends, whose sanitized build takes as long as all of this together.
+quick_tests=(kedge_schemas_test kedge_metrics_test kedge_backend_test kedge_forest_kernels_test kedge_parity_test "${threaded_tests[@]}")
 
-sanitize() {
-  build asan
+sanitized() {   # sanitized PRESET TARGET...: builds and runs these tests alone
+  local preset=$1; shift
+  build "$preset" "$@"
+  ctest --test-dir "build/$preset" --output-on-failure --timeout 1800 -R "^($(IFS='|'; echo "$*"))\$"
+}
+
+sanitize() {   # sanitize [quick]
   say "tests under the address and undefined-behaviour sanitizers"
-  ctest --test-dir build/asan --output-on-failure --timeout 1800 -LE slow
+  if [ "${1:-}" = quick ]; then
+    sanitized asan "${quick_tests[@]}"
+  else
+    build asan
+    ctest --test-dir build/asan --output-on-failure --timeout 1800 -LE slow
+    threaded_tests+=(kedge_jobs_test)
+  fi
   # The thread sanitizer does not know OpenMP's runtime, so the engine sits this out.
-  build tsan "${threaded_tests[@]}"
   say "tests with threads under the thread sanitizer"
-  ctest --test-dir build/tsan --output-on-failure --timeout 1800 -R "^($(IFS='|'; echo "${threaded_tests[*]}"))\$"
+  sanitized tsan "${threaded_tests[@]}"
 }
 
 fuzz() {   # fuzz SECONDS: each decoder for so long
@@ -97,7 +109,7 @@ demo() {
 case "${1:-}" in
   build) build release ;;
   test) shift; run_tests "$@" ;;
-  sanitize) sanitize ;;
+  sanitize) shift; sanitize "$@" ;;
   demo) demo ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   fuzz) fuzz "${2:-60}" ;;
