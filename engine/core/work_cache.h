@@ -7,8 +7,7 @@
 
 namespace kedge::engine {
 
-// A key must name everything that the value depends on: the rows (Samples::content), the estimator, its parameters. A value is
-// changed only by whoever can tell that the others stay right (a longer list of neighbours, a larger forest). Not thread safe.
+// A key must name everything that the value depends on: the rows (Samples::content), the estimator, its parameters. Not thread safe.
 class WorkCache {
  public:
   // The V made under `key`, or a new one from make(). V must be the same type for the same key.
@@ -18,7 +17,6 @@ class WorkCache {
     if (!entry) entry = std::make_shared<V>(make());
     return std::static_pointer_cast<V>(entry);
   }
-  void clear() { entries_.clear(); }
 
  private:
   std::map<std::string, std::shared_ptr<void>, std::less<>> entries_;

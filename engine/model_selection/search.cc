@@ -18,23 +18,6 @@ using schema::Value;
 using schema::ValueList;
 using schema::ValueMap;
 
-
-// The whole numbers among a candidate's parameters. More neighbours, trees or components contain fewer of them, so candidates with
-// larger numbers go first and leave their work to the others.
-std::vector<std::int64_t> sizes_of(const Candidate& candidate) {
-  std::vector<std::int64_t> sizes;
-  for (const auto& [path, value] : candidate)
-    if (const auto* size = std::get_if<std::int64_t>(&value.data)) sizes.push_back(*size);
-  return sizes;
-}
-
-std::vector<std::size_t> largest_first(const std::vector<Candidate>& params) {
-  std::vector<std::size_t> order(params.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sizes_of(params[a]) > sizes_of(params[b]); });
-  return order;
-}
-
 FoldScores failed(const SearchSetup& setup) {
   FoldScores scores{.test = std::vector<double>(setup.scorers.size(), *setup.error_score)};
   if (setup.return_train_score) scores.train = scores.test;
@@ -46,13 +29,15 @@ bool is_of_candidate(schema::ErrorCode code) {
   return code == schema::ErrorCode::kBadData || code == schema::ErrorCode::kInvalidValue;
 }
 
+// `failure` keeps the last error that was scored instead of thrown.
 template <class T>
 FoldScores score_one(const Context& ctx, const std::vector<schema::Step>& steps, const Candidate& candidate, const Fold<T>& fold,
-                     const SearchSetup& setup) {
+                     const SearchSetup& setup, std::optional<schema::Error>& failure) {
   try {
     return fit_and_score(ctx, steps, fold, setup.scorers, setup.return_train_score);
   } catch (const schema::Error& error) {
     if (!setup.error_score || !is_of_candidate(error.code)) throw;
+    failure = error;
     ctx.warn(fmt::format("candidate {} failed on fold {}: {}", schema::to_string(candidate), ctx.fold, error.message));
     return failed(setup);
   }
@@ -168,19 +153,23 @@ template <class T>
 Round score_candidates(const Context& ctx, const std::vector<std::vector<schema::Step>>& pipelines, std::vector<Candidate> params,
                        const TaskData<T>& data, const std::vector<Split>& splits, const SearchSetup& setup) {
   Round round{.params = std::move(params), .scores = std::vector<std::vector<FoldScores>>(pipelines.size())};
-  const std::vector<std::size_t> order = largest_first(round.params);
   const auto total = static_cast<std::int64_t>(pipelines.size() * splits.size());
-  std::int64_t done = 0;
+  std::int64_t done = 0, n_failed = 0;
+  std::optional<schema::Error> last_failure;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     WorkCache work;
     Context fold_ctx = ctx;
     fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
     const Fold<T> fold(fold_ctx, data, splits[k]);
-    for (auto& scores : round.scores) scores.emplace_back();
-    for (const std::size_t i : order) {
-      round.scores[i].back() = score_one(fold_ctx, pipelines[i], round.params[i], fold, setup);
+    for (std::size_t i = 0; i < pipelines.size(); ++i) {
+      std::optional<schema::Error> failure;
+      round.scores[i].push_back(score_one(fold_ctx, pipelines[i], round.params[i], fold, setup, failure));
+      if (failure) last_failure = std::move(failure), ++n_failed;
       ctx.progress("candidate", ++done, total, "fits");
     }
+  }
+  if (n_failed == total) {
+    throw schema::Error(last_failure->code, fmt::format("all {} fits of the search failed, the last: {}", total, last_failure->message));
   }
   return round;
 }

@@ -25,7 +25,8 @@ struct Round {
 
 // Scores candidates (pipelines, and the parameters that make them) on the folds. Transformers and other work that is equal for
 // several candidates are done once a fold (Context::work). Emits one progress event ("candidate") for each candidate and fold,
-// and a warning for each candidate that fails. Errors: kCancelled; without error_score those of the fits.
+// and a warning for each candidate that fails. Errors: kCancelled; without error_score those of the fits; with it, the last of them
+// when every fit has failed.
 template <class T>
 Round score_candidates(const Context& ctx, const std::vector<std::vector<schema::Step>>& pipelines, std::vector<Candidate> params,
                        const TaskData<T>& data, const std::vector<Split>& splits, const SearchSetup& setup);

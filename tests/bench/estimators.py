@@ -20,11 +20,11 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
 from sklearn import datasets  # noqa: E402
+from sklearn.base import RegressorMixin  # noqa: E402
 from sklearn.utils import all_estimators  # noqa: E402
 
 PROBE = ROOT / "build" / "release" / "bin" / "kedge_estimator_probe"
 CLASSES = dict(all_estimators())
-CLASSIFY, REGRESS = "codes", "values"
 
 
 def blobs(n, d, k=10):
@@ -88,14 +88,8 @@ ROWS = {
     "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
     "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
     "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
-    "DecisionTreeClassifier": ("DecisionTreeClassifier", {"random_state": 0}, classes, (50000, 30), None, "float32"),
-    "ExtraTreesClassifier": ("ExtraTreesClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
-    "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 20, "random_state": 0}, numbers, (20000, 20), None, "float32"),
-    "DecisionTreeRegressor": ("DecisionTreeRegressor", {"random_state": 0}, numbers, (50000, 20), None, "float32"),
-    "ExtraTreesRegressor": ("ExtraTreesRegressor", {"n_estimators": 20, "random_state": 0}, numbers, (20000, 20), None, "float32"),
 }
-PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier",
-            "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
+PARALLEL = {"RandomForestClassifier", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
 
 
 class Probe:
@@ -150,7 +144,7 @@ def run_row(probe, name, row, options):
 
 # Fits on less than 1 MB, through the server: what a user waits for, against a fit in a warm Python process.
 SERVED = ["GaussianNB", "LogisticRegression", "KNeighborsClassifier", "RandomForestClassifier", "LinearDiscriminantAnalysis", "KMeans", "PCA",
-          "StandardScaler", "Ridge", "LinearRegression", "Lasso", "LassoCV", "DecisionTreeClassifier"]
+          "StandardScaler", "Ridge", "LinearRegression", "Lasso", "LassoCV"]
 
 
 def run_served(names, pairs):
@@ -159,8 +153,7 @@ def run_served(names, pairs):
     print("| estimator | data | submit to result, ms | fit in scikit-learn, ms | ratio |\n|---|---|---|---|---|")
     with Kedged() as server:
         for name in names:
-            data = "diabetes" if hasattr(CLASSES[name], "_estimator_type") and CLASSES[name]._estimator_type == "regressor" or name in (
-                "Ridge", "LinearRegression", "Lasso", "LassoCV") else "breast_cancer"
+            data = "diabetes" if issubclass(CLASSES[name], RegressorMixin) else "breast_cancer"
             X, y = sets[data]
             job = spec({"builtin": data}, [(name, {})], {"fit": {}})
             server.run(job, 60)

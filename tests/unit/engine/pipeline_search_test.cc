@@ -155,6 +155,19 @@ TEST(Search, FailsTheJobWhenErrorsAreToBeRaised) {
   EXPECT_THROW(run(spec), schema::Error);
 }
 
+TEST(Search, FailsWhenEveryFitDoes) {
+  JobSpec spec = spec_from(kGrid);
+  auto& search = std::get<schema::GridSearch>(spec.task);
+  search.paramGrid = ValueMap{{"pca__n_components", ValueList{80, 90}}};
+  search.refit = false;
+  try {
+    run(spec);
+    FAIL() << "gave a result";
+  } catch (const schema::Error& error) {
+    EXPECT_THAT(error.message, testing::HasSubstr("all 10 fits of the search failed"));
+  }
+}
+
 TEST(Search, StopsWhenAskedTo) {
   std::stop_source stop;
   stop.request_stop();
