@@ -4,8 +4,11 @@
 
 #include <sys/resource.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
+#include <random>
 
 #include "server/data/arff_stream.h"
 #include "tests/unit/server_data/parsing.h"
@@ -18,9 +21,13 @@ using testing::ElementsAre;
 
 constexpr const char* kTwoColumns = "@relation r\n@attribute x numeric\n@attribute c {a,b}\n@data\n";
 
-std::string with_rows(const std::string& rows) { return kTwoColumns + rows; }
+std::string with_rows(const std::string& rows) {
+  return kTwoColumns + rows;
+}
 
-Parsed arff(std::string_view text) { return parse(parse_arff, text); }
+Parsed arff(std::string_view text) {
+  return parse(parse_arff, text);
+}
 
 TEST(Arff, ReadsNumbersAndCategories) {
   const Parsed p = arff(with_rows("1,a\n-2.5,b\n"));
@@ -30,13 +37,45 @@ TEST(Arff, ReadsNumbersAndCategories) {
   EXPECT_THAT(p.meta.columns[1].categories, ElementsAre("a", "b"));
 }
 
+// Cells of one digit in a row are read four at a time, other integers eight characters at a time.
+TEST(Arff, ReadsEveryNumberAsItIsWrittenWhereverItStands) {
+  constexpr std::size_t kColumns = 21;
+  const std::vector<std::string> cells = {"0",  "7",  "9",       "3",        "0",   "5",   "12", "255", "-1", " 4",
+                                          "6 ", "+8", "1234567", "12345678", "0.5", "1e2", "-0", "/",   ":"};
+  std::string header = "@relation r\n";
+  for (std::size_t c = 0; c < kColumns; ++c)
+    header += "@attribute x" + std::to_string(c) + (c == 13 ? " {0,7,'/',':'}\n" : " numeric\n");
+  std::mt19937 draw(1);
+  std::string rows;
+  std::vector<double> expected;
+  for (int row = 0; row < 2000; ++row) {
+    const std::size_t kinds = row % 2 == 0 ? 6 : cells.size() - 2;   // every second row: one digit only
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      const std::size_t kind = c == 13 ? std::array{0, 1, 17, 18}[draw() % 4] : draw() % kinds;
+      rows += cells[kind] + (c + 1 == kColumns ? '\n' : ',');
+      expected.push_back(c == 13 ? (kind < 2 ? kind : kind - 15) : std::strtod(cells[kind].c_str(), nullptr));
+    }
+  }
+  EXPECT_EQ(arff(header + "@data\n" + rows).values, expected);
+}
+
+TEST(Arff, RefusesWhatStandsBesideTheDigitsInTheCharacterTable) {
+  const std::string header =
+      "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n@attribute d "
+      "numeric\n@attribute e numeric\n@data\n";
+  for (const char* row : {"1,2,/,4,5\n", "1,2,:,4,5\n", "1,2,3,4;5\n", "1-2,3,4,5\n", "1,2,3,4\n", "1,2,3,4,5,6\n"})
+    EXPECT_NE(parse_error(parse_arff, header + row), "no error") << row;
+}
+
 TEST(Arff, TakesKeywordsInAnyCase) {
   const Parsed p = arff("@RELATION r\n@Attribute x REAL\n@ATTRIBUTE y Integer\n@Data\n1,2\n");
   EXPECT_THAT(p.values, ElementsAre(1, 2));
 }
 
 TEST(Arff, TakesQuotedNamesAndCategories) {
-  const Parsed p = arff("@relation 'r s'\n@attribute 'a b' numeric\n@attribute \"c'd\" { 'x, y' , \"z\", w }\n@data\n1,'x, y'\n2, z\n3,'w'\n");
+  const Parsed p = arff(
+      "@relation 'r s'\n@attribute 'a b' numeric\n@attribute \"c'd\" { 'x, y' , \"z\", w }\n@data\n1,'x, "
+      "y'\n2, z\n3,'w'\n");
   EXPECT_EQ(p.meta.columns[0].name, "a b");
   EXPECT_EQ(p.meta.columns[1].name, "c'd");
   EXPECT_THAT(p.meta.columns[1].categories, ElementsAre("x, y", "z", "w"));
@@ -63,14 +102,20 @@ TEST(Arff, TakesAQuotedQuestionMarkForACategory) {
 }
 
 TEST(Arff, SkipsCommentsBlankLinesAndCarriageReturns) {
-  const Parsed p = arff("% c\r\n@relation r\r\n\r\n@attribute x numeric\r\n@attribute c {a, b}\r\n@data\r\n% c\r\n1,a\r\n\r\n  \r\n 2 ,\tb \r\n% end\r\n");
+  const Parsed p = arff(
+      "% c\r\n@relation r\r\n\r\n@attribute x numeric\r\n@attribute c {a, b}\r\n@data\r\n% c\r\n1,a\r\n\r\n  "
+      "\r\n 2 ,\tb \r\n% end\r\n");
   EXPECT_THAT(p.values, ElementsAre(1, 0, 2, 1));
 }
 
-TEST(Arff, ReadsALastLineWithoutItsLineFeed) { EXPECT_THAT(arff(with_rows("1,a\n2,b")).values, ElementsAre(1, 0, 2, 1)); }
+TEST(Arff, ReadsALastLineWithoutItsLineFeed) {
+  EXPECT_THAT(arff(with_rows("1,a\n2,b")).values, ElementsAre(1, 0, 2, 1));
+}
 
 TEST(Arff, KeepsOnlyTheNamesOfStringsAndDates) {
-  const Parsed p = arff("@attribute s string\n@attribute d date 'yyyy-MM-dd'\n@attribute x numeric\n@data\n'a, \"b\"',2001-01-01,7\n?,?,8\n");
+  const Parsed p = arff(
+      "@attribute s string\n@attribute d date 'yyyy-MM-dd'\n@attribute x numeric\n@data\n'a, "
+      "\"b\"',2001-01-01,7\n?,?,8\n");
   EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kString);
   EXPECT_EQ(p.meta.columns[0].values_column, -1);
   EXPECT_EQ(p.meta.columns[1].type, ColumnInfo::Type::kString);
@@ -80,7 +125,9 @@ TEST(Arff, KeepsOnlyTheNamesOfStringsAndDates) {
 }
 
 TEST(Arff, ReadsSparseRows) {
-  const Parsed p = arff("@attribute c {first,second}\n@attribute x numeric\n@attribute y numeric\n@data\n{0 second, 2 -1.5}\n{}\n{ 1 ?,2 3 }\n");
+  const Parsed p = arff(
+      "@attribute c {first,second}\n@attribute x numeric\n@attribute y numeric\n@data\n{0 second, 2 "
+      "-1.5}\n{}\n{ 1 ?,2 3 }\n");
   EXPECT_EQ(p.at(0, 0), 1);
   EXPECT_EQ(p.at(0, 1), 0);
   EXPECT_EQ(p.at(0, 2), -1.5);
@@ -95,7 +142,9 @@ struct NumberCase {
   double value;
   bool is_float32;
 };
-void PrintTo(const NumberCase& c, std::ostream* out) { *out << c.text; }
+void PrintTo(const NumberCase& c, std::ostream* out) {
+  *out << c.text;
+}
 
 class ArffNumber : public testing::TestWithParam<NumberCase> {};
 
@@ -105,24 +154,30 @@ TEST_P(ArffNumber, IsReadExactlyAndInTheNarrowestType) {
   EXPECT_EQ(p.meta.is_float32, GetParam().is_float32);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Forms, ArffNumber,
-    testing::Values(NumberCase{"0", 0, true}, NumberCase{"-7", -7, true}, NumberCase{"+7", 7, true}, NumberCase{"9999999", 9999999, true},
-                    NumberCase{"16777216", 16777216, true}, NumberCase{"16777217", 16777217, false}, NumberCase{"0.1", 0.1, false},
-                    NumberCase{".5", 0.5, true}, NumberCase{"5.", 5, true}, NumberCase{"1e3", 1000, true}, NumberCase{"1E-2", 0.01, false},
-                    NumberCase{"'12'", 12, true}, NumberCase{"0007", 7, true}, NumberCase{"123456789012", 123456789012.0, false},
-                    NumberCase{"1e300", 1e300, false}, NumberCase{"inf", INFINITY, true}, NumberCase{"-Infinity", -INFINITY, true}));
+INSTANTIATE_TEST_SUITE_P(Forms, ArffNumber,
+                         testing::Values(NumberCase{"0", 0, true}, NumberCase{"-7", -7, true}, NumberCase{"+7", 7, true},
+                                         NumberCase{"9999999", 9999999, true}, NumberCase{"16777216", 16777216, true},
+                                         NumberCase{"16777217", 16777217, false}, NumberCase{"0.1", 0.1, false},
+                                         NumberCase{".5", 0.5, true}, NumberCase{"5.", 5, true}, NumberCase{"1e3", 1000, true},
+                                         NumberCase{"1E-2", 0.01, false}, NumberCase{"'12'", 12, true},
+                                         NumberCase{"0007", 7, true}, NumberCase{"123456789012", 123456789012.0, false},
+                                         NumberCase{"1e300", 1e300, false}, NumberCase{"inf", INFINITY, true},
+                                         NumberCase{"-Infinity", -INFINITY, true}));
 
 struct ErrorCase {
   const char* name;
   std::string text;
   const char* message;
 };
-void PrintTo(const ErrorCase& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ErrorCase& c, std::ostream* out) {
+  *out << c.name;
+}
 
 class ArffError : public testing::TestWithParam<ErrorCase> {};
 
-TEST_P(ArffError, NamesLineAndColumn) { EXPECT_EQ(parse_error(parse_arff, GetParam().text), GetParam().message); }
+TEST_P(ArffError, NamesLineAndColumn) {
+  EXPECT_EQ(parse_error(parse_arff, GetParam().text), GetParam().message);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, ArffError,
@@ -132,7 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"category", with_rows("1,a\n2,z"), "x line 6: attribute 2 ('c'): 'z' is not one of its declared categories"},
         ErrorCase{"few", with_rows("1\n"), "x line 5: 1 values, but 2 attributes are declared"},
         ErrorCase{"many", with_rows("1,a,3\n"), "x line 5: more than the 2 values of the declared attributes"},
-        ErrorCase{"quote", with_rows("1,'a\n"), "x line 5: attribute 2 ('c'): a quoted value does not end, or is followed by more text"},
+        ErrorCase{"quote", with_rows("1,'a\n"),
+                  "x line 5: attribute 2 ('c'): a quoted value does not end, or is followed by more text"},
         ErrorCase{"sparse_index", with_rows("{2 1}\n"), "x line 5: sparse index 2, but only 2 attributes are declared"},
         ErrorCase{"sparse_order", with_rows("{1 a, 0 1}\n"), "x line 5: sparse index 0 is not above the one before"},
         ErrorCase{"sparse_open", with_rows("{0 1\n"), "x line 5: a sparse row lacks its closing brace"},
@@ -140,7 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"no_data", "@relation r\n@attribute x numeric\n", "x line 3: the text ends before @data"},
         ErrorCase{"html", "<html>no</html>\n", "x line 1: '<html>no</html>' is not an ARFF declaration"},
         ErrorCase{"type", "@attribute x relational\n@data\n",
-                  "x line 1: attribute 'x': type 'relational' is not known (numeric, real, integer, string, date or a list of categories in braces)"},
+                  "x line 1: attribute 'x': type 'relational' is not known (numeric, real, integer, string, "
+                  "date or a list of categories in braces)"},
         ErrorCase{"brace", "@attribute x {a,b\n@data\n", "x line 1: attribute 'x': its categories lack a closing brace"},
         ErrorCase{"twice", "@attribute x numeric\n@attribute x numeric\n@data\n", "x line 2: attribute 'x' is declared twice"},
         ErrorCase{"no_attribute", "@relation r\n@data\n", "x line 3: no attribute is declared"},
@@ -201,7 +258,9 @@ TEST(Arff, SaysThatTheDiskIsFull) {
 }
 
 TEST(ArffStream, GivesTheSameForEveryCutOfTheText) {
-  const std::string text = "\xEF\xBB\xBF% c\r\n@relation r\n@attribute x numeric\n@attribute c {a,b}\n@data\n1,a\n\n% c\n2.5,b\n?,a";
+  const std::string text =
+      "\xEF\xBB\xBF% c\r\n@relation r\n@attribute x numeric\n@attribute c {a,b}\n@data\n1,a\n\n% "
+      "c\n2.5,b\n?,a";
   const Parsed whole = arff(text);
   for (std::size_t piece = 1; piece < text.size(); ++piece) {
     const TemporaryDirectory directory;
@@ -251,12 +310,13 @@ TEST(Arff, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();
   try {
-    parse_arff(with_rows(many_rows(10)), {.source = "x", .output = directory.path() / "x.kds", .parallel = {.stop = stop.get_token()}});
+    parse_arff(with_rows(many_rows(10)),
+               {.source = "x", .output = directory.path() / "x.kds", .parallel = {.stop = stop.get_token()}});
     FAIL() << "was not cancelled";
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.code, schema::ErrorCode::kCancelled);
   }
 }
 
-}  // namespace
-}  // namespace kedge::server
+}   // namespace
+}   // namespace kedge::server
