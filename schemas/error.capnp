@@ -30,6 +30,8 @@ enum ErrorCode {
   unavailable @22 $Json.name("UNAVAILABLE");
   connection @23 $Json.name("CONNECTION");
   internal @24 $Json.name("INTERNAL");
+  storageFull @25 $Json.name("STORAGE_FULL");
+  idempotencyKeyReused @26 $Json.name("IDEMPOTENCY_KEY_REUSED");
 }
 
 struct Error {

@@ -41,13 +41,15 @@ constexpr std::array kCodes{
     CodeRow{ErrorCode::kUnavailable, "UNAVAILABLE", 503},
     CodeRow{ErrorCode::kConnection, "CONNECTION", 502},
     CodeRow{ErrorCode::kInternal, "INTERNAL", 500},
+    CodeRow{ErrorCode::kStorageFull, "STORAGE_FULL", 507},
+    CodeRow{ErrorCode::kIdempotencyKeyReused, "IDEMPOTENCY_KEY_REUSED", 422},
 };
 
 // Rows are looked up by position.
 constexpr bool rows_in_order() {
   for (std::size_t i = 0; i < kCodes.size(); ++i)
     if (kCodes[i].code != static_cast<ErrorCode>(i)) return false;
-  return kCodes.back().code == ErrorCode::kInternal;
+  return kCodes.back().code == ErrorCode::kIdempotencyKeyReused;
 }
 static_assert(rows_in_order());
 

@@ -34,6 +34,8 @@ enum class ErrorCode {
   kUnavailable,           // server is starting, stopping or full
   kConnection,            // client side: no answer from the server
   kInternal,
+  kStorageFull,           // the disk takes no more; heals when there is room
+  kIdempotencyKeyReused,  // the same Idempotency-Key with another body
 };
 
 // "INVALID_VALUE" for kInvalidValue, and back; the second throws Error{kInvalidValue} for an unknown name.

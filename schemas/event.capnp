@@ -37,6 +37,12 @@ struct LogEvent {
   message @1 :Text;
 }
 
+struct GapEvent {
+  from @0 :Int64;
+  to @1 :Int64;
+  job @2 :Job.Job $Json.required;
+}
+
 struct Event {
   id @0 :Int64 $Json.required;
   time @1 :Text;
@@ -47,5 +53,6 @@ struct Event {
     timing @5 :TimingEvent;
     log @6 :LogEvent;
     result @7 :Job.Result;
+    gap @8 :GapEvent;
   }
 }

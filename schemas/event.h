@@ -54,7 +54,14 @@ struct ResultEvent {   // comes just before the final StateEvent of a job that s
   friend bool operator==(const ResultEvent&, const ResultEvent&) = default;
 };
 
-using EventBody = std::variant<StateEvent, ProgressEvent, MetricEvent, TimingEvent, LogEvent, ResultEvent>;
+// Said to a reader in place of events that are no longer kept; never stored. Its number is `to`, so that reading goes on after it.
+struct GapEvent {
+  std::int64_t from = 0, to = 0;   // the first and the last that are missing
+  Job job;                         // as it was when the gap was read
+  friend bool operator==(const GapEvent&, const GapEvent&) = default;
+};
+
+using EventBody = std::variant<StateEvent, ProgressEvent, MetricEvent, TimingEvent, LogEvent, ResultEvent, GapEvent>;
 
 // JSON: {"id": 3, "time": "2026-01-02T03:04:05.678Z", "progress": {...}}; the key of the body is event_name().
 struct Event {
@@ -64,6 +71,6 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-std::string_view event_name(const EventBody& body);   // "state", "progress", "metric", "timing", "log", "result"
+std::string_view event_name(const EventBody& body);   // "state", "progress", "metric", "timing", "log", "result", "gap"
 
 }  // namespace kedge::schema

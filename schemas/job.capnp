@@ -78,12 +78,19 @@ struct Task {
   }
 }
 
+struct Deadlines {
+  queue @0 :Float64 $Json.optional;
+  fetch @1 :Float64 $Json.optional;
+  run @2 :Float64 $Json.optional;
+}
+
 struct JobSpec {
   dataset @0 :Dataset.DatasetRef $Json.required;
   select @1 :Dataset.Select $Json.optional;
   pipeline @2 :List(Step) $Json.required;
   task @3 :Task $Json.required;
   device @4 :Text = "auto";
+  deadlines @5 :Deadlines $Json.optional;
 }
 
 enum JobState {

@@ -92,12 +92,20 @@ struct HalvingGridSearch {
 // JSON: {"crossValidate": {...}}
 using Task = std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch>;
 
+// Seconds that a job may spend waiting for its turn, fetching its data, and computing; 0: as the server has it. A job that takes
+// longer fails with kDeadlineExceeded.
+struct Deadlines {
+  double queue = 0, fetch = 0, run = 0;
+  friend bool operator==(const Deadlines&, const Deadlines&) = default;
+};
+
 struct JobSpec {
   DatasetRef dataset;
   Select select;
   std::vector<Step> pipeline;
   Task task;
   std::string device = "auto";   // auto, cpu, cuda, cuda:N
+  Deadlines deadlines = {};
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 

@@ -14,7 +14,8 @@ std::string_view job_state_name(JobState state) {
 }
 
 std::string_view event_name(const EventBody& body) {
-  constexpr std::array<std::string_view, 6> kNames{"state", "progress", "metric", "timing", "log", "result"};
+  constexpr std::array<std::string_view, 7> kNames{"state", "progress", "metric", "timing",
+                                                   "log",   "result",   "gap"};
   static_assert(kNames.size() == std::variant_size_v<EventBody>);
   return kNames.at(body.index());
 }

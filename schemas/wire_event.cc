@@ -39,6 +39,12 @@ struct BodyStorer {
     log.setMessage(Utf8(event.message));
   }
   void operator()(const ResultEvent& event) { store(event.result, builder.initResult()); }
+  void operator()(const GapEvent& event) {
+    auto gap = builder.initGap();
+    gap.setFrom(event.from);
+    gap.setTo(event.to);
+    store(event.job, gap.initJob());
+  }
 };
 
 StateEvent load_state(wire::StateEvent::Reader reader) {
@@ -67,6 +73,12 @@ LogEvent load_log(wire::LogEvent::Reader reader) {
   return {.level = text(reader.getLevel()), .message = text(reader.getMessage())};
 }
 
+GapEvent load_gap(wire::GapEvent::Reader reader) {
+  GapEvent event{.from = reader.getFrom(), .to = reader.getTo()};
+  load(event.job, reader.getJob());
+  return event;
+}
+
 }  // namespace
 
 void store(const EventBody& body, wire::Event::Builder builder) {
@@ -92,6 +104,9 @@ void load(EventBody& body, wire::Event::Reader reader) {
       break;
     case wire::Event::RESULT:
       load(body.emplace<ResultEvent>().result, reader.getResult());
+      break;
+    case wire::Event::GAP:
+      body = load_gap(reader.getGap());
       break;
   }
 }

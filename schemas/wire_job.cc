@@ -181,6 +181,11 @@ void store(const JobSpec& spec, wire::JobSpec::Builder builder) {
   store_list(spec.pipeline, builder.initPipeline(spec.pipeline.size()));
   std::visit(TaskStorer{builder.initTask()}, spec.task);
   builder.setDevice(Utf8(spec.device));
+  if (spec.deadlines == Deadlines{}) return;
+  auto deadlines = builder.initDeadlines();
+  deadlines.setQueue(spec.deadlines.queue);
+  deadlines.setFetch(spec.deadlines.fetch);
+  deadlines.setRun(spec.deadlines.run);
 }
 
 void load(JobSpec& spec, wire::JobSpec::Reader reader) {
@@ -189,6 +194,8 @@ void load(JobSpec& spec, wire::JobSpec::Reader reader) {
   load_list(spec.pipeline, reader.getPipeline());
   load(spec.task, reader.getTask());
   spec.device = text(reader.getDevice());
+  const auto deadlines = reader.getDeadlines();
+  spec.deadlines = {.queue = deadlines.getQueue(), .fetch = deadlines.getFetch(), .run = deadlines.getRun()};
 }
 
 void store(const Job& job, wire::Job::Builder builder) {

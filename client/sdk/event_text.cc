@@ -28,6 +28,10 @@ std::string text(const ResultEvent& e) {
   return line;
 }
 
+std::string text(const GapEvent& e) {
+  return fmt::format("events {} to {} are no longer kept; the job is {}", e.from, e.to, job_state_name(e.job.state));
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Event& event) {

@@ -42,7 +42,8 @@ inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .versio
           .pipeline = {{.estimator = "StandardScaler", .name = "scale"},
                        {.estimator = "RandomForestClassifier", .params = values()}},
           .task = std::move(task),
-          .device = "cuda:1"};
+          .device = "cuda:1",
+          .deadlines = {.queue = 60.0, .fetch = 2.5, .run = 3600.0}};
 }
 
 inline std::vector<JobSpec> specs() {
@@ -122,6 +123,8 @@ inline Error error() {
   return {ErrorCode::kBadData, "column 3 has NaN", "dataset"};
 }
 
+inline std::vector<Job> jobs();
+
 inline std::vector<EventBody> event_bodies() {
   return {StateEvent{.state = JobState::kFailed, .reason = "BAD_DATA", .error = error()},
           StateEvent{.state = JobState::kRunning},
@@ -130,7 +133,8 @@ inline std::vector<EventBody> event_bodies() {
           MetricEvent{.name = "accuracy", .value = 0.96, .fold = 4},
           TimingEvent{.phase = "fit", .seconds = 0.62, .fold = 0},
           LogEvent{.level = "warning", .message = "slow"},
-          ResultEvent{result()}};
+          ResultEvent{result()},
+          GapEvent{.from = 2, .to = 9, .job = jobs()[0]}};
 }
 
 inline std::vector<Event> events() {
