@@ -21,9 +21,10 @@ ALLOWED = {
     "server/jobs": ["schemas", "engine", "server/data"],
     "server/api": ["schemas", "engine", "server"],
     "server": ["schemas", "engine", "server"],
-    "client": ["schemas", "kedge"],
+    "provisioning": ["schemas", "provisioning"],
+    "client": ["schemas", "provisioning", "kedge"],
     "examples": ["kedge"],
-    "tests": ["schemas", "engine", "server", "client", "kedge", "tests"],
+    "tests": ["schemas", "engine", "server", "provisioning", "client", "kedge", "tests"],
 }
 
 # Header prefix -> the only places that may name it.
@@ -31,11 +32,11 @@ HOMES = {
     "capnp/": ["schemas", "tests/unit/schemas"],
     "kj/": ["schemas"],
     "simdjson": ["schemas"],
-    "curl/": ["server/data/fetch", "client/sdk/transport"],
+    "curl/": ["server/data/fetch", "client/sdk/transport", "provisioning/http"],
     "boost/": ["server/http", "server/api", "server/main.cc", "tests"],
     "sqlite3": ["server/jobs/store", "tests/unit/server_jobs"],
     "isa-l/": ["server/data/inflate"],
-    "openssl/": ["server/http", "server/data"],
+    "openssl/": ["server/http", "server/data", "provisioning/http", "provisioning/identity", "provisioning/providers/sigv4"],
     "cblas": ["engine/backend/cpu"],
     "lapack": ["engine/backend/cpu", "engine/backend/emulated"],
     "cuda": ["engine/backend/cuda"],

@@ -1,0 +1,223 @@
+// Ends, lists and sweeps machines. controller_up.cc rents them.
+#include "provisioning/controller.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "provisioning/http/client.h"
+#include "provisioning/json.h"
+
+namespace kedge::provisioning {
+
+Controller::Controller(IntentStore& store, std::span<const std::unique_ptr<Provider>> providers, Clock& clock, Probe probe,
+                       std::function<void(const Phase&)> report, ControllerTimes times)
+    : store_(store), providers_(providers), clock_(clock), probe_(std::move(probe)), report_(std::move(report)), times_(times) {}
+
+void Controller::say(const Phase& phase) const {
+  if (report_) report_(phase);
+}
+
+Provider* Controller::find(const std::string& name) const {
+  for (const auto& provider : providers_)
+    if (provider->name() == name) return provider.get();
+  return nullptr;
+}
+
+Provider& Controller::require(const std::string& name) const {
+  if (Provider* provider = find(name)) return *provider;
+  throw ProviderError(Trouble::kAuth, name, "no credentials at hand, so its machines can be neither seen nor ended");
+}
+
+Catalogue Controller::offers(const Wish& wish) {
+  Catalogue catalogue;
+  for (const auto& provider : providers_) {
+    if (!wish.provider.empty() && provider->name() != wish.provider) continue;
+    try {
+      std::ranges::move(provider->offers(wish), std::back_inserter(catalogue.offers));
+    } catch (const ProviderError& error) {
+      catalogue.problems.emplace_back(error.what());
+    }
+  }
+  return catalogue;
+}
+
+// "Not there" is believed once the provider has shown the machine, or long enough after the launch for every list to show it.
+bool Controller::gone(const Intent& intent, const std::optional<Machine>& machine) {
+  return !machine && (intent.seen || clock_.unix_seconds() - intent.created > times_.settle.count());
+}
+
+std::optional<Machine> Controller::look_up(Provider& provider, const std::string& id) {
+  for (Machine& machine : provider.list_owned(store_.owner()))
+    if (machine.name == id) return machine;
+  return std::nullopt;
+}
+
+// Removes the row of a machine that is gone, after what lay beside it. false: that could not be removed yet.
+bool Controller::forget(const Intent& intent, Provider& provider) {
+  try {
+    provider.cleanup(intent);
+  } catch (const ProviderError& error) {
+    if (error.trouble == Trouble::kAuth) throw;
+    return false;
+  }
+  if (intent.seen) store_.add_to_ledger(intent, clock_.unix_seconds());
+  store_.remove(intent.id);
+  return true;
+}
+
+bool Controller::end(Intent intent, const std::string& why, std::chrono::seconds limit) {
+  Provider& provider = require(intent.offer.provider);
+  if (intent.stage != Stage::kEnding || intent.note.empty()) {
+    intent.stage = Stage::kEnding;
+    intent.ended = clock_.unix_seconds();
+    intent.note = why;
+    store_.put(intent);
+  }
+  const double deadline = clock_.steady_seconds() + static_cast<double>(limit.count());
+  while (true) {
+    try {
+      std::optional<Machine> machine;
+      if (intent.machine.empty()) {
+        machine = look_up(provider, intent.id);
+        if (machine) intent.machine = machine->id;
+      } else {
+        machine = provider.describe(intent);
+      }
+      if (machine && !intent.seen) {
+        intent.seen = true;
+        store_.put(intent);
+      }
+      if (gone(intent, machine) && forget(intent, provider)) return true;
+      // Repeated each time: some refuse it while the machine is still being made, some say yes and do nothing.
+      if (!intent.machine.empty()) provider.terminate(intent);
+    } catch (const ProviderError& error) {
+      if (error.trouble == Trouble::kAuth) throw;
+    }
+    if (clock_.steady_seconds() >= deadline) return false;
+    clock_.sleep(times_.poll);
+  }
+}
+
+std::vector<MachineRow> Controller::machines() {
+  std::vector<MachineRow> rows;
+  for (Intent& intent : store_.list().intents) {
+    MachineRow row{std::move(intent), std::nullopt, {}};
+    try {
+      Provider& provider = require(row.intent.offer.provider);
+      row.machine = row.intent.machine.empty() ? look_up(provider, row.intent.id) : provider.describe(row.intent);
+    } catch (const ProviderError& error) {
+      row.problem = error.what();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void Controller::note_end(const Intent& intent, const std::string& why, Swept& swept) {
+  const std::string line = fmt::format("{} ({} {}): {}", intent.id, intent.offer.provider, intent.offer.id, why);
+  const bool done = end(intent, why, times_.sweep_limit);
+  (done ? swept.ended : swept.pending).push_back(line);
+}
+
+// Why the machine of a row that nobody works on is to end, or empty.
+std::string Controller::reason_to_end(Intent& intent) {
+  if (intent.stage == Stage::kEnding) return intent.note;
+  if (intent.stage == Stage::kLaunching) return "the program that rented it was killed";
+  if (intent.one_job) return "the program that used it was killed";
+  const std::int64_t now = clock_.unix_seconds();
+  switch (lease_state(intent.lease, intent.created, now)) {
+    case LeaseState::kHolds:
+      return {};
+    case LeaseState::kLifeOver:
+      return "its life is over";
+    case LeaseState::kIdleOver:
+      break;
+  }
+  if (!probe_(intent).busy) return "nobody uses it";
+  intent.lease.renewed = now;
+  store_.put(intent);
+  return {};
+}
+
+void Controller::sweep_row(Intent intent, Swept& swept) {
+  const auto held = store_.try_lock(intent.id);
+  if (!held) return;                          // somebody works on it
+  const auto fresh = store_.find(intent.id);  // it may have changed before we had the lock
+  if (!fresh) return;
+  intent = *fresh;
+  Provider& provider = require(intent.offer.provider);
+  if (const std::string reason = reason_to_end(intent); !reason.empty()) return note_end(intent, reason, swept);
+  const auto machine = provider.describe(intent);
+  if (gone(intent, machine) && forget(intent, provider)) swept.ended.push_back(intent.id + ": it had ended by itself");
+}
+
+void Controller::sweep_provider(Provider& provider, Swept& swept) {
+  for (const Machine& machine : provider.list_owned(store_.owner())) {
+    // The row is looked for after the list was made: it is written before the launch.
+    if (!store_.is_ours(machine.name) || store_.find(machine.name)) continue;
+    Intent intent{.id = machine.name, .stage = Stage::kEnding, .machine = machine.id, .seen = true};
+    intent.offer.provider = provider.name();
+    intent.created = intent.ended = clock_.unix_seconds();
+    intent.note = "there was no record of it";
+    store_.put(intent);
+  }
+  for (const Intent& intent : store_.list().intents) {
+    if (intent.offer.provider != provider.name()) continue;
+    try {
+      sweep_row(intent, swept);
+    } catch (const ProviderError& error) {
+      swept.problems.push_back(fmt::format("{}: {}", intent.id, error.what()));
+    }
+  }
+}
+
+Swept Controller::sweep() {
+  Swept swept;
+  for (const std::string& file : store_.list().damaged)
+    swept.problems.push_back(fmt::format("{} was damaged and is set aside; its machine is looked for by name", file));
+  for (const auto& provider : providers_) {
+    try {
+      sweep_provider(*provider, swept);
+    } catch (const ProviderError& error) {
+      swept.problems.emplace_back(error.what());
+    }
+  }
+  for (const Intent& intent : store_.list().intents)
+    if (!find(intent.offer.provider))
+      swept.problems.push_back(
+          fmt::format("{}: there are no credentials for {} to look for it", intent.id, intent.offer.provider));
+  return swept;
+}
+
+std::string attempts_table(const std::vector<Attempt>& attempts) {
+  std::string table;
+  for (const auto& [offer, outcome] : attempts)
+    table += fmt::format("  {:<11}{:<28}{:<16}{:<10}{:>8.3f} USD/h  {}\n", offer.provider, offer.id, offer.region,
+                         offer.spot ? "spot" : "on-demand", offer.price_usd_per_hour, outcome);
+  return table;
+}
+
+Probe https_probe(http::Client& client) {
+  return [&client](const Intent& intent) {
+    Readiness readiness;
+    http::Request request{.url = intent.url() + "/v1/info", .timeout = std::chrono::seconds(5), .pin = intent.identity.pin};
+    request.headers.emplace_back("Authorization", "Bearer " + intent.identity.token);
+    try {
+      const http::Response info = client.send(request);
+      readiness.version = json::text(json::parse(info.body), "version");
+      readiness.ready = info.status == 200 && !readiness.version.empty();
+      readiness.hopeless = info.status == 401 || info.status == 403;
+      if (!readiness.ready) readiness.problem = fmt::format("{} answers {}", request.url, info.status);
+      if (!readiness.ready) return readiness;
+      request.url = intent.url() + "/v1/jobs?state=running&pageSize=1";
+      readiness.busy = !json::list(json::parse(client.send(request).body), "jobs").empty();
+    } catch (const ProviderError& error) {
+      readiness.problem = error.words;
+    }
+    return readiness;
+  };
+}
+
+}  // namespace kedge::provisioning

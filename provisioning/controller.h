@@ -1,0 +1,141 @@
+// Renting that leaves nothing behind: intents before calls, ambiguous launches looked up, ends confirmed, the rest swept.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "provisioning/clock.h"
+#include "provisioning/provider.h"
+#include "provisioning/select.h"
+#include "provisioning/store.h"
+
+namespace kedge::provisioning {
+
+// What a new server says of itself, over TLS with its pin and token.
+struct Readiness {
+  bool ready = false;
+  bool hopeless = false;  // somebody else answers there: wrong certificate, wrong token
+  bool busy = false;      // jobs are queued or running
+  std::string version;
+  std::string problem;  // while it is not ready
+};
+using Probe = std::function<Readiness(const Intent&)>;
+
+// One step of `up` that has begun (seconds < 0) or ended.
+struct Phase {
+  std::string name;  // offers, launch, boot, start
+  double seconds = -1;
+  std::string note;
+};
+
+struct Attempt {
+  Offer offer;
+  std::string outcome;  // why it was not the one
+};
+
+struct UpOptions {
+  Wish wish;
+  Lease lease;
+  std::string image;
+  bool one_job = false;
+  std::optional<double> max_spend;       // USD for this machine, its fuse's slack included
+  std::optional<double> spend_cap;       // USD for all machines: what is rented now at most, and what was paid in 30 days
+  std::chrono::seconds boot_limit{600};  // from the launch to an answer
+  // Asked after Ctrl-C: true keeps the machine. Not set: it is ended.
+  std::function<bool(const Intent&)> keep_after_interrupt;
+};
+
+struct UpResult {
+  Intent intent;
+  std::shared_ptr<void> lock;  // of the intent: while it is held, no sweeper touches the machine
+  std::string version;
+  std::vector<Phase> phases;
+  std::vector<Attempt> attempts;
+};
+
+struct Catalogue {
+  std::vector<Offer> offers;
+  std::vector<std::string> problems;  // of providers that did not answer, one line each
+};
+
+struct MachineRow {
+  Intent intent;
+  std::optional<Machine> machine;  // as the provider shows it now
+  std::string problem;             // why it could not be asked
+};
+
+struct Swept {
+  std::vector<std::string> ended;    // one line each
+  std::vector<std::string> pending;  // asked to end, not yet gone
+  std::vector<std::string> problems;
+};
+
+// Nothing came of `up`: the message holds the table of attempts.
+struct NothingRented : schema::Error {
+  std::vector<Attempt> attempts;
+  NothingRented(std::string message, std::vector<Attempt> attempts)
+      : schema::Error(schema::ErrorCode::kUnavailable, std::move(message)), attempts(std::move(attempts)) {}
+};
+
+// Timing of the loops. After `settle` a launch of which no list shows anything counts as never having happened.
+struct ControllerTimes {
+  std::chrono::seconds settle{120};
+  std::chrono::milliseconds poll{2000};
+  std::chrono::seconds end_limit{300};   // how long end() waits for "gone"
+  std::chrono::seconds sweep_limit{30};  // the same, for each machine in sweep()
+};
+
+class Controller {
+ public:
+  // All are borrowed and outlive the controller.
+  Controller(IntentStore& store, std::span<const std::unique_ptr<Provider>> providers, Clock& clock, Probe probe,
+             std::function<void(const Phase&)> report = {}, ControllerTimes times = {});
+
+  Catalogue offers(const Wish& wish);
+  // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as told.
+  UpResult up(const UpOptions& options);
+  // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() goes on.
+  bool end(Intent intent, const std::string& why, std::chrono::seconds limit);
+  bool end(Intent intent, const std::string& why) { return end(std::move(intent), why, times_.end_limit); }
+  std::vector<MachineRow> machines();
+  // Ends what nobody wants, and takes rows of machines that are gone out of the store.
+  Swept sweep();
+
+ private:
+  struct Trial;  // one offer's way to a server, controller_up.cc
+  Provider* find(const std::string& name) const;
+  Provider& require(const std::string& name) const;
+  std::shared_ptr<void> lock(const std::string& id) const;
+  bool gone(const Intent& intent, const std::optional<Machine>& machine);
+  bool forget(const Intent& intent, Provider& provider);
+  std::optional<Machine> look_up(Provider& provider, const std::string& id);
+  void sweep_provider(Provider& provider, Swept& swept);
+  void sweep_row(Intent intent, Swept& swept);
+  std::string reason_to_end(Intent& intent);
+  void note_end(const Intent& intent, const std::string& why, Swept& swept);
+  double committed() const;
+  void say(const Phase& phase) const;
+
+  IntentStore& store_;
+  std::span<const std::unique_ptr<Provider>> providers_;
+  Clock& clock_;
+  Probe probe_;
+  std::function<void(const Phase&)> report_;
+  ControllerTimes times_;
+};
+
+// "provider offer region  price  outcome" lines.
+std::string attempts_table(const std::vector<Attempt>& attempts);
+
+// The probe over HTTPS: GET /readyz, then /v1/info with the token.
+namespace http {
+class Client;
+}
+Probe https_probe(http::Client& client);
+
+}  // namespace kedge::provisioning

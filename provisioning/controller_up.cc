@@ -1,0 +1,234 @@
+// From a wish to a server that answers: offer after offer, each with an intent of its own.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "provisioning/controller.h"
+#include "provisioning/interrupt.h"
+
+namespace kedge::provisioning {
+namespace {
+
+constexpr int kMostAttempts = 12;
+constexpr int kMostDeadMachines = 2;  // machines that came and never answered: a third would hardly do better
+constexpr std::int64_t kSpendWindow_s = 30 * 24 * 3600;
+
+std::string describe(const Offer& offer) {
+  return fmt::format("{} {} {} at {:.3f} USD/h", offer.provider, offer.id, offer.region, offer.price_usd_per_hour);
+}
+
+}  // namespace
+
+// One offer. Its intent is durable before the provider hears of it.
+struct Controller::Trial {
+  Controller& controller;
+  Provider& provider;
+  const UpOptions& options;
+  UpResult& result;
+  Intent& intent = result.intent;
+  std::string failure;
+  bool machine_failed = false;  // there was a machine, and it was no good
+  std::optional<Trouble> trouble;
+
+  bool run();
+  bool reserve(const Offer& offer);
+  bool launch();
+  bool rescue(const ProviderError& error);
+  bool adopt(const Machine& machine);
+  bool boot(double deadline);
+  bool start(double deadline);
+  void give_up(const std::string& why);
+  template <class Step>
+  bool phase(const char* name, const std::string& note, Step step);
+};
+
+template <class Step>
+bool Controller::Trial::phase(const char* name, const std::string& note, Step step) {
+  controller.say({name, -1, note});
+  const double begin = controller.clock_.steady_seconds();
+  const bool done = step();
+  result.phases.push_back({name, controller.clock_.steady_seconds() - begin, done ? note : failure});
+  controller.say(result.phases.back());
+  return done;
+}
+
+double Controller::committed() const {
+  double sum = store_.spent_since(clock_.unix_seconds() - kSpendWindow_s);
+  for (const Intent& intent : store_.list().intents) sum += cost_at_most(intent);
+  return sum;
+}
+
+std::shared_ptr<void> Controller::lock(const std::string& id) const {
+  constexpr int kTries = 200;
+  for (int i = 0; i < kTries; ++i) {
+    if (auto held = store_.try_lock(id)) return held;
+    clock_.sleep(std::chrono::milliseconds(50));
+  }
+  throw schema::Error(schema::ErrorCode::kConflict, fmt::format("another kedge works on {}", id));
+}
+
+// Checks the caps and writes the intent, under a lock, so that two at once cannot both take what is left.
+bool Controller::Trial::reserve(const Offer& offer) {
+  const auto purse = controller.lock("spend");
+  std::optional<double> most = options.max_spend;
+  if (options.spend_cap) {
+    const double left = *options.spend_cap - controller.committed();
+    most = std::min(most.value_or(left), left);
+  }
+  const auto lease = most ? within_spend(options.lease, offer.price_usd_per_hour, *most) : options.lease;
+  if (!lease) {
+    failure = fmt::format("{:.2f} USD are left to spend, too little for a machine", *most);
+    return false;
+  }
+  intent = {
+      .id = controller.store_.new_id(), .offer = offer, .image = options.image, .one_job = options.one_job, .lease = *lease};
+  intent.created = intent.lease.renewed = controller.clock_.unix_seconds();
+  intent.identity = make_identity(intent.id);
+  result.lock = controller.store_.try_lock(intent.id);
+  controller.store_.put(intent);
+  return true;
+}
+
+bool Controller::Trial::adopt(const Machine& machine) {
+  intent.machine = machine.id;
+  intent.address = machine.address;
+  intent.port = machine.port;
+  controller.store_.put(intent);
+  return true;
+}
+
+// After a launch of which nobody knows whether it happened.
+bool Controller::Trial::rescue(const ProviderError& error) {
+  constexpr int kLooks = 3;
+  for (int look = 1; look <= kLooks; ++look) {
+    controller.clock_.sleep(std::chrono::seconds(2 * look));
+    try {
+      if (provider.launch_repeatable()) return adopt(provider.launch(intent));
+      if (const auto machine = controller.look_up(provider, intent.id)) return adopt(*machine);
+    } catch (const ProviderError& again) {
+      if (!again.maybe_done && again.trouble != Trouble::kRetryLater) break;
+    }
+  }
+  failure = fmt::format("{}; it may be there: looked for and ended by `kedge machines gc`", error.what());
+  intent.stage = Stage::kEnding;
+  intent.note = "its launch was answered by an error";
+  controller.store_.put(intent);
+  return false;
+}
+
+bool Controller::Trial::launch() {
+  try {
+    return adopt(provider.launch(intent));
+  } catch (const ProviderError& error) {
+    trouble = error.trouble;
+    failure = error.what();
+    if (error.maybe_done) return rescue(error);
+    controller.store_.remove(intent.id);  // refused for certain
+    return false;
+  }
+}
+
+void Controller::Trial::give_up(const std::string& why) {
+  failure = why;
+  machine_failed = true;
+  try {
+    if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + log;
+  } catch (const ProviderError&) {  // the log is a help, no more
+  }
+  if (!controller.end(intent, why)) failure += "\n    asked to end, not gone yet: `kedge machines gc` goes on with it";
+}
+
+// Until the provider says that it runs and where.
+bool Controller::Trial::boot(double deadline) {
+  std::string state = "nothing was heard of it";
+  while (controller.clock_.steady_seconds() < deadline) {
+    try {
+      const auto machine = provider.describe(intent);
+      if (controller.gone(intent, machine)) return give_up("the machine ended while it started"), false;
+      if (machine && !intent.seen) intent.seen = true, controller.store_.put(intent);
+      if (machine && machine->state == MachineState::kEnding) return give_up("the machine ends while it starts"), false;
+      if (machine) state = "its state is " + machine->detail;
+      if (machine && machine->state == MachineState::kRunning && !machine->address.empty()) return adopt(*machine);
+    } catch (const ProviderError& error) {
+      if (error.trouble == Trouble::kAuth) throw;
+      state = error.what();
+    }
+    controller.clock_.sleep(controller.times_.poll);
+  }
+  return give_up(fmt::format("the machine did not come up within {} s: {}", options.boot_limit.count(), state)), false;
+}
+
+// Until our server answers there, with our certificate and to our token.
+bool Controller::Trial::start(double deadline) {
+  constexpr std::chrono::milliseconds kPoll{100};
+  constexpr int kDescribeEvery = 20;
+  Readiness readiness;
+  for (int round = 1; controller.clock_.steady_seconds() < deadline; ++round) {
+    readiness = controller.probe_(intent);
+    if (readiness.ready) {
+      result.version = readiness.version;
+      return true;
+    }
+    if (readiness.hopeless) return give_up("something else answers there: " + readiness.problem), false;
+    if (round % kDescribeEvery == 0 && !provider.describe(intent))
+      return give_up("the machine ended before its server answered"), false;
+    controller.clock_.sleep(round < kDescribeEvery ? kPoll : controller.times_.poll);
+  }
+  return give_up(fmt::format("the server did not answer within {} s: {}", options.boot_limit.count(), readiness.problem)), false;
+}
+
+bool Controller::Trial::run() {
+  if (!phase("launch", describe(intent.offer), [&] { return launch(); })) return false;
+  const double deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
+  if (!phase("boot", intent.machine, [&] { return boot(deadline); })) return false;
+  if (!phase("start", intent.url(), [&] { return start(deadline); })) return false;
+  intent.stage = Stage::kRunning;
+  intent.lease.renewed = controller.clock_.unix_seconds();
+  controller.store_.put(intent);
+  return true;
+}
+
+UpResult Controller::up(const UpOptions& options) {
+  say({"offers", -1, {}});
+  const double begin = clock_.steady_seconds();
+  const Catalogue catalogue = offers(options.wish);
+  const Selection selection = select(options.wish, catalogue.offers);
+  UpResult result;
+  result.phases.push_back(
+      {"offers", clock_.steady_seconds() - begin, fmt::format("{} of {} fit", selection.order.size(), catalogue.offers.size())});
+  say(result.phases.back());
+  std::set<std::string> useless;  // providers that refuse our credentials
+  int tried = 0, dead = 0;
+  for (const Offer& offer : selection.order) {
+    if (useless.contains(offer.provider)) continue;
+    if (tried++ == kMostAttempts || dead == kMostDeadMachines) break;
+    Trial trial{.controller = *this, .provider = require(offer.provider), .options = options, .result = result};
+    if (!trial.reserve(offer)) {
+      result.attempts.push_back({offer, trial.failure});
+      continue;
+    }
+    try {
+      if (trial.run()) return result;
+    } catch (const schema::Error& error) {
+      if (error.code != schema::ErrorCode::kCancelled) throw;
+      forget_interrupt();
+      if (options.keep_after_interrupt && options.keep_after_interrupt(result.intent)) {
+        result.intent.stage = Stage::kRunning;
+        store_.put(result.intent);
+      } else {
+        end(result.intent, "interrupted");
+      }
+      throw;
+    }
+    if (trial.trouble == Trouble::kAuth) useless.insert(offer.provider);
+    dead += trial.machine_failed;
+    result.attempts.push_back({offer, trial.failure});
+  }
+  std::string message =
+      selection.advice.empty() ? "no machine could be had:\n" + attempts_table(result.attempts) : selection.advice;
+  for (const std::string& problem : catalogue.problems) message += "\n  " + problem;
+  throw NothingRented(message, result.attempts);
+}
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,33 @@
+// What can go wrong with a provider of machines, by what to do next; the provider's own words are kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schemas/error.h"
+
+namespace kedge::provisioning {
+
+enum class Trouble {
+  kRetryLater,  // 429, 5xx, network: the same call may work in a while
+  kNoCapacity,  // this offer is sold out: take the next one
+  kQuota,       // the account may not have it: the next offer of this provider may need less
+  kAuth,        // no or wrong credentials: nothing of this provider will work
+  kFatal,       // the call is wrong: repeating it changes nothing
+};
+std::string_view trouble_name(Trouble trouble);  // "retry later"
+
+struct ProviderError : schema::Error {
+  Trouble trouble = Trouble::kFatal;
+  long status = 0;          // of HTTP; 0: there was none
+  std::string words;        // what the provider said
+  bool maybe_done = false;  // the call may have had its effect all the same: look before repeating it
+
+  // `doing` names provider and call: "runpod: create pod".
+  ProviderError(Trouble trouble, const std::string& doing, std::string words, long status = 0, bool maybe_done = false);
+};
+
+// What an HTTP status says when the provider's own code says nothing more. 2xx and 3xx are not asked for.
+Trouble trouble_of_status(long status);
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,19 @@
+// A machine as its provider shows it.
+#pragma once
+
+#include <string>
+
+namespace kedge::provisioning {
+
+enum class MachineState { kPending, kRunning, kEnding };  // what is gone is not a machine
+
+struct Machine {
+  std::string id;    // the provider's
+  std::string name;  // our intent's id
+  MachineState state = MachineState::kPending;
+  std::string address;  // where the server can be reached; empty: not known yet
+  int port = 0;
+  std::string detail;  // the provider's own word for the state
+};
+
+}  // namespace kedge::provisioning

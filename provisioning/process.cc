@@ -1,0 +1,138 @@
+// Child processes, with fork and exec.
+#include "provisioning/process.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "schemas/error.h"
+
+namespace kedge::provisioning {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  throw schema::Error(schema::ErrorCode::kInternal, fmt::format("cannot {}: {}", what, std::strerror(errno)));
+}
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) refuse("make a pipe");
+  }
+  ~Pipe() { close_end(0), close_end(1); }
+  Pipe(const Pipe&) = delete;
+  void close_end(int end) {
+    int& descriptor = ends[static_cast<std::size_t>(end)];
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+  }
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+// Only async-signal-safe calls between fork and exec: all memory was taken before.
+[[noreturn]] void become(char* const* arguments, int in, int out, int err) {
+  ::dup2(in, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);
+  ::execvp(arguments[0], arguments);
+  ::_exit(127);
+}
+
+// Feeds and drains until the child has closed both outputs or time is up.
+void converse(Pipe& in, Pipe& out, Pipe& err, std::string_view input, Outcome& outcome,
+              std::chrono::steady_clock::time_point end) {
+  ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
+  if (input.empty()) in.close_end(1);
+  while (out.ends[0] >= 0 || err.ends[0] >= 0) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    if (left <= 0) return void(outcome.timed_out = true);
+    std::array<pollfd, 3> waits{{{in.ends[1], POLLOUT, 0}, {out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+    if (::poll(waits.data(), waits.size(), static_cast<int>(left)) < 0 && errno != EINTR) refuse("wait for a program");
+    if (waits[0].revents != 0) {
+      const ssize_t n = ::write(in.ends[1], input.data(), input.size());
+      if (n > 0) input.remove_prefix(static_cast<std::size_t>(n));
+      if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) in.close_end(1);
+    }
+    const auto drain = [](Pipe& pipe, short events, std::string& to) {
+      std::array<char, 65536> buffer;
+      if (events == 0) return;
+      const ssize_t n = ::read(pipe.ends[0], buffer.data(), buffer.size());
+      if (n > 0)
+        to.append(buffer.data(), static_cast<std::size_t>(n));
+      else if (n == 0 || errno != EINTR)
+        pipe.close_end(0);
+    };
+    drain(out, waits[1].revents, outcome.out);
+    drain(err, waits[2].revents, outcome.err);
+  }
+}
+
+}  // namespace
+
+Outcome run_program(const std::vector<std::string>& arguments, std::string_view input, std::chrono::seconds limit) {
+  Pipe in, out, err;
+  const auto argv = pointers(arguments);
+  std::signal(SIGPIPE, SIG_IGN);  // a program may end before it has read all of its input
+  const pid_t child = ::fork();
+  if (child < 0) refuse("start a program");
+  if (child == 0) {
+    ::setpgid(0, 0);  // a Ctrl-C is ours to handle
+    become(argv.data(), in.ends[0], out.ends[1], err.ends[1]);
+  }
+  in.close_end(0), out.close_end(1), err.close_end(1);
+  Outcome outcome;
+  converse(in, out, err, input, outcome, std::chrono::steady_clock::now() + limit);
+  if (outcome.timed_out) ::kill(-child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log) {
+  const auto argv = pointers(arguments);
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (null < 0 || file < 0) refuse("open the log of a program");
+  const pid_t child = ::fork();
+  if (child < 0) refuse("start a program");
+  if (child == 0) {  // we are single-threaded here, so setenv is safe
+    ::setsid();
+    for (const auto& [name, value] : added) ::setenv(name.c_str(), value.c_str(), 1);
+    if (::fork() != 0) ::_exit(0);  // the grandchild belongs to init: no zombie of ours
+    become(argv.data(), null, file, file);
+  }
+  ::close(null), ::close(file);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool on_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,31 @@
+// Running other programs: to their end, or detached from us.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kedge::provisioning {
+
+struct Outcome {
+  int status = -1;  // exit status; 127: no such program; 128 + signal
+  std::string out, err;
+  bool timed_out = false;
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Runs a program found on PATH with `input` on its stdin. Beyond the time limit it is killed.
+Outcome run_program(const std::vector<std::string>& arguments, std::string_view input = {},
+                    std::chrono::seconds limit = std::chrono::seconds(60));
+
+// Starts a program in a session of its own, so that it outlives us and our terminal. `added` goes on top of our environment;
+// stdout and stderr go to `log`. schema::Error when it cannot be started.
+void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log);
+
+bool on_path(const std::string& program);
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,50 @@
+// The providers of machines. One row each.
+#include "provisioning/providers.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+
+#include "provisioning/providers/aws.h"
+#include "provisioning/providers/local.h"
+
+namespace kedge::provisioning {
+namespace {
+
+constexpr ProviderRow kProviders[] = {
+    {"local", "a process on this machine", "kedged beside this program, or KEDGE_KEDGED", false, make_local},
+    {"aws", "EC2 instances", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE in ~/.aws/credentials", true, make_aws},
+};
+
+}  // namespace
+
+std::span<const ProviderRow> provider_rows() {
+  return kProviders;
+}
+
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value && *value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::vector<std::unique_ptr<Provider>> make_providers(const Surroundings& here, const std::string& only) {
+  std::vector<std::unique_ptr<Provider>> providers;
+  std::vector<std::string_view> names;
+  std::string looked;
+  for (const ProviderRow& row : kProviders) {
+    names.emplace_back(row.name);
+    if (only.empty() ? !row.by_default : only != row.name) continue;
+    if (auto provider = row.make(here))
+      providers.push_back(std::move(provider));
+    else
+      looked += fmt::format("\n  {:<12}{}", row.name, row.needs);
+  }
+  if (!providers.empty()) return providers;
+  if (!looked.empty()) throw schema::Error(schema::ErrorCode::kInvalidValue, "no credentials; looked at:" + looked, "provider");
+  const auto near = schema::nearest_name(only, names);
+  throw schema::Error(
+      schema::ErrorCode::kInvalidValue,
+      fmt::format("there is no provider '{}'{}", only, near.empty() ? "" : fmt::format("; did you mean {}?", near)), "provider");
+}
+
+}  // namespace kedge::provisioning

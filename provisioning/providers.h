@@ -1,0 +1,48 @@
+// The list of providers, and what each needs to be made.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "provisioning/clock.h"
+#include "provisioning/http/client.h"
+#include "provisioning/provider.h"
+
+namespace kedge::provisioning {
+
+// What providers are made from. References outlive them.
+struct Surroundings {
+  std::function<std::optional<std::string>(const std::string& name)> variable;  // of the environment; empty text counts as unset
+  http::Client& http;
+  Clock& clock;
+  std::filesystem::path state_directory;  // for what local machines keep
+  std::filesystem::path programs;         // folder of kedged and kedge-worker
+};
+
+// A provider that is not set up, and where its credentials were looked for.
+struct NotSetUp {
+  std::string looked_at;  // "RUNPOD_API_KEY, ~/.runpod/config.toml"
+};
+
+struct ProviderRow {
+  const char* name;
+  const char* what;                                             // one line for people
+  const char* needs;                                            // variables and files that set it up
+  bool by_default;                                              // offered although nobody asked for it by name
+  std::unique_ptr<Provider> (*make)(const Surroundings& here);  // nullptr: not set up
+};
+
+std::span<const ProviderRow> provider_rows();
+
+// Those that are set up; `only` (empty: all by_default) by name. schema::Error when `only` does not exist or is not set up,
+// saying where was looked.
+std::vector<std::unique_ptr<Provider>> make_providers(const Surroundings& here, const std::string& only = {});
+
+std::optional<std::string> environment_variable(const std::string& name);
+
+}  // namespace kedge::provisioning

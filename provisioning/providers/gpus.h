@@ -1,0 +1,13 @@
+// The GPUs of a machine on which we can run nvidia-smi.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kedge::provisioning {
+
+// Names from the output of `nvidia-smi --query-gpu=name --format=csv,noheader`, canonical.
+std::vector<std::string> gpus_from(const std::string& output);
+std::vector<std::string> gpus_here();  // empty where there is no driver
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,45 @@
+// JSON over HTTP with one provider: the part that all of their clients share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "provisioning/errors.h"
+#include "provisioning/http/client.h"
+#include "provisioning/json.h"
+
+namespace kedge::provisioning {
+
+class Rest {
+ public:
+  // Refines what a status says by the provider's own words: "out of stock" behind a 400 is no capacity.
+  using Classify = std::function<Trouble(long status, const std::string& body)>;
+
+  Rest(http::Client& client, std::string provider, std::string base, http::Headers headers, Classify classify = {});
+
+  // Throw ProviderError for a status of 400 and above; maybe_done after 5xx and broken connections of a POST.
+  json::Value get(std::string_view path) const { return call("GET", path, nullptr); }
+  json::Value post(std::string_view path, const json::Value& body) const { return call("POST", path, &body); }
+  json::Value put(std::string_view path, const json::Value& body) const { return call("PUT", path, &body); }
+  json::Value remove(std::string_view path) const { return call("DELETE", path, nullptr); }
+
+  void set_header(const std::string& name, const std::string& value);  // replaces, or adds
+
+ private:
+  json::Value call(const std::string& method, std::string_view path, const json::Value* body) const;
+
+  http::Client& client_;  // outlives this
+  std::string provider_, base_;
+  http::Headers headers_;
+  Classify classify_;
+};
+
+// true when `call` ended with "there is no such thing": 404 or 410.
+bool says_gone(const ProviderError& error);
+// Looks for any of the words, ignoring case.
+bool mentions(std::string_view text, std::initializer_list<std::string_view> words);
+// kNoCapacity, kQuota and kAuth by the words that many providers use, else by status.
+Trouble usual_trouble(long status, const std::string& body);
+
+}  // namespace kedge::provisioning
