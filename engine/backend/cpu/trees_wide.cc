@@ -162,7 +162,7 @@ struct WideNodes::Impl {
 bool WideNodes::is_available() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-         __builtin_cpu_supports("avx512bitalg");
+         __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vnni");
 }
 
 WideNodes::WideNodes(const BinnedTable& table) : impl_(std::make_unique<Impl>(table)) {}

@@ -17,7 +17,7 @@ class WideNodes {
   static constexpr std::int32_t kClasses = 16;
   static constexpr std::uint16_t kMostDrawn = 15;                            // of a row
   static constexpr std::int64_t kMostOfClass = 32767, kMostOfNode = 65535;   // drawn
-  static constexpr std::uint32_t kMostRows = 4096;                           // that can be loaded
+  static constexpr std::uint32_t kMostRows = 6144;                           // that can be loaded
 
   static bool is_available();
   explicit WideNodes(const BinnedTable& table);

@@ -50,13 +50,19 @@ KEDGE_WIDE_INLINE int find_bins(BinCounts& counts) {
   return n;
 }
 
-// Sums of the lanes of four vectors.
-KEDGE_WIDE_INLINE __m128i four_sums(const __m256i* v) {
-  const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(v[0], v[1]), _mm256_hadd_epi32(v[2], v[3]));
-  return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+// Vector k gets pair k of lanes of all four, in each half: sums over lanes are then sums over vectors.
+KEDGE_WIDE_INLINE void turn_four(__m256i* v) {
+  const __m256i low01 = _mm256_unpacklo_epi32(v[0], v[1]), high01 = _mm256_unpackhi_epi32(v[0], v[1]);
+  const __m256i low23 = _mm256_unpacklo_epi32(v[2], v[3]), high23 = _mm256_unpackhi_epi32(v[2], v[3]);
+  v[0] = _mm256_unpacklo_epi64(low01, low23), v[1] = _mm256_unpackhi_epi64(low01, low23);
+  v[2] = _mm256_unpacklo_epi64(high01, high23), v[3] = _mm256_unpackhi_epi64(high01, high23);
 }
-KEDGE_WIDE_INLINE void store_sums(std::uint32_t* to, const __m256i* v) {
-  _mm_store_si128(reinterpret_cast<__m128i*>(to), four_sums(v));
+
+// Products of four turned vectors, summed; a pointer that does not move repeats its vector.
+KEDGE_WIDE_INLINE void store_products(std::uint32_t* to, const __m256i* a, const __m256i* b, int b_step = 1) {
+  __m256i sum = _mm256_madd_epi16(a[0], b[0]);
+  for (int k = 1; k < 4; ++k) sum = _mm256_dpwssd_epi32(sum, a[k], b[k * b_step]);
+  _mm_store_si128(reinterpret_cast<__m128i*>(to), _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)));
 }
 
 // Cuts on one side of the common bin, from the outermost on: cut i has bins[first], bins[first + step] ... bins[first + i step]
@@ -69,21 +75,21 @@ struct Cuts {
 // Sums both sides of the cuts and clears the counts of their outer bins.
 KEDGE_WIDE_INLINE void sum_sides(BinCounts& counts, const Cuts& cuts, __m256i node) {
   const __m256i ones = _mm256_set1_epi16(1);
-  __m256i outer = _mm256_setzero_si256();
+  const __m256i node_pairs[4] = {_mm256_shuffle_epi32(node, 0x00), _mm256_shuffle_epi32(node, 0x55), _mm256_shuffle_epi32(node, 0xaa),
+                                 _mm256_shuffle_epi32(node, 0xff)};
+  __m256i so_far = _mm256_setzero_si256();
   for (int i = 0; i < cuts.n; i += 4) {
-    __m256i outer_squares[4], inner_squares[4], sums[4];
+    __m256i outer[4], inner[4];
     for (int k = 0; k < 4; ++k) {
       const int bin = i + k < cuts.n ? counts.bins[cuts.first + (i + k) * cuts.step] : 256;
-      outer = _mm256_add_epi16(outer, lanes_of(counts, bin));
+      so_far = outer[k] = _mm256_add_epi16(so_far, lanes_of(counts, bin));
       set_lanes(counts, bin, _mm256_setzero_si256());
-      const __m256i inner = _mm256_sub_epi16(node, outer);
-      outer_squares[k] = _mm256_madd_epi16(outer, outer);
-      inner_squares[k] = _mm256_madd_epi16(inner, inner);
-      sums[k] = _mm256_madd_epi16(outer, ones);
     }
-    store_sums(counts.outer_squares + cuts.at + i, outer_squares);
-    store_sums(counts.inner_squares + cuts.at + i, inner_squares);
-    store_sums(counts.outer + cuts.at + i, sums);
+    turn_four(outer);
+    for (int k = 0; k < 4; ++k) inner[k] = _mm256_sub_epi16(node_pairs[k], outer[k]);
+    store_products(counts.outer_squares + cuts.at + i, outer, outer);
+    store_products(counts.inner_squares + cuts.at + i, inner, inner);
+    store_products(counts.outer + cuts.at + i, outer, &ones, 0);
   }
 }
 
