@@ -86,6 +86,11 @@ CheckedJob check_job(const schema::JobSpec& spec) {
   CheckedJob job{.spec = spec};
   std::visit([](const auto& ref) { check(ref); }, spec.dataset.source);
   check(spec.select);
+  if (schema::model_of(spec.task)) {
+    check_model_task(spec);
+    check_device(spec.device);
+    return job;
+  }
   job.steps = check_steps(spec.pipeline);
   check_task(job);
   check_device(spec.device);

@@ -12,7 +12,7 @@ namespace kedge::engine {
 // A job whose description keeps all rules. Pointers are to static lists.
 struct CheckedJob {
   schema::JobSpec spec;
-  std::vector<StepTraits> steps;                   // of spec.pipeline
+  std::vector<StepTraits> steps;                   // of spec.pipeline; none for a task with a stored model
   std::vector<std::vector<schema::Step>> candidates = {};   // pipelines of a grid or randomized search, in scikit-learn's order
   std::vector<schema::ValueMap> candidate_params = {};      // what makes each of them, as in cv_results_["params"]
   std::vector<const Scorer*> scorers;              // accuracy or r2 where none was named; empty for a fit

@@ -128,6 +128,10 @@ void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value&
   check_refit(refit, job, path);
 }
 
+template <class ModelTask>
+  requires std::is_same_v<ModelTask, schema::Predict> || std::is_same_v<ModelTask, schema::Transform>
+void check(const ModelTask&, CheckedJob&) {}   // see check_model_task()
+
 void check(const schema::Fit&, CheckedJob&) {}
 
 void check(const schema::FitScore& task, CheckedJob& job) {
@@ -189,7 +193,26 @@ void check(const schema::HalvingGridSearch& task, CheckedJob& job) {
   }
 }
 
+void check_choice(const std::string& value, std::initializer_list<std::string_view> choices, const std::string& path) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  const std::string name = path.substr(path.rfind('.') + 1);
+  refuse(path, fmt::format("{} is '{}', must be {}{}", name, value, fmt::join(choices, ", "), suggestion(value, choices)));
+}
+
 }  // namespace
+
+void check_model_task(const schema::JobSpec& spec) {
+  const auto* predict = std::get_if<schema::Predict>(&spec.task);
+  const std::string task = predict ? "task.predict" : "task.transform";
+  if (schema::model_of(spec.task)->empty()) refuse(task + ".model", "model is empty, must be the id of a stored model");
+  if (predict) check_choice(predict->output, {"predict", "predict_proba", "decision_function"}, task + ".output");
+  check_choice(predict ? predict->format : std::get<schema::Transform>(spec.task).format, {"npy", "csv"}, task + ".format");
+  if (!spec.pipeline.empty()) refuse("pipeline", "a task with a stored model takes no pipeline: the model has its own");
+  const schema::Select& select = spec.select;
+  const char* field = !select.columns.empty() ? "columns" : select.dtype ? "dtype" : select.scale ? "scale"
+                      : select.weights ? "weights" : select.groups ? "groups" : nullptr;
+  if (field) refuse(fmt::format("select.{}", field), fmt::format("select.{} is the model's own: leave it out", field));
+}
 
 void check_task(CheckedJob& job) {
   job.target_kind = target_kind_of(job.steps);

@@ -76,6 +76,14 @@ struct WireOf<DeviceList> {
   using Type = wire::DeviceList;
 };
 template <>
+struct WireOf<ModelInfo> {
+  using Type = wire::ModelInfo;
+};
+template <>
+struct WireOf<ModelPage> {
+  using Type = wire::ModelPage;
+};
+template <>
 struct WireOf<WorkerCommand> {
   using Type = wire::WorkerCommand;
 };
@@ -200,6 +208,8 @@ template std::string to_json(const Catalogue&);
 template std::string to_json(const EstimatorInfo&);
 template std::string to_json(const ServerInfo&);
 template std::string to_json(const DeviceList&);
+template std::string to_json(const ModelInfo&);
+template std::string to_json(const ModelPage&);
 
 template JobSpec from_json(std::string_view);
 template Job from_json(std::string_view);
@@ -211,6 +221,8 @@ template Catalogue from_json(std::string_view);
 template EstimatorInfo from_json(std::string_view);
 template ServerInfo from_json(std::string_view);
 template DeviceList from_json(std::string_view);
+template ModelInfo from_json(std::string_view);
+template ModelPage from_json(std::string_view);
 
 template std::vector<std::byte> to_binary(const JobSpec&);
 template std::vector<std::byte> to_binary(const Job&);
@@ -222,6 +234,8 @@ template std::vector<std::byte> to_binary(const Catalogue&);
 template std::vector<std::byte> to_binary(const EstimatorInfo&);
 template std::vector<std::byte> to_binary(const ServerInfo&);
 template std::vector<std::byte> to_binary(const DeviceList&);
+template std::vector<std::byte> to_binary(const ModelInfo&);
+template std::vector<std::byte> to_binary(const ModelPage&);
 template std::vector<std::byte> to_binary(const WorkerCommand&);
 template std::vector<std::byte> to_binary(const WorkerReport&);
 
@@ -235,6 +249,8 @@ template Catalogue from_binary(std::span<const std::byte>);
 template EstimatorInfo from_binary(std::span<const std::byte>);
 template ServerInfo from_binary(std::span<const std::byte>);
 template DeviceList from_binary(std::span<const std::byte>);
+template ModelInfo from_binary(std::span<const std::byte>);
+template ModelPage from_binary(std::span<const std::byte>);
 template WorkerCommand from_binary(std::span<const std::byte>);
 template WorkerReport from_binary(std::span<const std::byte>);
 

@@ -11,11 +11,13 @@
 #include "schemas/error.h"
 #include "schemas/event.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 #include "schemas/worker.h"
 
 namespace kedge::schema {
 
-// Instantiated for JobSpec, Job, JobPage, Result, Event, Error, Catalogue, EstimatorInfo, ServerInfo, DeviceList (JSON and
+// Instantiated for JobSpec, Job, JobPage, Result, Event, Error, Catalogue, EstimatorInfo, ServerInfo, DeviceList, ModelInfo,
+// ModelPage (JSON and
 // binary) and WorkerCommand, WorkerReport (binary only).
 
 // Compact JSON on one line; optional fields that have their default are left out. README.md says how numbers are written.

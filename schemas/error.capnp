@@ -32,6 +32,7 @@ enum ErrorCode {
   internal @24 $Json.name("INTERNAL");
   storageFull @25 $Json.name("STORAGE_FULL");
   idempotencyKeyReused @26 $Json.name("IDEMPOTENCY_KEY_REUSED");
+  modelCorrupt @27 $Json.name("MODEL_CORRUPT");
 }
 
 struct Error {

@@ -36,6 +36,7 @@ enum class ErrorCode {
   kInternal,
   kStorageFull,           // the disk takes no more; heals when there is room
   kIdempotencyKeyReused,  // the same Idempotency-Key with another body
+  kModelCorrupt,          // not a model, or a damaged one, or one that this version cannot read
 };
 
 // "INVALID_VALUE" for kInvalidValue, and back; the second throws Error{kInvalidValue} for an unknown name.

@@ -22,6 +22,8 @@ struct FitScore {
   stratify @3 :Bool = false;
   randomState @4 :V.BoxedInt64 $Json.optional;
   scoring @5 :List(Text);
+  confusionMatrix @6 :Bool $Json.optional;
+  curves @7 :Bool $Json.optional;
 }
 
 struct CrossValidate {
@@ -36,6 +38,8 @@ struct CrossValidate {
   trainSize @8 :V.Value $Json.optional;
   gap @9 :V.BoxedInt64 $Json.optional;
   maxTrainSize @10 :V.BoxedInt64 $Json.optional;
+  confusionMatrix @11 :Bool $Json.optional;
+  curves @12 :Bool $Json.optional;
 }
 
 struct GridSearch {
@@ -67,6 +71,17 @@ struct HalvingGridSearch {
   errorScore @9 :V.Value $Json.optional;
 }
 
+struct Predict {
+  model @0 :Text $Json.required;
+  output @1 :Text = "predict";
+  format @2 :Text = "npy";
+}
+
+struct Transform {
+  model @0 :Text $Json.required;
+  format @1 :Text = "npy";
+}
+
 struct Task {
   union {
     fit @0 :Fit;
@@ -75,6 +90,8 @@ struct Task {
     gridSearch @3 :GridSearch;
     randomizedSearch @4 :RandomizedSearch;
     halvingGridSearch @5 :HalvingGridSearch;
+    predict @6 :Predict;
+    transform @7 :Transform;
   }
 }
 
@@ -87,7 +104,7 @@ struct Deadlines {
 struct JobSpec {
   dataset @0 :Dataset.DatasetRef $Json.required;
   select @1 :Dataset.Select $Json.optional;
-  pipeline @2 :List(Step) $Json.required;
+  pipeline @2 :List(Step) $Json.optional;   # required but for predict and transform
   task @3 :Task $Json.required;
   device @4 :Text = "auto";
   deadlines @5 :Deadlines $Json.optional;
@@ -155,6 +172,11 @@ struct DeviceReport {
   threads @3 :Int64;
 }
 
+struct Artifact {
+  name @0 :Text;
+  bytes @1 :Int64;
+}
+
 struct Result {
   scores @0 :List(NamedScore) $Json.map;
   fitted @1 :List(NamedValueMap) $Json.map;
@@ -168,6 +190,9 @@ struct Result {
   seed @9 :Int64;
   version @10 :Text;
   search @11 :SearchResult $Json.optional;
+  model @12 :Text $Json.optional;
+  artifacts @13 :List(Artifact) $Json.optional;
+  evaluation @14 :List(V.NamedValue) $Json.map $Json.optional;
 }
 
 struct SearchResult {

@@ -33,6 +33,8 @@ struct FitScore {   // train_test_split, fit, score; arguments as in scikit-lear
   bool stratify = false;
   std::optional<std::int64_t> randomState;
   std::vector<std::string> scoring;   // empty: accuracy, for regressors r2
+  bool confusionMatrix = false;       // into Result::evaluation
+  bool curves = false;                // ROC and precision-recall curves, into Result::evaluation
   friend bool operator==(const FitScore&, const FitScore&) = default;
 };
 
@@ -49,6 +51,8 @@ struct CrossValidate {
   std::optional<Value> trainSize = {};             // ShuffleSplit, StratifiedShuffleSplit
   std::optional<std::int64_t> gap = {};            // TimeSeriesSplit: rows left out between train and test; default 0
   std::optional<std::int64_t> maxTrainSize = {};   // TimeSeriesSplit
+  bool confusionMatrix = false;                    // summed over the test folds, into Result::evaluation
+  bool curves = false;                             // of the test folds' rows together, into Result::evaluation
   friend bool operator==(const CrossValidate&, const CrossValidate&) = default;
 };
 
@@ -89,8 +93,27 @@ struct HalvingGridSearch {
   friend bool operator==(const HalvingGridSearch&, const HalvingGridSearch&) = default;
 };
 
+// What a stored model says of the rows of a data set; the job has no pipeline. Columns are matched by name. The answer is an
+// artifact, predictions.npy or predictions.csv.
+struct Predict {
+  std::string model;                 // its id
+  std::string output = "predict";    // predict, predict_proba or decision_function
+  std::string format = "npy";        // npy or csv
+  friend bool operator==(const Predict&, const Predict&) = default;
+};
+
+// What the transformers of a stored model make of the rows of a data set: the artifact transformed.npy or transformed.csv.
+struct Transform {
+  std::string model;
+  std::string format = "npy";
+  friend bool operator==(const Transform&, const Transform&) = default;
+};
+
 // JSON: {"crossValidate": {...}}
-using Task = std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch>;
+using Task = std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch, Predict, Transform>;
+
+// The stored model that a task works with; null for tasks that fit their own.
+const std::string* model_of(const Task& task);
 
 // Seconds that a job may spend waiting for its turn, fetching its data, and computing; 0: as the server has it. A job that takes
 // longer fails with kDeadlineExceeded.
@@ -156,6 +179,12 @@ struct SearchResult {
   friend bool operator==(const SearchResult&, const SearchResult&) = default;
 };
 
+struct Artifact {   // GET /v1/jobs/{id}/artifacts/{name}
+  std::string name;
+  std::int64_t bytes = 0;
+  friend bool operator==(const Artifact&, const Artifact&) = default;
+};
+
 struct Result {
   std::vector<std::pair<std::string, Score>> scores;        // by scorer; train scores are named "train_accuracy"
   std::vector<std::pair<std::string, ValueMap>> fitted;     // by estimator: its fitted attributes (fit and fitScore)
@@ -168,6 +197,9 @@ struct Result {
   std::int64_t seed = 0;      // used wherever random_state was not set
   std::string version;
   std::optional<SearchResult> search = {};
+  std::string model = {};                  // id of the model that the job stored; empty: none
+  std::vector<Artifact> artifacts = {};
+  ValueMap evaluation = {};                // what confusionMatrix and curves ask for
   friend bool operator==(const Result&, const Result&) = default;
 };
 

@@ -16,6 +16,8 @@
 #include "schemas/job.capnp.h"
 #include "schemas/job.h"
 #include "schemas/json_text.h"
+#include "schemas/model.capnp.h"
+#include "schemas/model.h"
 #include "schemas/value.capnp.h"
 #include "schemas/worker.capnp.h"
 #include "schemas/worker.h"
@@ -43,6 +45,12 @@ void store(const Job&, wire::Job::Builder);
 void load(Job&, wire::Job::Reader);
 void store(const JobPage&, wire::JobPage::Builder);
 void load(JobPage&, wire::JobPage::Reader);
+void store(const Step&, wire::Step::Builder);
+void load(Step&, wire::Step::Reader);
+void store(const ModelInfo&, wire::ModelInfo::Builder);
+void load(ModelInfo&, wire::ModelInfo::Reader);
+void store(const ModelPage&, wire::ModelPage::Builder);
+void load(ModelPage&, wire::ModelPage::Reader);
 void store(const EventBody&, wire::Event::Builder);
 void load(EventBody&, wire::Event::Reader);
 void store(const Event&, wire::Event::Builder);

@@ -3,13 +3,13 @@
 
 namespace kedge::schema {
 
-static void store(const Step& step, wire::Step::Builder builder) {
+void store(const Step& step, wire::Step::Builder builder) {
   builder.setEstimator(Utf8(step.estimator));
   if (!step.params.empty()) store(step.params, builder.initParams(step.params.size()));
   if (!step.name.empty()) builder.setName(Utf8(step.name));
 }
 
-static void load(Step& step, wire::Step::Reader reader) {
+void load(Step& step, wire::Step::Reader reader) {
   step.estimator = text(reader.getEstimator());
   load(step.params, reader.getParams());
   step.name = text(reader.getName());
@@ -27,6 +27,8 @@ static void store(const CrossValidate& task, wire::CrossValidate::Builder cv) {
   if (task.trainSize && !task.trainSize->is_null()) store(*task.trainSize, cv.initTrainSize());
   if (task.gap) cv.initGap().setValue(*task.gap);
   if (task.maxTrainSize) cv.initMaxTrainSize().setValue(*task.maxTrainSize);
+  cv.setConfusionMatrix(task.confusionMatrix);
+  cv.setCurves(task.curves);
 }
 
 struct TaskStorer {
@@ -41,6 +43,8 @@ struct TaskStorer {
     fit.setStratify(task.stratify);
     if (task.randomState) fit.initRandomState().setValue(*task.randomState);
     store(task.scoring, fit.initScoring(task.scoring.size()));
+    fit.setConfusionMatrix(task.confusionMatrix);
+    fit.setCurves(task.curves);
   }
   void operator()(const CrossValidate& task) { store(task, builder.initCrossValidate()); }
   void operator()(const GridSearch& task) {
@@ -75,6 +79,17 @@ struct TaskStorer {
     if (task.crossValidate != CrossValidate{}) store(task.crossValidate, search.initCrossValidate());
     if (task.errorScore != Search{}.errorScore) store(task.errorScore, search.initErrorScore());
   }
+  void operator()(const Predict& task) {
+    auto predict = builder.initPredict();
+    predict.setModel(Utf8(task.model));
+    predict.setOutput(Utf8(task.output));
+    predict.setFormat(Utf8(task.format));
+  }
+  void operator()(const Transform& task) {
+    auto transform = builder.initTransform();
+    transform.setModel(Utf8(task.model));
+    transform.setFormat(Utf8(task.format));
+  }
 };
 
 // Null counts as absent, as in JSON.
@@ -89,6 +104,8 @@ static FitScore load_fit_score(wire::FitScore::Reader reader) {
   if (reader.hasTrainSize()) load_unless_null(task.trainSize, reader.getTrainSize());
   if (reader.hasRandomState()) task.randomState = reader.getRandomState().getValue();
   load(task.scoring, reader.getScoring());
+  task.confusionMatrix = reader.getConfusionMatrix();
+  task.curves = reader.getCurves();
   return task;
 }
 
@@ -104,6 +121,8 @@ static CrossValidate load_cross_validate(wire::CrossValidate::Reader reader) {
   if (reader.hasTrainSize()) load_unless_null(task.trainSize, reader.getTrainSize());
   if (reader.hasGap()) task.gap = reader.getGap().getValue();
   if (reader.hasMaxTrainSize()) task.maxTrainSize = reader.getMaxTrainSize().getValue();
+  task.confusionMatrix = reader.getConfusionMatrix();
+  task.curves = reader.getCurves();
   return task;
 }
 
@@ -172,13 +191,29 @@ static void load(Task& task, wire::Task::Reader reader) {
     case wire::Task::HALVING_GRID_SEARCH:
       task = load_halving_grid_search(reader.getHalvingGridSearch());
       break;
+    case wire::Task::PREDICT: {
+      const auto predict = reader.getPredict();
+      task = Predict{text(predict.getModel()), text(predict.getOutput()), text(predict.getFormat())};
+      break;
+    }
+    case wire::Task::TRANSFORM: {
+      const auto transform = reader.getTransform();
+      task = Transform{text(transform.getModel()), text(transform.getFormat())};
+      break;
+    }
   }
+}
+
+const std::string* model_of(const Task& task) {
+  if (const auto* predict = std::get_if<Predict>(&task)) return &predict->model;
+  const auto* transform = std::get_if<Transform>(&task);
+  return transform ? &transform->model : nullptr;
 }
 
 void store(const JobSpec& spec, wire::JobSpec::Builder builder) {
   store(spec.dataset, builder.initDataset());
   if (spec.select != Select{}) store(spec.select, builder.initSelect());
-  store_list(spec.pipeline, builder.initPipeline(spec.pipeline.size()));
+  if (!model_of(spec.task) || !spec.pipeline.empty()) store_list(spec.pipeline, builder.initPipeline(spec.pipeline.size()));
   std::visit(TaskStorer{builder.initTask()}, spec.task);
   builder.setDevice(Utf8(spec.device));
   if (spec.deadlines == Deadlines{}) return;
@@ -193,6 +228,8 @@ void load(JobSpec& spec, wire::JobSpec::Reader reader) {
   load(spec.select, reader.getSelect());
   load_list(spec.pipeline, reader.getPipeline());
   load(spec.task, reader.getTask());
+  if (!reader.hasPipeline() && !model_of(spec.task))
+    throw Error{ErrorCode::kInvalidValue, "pipeline: is required", "pipeline"};
   spec.device = text(reader.getDevice());
   const auto deadlines = reader.getDeadlines();
   spec.deadlines = {.queue = deadlines.getQueue(), .fetch = deadlines.getFetch(), .run = deadlines.getRun()};

@@ -122,6 +122,15 @@ static void load(SearchResult& search, wire::SearchResult::Reader reader) {
   load(search.cvResults, reader.getCvResults());
 }
 
+static void store(const Artifact& artifact, wire::Artifact::Builder builder) {
+  builder.setName(Utf8(artifact.name));
+  builder.setBytes(artifact.bytes);
+}
+
+static void load(Artifact& artifact, wire::Artifact::Reader reader) {
+  artifact = {.name = text(reader.getName()), .bytes = reader.getBytes()};
+}
+
 void store(const Result& result, wire::Result::Builder builder) {
   store_list(result.scores, builder.initScores(result.scores.size()));
   store_list(result.fitted, builder.initFitted(result.fitted.size()));
@@ -135,6 +144,9 @@ void store(const Result& result, wire::Result::Builder builder) {
   builder.setSeed(result.seed);
   builder.setVersion(Utf8(result.version));
   if (result.search) store(*result.search, builder.initSearch());
+  if (!result.model.empty()) builder.setModel(Utf8(result.model));
+  if (!result.artifacts.empty()) store_list(result.artifacts, builder.initArtifacts(result.artifacts.size()));
+  if (!result.evaluation.empty()) store(result.evaluation, builder.initEvaluation(result.evaluation.size()));
 }
 
 void load(Result& result, wire::Result::Reader reader) {
@@ -150,6 +162,9 @@ void load(Result& result, wire::Result::Reader reader) {
   result.seed = reader.getSeed();
   result.version = text(reader.getVersion());
   if (reader.hasSearch()) load(result.search.emplace(), reader.getSearch());
+  result.model = text(reader.getModel());
+  load_list(result.artifacts, reader.getArtifacts());
+  load(result.evaluation, reader.getEvaluation());
 }
 
 }  // namespace kedge::schema

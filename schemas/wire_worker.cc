@@ -4,6 +4,14 @@
 namespace kedge::schema {
 namespace {
 
+capnp::Data::Reader data_of(const std::string& body) {
+  return {reinterpret_cast<const kj::byte*>(body.data()), body.size()};
+}
+
+std::string bytes(capnp::Data::Reader reader) {
+  return {reinterpret_cast<const char*>(reader.begin()), reader.size()};
+}
+
 struct CommandStorer {
   wire::WorkerCommand::Builder builder;
 
@@ -13,15 +21,39 @@ struct CommandStorer {
     run.setLeaseToken(command.leaseToken);
     store(command.spec, run.initSpec());
     run.setDataPath(Utf8(command.dataPath));
+    run.setDataDigest(Utf8(command.dataDigest));
+    run.setModelPath(Utf8(command.modelPath));
+    run.setOutputDir(Utf8(command.outputDir));
   }
   void operator()(const CancelCommand& command) { builder.initCancel().setJobId(Utf8(command.jobId)); }
   void operator()(const ExitCommand&) { builder.initExit(); }
+  void operator()(const AskCommand& command) {
+    auto ask = builder.initAsk();
+    ask.setLeaseToken(command.leaseToken);
+    ask.setModelPath(Utf8(command.modelPath));
+    ask.setOutput(Utf8(command.output));
+    ask.setContentType(Utf8(command.contentType));
+    ask.setAccept(Utf8(command.accept));
+    ask.setBody(data_of(command.body));
+  }
 };
+
+AskCommand load_ask(wire::AskCommand::Reader reader) {
+  return {.leaseToken = reader.getLeaseToken(),
+          .modelPath = text(reader.getModelPath()),
+          .output = text(reader.getOutput()),
+          .contentType = text(reader.getContentType()),
+          .accept = text(reader.getAccept()),
+          .body = bytes(reader.getBody())};
+}
 
 RunCommand load_run(wire::RunCommand::Reader reader) {
   RunCommand run{.jobId = text(reader.getJobId()),
                  .leaseToken = reader.getLeaseToken(),
-                 .dataPath = text(reader.getDataPath())};
+                 .dataPath = text(reader.getDataPath()),
+                 .dataDigest = text(reader.getDataDigest()),
+                 .modelPath = text(reader.getModelPath()),
+                 .outputDir = text(reader.getOutputDir())};
   load(run.spec, reader.getSpec());
   return run;
 }
@@ -44,6 +76,13 @@ struct ReportStorer {
     auto done = builder.initDone();
     done.setLeaseToken(report.leaseToken);
     store(report.result, done.initResult());
+    if (report.model) store(*report.model, done.initModel());
+  }
+  void operator()(const AnswerReport& report) {
+    auto answer = builder.initAnswer();
+    answer.setLeaseToken(report.leaseToken);
+    answer.setBody(data_of(report.body));
+    store(report.model, answer.initModel());
   }
   void operator()(const FailedReport& report) {
     auto failed = builder.initFailed();
@@ -67,6 +106,13 @@ EventReport load_event(wire::EventReport::Reader reader) {
 DoneReport load_done(wire::DoneReport::Reader reader) {
   DoneReport report{.leaseToken = reader.getLeaseToken()};
   load(report.result, reader.getResult());
+  if (reader.hasModel()) load(report.model.emplace(), reader.getModel());
+  return report;
+}
+
+AnswerReport load_answer(wire::AnswerReport::Reader reader) {
+  AnswerReport report{.leaseToken = reader.getLeaseToken(), .body = bytes(reader.getBody())};
+  load(report.model, reader.getModel());
   return report;
 }
 
@@ -93,6 +139,9 @@ void load(WorkerCommand& command, wire::WorkerCommand::Reader reader) {
     case wire::WorkerCommand::EXIT:
       command.body = ExitCommand{};
       break;
+    case wire::WorkerCommand::ASK:
+      command.body = load_ask(reader.getAsk());
+      break;
   }
 }
 
@@ -116,6 +165,9 @@ void load(WorkerReport& report, wire::WorkerReport::Reader reader) {
       break;
     case wire::WorkerReport::FAILED:
       report.body = load_failed(reader.getFailed());
+      break;
+    case wire::WorkerReport::ANSWER:
+      report.body = load_answer(reader.getAnswer());
       break;
   }
 }

@@ -6,6 +6,7 @@ using Catalogue = import "catalogue.capnp";
 using E = import "error.capnp";
 using Event = import "event.capnp";
 using Job = import "job.capnp";
+using Model = import "model.capnp";
 $Cxx.namespace("kedge::schema::wire");
 
 struct RunCommand {
@@ -13,6 +14,18 @@ struct RunCommand {
   leaseToken @1 :Int64;
   spec @2 :Job.JobSpec $Json.required;
   dataPath @3 :Text $Json.required;
+  dataDigest @4 :Text;
+  modelPath @5 :Text;
+  outputDir @6 :Text;
+}
+
+struct AskCommand {
+  leaseToken @0 :Int64;
+  modelPath @1 :Text $Json.required;
+  output @2 :Text;
+  contentType @3 :Text;
+  accept @4 :Text;
+  body @5 :Data;
 }
 
 struct CancelCommand {
@@ -26,6 +39,7 @@ struct WorkerCommand {
     run @0 :RunCommand;
     cancel @1 :CancelCommand;
     exit @2 :ExitCommand;
+    ask @3 :AskCommand;
   }
 }
 
@@ -44,6 +58,13 @@ struct EventReport {
 struct DoneReport {
   leaseToken @0 :Int64;
   result @1 :Job.Result $Json.required;
+  model @2 :Model.ModelInfo;
+}
+
+struct AnswerReport {
+  leaseToken @0 :Int64;
+  body @1 :Data;
+  model @2 :Model.ModelInfo;
 }
 
 struct FailedReport {
@@ -58,5 +79,6 @@ struct WorkerReport {
     event @2 :EventReport;
     done @3 :DoneReport;
     failed @4 :FailedReport;
+    answer @5 :AnswerReport;
   }
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "schemas/catalogue.h"
 #include "schemas/event.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 
 namespace kedge::schema {
 
@@ -17,7 +19,23 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
   std::int64_t leaseToken = 0;   // comes back with everything the worker says of this job; stale ones are discarded
   JobSpec spec;
   std::string dataPath;
+  std::string dataDigest = {};   // what a model says it was fitted on
+  std::string modelPath = {};    // of the stored model that the task works with; mapped read-only
+  std::string outputDir = {};    // an empty folder for the model (kModelFile) and the artifacts that the task makes
   friend bool operator==(const RunCommand&, const RunCommand&) = default;
+};
+// Name of the model that a task has stored in RunCommand::outputDir.
+inline constexpr const char* kModelFile = "model.kedge";
+
+// What a stored model says of rows that come with the request; no job. Without rows the model is loaded and checked, no more.
+struct AskCommand {
+  std::int64_t leaseToken = 0;
+  std::string modelPath;
+  std::string output;            // predict, predict_proba, decision_function, transform; empty: only load and check the model
+  std::string contentType;       // of `body`: application/json, text/csv, application/x-npy
+  std::string accept;            // of the answer: one of them
+  std::string body;              // bytes
+  friend bool operator==(const AskCommand&, const AskCommand&) = default;
 };
 struct CancelCommand {
   std::string jobId;
@@ -27,7 +45,7 @@ struct ExitCommand {
   friend bool operator==(const ExitCommand&, const ExitCommand&) = default;
 };
 struct WorkerCommand {
-  std::variant<RunCommand, CancelCommand, ExitCommand> body;
+  std::variant<RunCommand, CancelCommand, ExitCommand, AskCommand> body;
   friend bool operator==(const WorkerCommand&, const WorkerCommand&) = default;
 };
 
@@ -48,7 +66,14 @@ struct EventReport {    // progress, metric, timing or log of the running job
 struct DoneReport {
   std::int64_t leaseToken = 0;
   Result result;
+  std::optional<ModelInfo> model = {};   // that lies in the output folder
   friend bool operator==(const DoneReport&, const DoneReport&) = default;
+};
+struct AnswerReport {   // to an AskCommand
+  std::int64_t leaseToken = 0;
+  std::string body;     // bytes
+  ModelInfo model;      // as its file says it
+  friend bool operator==(const AnswerReport&, const AnswerReport&) = default;
 };
 struct FailedReport {   // kCancelled when it stopped on request
   std::int64_t leaseToken = 0;
@@ -56,7 +81,7 @@ struct FailedReport {   // kCancelled when it stopped on request
   friend bool operator==(const FailedReport&, const FailedReport&) = default;
 };
 struct WorkerReport {
-  std::variant<HelloReport, HeartbeatReport, EventReport, DoneReport, FailedReport> body;
+  std::variant<HelloReport, HeartbeatReport, EventReport, DoneReport, FailedReport, AnswerReport> body;
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 

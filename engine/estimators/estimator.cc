@@ -3,7 +3,14 @@
 
 #include <stdexcept>
 
+#include "engine/core/state_archive.h"
+
 namespace kedge::engine {
+
+template <class T>
+void Estimator<T>::state(StateArchive& archive) {
+  archive.refuse();
+}
 
 template <class T>
 void Classifier<T>::predict_proba(const Context&, const Samples<T>&, MatrixView<double>) const {
@@ -37,6 +44,8 @@ std::vector<std::int32_t> Clusterer<T>::predict(const Context&, const Samples<T>
   throw std::logic_error("this clusterer cannot predict");
 }
 
+template class Estimator<float>;
+template class Estimator<double>;
 template class Classifier<float>;
 template class Classifier<double>;
 template class Clusterer<float>;

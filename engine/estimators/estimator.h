@@ -11,6 +11,8 @@
 
 namespace kedge::engine {
 
+class StateArchive;
+
 enum class TargetKind { kNone, kClasses, kValues };
 
 // What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's target_kind() either
@@ -44,6 +46,9 @@ class Estimator {
   virtual bool reads_bins() const { return false; }
   // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.
   virtual schema::ValueMap attributes() const = 0;
+  // What fit() left, member by member (engine/core/state_archive.h): saves it to a model, or loads it into an estimator that was made with
+  // the same parameters, on any device; what is loaded is checked so that no later call can go wrong. The default refuses.
+  virtual void state(StateArchive& archive);
 };
 
 // A class may be both a Transformer and a predictor (LinearDiscriminantAnalysis, KMeans), therefore the virtual bases.

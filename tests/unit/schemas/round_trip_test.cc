@@ -58,6 +58,9 @@ TEST(Codec, KeepsTheCatalogueAndTheServer) {
   expect_round_trip(DeviceList{});
   expect_round_trip(samples::server());
   expect_round_trip(ServerInfo{});
+  expect_round_trip(samples::model());
+  expect_round_trip(ModelInfo{});
+  expect_round_trip(ModelPage{.models = {samples::model()}, .nextPageToken = "abc"});
 }
 
 TEST(Codec, KeepsWorkerMessages) {

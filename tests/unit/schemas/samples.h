@@ -30,7 +30,9 @@ inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .versio
                                               .testSize = 0.3,
                                               .trainSize = 20,
                                               .gap = 2,
-                                              .maxTrainSize = 50}) {
+                                              .maxTrainSize = 50,
+                                              .confusionMatrix = true,
+                                              .curves = true}) {
   return {.dataset = std::move(dataset),
           .select = {.rows = 52667,
                      .columns = {"a", "b"},
@@ -55,8 +57,13 @@ inline std::vector<JobSpec> specs() {
                         .shuffle = false,
                         .stratify = true,
                         .randomState = 0,
-                        .scoring = {"accuracy"}}),
+                        .scoring = {"accuracy"},
+                        .confusionMatrix = true,
+                        .curves = true}),
           spec({BuiltinRef{"iris"}}, FitScore{}),
+          {.dataset = {BuiltinRef{"iris"}},
+           .task = Predict{.model = "mdl_1", .output = "predict_proba", .format = "csv"}},
+          {.dataset = {BuiltinRef{"iris"}}, .task = Transform{.model = "mdl_1", .format = "csv"}},
           spec({BuiltinRef{"iris"}}, GridSearch{.paramGrid = ValueMap{{"pca__n_components", ValueList{2, 3}}},
                                                 .crossValidate = {.cv = 3},
                                                 .refit = "accuracy",
@@ -116,7 +123,31 @@ inline Result result() {
                                  .bestParams = {{"pca__n_components", 3}},
                                  .bestScore = 0.97,
                                  .refit = 0.02,
-                                 .cvResults = {{"mean_test_score", ValueList{0.5, 0.25}}}}};
+                                 .cvResults = {{"mean_test_score", ValueList{0.5, 0.25}}}},
+          .model = "mdl_1",
+          .artifacts = {{.name = "predictions.npy", .bytes = 210796}},
+          .evaluation = {{"confusion_matrix", ValueList{1, 2}}}};
+}
+
+inline ModelInfo model() {
+  return {.id = "mdl_1",
+          .created = "2026-01-02T03:04:05.678Z",
+          .job = "job_1",
+          .bytes = 4096,
+          .sha256 = "ab",
+          .dataset = {BuiltinRef{"iris"}},
+          .pipeline = {{.estimator = "StandardScaler", .name = "scale"}},
+          .outputs = {"transform"},
+          .columns = {{.name = "age"}, {.name = "sex", .kind = "category", .categories = {"f", "m"}}},
+          .target = "class",
+          .classes = {"a", "b"},
+          .dtype = "float32",
+          .scale = 0.5,
+          .nSamples = 150,
+          .seed = 3,
+          .dataDigest = "cd",
+          .version = "0.1.0",
+          .device = "cuda"};
 }
 
 inline Error error() {
@@ -200,16 +231,20 @@ inline ServerInfo server() {
 }
 
 inline std::vector<WorkerCommand> commands() {
-  return {{RunCommand{.jobId = "job_1", .leaseToken = 7, .spec = spec(), .dataPath = "/data/x.kds"}},
+  return {{RunCommand{.jobId = "job_1", .leaseToken = 7, .spec = spec(), .dataPath = "/data/x.kds",
+                     .dataDigest = "cd", .modelPath = "/m/1.kedge", .outputDir = "/r/1"}},
+          {AskCommand{.leaseToken = 3, .modelPath = "/m/1.kedge", .output = "predict", .contentType = "text/csv",
+                      .accept = "application/json", .body = std::string("a\0\xff", 3)}},
           {CancelCommand{"job_1"}},
           {ExitCommand{}}};
 }
 
 inline std::vector<WorkerReport> reports() {
-  std::vector<WorkerReport> reports(4);
+  std::vector<WorkerReport> reports(5);
   reports[0].body = HelloReport{.device = devices().devices[0], .version = "0.1.0"};
   reports[1].body = HeartbeatReport{};
-  reports[2].body = DoneReport{.leaseToken = 7, .result = result()};
+  reports[2].body = DoneReport{.leaseToken = 7, .result = result(), .model = model()};
+  reports[4].body = AnswerReport{.leaseToken = 7, .body = std::string("\0\x80", 2), .model = model()};
   reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
   for (const EventBody& body : event_bodies())
     reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};

@@ -1,0 +1,46 @@
+// A stored model as the API shows it, and as its file describes it: everything but the fitted numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/job.h"
+
+namespace kedge::schema {
+
+// A column that the model reads, in its order.
+struct ModelColumn {
+  std::string name;
+  std::string kind = "number";             // number or category
+  std::vector<std::string> categories = {};   // names of the categories, in code order
+  friend bool operator==(const ModelColumn&, const ModelColumn&) = default;
+};
+
+// In a file, `id`, `created`, `bytes` and `sha256` are empty: they belong to the server that keeps it.
+struct ModelInfo {
+  std::string id, created;
+  std::string job;                       // that fitted it; empty after an upload
+  std::int64_t bytes = 0;
+  std::string sha256;                    // of the file
+  DatasetRef dataset;                    // that it was fitted on; the text of an inline one is left out
+  std::vector<Step> pipeline;            // as it was fitted: of a search, the best candidate
+  std::vector<std::string> outputs;      // of predict, predict_proba, decision_function, transform: those that it has
+  std::vector<ModelColumn> columns;
+  std::string target;                    // name of the target column; empty: none
+  std::vector<std::string> classes;      // of a classifier, in code order
+  std::string dtype = "float64";         // float32 or float64
+  double scale = 1;                      // select.scale: values are multiplied by it before the first step
+  std::int64_t nSamples = 0;             // rows of the data set that it was fitted on
+  std::int64_t seed = 0;
+  std::string dataDigest, version, device;   // version: of kedge; device: cpu or cuda
+  friend bool operator==(const ModelInfo&, const ModelInfo&) = default;
+};
+
+struct ModelPage {   // GET /v1/models; newest first
+  std::vector<ModelInfo> models;
+  std::string nextPageToken;   // empty on the last page
+  friend bool operator==(const ModelPage&, const ModelPage&) = default;
+};
+
+}  // namespace kedge::schema
