@@ -41,6 +41,10 @@ void check(const schema::InlineRef& ref) {
   if (ref.csv.empty()) refuse("dataset.inline.csv", "csv is empty, must have a header line and rows");
 }
 
+void check(const schema::StoredRef& ref) {
+  if (ref.name.empty()) refuse("dataset.stored", "the name of the data set is empty");
+}
+
 void check(const schema::Select& select) {
   if (select.rows && *select.rows < 1) refuse("select.rows", fmt::format("rows is {}, must be at least 1", *select.rows));
   if (select.dtype && *select.dtype != "float32" && *select.dtype != "float64") {

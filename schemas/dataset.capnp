@@ -27,12 +27,17 @@ struct InlineRef {
   target @1 :Text $Json.optional;
 }
 
+struct StoredRef $Json.bare {
+  name @0 :Text $Json.required;
+}
+
 struct DatasetRef {
   union {
     openml @0 :OpenmlRef;
     url @1 :UrlRef;
     builtin @2 :BuiltinRef;
     inline @3 :InlineRef;
+    stored @4 :StoredRef;
   }
 }
 

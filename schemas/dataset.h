@@ -40,9 +40,15 @@ struct InlineRef {
   friend bool operator==(const InlineRef&, const InlineRef&) = default;
 };
 
-// JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}}
+// An upload of PUT /v1/datasets/{name}, by its name or as "sha256:" and 64 hex digits. JSON: {"stored": "name"}.
+struct StoredRef {
+  std::string name;
+  friend bool operator==(const StoredRef&, const StoredRef&) = default;
+};
+
+// JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}} | {"stored": "name"}
 struct DatasetRef {
-  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef> source;
+  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef, StoredRef> source;
   friend bool operator==(const DatasetRef&, const DatasetRef&) = default;
 };
 

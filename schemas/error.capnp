@@ -33,6 +33,8 @@ enum ErrorCode {
   storageFull @25 $Json.name("STORAGE_FULL");
   idempotencyKeyReused @26 $Json.name("IDEMPOTENCY_KEY_REUSED");
   modelCorrupt @27 $Json.name("MODEL_CORRUPT");
+  unauthenticated @28 $Json.name("UNAUTHENTICATED");
+  forbidden @29 $Json.name("FORBIDDEN");
 }
 
 struct Error {

@@ -44,13 +44,15 @@ constexpr std::array kCodes{
     CodeRow{ErrorCode::kStorageFull, "STORAGE_FULL", 507},
     CodeRow{ErrorCode::kIdempotencyKeyReused, "IDEMPOTENCY_KEY_REUSED", 422},
     CodeRow{ErrorCode::kModelCorrupt, "MODEL_CORRUPT", 422},
+    CodeRow{ErrorCode::kUnauthenticated, "UNAUTHENTICATED", 401},
+    CodeRow{ErrorCode::kForbidden, "FORBIDDEN", 403},
 };
 
 // Rows are looked up by position.
 constexpr bool rows_in_order() {
   for (std::size_t i = 0; i < kCodes.size(); ++i)
     if (kCodes[i].code != static_cast<ErrorCode>(i)) return false;
-  return kCodes.back().code == ErrorCode::kModelCorrupt;
+  return kCodes.back().code == ErrorCode::kForbidden;
 }
 static_assert(rows_in_order());
 

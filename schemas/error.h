@@ -37,6 +37,8 @@ enum class ErrorCode {
   kStorageFull,           // the disk takes no more; heals when there is room
   kIdempotencyKeyReused,  // the same Idempotency-Key with another body
   kModelCorrupt,          // not a model, or a damaged one, or one that this version cannot read
+  kUnauthenticated,       // no token, or one that is not known (any more)
+  kForbidden,             // the token's scope does not cover the call
 };
 
 // "INVALID_VALUE" for kInvalidValue, and back; the second throws Error{kInvalidValue} for an unknown name.

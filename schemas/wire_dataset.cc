@@ -21,6 +21,7 @@ struct SourceStorer {
     if (!ref.target.empty()) url.setTarget(Utf8(ref.target));
   }
   void operator()(const BuiltinRef& ref) { builder.initBuiltin().setName(Utf8(ref.name)); }
+  void operator()(const StoredRef& ref) { builder.initStored().setName(Utf8(ref.name)); }
   void operator()(const InlineRef& ref) {
     auto csv = builder.initInline();
     csv.setCsv(Utf8(ref.csv));
@@ -62,6 +63,9 @@ void load(DatasetRef& ref, wire::DatasetRef::Reader reader) {
       break;
     case wire::DatasetRef::INLINE:
       ref.source = load_inline(reader.getInline());
+      break;
+    case wire::DatasetRef::STORED:
+      ref.source = StoredRef{text(reader.getStored().getName())};
       break;
   }
 }

@@ -39,6 +39,8 @@ std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
   return fmt::format("builtin {} {}", ref.name, builtin_fingerprint(ref.name));
 }
 
+std::string key_of(const schema::StoredRef& ref, const DataOptions&) { return "stored " + ref.name; }
+
 std::string key_of(const schema::InlineRef& ref, const DataOptions&) {
   return fmt::format("inline {} {}", hex_digest(DigestKind::kSha256, ref.csv), ref.target);
 }

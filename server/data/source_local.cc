@@ -1,6 +1,9 @@
 // Data sets that need no network: built in, and inline in the job.
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "schemas/error.h"
 #include "server/data/builtin.h"
 #include "server/data/source_steps.h"
 
@@ -23,9 +26,27 @@ AcquiredDataset ensure_local(const std::string& file, const std::string& key, co
 
 }  // namespace
 
+std::string stored_file(const std::string& name) {
+  constexpr std::string_view kPrefix = "sha256:";
+  const std::string digest = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : "";
+  const bool is_digest = digest.size() == 64 && std::ranges::all_of(digest, [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  return is_digest ? fmt::format("stored-{}.kds", digest) : "";
+}
+
 AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& key, const SourceContext& context) {
   const std::string file = fmt::format("builtin-{}-{}.kds", ref.name, builtin_fingerprint(ref.name));
   return ensure_local(file, key, context, [&] { write_builtin(ref.name, context.store.path(file)); });
+}
+
+// The server has put the digest in place of the name when the job was submitted; the upload has parsed it.
+AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string&, const SourceContext& context) {
+  const std::string file = stored_file(ref.name);
+  if (file.empty() || !context.store.has(file))
+    throw schema::Error(schema::ErrorCode::kDatasetNotFound,
+                        fmt::format("stored: there is no upload '{}'; PUT /v1/datasets/NAME makes one", ref.name), "dataset.stored");
+  return {.path = context.store.path(file)};
 }
 
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context) {

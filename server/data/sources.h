@@ -27,10 +27,14 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 // True when the key alone decides what the data is, so that an index entry needs no question to anybody.
 bool is_exact(const schema::DatasetRef& ref);
 
+// "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job; else empty.
+std::string stored_file(const std::string& name);
+
 // Gets and parses the data set and remembers it in the index. Errors as DatasetCache::acquire.
 AcquiredDataset acquire_from(const schema::OpenmlRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::UrlRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string& key, const SourceContext& context);
 
 }  // namespace kedge::server

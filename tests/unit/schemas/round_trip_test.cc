@@ -46,7 +46,7 @@ TEST(Codec, KeepsJobsAndPages) {
 }
 
 TEST(Codec, KeepsErrors) {
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code)
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kForbidden); ++code)
     expect_round_trip(Error{static_cast<ErrorCode>(code), "message", "where"});
   expect_round_trip(Error{});
 }
@@ -154,7 +154,7 @@ TEST(Codec, NamesStatesAndCodesAsTheirFunctionsDo) {
     EXPECT_NE(to_json(Job{.state = s}).find("\"state\":\"" + std::string(job_state_name(s)) + "\""),
               std::string::npos);
   }
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kForbidden); ++code) {
     const auto c = static_cast<ErrorCode>(code);
     EXPECT_NE(to_json(Error{c, ""}).find("\"code\":\"" + std::string(error_code_name(c)) + "\""),
               std::string::npos);

@@ -86,6 +86,7 @@ inline std::vector<JobSpec> specs() {
                                                        .crossValidate = {.cv = 2},
                                                        .refit = false,
                                                        .errorScore = 0.0}),
+          spec({StoredRef{"prices"}}, FitScore{}),
           {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b"}},
            .pipeline = {{.estimator = "GaussianNB"}},
            .task = CrossValidate{}}};
