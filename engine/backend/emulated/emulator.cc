@@ -84,6 +84,7 @@ Emulator::~Emulator() = default;
 
 void Emulator::launch(const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& body) {
   const std::lock_guard lock(launch_mutex());
+  const DeviceAccess access(memory);
   kernel_ = kernel, body_ = &body, grid_size = grid, block_size = block;
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > kMaxThreads) fail(fmt::format("a block of {} threads, must be 1 to {}", threads, kMaxThreads));

@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/backend/emulated/device_memory.h"
+
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -58,6 +60,7 @@ class Emulator {
   const Fiber& fiber() const { return *current_; }
   dim3 block_index, block_size, grid_size;
   void* dynamic_shared = nullptr;
+  DeviceMemory memory;
 
  private:
   void run_block();

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/backend/emulated/emulator.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -89,12 +91,16 @@ void store(const Dense& A, MatrixView<T> out) {
 
 }  // namespace
 
-struct DeviceLibraries::Impl {};
-DeviceLibraries::DeviceLibraries(CudaRuntime&) {}
+struct DeviceLibraries::Impl {
+  emulated::DeviceMemory& memory;
+};
+DeviceLibraries::DeviceLibraries(CudaRuntime& runtime)
+    : impl_(new Impl{static_cast<emulated::Emulator*>(runtime.stream())->memory}) {}
 DeviceLibraries::~DeviceLibraries() = default;
 
 template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
+  const emulated::DeviceAccess access(impl_->memory);
   const std::int64_t depth = transpose_a ? A.rows : A.cols;
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j < C.cols; ++j) {
@@ -112,6 +118,7 @@ void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixVi
 
 template <class T>
 void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C) {
+  const emulated::DeviceAccess access(impl_->memory);
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       double sum = 0;
@@ -124,6 +131,7 @@ void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C
 // Cholesky by rows, then substitution forwards and backwards.
 template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
+  const emulated::DeviceAccess access(impl_->memory);
   Dense L = load<T>(A), X = load<T>(B);
   const std::size_t n = L.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -151,6 +159,7 @@ bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
 // The classical Jacobi method, two-sided: it keeps the signs of the eigenvalues.
 template <class T>
 void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
+  const emulated::DeviceAccess access(impl_->memory);
   Dense G = load<T>(A);
   const std::size_t n = G.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -192,6 +201,7 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
 
 template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
+  const emulated::DeviceAccess access(impl_->memory);
   const bool tall = A.rows >= A.cols;   // the shorter side's vectors are rotated: W M = diag(s) X
   Dense M = tall ? transposed(load<T>(A), static_cast<std::size_t>(A.cols)) : load<T>(A);
   Dense W = identity(M.size());
@@ -214,6 +224,7 @@ void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, Mat
 
 template <class T>
 void DeviceLibraries::orthonormalize(MatrixView<T> A) {
+  const emulated::DeviceAccess access(impl_->memory);
   Dense columns = transposed(load<T>(A), static_cast<std::size_t>(A.cols));
   orthonormalise_rows(columns);
   store(transposed(columns, static_cast<std::size_t>(A.rows)), A);
@@ -222,6 +233,7 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
 // Householder's reflections, column by column.
 template <class T>
 void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
+  const emulated::DeviceAccess access(impl_->memory);
   for (std::int64_t k = 0; k < n; ++k) {
     T* const column = A + k * m;
     double norm = 0;
@@ -243,6 +255,7 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
 template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
+  const emulated::DeviceAccess access(impl_->memory);
   for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
 }
 

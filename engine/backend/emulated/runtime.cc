@@ -1,9 +1,8 @@
-// CudaRuntime on the emulator: device memory is plain host memory, each block of it exactly as large as asked for.
+// CudaRuntime on the emulator: copies open its memory, and those to the host are counted.
 #include "engine/backend/cuda/runtime.h"
 
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "engine/backend/emulated/emulator.h"
@@ -22,19 +21,26 @@ CudaRuntime::CudaRuntime(const Options& options) : impl_(std::make_unique<Impl>(
 }
 CudaRuntime::~CudaRuntime() = default;
 
-void* CudaRuntime::allocate(std::size_t bytes) {
-  void* p = nullptr;
-  if (posix_memalign(&p, 256, bytes ? bytes : 1) != 0)
-    throw schema::Error(schema::ErrorCode::kOutOfMemory, fmt::format("emulated GPU: no memory for {} bytes", bytes));
-  std::memset(p, 0xFF, bytes);   // NaN in both widths: whoever reads what nobody wrote will see it
-  return p;
+void* CudaRuntime::allocate(std::size_t bytes) { return impl_->emulator.memory.allocate(bytes); }
+void CudaRuntime::deallocate(void* p) noexcept { impl_->emulator.memory.deallocate(p); }
+void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
+  const emulated::DeviceAccess access(impl_->emulator.memory);
+  std::memcpy(device, host, bytes);
 }
-void CudaRuntime::deallocate(void* p) noexcept { std::free(p); }
-void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) { std::memcpy(device, host, bytes); }
-void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) { std::memcpy(host, device, bytes); }
-void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
-void CudaRuntime::zero(void* p, std::size_t bytes) { std::memset(p, 0, bytes); }
-void CudaRuntime::synchronize() {}
+void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
+  const emulated::DeviceAccess access(impl_->emulator.memory);
+  std::memcpy(host, device, bytes);
+  ++impl_->emulator.memory.syncs;
+}
+void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
+  const emulated::DeviceAccess access(impl_->emulator.memory);
+  std::memmove(to, from, bytes);
+}
+void CudaRuntime::zero(void* p, std::size_t bytes) {
+  const emulated::DeviceAccess access(impl_->emulator.memory);
+  std::memset(p, 0, bytes);
+}
+void CudaRuntime::synchronize() { ++impl_->emulator.memory.syncs; }
 
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const { return 4; }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <iostream>
 #include <numeric>
 #include <vector>
 
@@ -153,6 +154,44 @@ TEST_F(EmulatorTest, GoesOnAfterAnError) {
 TEST_F(EmulatorTest, RefusesBlocksAndSharedMemoryThatNoGpuHas) {
   EXPECT_THAT(error_of([&] { KEDGE_LAUNCH(gpu, diverge, 1, 2048, 0, true); }), HasSubstr("a block of 2048 threads, must be 1 to 1024"));
   EXPECT_THAT(error_of([&] { KEDGE_LAUNCH(gpu, diverge, 1, 32, 200 * 1024, true); }), HasSubstr("204800 bytes of shared memory"));
+}
+
+// A GPU's memory cannot be read from the host; the emulator's crashes too, but for ops.
+TEST(Emulator, CrashesHostCodeThatReadsOrWritesDeviceMemory) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer's build checks the bounds of blocks instead";
+#else
+  CudaRuntime runtime({});
+  const Array<int> x(runtime, std::vector<int>{1, 2, 3});
+  Array<int> y(runtime, 3);
+  EXPECT_DEATH(std::cerr << x.data()[1], "");
+  EXPECT_DEATH(*y.data() = 1, "");
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(1, 2, 3));
+#endif
+}
+
+TEST(Emulator, CountsHowOftenTheHostWaits) {
+  CudaRuntime runtime({});
+  const Array<int> x(runtime, std::vector<int>{1, 2, 3});
+  const auto& memory = static_cast<emulated::Emulator*>(runtime.stream())->memory;
+  EXPECT_EQ(memory.syncs, 0);
+  x.to_host();
+  runtime.synchronize();
+  EXPECT_EQ(memory.syncs, 2);
+}
+
+TEST(Emulator, GivesMemoryOutAgain) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer's build leaves blocks to malloc";
+#else
+  CudaRuntime runtime({});
+  std::vector<Array<char>> blocks;
+  for (const std::int64_t size : {1, 5000, 0, 300}) blocks.emplace_back(runtime, size);
+  const char* const first = blocks[0].data();
+  blocks.erase(blocks.begin() + 1);
+  blocks.clear();
+  EXPECT_EQ(Array<char>(runtime, 5300).data(), first);   // neighbours have become one block
+#endif
 }
 
 }  // namespace

@@ -3,12 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include "engine/backend/cuda/runtime.h"
+#include "engine/backend/emulated/emulator.h"
 #include "fixture.h"
 #include "schemas/error.h"
+#include "sync_budgets.h"
 
 namespace kedge::engine {
 namespace {
@@ -196,6 +202,30 @@ TEST_P(EveryEstimator, ForgetsTheFormerFit) {
   again->fit(ctx, b.all(), b.target());
   fresh->fit(ctx, b.all(), b.target());
   EXPECT_EQ(again->attributes(), fresh->attributes());
+}
+
+// A wait costs a GPU tens of microseconds, so a new one is to be noticed.
+TEST(SyncBudget, IsKeptByEveryEstimator) {
+  Device& device = testing::device_named("emulated");
+  const std::int64_t& syncs = static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(device.memory()).stream())->memory.syncs;
+  const Context ctx{.device = device};
+  const Data data = testing::make_data(40, 6, 3);
+  const testing::Loaded<double> loaded(device, data);
+  for (const CatalogueEntry& entry : catalogue()) {
+    const auto budget = std::ranges::find(testing::kSyncBudgets, entry.info.name, &testing::SyncBudget::estimator);
+    const auto estimator = make<double>(entry.info.name);
+    const std::int64_t before = syncs;
+    estimator->fit(ctx, loaded.all(), loaded.target());
+    const std::int64_t fitted = syncs;
+    expect_usable_output<double>(ctx, *estimator, loaded.all());
+    const std::string row = fmt::format("{{\"{}\", {}, {}}},", entry.info.name, fitted - before, syncs - fitted);
+    if (budget == std::end(testing::kSyncBudgets)) {
+      ADD_FAILURE() << "no budget; it needs " << row;
+      continue;
+    }
+    EXPECT_LE(fitted - before, budget->fit) << row;
+    EXPECT_LE(syncs - fitted, budget->use) << row;
+  }
 }
 
 // A fold of the data can lack a class; its probability is then 0 and the others' sum is 1.

@@ -1,0 +1,110 @@
+// Blocks of device memory in one protected region, first fit.
+#include "engine/backend/emulated/device_memory.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "schemas/error.h"
+
+namespace kedge::engine::emulated {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kProtected = false;
+#else
+constexpr bool kProtected = true;
+#endif
+constexpr std::size_t kAlignment = 256, kPage = 4096, kRegionBytes = std::size_t{64} << 30;   // reserved, not used
+constexpr int kRubbish = 0xFF;   // NaN in both widths: whoever reads what nobody wrote will see it
+
+std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+[[noreturn]] void refuse(std::size_t bytes) {
+  throw schema::Error(schema::ErrorCode::kOutOfMemory, fmt::format("emulated GPU: no memory for {} bytes", bytes));
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory() {
+  if (!kProtected) return;
+  void* p = mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) refuse(kRegionBytes);
+  region_ = static_cast<char*>(p);
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (kProtected) munmap(region_, kRegionBytes);
+}
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  void* p = nullptr;
+  if (kProtected) p = region_ + take(bytes);
+  else if (posix_memalign(&p, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) refuse(bytes);
+  const DeviceAccess access(*this);
+  std::memset(p, kRubbish, bytes);
+  return p;
+}
+
+void DeviceMemory::deallocate(void* p) noexcept {
+  if (kProtected) give_back(static_cast<std::size_t>(static_cast<char*>(p) - region_));
+  else std::free(p);
+}
+
+std::size_t DeviceMemory::take(std::size_t bytes) {
+  if (bytes > kRegionBytes) refuse(bytes);
+  const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  const std::lock_guard lock(mutex_);
+  const auto fit = std::ranges::find_if(free_, [&](const auto& block) { return block.second >= size; });
+  std::size_t at = used_, rest = 0;
+  if (fit != free_.end()) {
+    at = fit->first, rest = fit->second - size;
+    free_.erase(fit);
+  } else {
+    const std::size_t end = round_up(used_ + size, kPage);
+    if (end > kRegionBytes) refuse(bytes);
+    rest = end - used_ - size;
+    used_ = end;
+    if (open_ > 0) protect(PROT_READ | PROT_WRITE);
+  }
+  taken_[at] = size;
+  if (rest > 0) free_[at + size] = rest;
+  return at;
+}
+
+void DeviceMemory::give_back(std::size_t at) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto block = taken_.extract(at);
+  const auto next = free_.lower_bound(at);
+  std::size_t size = block.mapped();
+  if (next != free_.end() && next->first == at + size) size += next->second, free_.erase(next);
+  const auto after = free_.lower_bound(at);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == at) {
+      before->second += size;
+      return;
+    }
+  }
+  free_[at] = size;
+}
+
+void DeviceMemory::open() {
+  const std::lock_guard lock(mutex_);
+  if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+
+void DeviceMemory::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--open_ == 0) protect(PROT_NONE);
+}
+
+void DeviceMemory::protect(int access) const noexcept {
+  if (kProtected && used_ > 0 && mprotect(region_, used_, access) != 0) std::abort();
+}
+
+}  // namespace kedge::engine::emulated

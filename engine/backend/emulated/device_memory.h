@@ -1,0 +1,54 @@
+// Device memory of the emulator: pages that only ops may touch, so that host code that reads an array directly crashes there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace kedge::engine::emulated {
+
+// One emulated GPU's memory. Under the address sanitizer each block is malloc's, exactly as large as asked for, and always
+// accessible; else blocks lie in one region of pages without access, which DeviceAccess opens. Safe to use from several threads.
+class DeviceMemory {
+ public:
+  DeviceMemory();
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // Aligned to 256 bytes, filled with NaN in both widths. Errors: schema::Error{kOutOfMemory}.
+  void* allocate(std::size_t bytes);
+  void deallocate(void* p) noexcept;
+
+  // How often the host has waited for the device: copies to the host and synchronisations.
+  std::int64_t syncs = 0;
+
+ private:
+  friend class DeviceAccess;
+  void open();
+  void close() noexcept;
+  void protect(int access) const noexcept;
+  std::size_t take(std::size_t bytes);
+  void give_back(std::size_t at) noexcept;
+
+  std::mutex mutex_;                          // guards all below
+  char* region_ = nullptr;
+  std::size_t used_ = 0;                      // bytes of the region that were ever given out, whole pages
+  int open_ = 0;                              // accesses in progress
+  std::map<std::size_t, std::size_t> taken_, free_;   // by offset: bytes; free neighbours are joined
+};
+
+// Opens the memory while it lives: an op, a kernel or a copy. Nests.
+class DeviceAccess {
+ public:
+  explicit DeviceAccess(DeviceMemory& memory) : memory_(memory) { memory_.open(); }
+  ~DeviceAccess() { memory_.close(); }
+  DeviceAccess(const DeviceAccess&) = delete;
+  DeviceAccess& operator=(const DeviceAccess&) = delete;
+
+ private:
+  DeviceMemory& memory_;
+};
+
+}  // namespace kedge::engine::emulated

@@ -1,0 +1,68 @@
+// How often each estimator may wait for the device: in a fit on 40 rows of 6 columns and 3 classes, and in using it on them
+// (transform, or predict and predict_proba, and fetching what they gave).
+#pragma once
+
+#include <string_view>
+
+namespace kedge::engine::testing {
+
+struct SyncBudget {
+  std::string_view estimator;
+  int fit, use;
+};
+
+inline constexpr SyncBudget kSyncBudgets[] = {
+    {"StandardScaler", 3, 1},
+    {"MinMaxScaler", 2, 1},
+    {"ColumnTransformer", 2, 1},
+    {"FeatureUnion", 2, 1},
+    {"OneHotEncoder", 1, 2},
+    {"OrdinalEncoder", 1, 2},
+    {"SimpleImputer", 1, 1},
+    {"MissingIndicator", 1, 1},
+    {"MaxAbsScaler", 2, 1},
+    {"RobustScaler", 1, 1},
+    {"Normalizer", 0, 1},
+    {"Binarizer", 0, 1},
+    {"PolynomialFeatures", 0, 1},
+    {"SplineTransformer", 2, 1},
+    {"KBinsDiscretizer", 1, 1},
+    {"QuantileTransformer", 1, 1},
+    {"PowerTransformer", 52, 1},
+    {"VarianceThreshold", 4, 1},
+    {"SelectKBest", 5, 1},
+    {"SelectPercentile", 5, 1},
+    {"Nystroem", 5, 2},
+    {"PCA", 5, 1},
+    {"IncrementalPCA", 12, 1},
+    {"TruncatedSVD", 7, 1},
+    {"LinearRegression", 7, 1},
+    {"Ridge", 4, 1},
+    {"RidgeCV", 10, 1},
+    {"RidgeClassifier", 4, 2},
+    {"Lasso", 6, 1},
+    {"ElasticNet", 6, 1},
+    {"LassoCV", 16, 1},
+    {"ElasticNetCV", 16, 1},
+    {"LogisticRegression", 54, 3},
+    {"KNeighborsClassifier", 0, 6},
+    {"KNeighborsRegressor", 0, 2},
+    {"RadiusNeighborsClassifier", 0, 8},
+    {"RadiusNeighborsRegressor", 0, 3},
+    {"NearestNeighbors", 0, 0},
+    {"KMeans", 16, 3},
+    {"MiniBatchKMeans", 61, 3},
+    {"DBSCAN", 5, 0},
+    {"GaussianNB", 3, 4},
+    {"MultinomialNB", 4, 4},
+    {"ComplementNB", 4, 4},
+    {"BernoulliNB", 2, 4},
+    {"CategoricalNB", 6, 8},
+    {"LinearDiscriminantAnalysis", 13, 5},
+    {"QuadraticDiscriminantAnalysis", 14, 10},
+    {"RandomForestClassifier", 8, 2},
+    {"DummyClassifier", 0, 2},
+    {"DummyRegressor", 0, 0},
+};
+
+}  // namespace kedge::engine::testing
