@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | bench | fuzz [SECONDS] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | differential [VERSION] | bench | fuzz [SECONDS] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -84,6 +84,20 @@ tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
   build tidy "$@"
 }
 
+# differential [VERSION]: every estimator beside scikit-learn itself, the version of the recorded answers unless another is named.
+differential() {
+  local version=${1:-$(sed -n 's/^{"version": "\([^"]*\)".*/\1/p;q' tests/estimators/golden/scaling.json)}
+  local venv=build/sklearn-$version
+  build dev kedge_estimator_probe
+  if ! "$venv/bin/python" -c 'import sklearn' 2>/dev/null; then
+    say "installing scikit-learn $version from PyPI"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet "scikit-learn==$version" || { say "PyPI does not answer: no live comparison"; return; }
+  fi
+  say "comparing every estimator with scikit-learn $version"
+  "$venv/bin/python" tests/estimators/differential.py
+}
+
 demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
@@ -111,6 +125,7 @@ case "${1:-}" in
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;
+  differential) shift; differential "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   fuzz) fuzz "${2:-60}" ;;
   tidy) shift; tidy "$@" ;;
