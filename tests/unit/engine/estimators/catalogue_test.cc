@@ -46,7 +46,7 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
 // Small enough that the emulated device grows it in a moment.
 schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
-  if (estimator == "RandomForestClassifier") return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
   if (estimator == "ColumnTransformer") {
     return {{"transformers", schema::ValueList{schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}}}}, {"remainder", "passthrough"}};
