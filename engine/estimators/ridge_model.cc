@@ -73,11 +73,10 @@ void RidgeModel<T>::fit(const Context& ctx, const Samples<T>& X, const std::stri
     solution_ = make_problem().solve(ctx, alphas, options);
     return;
   }
-  const std::string key = work_key(X.content, more, options);
+  std::string key = work_key(X.content, more, options);
   std::set<double> wanted = ctx.work->wanted(key);
-  if (!wanted.contains(alphas[0])) wanted = {alphas[0]};
-  family_ = ctx.work->get<RidgeFamily<T>>("ridge problem", wanted.size() > 1 ? key : fmt::format("{} {}", key, alphas[0]),
-                                          [&] { return RidgeFamily<T>(make_problem(), options, key, wanted); });
+  if (!wanted.contains(alphas[0])) wanted = {alphas[0]}, key += fmt::format(" {}", alphas[0]);   // nobody announced it
+  family_ = ctx.work->get<RidgeFamily<T>>("ridge problem", key, [&] { return RidgeFamily<T>(make_problem(), options, key, wanted); });
   alpha_ = alphas[0], solution_ = family_->solution(ctx, alpha_);
 }
 
