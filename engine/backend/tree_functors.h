@@ -35,6 +35,12 @@ KEDGE_HD inline std::uint32_t feature_step(std::uint32_t word, std::uint32_t lef
   return static_cast<std::uint32_t>((std::uint64_t{word} * left) >> 32);
 }
 
+// Where in [0, 1) between a column's least and greatest value in a node its random cut lies.
+KEDGE_HD inline double random_cut(std::uint64_t seed, std::uint64_t node_key, std::uint32_t column) {
+  const PhiloxBlock block = philox(seed, mix_bits(node_key ^ 0x637574u), column);
+  return static_cast<double>(((std::uint64_t{block.word[0]} << 32) | block.word[1]) >> 11) * 0x1.0p-53;
+}
+
 // --- impurity ---
 
 // Natural logarithm of a positive normal number within 2 ulp: reduction to [sqrt(1/2), sqrt(2)), then the series of
@@ -71,6 +77,9 @@ KEDGE_HD inline double gini_score(std::int64_t left_squares, std::int64_t left, 
   return static_cast<double>(left_squares) / static_cast<double>(left) +
          static_cast<double>(right_squares) / static_cast<double>(right);
 }
+// What a side of values contributes to the score of a split by half the Poisson deviance, up to what all cuts share.
+KEDGE_HD inline double poisson_score(double sum, double weight) { return sum * tree_log(sum / weight); }
+
 // How the cuts of one tree are judged. class_weight: by class, or null for 1 each.
 struct CutRules {
   bool entropy = false;

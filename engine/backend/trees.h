@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -37,11 +38,16 @@ struct BinnedTable {
   std::vector<std::int32_t> common;      // by column: its most common bin; kNoCommonBin where there are no records
 };
 
-enum class Criterion { kGini, kEntropy };
+// The first two judge classes, the others values.
+enum class Criterion { kGini, kEntropy, kSquaredError, kAbsoluteError, kPoisson };
+// kBest tries every cut of a column; kRandom one, at a random value between the column's least and greatest in the node.
+enum class Splitter { kBest, kRandom };
 
 struct ForestOptions {
   std::int64_t n_trees = 100;
+  std::int64_t first_tree = 0;             // its number: tree t is the same however many are grown with it
   Criterion criterion = Criterion::kGini;
+  Splitter splitter = Splitter::kBest;
   std::int32_t max_features = 1;           // columns looked at for a split
   std::int32_t max_depth = 0x7fffffff;
   std::int64_t min_samples_split = 2, min_samples_leaf = 1;
@@ -50,14 +56,23 @@ struct ForestOptions {
   double min_impurity_decrease = 0;
   bool bootstrap = true;
   std::int64_t n_draws = 0;                // rows drawn for each tree (max_samples); 0: as many as there are rows
+  std::vector<double> draw_weights;        // by position: rows are drawn in proportion to them; empty: all alike
   std::uint64_t seed = 0;
   std::vector<double> class_weight;        // by class; empty: 1 each
   bool balance_each_tree = false;          // class_weight="balanced_subsample"
 };
 
+// What the trees fit. `values` and `weights` are on the host, one for each row that grow() is given, in its order.
+struct TreeTarget {
+  std::int32_t n_classes = 0;               // 0: values
+  VectorView<const std::int32_t> codes;     // of the classes, by table row, device
+  std::span<const double> values;
+  std::span<const double> weights;          // of the rows, times how often they are drawn; empty: 1 each
+};
+
 // Flat trees, on the host. Children of node i of tree t are absolute node indices; a leaf has feature -1.
 struct Forest {
-  std::int32_t n_classes = 0;
+  std::int32_t n_classes = 0;               // 0: the trees predict values
   std::int64_t n_cols = 0;
   std::vector<std::int64_t> tree_offset;    // n_trees + 1
   std::vector<std::int32_t> feature;        // -1 for a leaf
@@ -65,13 +80,26 @@ struct Forest {
   std::vector<double> threshold;            // the same split on values: value <= threshold goes left
   std::vector<std::int32_t> left, right;
   std::vector<float> value;                 // n_nodes x n_classes: class shares
+  std::vector<double> mean;                 // without classes, by node: the predicted value
   std::vector<double> impurity;
   std::vector<double> weight;               // weighted rows of the node
+  std::vector<std::int32_t> n_rows;         // rows of the node; only where there is one tree
+  std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
+  std::int64_t n_outputs() const { return n_classes > 0 ? n_classes : 1; }
   std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
 };
 
-// Integer histograms and arithmetic in a fixed order: the same seed gives the same forest, bit for bit, on every device and
-// at any number of threads.
+// For each row: outputs summed over the trees that did not draw it, and how many these are. Host.
+struct OutOfBag {
+  std::vector<double> sums;                 // rows x n_outputs
+  std::vector<std::int32_t> n_trees;
+};
+
+// Called with (done, total) trees, from the thread that grows the forest.
+using TreeProgress = std::function<void(std::int64_t, std::int64_t)>;
+
+// Integer sums and arithmetic in a fixed order: the same seed gives the same forest, bit for bit, on every device and at any
+// number of threads.
 class TreeOps {
  public:
   virtual ~TreeOps() = default;
@@ -80,18 +108,24 @@ class TreeOps {
   virtual BinnedTable bin(MatrixView<const float> X) = 0;
   virtual BinnedTable bin(MatrixView<const double> X) = 0;
 
-  // Grows a forest on the given rows (device; empty: all rows of the table). y: class codes by table row, device.
-  // progress(done, total) in trees, from the calling thread; stops with Error{kCancelled} within a second of a stop request.
-  // oob_votes (host, rows x n_classes by position in `rows`, or null) receives summed shares of the trees that did not see a row.
-  virtual Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
-                      std::int32_t n_classes, const ForestOptions& options, std::stop_token stop,
-                      const std::function<void(std::int64_t, std::int64_t)>& progress, std::vector<double>* oob_votes) = 0;
+  // Grows a forest on the given rows (device; empty: all rows of the table). Stops with Error{kCancelled} within a second of a
+  // stop request. Errors: kBadData without rows or columns.
+  virtual Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target,
+                      const ForestOptions& options, std::stop_token stop, const TreeProgress& progress) = 0;
+  // The same on all rows of X (device) without bins: every cut between two values is looked at. O(columns * rows) for each level
+  // of a tree after a sort of the columns. The forest's `bin` is meaningless. Errors: as grow(); kBadData on NaN.
+  virtual Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) = 0;
+  virtual Forest grow_exact(MatrixView<const double> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) = 0;
 
-  // Mean class shares over the trees, in double; proba (device, n x n_classes). Over bytes, or over values.
+  // `options` and `rows` are those that the forest was grown with.
+  virtual OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                              const ForestOptions& options) = 0;
+
+  // Mean outputs over the trees, in double; out (device, n x n_outputs). Over bytes, or over values.
   virtual void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                       MatrixView<double> proba) = 0;
-  virtual void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> proba) = 0;
-  virtual void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> proba) = 0;
+                       MatrixView<double> out) = 0;
+  virtual void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) = 0;
+  virtual void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) = 0;
 };
 
 }  // namespace kedge::engine

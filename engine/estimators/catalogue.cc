@@ -33,13 +33,13 @@
 #include "engine/estimators/power_transformer.h"
 #include "engine/estimators/quadratic_discriminant_analysis.h"
 #include "engine/estimators/quantile_transformer.h"
-#include "engine/estimators/random_forest.h"
 #include "engine/estimators/ridge.h"
 #include "engine/estimators/ridge_classifier.h"
 #include "engine/estimators/ridge_cv.h"
 #include "engine/estimators/simple_imputer.h"
 #include "engine/estimators/spline_transformer.h"
 #include "engine/estimators/standard_scaler.h"
+#include "engine/estimators/tree_estimators.h"
 #include "engine/estimators/truncated_svd.h"
 
 namespace kedge::engine {
@@ -109,7 +109,12 @@ std::span<const CatalogueEntry> catalogue() {
       row<CategoricalNB>(),
       row<LinearDiscriminantAnalysis>(),
       row<QuadraticDiscriminantAnalysis>(),
+      row<DecisionTreeClassifier>(),
+      row<DecisionTreeRegressor>(),
       row<RandomForestClassifier>(),
+      row<RandomForestRegressor>(),
+      row<ExtraTreesClassifier>(),
+      row<ExtraTreesRegressor>(),
       row<DummyClassifier>(),
       row<DummyRegressor>(),
   };

@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     std::vector<double> proba(test.size() * static_cast<std::size_t>(k));
     start = wall(), start_cpu = cpu();
     const Forest forest = device->trees().grow(table, {train.data(), static_cast<std::int64_t>(train.size())},
-                                               {y.data(), n}, k, options, {}, {}, nullptr);
+                                               {.n_classes = k, .codes = {y.data(), n}}, options, {}, {});
     const double grown = wall();
     device->trees().predict(forest, table, {test.data(), static_cast<std::int64_t>(test.size())},
                             {proba.data(), static_cast<std::int64_t>(test.size()), k});

@@ -21,7 +21,7 @@ void check_full_tree_knows_its_rows(Probe<T>& probe) {
   const engine::BinnedTable table = probe.trees().bin(values.view());
   engine::ForestOptions options;
   options.n_trees = 2, options.bootstrap = false, options.max_features = static_cast<std::int32_t>(x.cols), options.seed = 11;
-  const engine::Forest forest = probe.trees().grow(table, {}, labels.view(), classes, options, {}, {}, nullptr);
+  const engine::Forest forest = probe.trees().grow(table, {}, {.n_classes = classes, .codes = labels.view()}, options, {}, {});
   Table expected(x.rows, classes);
   for (std::int64_t i = 0; i < x.rows; ++i) expected.at(i, y[static_cast<std::size_t>(i)]) = 1;
   Padded<double> by_codes(probe.memory(), x.rows, classes), by_values(probe.memory(), x.rows, classes);

@@ -9,6 +9,7 @@
 #include "engine/backend/cpu/trees_grow.h"
 #include "engine/backend/cpu/trees_predict.h"
 #include "engine/backend/cpu/trees_row_forms.h"
+#include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/tree_bin.h"
 #include "engine/backend/trees_factory.h"
@@ -24,36 +25,49 @@ class CpuTrees final : public TreeOps {
   BinnedTable bin(MatrixView<const float> X) override { return bin_any(X); }
   BinnedTable bin(MatrixView<const double> X) override { return bin_any(X); }
 
-  Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
-              std::int32_t n_classes, const ForestOptions& options, std::stop_token stop,
-              const std::function<void(std::int64_t, std::int64_t)>& progress,
-              std::vector<double>* oob_votes) override {
-    const ForestInput input{table, rows, y, n_classes, options, std::move(stop)};
+  Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
+              std::stop_token stop, const TreeProgress& progress) override {
+    if (needs_host_grower(target, options)) {
+      const HostColumns columns{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges, .codes = table.codes.data(),
+                                .row_codes = table.row_codes.data(), .row_stride = table.row_stride};
+      const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+      return grow_on_host({columns, rows.empty() ? nullptr : rows.data, n, target, options, std::move(stop)}, n_threads_, progress);
+    }
+    const ForestInput input{table, rows, target.codes, target.n_classes, options, std::move(stop)};
     check(input);
     std::vector<TreeGrower> growers;
-    for (int i = 0; i < n_threads_; ++i) growers.emplace_back(input);
+    for (int i = 0; i < std::min<std::int64_t>(n_threads_, options.n_trees); ++i) growers.emplace_back(input);
     std::vector<Forest> trees(static_cast<std::size_t>(options.n_trees));
     std::atomic<std::int64_t> done{0};
     parallel_tasks(n_threads_, options.n_trees, [&](std::int64_t tree, int worker) {
-      trees[tree] = growers[worker].grow(tree);
+      trees[tree] = growers[worker].grow(options.first_tree + tree);
       const std::int64_t so_far = ++done;
       if (worker == 0 && progress && so_far < options.n_trees) progress(so_far, options.n_trees);
     });
     if (progress) progress(options.n_trees, options.n_trees);
-    Forest forest = join_trees(std::move(trees), n_classes, table.n_cols, n_threads_);
-    if (oob_votes) predict_out_of_bag(forest, table, rows, options, *oob_votes, n_threads_);
-    return forest;
+    return join_trees(std::move(trees), target.n_classes, table.n_cols, n_threads_);
+  }
+  Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_on_host(X, target, options, std::move(stop), n_threads_);
+  }
+  Forest grow_exact(MatrixView<const double> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_on_host(X, target, options, std::move(stop), n_threads_);
+  }
+
+  OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                      const ForestOptions& options) override {
+    return predict_out_of_bag(forest, table, rows, options, n_threads_);
   }
 
   void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-               MatrixView<double> proba) override {
-    predict_codes(forest, table, rows, proba, n_threads_);
+               MatrixView<double> out) override {
+    predict_codes(forest, table, rows, out, n_threads_);
   }
-  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> proba) override {
-    predict_values(forest, X, proba, n_threads_);
+  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) override {
+    predict_values(forest, X, out, n_threads_);
   }
-  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> proba) override {
-    predict_values(forest, X, proba, n_threads_);
+  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) override {
+    predict_values(forest, X, out, n_threads_);
   }
 
  private:

@@ -3,48 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "engine/backend/cpu/simd.h"
 #include "engine/backend/cpu/trees_score.h"
 #include "engine/backend/cpu/trees_wide.h"
-#include "engine/backend/host/philox_run.h"
+#include "engine/backend/host/column_draw.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
 
 namespace {
-
-// A node's columns in random order, drawn as they are needed.
-class ColumnDraw {
- public:
-  explicit ColumnDraw(std::int64_t n_cols) : order_(static_cast<std::size_t>(n_cols)), other_(order_.size()) {
-    std::iota(order_.begin(), order_.end(), 0u);
-  }
-
-  void start(std::uint64_t seed, std::uint64_t key) {
-    for (std::uint32_t j = 0; j < drawn_; ++j) order_[j] = j, order_[other_[j]] = other_[j];
-    seed_ = seed, key_ = key, drawn_ = 0;
-  }
-  std::int64_t left() const { return static_cast<std::int64_t>(order_.size()) - drawn_; }
-  // Draws the next n, n <= left().
-  void take(std::int64_t n, std::uint32_t* out) {
-    for (; n > 0; --n, ++drawn_) {
-      if (drawn_ % kWords == 0) philox_run(seed_, key_, drawn_ / 4, words_);
-      const auto undrawn = static_cast<std::uint32_t>(order_.size()) - drawn_;
-      const std::uint32_t other = drawn_ + feature_step(words_[drawn_ % kWords], undrawn);
-      std::swap(order_[drawn_], order_[other]);
-      other_[drawn_] = other;
-      *out++ = order_[drawn_];
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kWords = 4 * kPhiloxRun;
-  std::vector<std::uint32_t> order_, other_;   // other_: by draw, where it swapped its column with
-  std::uint32_t words_[kWords] = {}, drawn_ = 0;
-  std::uint64_t seed_ = 0, key_ = 0;
-};
 
 constexpr std::int64_t kColumnMajorRows = 2048;    // from here on a column's bytes are read in one sweep
 constexpr std::int64_t kListWords = 8 << 20;       // working memory for lists of rows
@@ -98,7 +66,7 @@ struct TreeGrower::Impl {
   ColumnDraw columns;
   TreeRules rules;
   std::unique_ptr<ColumnScorer> scorer;
-  DraftTree draft;
+  ClassDraft draft;
   std::vector<std::uint32_t> drawn;
   std::vector<TreeRow> rows, right_rows;
   std::vector<Range> range;          // by node: its rows
@@ -129,7 +97,8 @@ Forest TreeGrower::Impl::grow(std::int64_t tree) {
   left_counts.resize(by_class.size()), right_counts.resize(by_class.size());
   right_rows.resize(rows.size() + 1);
   grow_nodes();
-  return finish_tree(draft, rules, in.table.edges, in.table.n_cols);
+  return finish_tree(draft, in.n_classes, in.table.edges, in.table.n_cols,
+                     [this](std::int32_t node, Forest& out) { draft.append_value(node, rules, out); });
 }
 
 // Returns how often a row was drawn at most.
@@ -183,7 +152,7 @@ bool TreeGrower::Impl::evaluate(std::int32_t node) {
   range.push_back({all.begin, middle}), range.push_back({middle, all.end});
   DraftNode& split = draft.nodes[node];
   split.feature = cut.feature, split.left = left, split.right = right;
-  split.left_bin = static_cast<std::uint8_t>(cut.left_bin), split.right_bin = static_cast<std::uint8_t>(cut.right_bin);
+  split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;
   return draft.accept_split(node, in.options.min_impurity_decrease);
 }
 

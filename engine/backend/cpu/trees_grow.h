@@ -1,4 +1,4 @@
-// Growing one tree on the CPU.
+// Growing one tree on the CPU: classes without weights of rows, best cuts.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kedge::engine {
 struct ForestInput {
   const BinnedTable& table;
   VectorView<const std::int32_t> rows;   // empty: all rows of the table
-  VectorView<const std::int32_t> y;      // by table row
+  VectorView<const std::int32_t> y;      // classes, by table row
   std::int32_t n_classes;
   const ForestOptions& options;
   std::stop_token stop;

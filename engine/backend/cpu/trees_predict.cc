@@ -40,7 +40,7 @@ template <class Node>
 class PackedForest {
  public:
   using Value = typename Node::Value;
-  static constexpr std::uint32_t kMixed = 0xffffff;  // the leaf has several classes
+  static constexpr std::uint32_t kMixed = 0xffffff;  // the leaf has several classes, or a value
 
   PackedForest(const Forest& forest, int n_threads) : forest_(forest), n_cols_(forest.n_cols) {
     require(n_cols_ < kMixed && forest.n_classes < static_cast<std::int32_t>(kMixed),
@@ -85,7 +85,7 @@ class PackedForest {
   Node pack(std::int64_t i, std::int64_t base) const {
     if (forest_.feature[i] >= 0)
       return Node::inner(forest_, i, static_cast<std::uint32_t>(forest_.right[i] - base));
-    const float* share = forest_.value.data() + i * forest_.n_classes;
+    const float* share = forest_.value.data() + i * forest_.n_classes;   // none without classes
     std::uint32_t only = kMixed;
     for (std::int32_t c = 0; c < forest_.n_classes; ++c)
       if (share[c] == 1.0F) only = static_cast<std::uint32_t>(c);
@@ -114,6 +114,7 @@ class PackedForest {
       sums[only] += 1.0;
       return;
     }
+    if (forest_.n_classes == 0) sums[0] += forest_.mean[node];
     const float* share = forest_.value.data() + node * forest_.n_classes;
     for (std::int32_t c = 0; c < forest_.n_classes; ++c) sums[c] += share[c];
   }
@@ -131,47 +132,47 @@ void for_row_blocks(std::int64_t n_rows, std::int64_t block_rows, int n_threads,
   });
 }
 
-void divide_rows(MatrixView<double> proba, std::int64_t begin, std::int64_t n, std::int64_t n_trees) {
+void divide_rows(MatrixView<double> out, std::int64_t begin, std::int64_t n, std::int64_t n_trees) {
   for (std::int64_t i = begin; i < begin + n; ++i)
-    for (std::int64_t c = 0; c < proba.cols; ++c)
-      proba.data[i * proba.stride + c] /= static_cast<double>(n_trees);
+    for (std::int64_t c = 0; c < out.cols; ++c)
+      out.data[i * out.stride + c] /= static_cast<double>(n_trees);
 }
 
 template <class Node, class RowAt>
-void predict_mean(const Forest& forest, std::int64_t n_rows, MatrixView<double> proba, int n_threads,
+void predict_mean(const Forest& forest, std::int64_t n_rows, MatrixView<double> out, int n_threads,
                   const RowAt& row_at) {
   const PackedForest<Node> packed(forest, n_threads);
   for_row_blocks(n_rows, kRows, n_threads, [&](std::int64_t begin, std::int64_t n, int) {
     std::array<const typename Node::Value*, kRows> x;
     std::array<double*, kRows> sums;
     for (std::int64_t i = 0; i < n; ++i) {
-      x[i] = row_at(begin + i), sums[i] = proba.data + (begin + i) * proba.stride;
-      std::fill_n(sums[i], forest.n_classes, 0.0);
+      x[i] = row_at(begin + i), sums[i] = out.data + (begin + i) * out.stride;
+      std::fill_n(sums[i], forest.n_outputs(), 0.0);
     }
     for (std::int64_t t = 0; t < packed.n_trees(); ++t) packed.add_tree(t, x.data(), sums.data(), n);
-    divide_rows(proba, begin, n, packed.n_trees());
+    divide_rows(out, begin, n, packed.n_trees());
   });
 }
 
 // The rows of a block are copied next to each other, where they and a tree fit into a core's cache.
 template <class RowAt>
-void predict_mean_wide(const Forest& forest, std::int64_t stride, MatrixView<double> proba, int n_threads,
+void predict_mean_wide(const Forest& forest, std::int64_t stride, MatrixView<double> out, int n_threads,
                        const RowAt& row_at) {
   const PackedForest<CodeNode> packed(forest, n_threads);
   const std::int64_t block_rows =
       std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(stride, 1), 1, ReachedLeaves::kRows);
   std::vector<HugeBuffer<std::uint8_t>> copies(static_cast<std::size_t>(n_threads));
-  for_row_blocks(proba.rows, block_rows, n_threads, [&](std::int64_t begin, std::int64_t n, int worker) {
+  for_row_blocks(out.rows, block_rows, n_threads, [&](std::int64_t begin, std::int64_t n, int worker) {
     copies[worker].reserve(static_cast<std::size_t>(block_rows * stride + 4));
     std::uint8_t* const codes = copies[worker].data();
     ReachedLeaves leaves;
     for (std::int64_t i = 0; i < n; ++i) {
       std::copy_n(row_at(begin + i), forest.n_cols, codes + i * stride);
-      std::fill_n(proba.data + (begin + i) * proba.stride, forest.n_classes, 0.0);
+      std::fill_n(out.data + (begin + i) * out.stride, forest.n_outputs(), 0.0);
     }
     for (std::int64_t t = 0; t < packed.n_trees(); ++t)
-      packed.add_tree_wide(t, codes, stride, n, leaves, proba.data + begin * proba.stride, proba.stride);
-    divide_rows(proba, begin, n, packed.n_trees());
+      packed.add_tree_wide(t, codes, stride, n, leaves, out.data + begin * out.stride, out.stride);
+    divide_rows(out, begin, n, packed.n_trees());
   });
 }
 
@@ -181,7 +182,7 @@ std::vector<std::vector<bool>> drawn_rows(const ForestOptions& options, std::int
   std::vector<std::vector<bool>> drawn(static_cast<std::size_t>(n_trees));
   parallel_tasks(n_threads, n_trees, [&](std::int64_t t, int) {
     std::vector<std::uint32_t> counts;
-    draw_rows(options, t, n_rows, counts);
+    draw_rows(options, options.first_tree + t, n_rows, counts);
     drawn[t].assign(counts.begin(), counts.end());
   });
   return drawn;
@@ -190,44 +191,45 @@ std::vector<std::vector<bool>> drawn_rows(const ForestOptions& options, std::int
 }  // namespace
 
 void predict_codes(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                   MatrixView<double> proba, int n_threads) {
+                   MatrixView<double> out, int n_threads) {
   const auto row_at = [&](std::int64_t i) {
     return table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
   };
   if (WideNodes::is_available() && table.row_stride <= kMostCopied) {
-    predict_mean_wide(forest, table.row_stride, proba, n_threads, row_at);
+    predict_mean_wide(forest, table.row_stride, out, n_threads, row_at);
   } else {
-    predict_mean<CodeNode>(forest, proba.rows, proba, n_threads, row_at);
+    predict_mean<CodeNode>(forest, out.rows, out, n_threads, row_at);
   }
 }
 
 template <class T>
-void predict_values(const Forest& forest, MatrixView<const T> X, MatrixView<double> proba, int n_threads) {
-  predict_mean<ValueNode<T>>(forest, X.rows, proba, n_threads,
+void predict_values(const Forest& forest, MatrixView<const T> X, MatrixView<double> out, int n_threads) {
+  predict_mean<ValueNode<T>>(forest, X.rows, out, n_threads,
                              [&](std::int64_t i) { return X.data + i * X.stride; });
 }
 template void predict_values<float>(const Forest&, MatrixView<const float>, MatrixView<double>, int);
 template void predict_values<double>(const Forest&, MatrixView<const double>, MatrixView<double>, int);
 
-void predict_out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                        const ForestOptions& options, std::vector<double>& votes, int n_threads) {
+OutOfBag predict_out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                            const ForestOptions& options, int n_threads) {
   const PackedForest<CodeNode> packed(forest, n_threads);
-  const std::int64_t n_rows = rows.empty() ? table.n_rows : rows.size;
+  const std::int64_t n_rows = rows.empty() ? table.n_rows : rows.size, n_outputs = forest.n_outputs();
   const auto drawn = drawn_rows(options, packed.n_trees(), n_rows, n_threads);
-  votes.assign(static_cast<std::size_t>(n_rows * forest.n_classes), 0.0);
+  OutOfBag result{std::vector<double>(static_cast<std::size_t>(n_rows * n_outputs)), std::vector<std::int32_t>(static_cast<std::size_t>(n_rows))};
   for_row_blocks(n_rows, kRows, n_threads, [&](std::int64_t begin, std::int64_t n, int) {
     std::array<const std::uint8_t*, kRows> x;
     std::array<double*, kRows> sums;
     for (std::int64_t t = 0; t < packed.n_trees(); ++t) {
-      std::int64_t out = 0;
+      std::int64_t taken = 0;
       for (std::int64_t i = begin; i < begin + n; ++i) {
         if (drawn[t][i]) continue;
-        x[out] = table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
-        sums[out++] = votes.data() + i * forest.n_classes;
+        x[taken] = table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
+        sums[taken++] = result.sums.data() + i * n_outputs, ++result.n_trees[i];
       }
-      packed.add_tree(t, x.data(), sums.data(), out);
+      packed.add_tree(t, x.data(), sums.data(), taken);
     }
   });
+  return result;
 }
 
 }  // namespace kedge::engine

@@ -1,10 +1,12 @@
-// The CUDA body of the tree operations: bins on the host, grows batches of trees on the device.
+// The CUDA body of the tree operations: bins on the host, grows batches of trees of classes on the device; what needs exact cuts,
+// values or weights of rows grows on the host.
 #include <algorithm>
 #include <string>
 #include <thread>
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/trees_device.h"
+#include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/tree_bin.h"
 #include "engine/backend/trees_factory.h"
@@ -25,41 +27,57 @@ class CudaTrees final : public TreeOps {
   BinnedTable bin(MatrixView<const float> X) override { return bin_any(X); }
   BinnedTable bin(MatrixView<const double> X) override { return bin_any(X); }
 
-  Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y, std::int32_t n_classes,
-              const ForestOptions& options, std::stop_token stop, const std::function<void(std::int64_t, std::int64_t)>& progress,
-              std::vector<double>* oob_votes) override {
-    const DeviceForestInput input{table, rows, to_host(rows), to_host(y), n_classes, options};
+  Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
+              std::stop_token stop, const TreeProgress& progress) override {
+    if (needs_host_grower(target, options)) return grow_there(table, rows, target, options, std::move(stop), progress);
+    const DeviceForestInput input{table, rows, to_host(rows), to_host(target.codes), target.n_classes, options};
     check(input);
     const std::int64_t n = input.n_rows(), batch = std::clamp<std::int64_t>(kBatchRows / n, 1, kBatchTrees);
-    Matrix<double> votes(runtime_, oob_votes ? n : 0, n_classes);
-    votes.zero();
     std::vector<Forest> trees;
     for (std::int64_t first = 0; first < options.n_trees; first += batch) {
       const auto drawn = draw(options, first, std::min(batch, options.n_trees - first), n);
-      std::vector<Forest> grown = grow_batch(runtime_, input, first, drawn, stop);
-      if (oob_votes) add_votes(input, join_trees(grown, n_classes, table.n_cols), drawn, votes.view());
-      for (Forest& tree : grown) trees.push_back(std::move(tree));
+      for (Forest& tree : grow_batch(runtime_, input, options.first_tree + first, drawn, stop)) trees.push_back(std::move(tree));
       if (progress) progress(static_cast<std::int64_t>(trees.size()), options.n_trees);
     }
-    if (oob_votes) *oob_votes = votes.to_host();
-    return join_trees(std::move(trees), n_classes, table.n_cols);
+    return join_trees(std::move(trees), target.n_classes, table.n_cols);
+  }
+  Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_there(X, target, options, std::move(stop));
+  }
+  Forest grow_exact(MatrixView<const double> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_there(X, target, options, std::move(stop));
   }
 
-  void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> proba) override {
-    predict_codes(runtime_, DeviceForest(runtime_, forest), table, rows, proba);
+  OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                      const ForestOptions& options) override {
+    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+    const auto drawn = draw(options, 0, forest.n_trees(), n);
+    Matrix<double> sums(runtime_, n, forest.n_outputs());
+    sums.zero();
+    OutOfBag result{.n_trees = std::vector<std::int32_t>(static_cast<std::size_t>(n))};
+    std::vector<std::uint8_t> seen;
+    for (const auto& counts : drawn)
+      for (std::size_t i = 0; i < counts.size(); ++i) seen.push_back(counts[i] > 0), result.n_trees[i] += counts[i] == 0;
+    const Array<std::uint8_t> device(runtime_, std::span<const std::uint8_t>(seen));
+    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), table, rows, device.data(), sums.view());
+    result.sums = sums.to_host();
+    return result;
   }
-  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> proba) override {
-    predict_values(runtime_, DeviceForest(runtime_, forest), X, proba);
+
+  void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) override {
+    predict_codes(runtime_, DeviceForest(runtime_, forest), table, rows, out);
   }
-  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> proba) override {
-    predict_values(runtime_, DeviceForest(runtime_, forest), X, proba);
+  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) override {
+    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
+  }
+  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) override {
+    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
   }
 
  private:
   template <class T>
   BinnedTable bin_any(MatrixView<const T> X) {
-    std::vector<T> values(static_cast<std::size_t>(X.rows > 0 ? (X.rows - 1) * X.stride + X.cols : 0));
-    if (!values.empty()) runtime_.to_host(values.data(), X.data, values.size() * sizeof(T));
+    const std::vector<T> values = values_of(X);
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(X.size()));
     BinnedTable table{.n_rows = X.rows, .n_cols = X.cols};
     table.edges = bin_columns(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), codes.data(), host_threads());
@@ -67,25 +85,50 @@ class CudaTrees final : public TreeOps {
     return table;
   }
 
-  std::vector<std::int32_t> to_host(VectorView<const std::int32_t> device) {
-    std::vector<std::int32_t> host(static_cast<std::size_t>(device.size));
-    if (!host.empty()) runtime_.to_host(host.data(), device.data, host.size() * sizeof(std::int32_t));
+  template <class U>
+  std::vector<U> to_host(VectorView<const U> device) {
+    std::vector<U> host(static_cast<std::size_t>(device.size));
+    if (!host.empty()) runtime_.to_host(host.data(), device.data, host.size() * sizeof(U));
     return host;
+  }
+
+  // On the host, from copies of what the device holds.
+  Forest grow_there(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
+                    std::stop_token stop, const TreeProgress& progress) {
+    const std::vector<std::int32_t> host_rows = to_host(rows), host_classes = to_host(target.codes);
+    const std::vector<std::uint8_t> codes = to_host(table.codes.view());
+    std::vector<std::uint8_t> row_codes(codes.size());
+    for (std::int64_t j = 0; j < table.n_cols; ++j)
+      for (std::int64_t i = 0; i < table.n_rows; ++i) row_codes[i * table.n_cols + j] = codes[j * table.n_rows + i];
+    TreeTarget host_target = target;
+    host_target.codes = {host_classes.data(), static_cast<std::int64_t>(host_classes.size())};
+    const HostColumns columns{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges, .codes = codes.data(),
+                              .row_codes = row_codes.data(), .row_stride = table.n_cols};
+    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+    return grow_on_host({columns, rows.empty() ? nullptr : host_rows.data(), n, host_target, options, std::move(stop)}, host_threads(),
+                        progress);
+  }
+
+  template <class T>
+  Forest grow_exact_there(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) {
+    const std::vector<T> values = values_of(X);
+    const std::vector<std::int32_t> host_classes = to_host(target.codes);
+    TreeTarget host_target = target;
+    host_target.codes = {host_classes.data(), static_cast<std::int64_t>(host_classes.size())};
+    return grow_exact_on_host(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), host_target, options, std::move(stop), host_threads());
+  }
+
+  template <class T>
+  std::vector<T> values_of(MatrixView<const T> X) {
+    std::vector<T> values(static_cast<std::size_t>(X.rows > 0 ? (X.rows - 1) * X.stride + X.cols : 0));
+    if (!values.empty()) runtime_.to_host(values.data(), X.data, values.size() * sizeof(T));
+    return values;
   }
 
   static std::vector<std::vector<std::uint32_t>> draw(const ForestOptions& options, std::int64_t first, std::int64_t count, std::int64_t n) {
     std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
-    parallel_tasks(host_threads(), count, [&](std::int64_t t, int) { draw_rows(options, first + t, n, drawn[t]); });
+    parallel_tasks(host_threads(), count, [&](std::int64_t t, int) { draw_rows(options, options.first_tree + first + t, n, drawn[t]); });
     return drawn;
-  }
-
-  void add_votes(const DeviceForestInput& input, const Forest& forest, const std::vector<std::vector<std::uint32_t>>& drawn,
-                 MatrixView<double> votes) {
-    std::vector<std::uint8_t> seen;
-    for (const auto& counts : drawn)
-      for (const std::uint32_t count : counts) seen.push_back(count > 0);
-    const Array<std::uint8_t> device(runtime_, std::span<const std::uint8_t>(seen));
-    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), input.table, input.rows, device.data(), votes);
   }
 
   static void check(const DeviceForestInput& input) {

@@ -38,8 +38,9 @@ struct DeviceForest {
   Array<std::uint8_t> bin;
   Array<double> threshold;
   Array<float> value;
+  Array<double> mean;
   std::int64_t n_trees = 0;
-  std::int32_t n_classes = 0;
+  std::int32_t n_classes = 0;   // 0: values
 
   DeviceForest(CudaRuntime& runtime, const Forest& forest);
 };
@@ -59,13 +60,13 @@ struct DeviceForestInput {
 std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
                                const std::vector<std::vector<std::uint32_t>>& drawn, const std::stop_token& stop);
 
-// proba = mean class shares, over bytes; rows are of the table.
+// out = mean outputs, over bytes; rows are of the table.
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                   MatrixView<double> proba);
+                   MatrixView<double> out);
 template <class T>
-void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> proba);
-// Adds the shares of the trees t with drawn[t * n + i] = 0 to votes[i, :], in the order of the trees. drawn: device.
+void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> out);
+// Adds the outputs of the trees t with drawn[t * n + i] = 0 to sums[i, :], in the order of the trees. drawn: device.
 void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                    const std::uint8_t* drawn, MatrixView<double> votes);
+                    const std::uint8_t* drawn, MatrixView<double> sums);
 
 }  // namespace kedge::engine

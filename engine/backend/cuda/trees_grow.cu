@@ -197,7 +197,8 @@ class Batch {
     for (std::size_t t = 0; t < drafts_.size(); ++t) {
       if (in_.options.max_leaf_nodes > 0)
         expand_best_first(drafts_[t], in_.options.max_leaf_nodes, [&](std::int32_t node) { return wanted_[t][node]; });
-      trees.push_back(finish_tree(drafts_[t], rules_[t], in_.table.edges, in_.table.n_cols));
+      trees.push_back(finish_tree(drafts_[t], in_.n_classes, in_.table.edges, in_.table.n_cols,
+                                  [&](std::int32_t node, Forest& out) { drafts_[t].append_value(node, rules_[t], out); }));
     }
     return trees;
   }
@@ -317,7 +318,7 @@ class Batch {
 
   void add_children(const HostNode& host, const DeviceCut& cut, std::int32_t n_left, const std::int32_t* left_counts) {
     const std::int32_t t = host.device.tree;
-    DraftTree& draft = drafts_[t];
+    ClassDraft& draft = drafts_[t];
     const auto counts = draft.counts_of(host.node);
     std::vector<std::int32_t> right_counts(counts.begin(), counts.end());
     for (std::int32_t c = 0; c < in_.n_classes; ++c) right_counts[c] -= left_counts[c];
@@ -326,7 +327,7 @@ class Batch {
     const std::int32_t right = draft.add(right_counts.data(), at.depth + 1, tree_child_key(at.key, true), rules_[t]);
     DraftNode& split = draft.nodes[host.node];
     split.feature = cut.feature, split.left = left, split.right = right;
-    split.left_bin = static_cast<std::uint8_t>(cut.left_bin), split.right_bin = static_cast<std::uint8_t>(cut.right_bin);
+    split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;
     wanted_[t].resize(draft.nodes.size());
     if (!draft.accept_split(host.node, in_.options.min_impurity_decrease)) return;
     wanted_[t][host.node] = true;
@@ -340,7 +341,7 @@ class Batch {
   const std::stop_token& stop_;
   std::size_t shared_bytes_;
   std::vector<TreeRules> rules_;
-  std::vector<DraftTree> drafts_;
+  std::vector<ClassDraft> drafts_;
   std::vector<std::vector<bool>> wanted_;   // by tree and node: it has a split that may be taken
   std::vector<HostNode> level_, next_level_;
   Array<DeviceRow> rows_, parted_;

@@ -13,12 +13,13 @@ struct NodesView {
   const std::uint8_t* bin;
   const double* threshold;
   const float* value;
+  const double* mean;
   std::int64_t n_trees;
   std::int32_t n_classes;
 };
 
 NodesView view_of(const DeviceForest& f) {
-  return {f.tree_offset.data(), f.feature.data(), f.left.data(), f.right.data(), f.bin.data(), f.threshold.data(), f.value.data(),
+  return {f.tree_offset.data(), f.feature.data(), f.left.data(), f.right.data(), f.bin.data(), f.threshold.data(), f.value.data(), f.mean.data(),
           f.n_trees, f.n_classes};
 }
 
@@ -47,17 +48,19 @@ __global__ void forest_sums(NodesView nodes, Rows rows, std::int64_t n, const st
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   double* sums = out + i * stride;
+  const std::int32_t n_outputs = nodes.n_classes > 0 ? nodes.n_classes : 1;
   if (!drawn)
-    for (std::int32_t c = 0; c < nodes.n_classes; ++c) sums[c] = 0;
+    for (std::int32_t c = 0; c < n_outputs; ++c) sums[c] = 0;
   for (std::int64_t t = 0; t < nodes.n_trees; ++t) {
     if (drawn && drawn[t * n + i]) continue;
     auto node = static_cast<std::int32_t>(nodes.tree_offset[t]);
     while (nodes.feature[node] >= 0) node = rows.goes_left(nodes, i, node) ? nodes.left[node] : nodes.right[node];
+    if (nodes.n_classes == 0) sums[0] += nodes.mean[node];
     const float* share = nodes.value + static_cast<std::int64_t>(node) * nodes.n_classes;
     for (std::int32_t c = 0; c < nodes.n_classes; ++c) sums[c] += share[c];
   }
   if (drawn) return;
-  for (std::int32_t c = 0; c < nodes.n_classes; ++c) sums[c] /= static_cast<double>(nodes.n_trees);
+  for (std::int32_t c = 0; c < n_outputs; ++c) sums[c] /= static_cast<double>(nodes.n_trees);
 }
 
 template <class T>
@@ -76,24 +79,24 @@ void sum_rows(CudaRuntime& runtime, const DeviceForest& forest, const Rows& rows
 DeviceForest::DeviceForest(CudaRuntime& runtime, const Forest& forest)
     : tree_offset(upload(runtime, forest.tree_offset)), feature(upload(runtime, forest.feature)), left(upload(runtime, forest.left)),
       right(upload(runtime, forest.right)), bin(upload(runtime, forest.bin)), threshold(upload(runtime, forest.threshold)),
-      value(upload(runtime, forest.value)), n_trees(static_cast<std::int64_t>(forest.tree_offset.size()) - 1),
+      value(upload(runtime, forest.value)), mean(upload(runtime, forest.mean)), n_trees(static_cast<std::int64_t>(forest.tree_offset.size()) - 1),
       n_classes(forest.n_classes) {}
 
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                   MatrixView<double> proba) {
-  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, nullptr, proba);
+                   MatrixView<double> out) {
+  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, nullptr, out);
 }
 
 template <class T>
-void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> proba) {
-  sum_rows(runtime, forest, ValueRows<T>{X.data, X.stride}, nullptr, proba);
+void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> out) {
+  sum_rows(runtime, forest, ValueRows<T>{X.data, X.stride}, nullptr, out);
 }
 template void predict_values<float>(CudaRuntime&, const DeviceForest&, MatrixView<const float>, MatrixView<double>);
 template void predict_values<double>(CudaRuntime&, const DeviceForest&, MatrixView<const double>, MatrixView<double>);
 
 void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                    const std::uint8_t* drawn, MatrixView<double> votes) {
-  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, drawn, votes);
+                    const std::uint8_t* drawn, MatrixView<double> sums) {
+  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, drawn, sums);
 }
 
 }  // namespace kedge::engine

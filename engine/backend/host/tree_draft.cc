@@ -2,6 +2,8 @@
 #include "engine/backend/host/tree_draft.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
@@ -17,10 +19,10 @@ SideSum TreeRules::sum(std::span<const std::int32_t> counts) const {
   return total;
 }
 
-std::int32_t DraftTree::add(const std::int32_t* node_counts, std::int32_t depth, std::uint64_t key, const TreeRules& rules) {
+std::int32_t ClassDraft::add(const std::int32_t* node_counts, std::int32_t depth, std::uint64_t key, const TreeRules& rules) {
   const SideSum sum = rules.sum({node_counts, static_cast<std::size_t>(n_classes)});
   counts.insert(counts.end(), node_counts, node_counts + n_classes);
-  nodes.push_back({.depth = depth, .impurity = node_impurity(sum, rules.entropy), .weight = sum.weight, .key = key});
+  nodes.push_back({.depth = depth, .n_rows = std::accumulate(node_counts, node_counts + n_classes, 0), .impurity = node_impurity(sum, rules.entropy), .weight = sum.weight, .key = key});
   return static_cast<std::int32_t>(nodes.size()) - 1;
 }
 
@@ -32,39 +34,44 @@ bool DraftTree::accept_split(std::int32_t node, double min_impurity_decrease) {
   return parent.improvement + kPureImpurity >= min_impurity_decrease;
 }
 
+void ClassDraft::append_value(std::int32_t node, const TreeRules& rules, Forest& out) const {
+  const double weight = nodes[node].weight;
+  const auto node_counts = counts_of(node);
+  out.value.resize(out.value.size() + node_counts.size());
+  float* const share = out.value.data() + (out.value.size() - node_counts.size());
+  for (std::int32_t c = 0; c < n_classes; ++c)
+    share[c] = node_counts[c] != 0 && weight > 0 ? static_cast<float>(rules.weight_of(c) * node_counts[c] / weight) : 0.0F;
+}
+
+double middle_of(double a, double b) {
+  const double middle = a / 2 + b / 2;
+  return middle < b && middle >= a ? middle : a;   // the halves of neighbouring numbers may round up to b; b may be infinite
+}
+
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin) {
   const double* low = edges.low.data() + edges.offset[feature];
   const double* high = edges.high.data() + edges.offset[feature];
-  const auto midpoint = [](double a, double b) {
-    const double middle = a / 2 + b / 2;
-    return middle < b && middle >= a ? middle : a;   // the halves of neighbouring numbers may round up to b; b may be infinite
-  };
-  double threshold = midpoint(high[left_bin], low[right_bin]);
+  double threshold = middle_of(high[left_bin], low[right_bin]);
   int bin = left_bin;
   while (bin + 1 < right_bin && low[bin + 1] <= threshold) ++bin;
-  if (high[bin] > threshold) threshold = midpoint(high[bin], low[bin + 1]);
-  return {static_cast<std::uint8_t>(bin), threshold};
+  if (high[bin] > threshold) threshold = middle_of(high[bin], low[bin + 1]);
+  return {bin, threshold};
 }
 
 namespace {
-
-void append_node(Forest& out, const DraftTree& tree, std::int32_t node, const TreeRules& rules) {
-  const DraftNode& from = tree.nodes[node];
-  const auto counts = tree.counts_of(node);
-  out.value.resize(out.value.size() + counts.size());
-  float* const share = out.value.data() + (out.value.size() - counts.size());
-  for (std::int32_t c = 0; c < tree.n_classes; ++c)
-    share[c] = counts[c] != 0 && from.weight > 0 ? static_cast<float>(rules.weight_of(c) * counts[c] / from.weight) : 0.0F;
-  out.feature.push_back(-1), out.bin.push_back(0), out.threshold.push_back(0);
-  out.left.push_back(-1), out.right.push_back(-1);
-  out.impurity.push_back(from.impurity), out.weight.push_back(from.weight);
-}
 
 void reserve_nodes(Forest& forest, std::size_t nodes) {
   forest.feature.reserve(nodes), forest.bin.reserve(nodes), forest.threshold.reserve(nodes);
   forest.left.reserve(nodes), forest.right.reserve(nodes);
   forest.value.reserve(nodes * static_cast<std::size_t>(forest.n_classes));
+  if (forest.n_classes == 0) forest.mean.reserve(nodes);
   forest.impurity.reserve(nodes), forest.weight.reserve(nodes);
+}
+
+void append_leaf(const DraftNode& node, Forest& out) {
+  out.feature.push_back(-1), out.bin.push_back(0), out.threshold.push_back(0);
+  out.left.push_back(-1), out.right.push_back(-1);
+  out.impurity.push_back(node.impurity), out.weight.push_back(node.weight), out.n_rows.push_back(node.n_rows);
 }
 
 // The cuts of all expanded nodes. The edges of all columns are too many for a cache, so they are fetched ahead of their use.
@@ -79,15 +86,17 @@ std::vector<Cut> choose_cuts(const DraftTree& tree, const BinEdges& edges) {
       __builtin_prefetch(edges.low.data() + edges.offset[ahead.feature] + ahead.right_bin);
     }
     const DraftNode& node = tree.nodes[i];
-    if (node.expanded) cuts[i] = choose_cut(edges, node.feature, node.left_bin, node.right_bin);
+    if (!node.expanded) continue;
+    cuts[i] = std::isnan(node.threshold) ? choose_cut(edges, node.feature, node.left_bin, node.right_bin) : Cut{node.left_bin, node.threshold};
   }
   return cuts;
 }
 
 }  // namespace
 
-Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols) {
-  Forest out{.n_classes = tree.n_classes, .n_cols = n_cols};
+Forest finish_tree(const DraftTree& tree, std::int32_t n_classes, const BinEdges& edges, std::int64_t n_cols,
+                   const std::function<void(std::int32_t, Forest&)>& append_value) {
+  Forest out{.n_classes = n_classes, .n_cols = n_cols};
   reserve_nodes(out, tree.nodes.size());
   const std::vector<Cut> cuts = choose_cuts(tree, edges);
   struct Visit { std::int32_t node, parent; };
@@ -97,11 +106,12 @@ Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges
     stack.pop_back();
     const auto index = static_cast<std::int32_t>(out.n_nodes());
     if (parent >= 0) out.right[parent] = index;
-    append_node(out, tree, node, rules);
     const DraftNode& from = tree.nodes[node];
+    append_value(node, out);
+    append_leaf(from, out);
     if (!from.expanded) continue;
     const Cut& cut = cuts[node];
-    out.feature[index] = from.feature, out.bin[index] = cut.bin, out.threshold[index] = cut.threshold;
+    out.feature[index] = from.feature, out.bin[index] = static_cast<std::uint8_t>(cut.bin), out.threshold[index] = cut.threshold;
     out.left[index] = index + 1;
     stack.push_back({from.right, index});
     stack.push_back({from.left, -1});
@@ -111,8 +121,13 @@ Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges
 }
 
 Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols, int n_threads) {
+  if (trees.size() == 1) return std::move(trees.front());
   Forest all{.n_classes = n_classes, .n_cols = n_cols, .tree_offset = {0}};
-  for (const Forest& tree : trees) all.tree_offset.push_back(all.tree_offset.back() + tree.n_nodes());
+  std::vector<std::int64_t> base{0};
+  for (const Forest& part : trees) {
+    for (std::int64_t t = 1; t <= part.n_trees(); ++t) all.tree_offset.push_back(base.back() + part.tree_offset[t]);
+    base.push_back(all.tree_offset.back());
+  }
   const auto nodes = static_cast<std::size_t>(all.tree_offset.back());
   const auto join = [&](auto member, std::size_t size) {
     auto& to = all.*member;
@@ -125,14 +140,15 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
   };
   const auto join_children = [&](std::vector<std::int32_t> Forest::*member) {
     join(member, nodes);
-    for (std::size_t t = 0; t + 1 < all.tree_offset.size(); ++t)
-      for (std::int64_t i = all.tree_offset[t]; i < all.tree_offset[t + 1]; ++i)
-        if ((all.*member)[i] >= 0) (all.*member)[i] += static_cast<std::int32_t>(all.tree_offset[t]);
+    for (std::size_t part = 0; part + 1 < base.size(); ++part)
+      for (std::int64_t i = base[part]; i < base[part + 1]; ++i)
+        if ((all.*member)[i] >= 0) (all.*member)[i] += static_cast<std::int32_t>(base[part]);
   };
   // A task for each member: most of the time goes into new pages.
-  parallel_tasks(n_threads, 8, [&](std::int64_t task, int) {
+  parallel_tasks(n_threads, 9, [&](std::int64_t task, int) {
     switch (task) {
       case 0: return join(&Forest::value, nodes * static_cast<std::size_t>(n_classes));
+      case 8: return join(&Forest::mean, n_classes == 0 ? nodes : 0);
       case 1: return join(&Forest::threshold, nodes);
       case 2: return join(&Forest::impurity, nodes);
       case 3: return join(&Forest::weight, nodes);
@@ -145,16 +161,27 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
   return all;
 }
 
+// Position of the row that a draw takes, in proportion to the weights whose running sums these are.
+static std::size_t weighted_pick(const std::uint32_t* words, const std::vector<double>& sums) {
+  const std::uint64_t bits = (std::uint64_t{words[0]} << 32) | words[1];
+  const double at = static_cast<double>(bits >> 11) * 0x1.0p-53 * sums.back();
+  const auto found = std::upper_bound(sums.begin(), sums.end(), at);
+  return static_cast<std::size_t>(std::min(found, sums.end() - 1) - sums.begin());
+}
+
 void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts) {
   counts.assign(static_cast<std::size_t>(n), options.bootstrap ? 0 : 1);
   if (!options.bootstrap) return;
   const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
   const std::uint64_t stream = bootstrap_stream(tree);
+  std::vector<double> sums;   // of the draw weights up to each position
+  for (double sum = 0; const double weight : options.draw_weights) sums.push_back(sum += weight);
   std::uint32_t words[4 * kPhiloxRun];
   for (std::int64_t i = 0; i < draws; i += 2 * kPhiloxRun) {
     philox_run(options.seed, stream, static_cast<std::uint64_t>(i / 2), words);
     const std::int64_t here = std::min<std::int64_t>(draws - i, 2 * kPhiloxRun);
-    for (std::int64_t k = 0; k < here; ++k) ++counts[bootstrap_pick(words + 2 * k, static_cast<std::uint64_t>(n))];
+    for (std::int64_t k = 0; k < here; ++k)
+      ++counts[sums.empty() ? bootstrap_pick(words + 2 * k, static_cast<std::uint64_t>(n)) : weighted_pick(words + 2 * k, sums)];
   }
   const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
   require(most <= 0xffff, schema::ErrorCode::kInvalidValue, "a row was drawn {} times for one tree, at most 65535 is possible", most);

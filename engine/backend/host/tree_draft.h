@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <queue>
 #include <span>
 #include <vector>
@@ -22,30 +24,41 @@ struct TreeRules {
   SideSum sum(std::span<const std::int32_t> counts) const;
 };
 
+// A cut whose threshold is the midpoint between the values beside it.
+inline constexpr double kMidpoint = std::numeric_limits<double>::quiet_NaN();
+
 // Nodes in the order in which they were made; 0 is the root. A node whose split was found has children whether or not it is
 // `expanded`; only expanded nodes are inner nodes of the tree.
 struct DraftNode {
   std::int32_t feature = -1, left = -1, right = -1, depth = 0;
-  std::uint8_t left_bin = 0, right_bin = 0;   // largest bin present on the left, smallest on the right
+  std::int32_t left_bin = 0, right_bin = 0;   // largest bin present on the left, smallest on the right
   bool expanded = false;
+  std::int32_t n_rows = 0;                    // drawn rows
+  double threshold = kMidpoint;               // of a random cut
   double impurity = 0, weight = 0;
   double improvement = 0;   // weighted decrease of impurity by the split, as a share of the tree
   std::uint64_t key = 0;    // names the path from the root; random draws depend on it
 };
 
 struct DraftTree {
-  std::int32_t n_classes = 0;
   std::vector<DraftNode> nodes;
-  std::vector<std::int32_t> counts;   // nodes x n_classes: drawn rows
+  // Records the split's improvement from its children; false if that is below min_impurity_decrease (scikit-learn's rule).
+  bool accept_split(std::int32_t node, double min_impurity_decrease);
+};
 
-  explicit DraftTree(std::int32_t n_classes) : n_classes(n_classes) {}
+// Nodes with their drawn rows of each class.
+struct ClassDraft : DraftTree {
+  std::int32_t n_classes = 0;
+  std::vector<std::int32_t> counts;   // nodes x n_classes
+
+  explicit ClassDraft(std::int32_t n_classes) : n_classes(n_classes) {}
   std::span<const std::int32_t> counts_of(std::int32_t node) const {
     return {counts.data() + std::int64_t{node} * n_classes, static_cast<std::size_t>(n_classes)};
   }
   // Appends a node with these counts and returns its number. `node_counts` must not point into `counts`.
   std::int32_t add(const std::int32_t* node_counts, std::int32_t depth, std::uint64_t key, const TreeRules& rules);
-  // Records the split's improvement from its children; false if that is below min_impurity_decrease (scikit-learn's rule).
-  bool accept_split(std::int32_t node, double min_impurity_decrease);
+  // Appends the node's class shares to out.value.
+  void append_value(std::int32_t node, const TreeRules& rules, Forest& out) const;
 };
 
 // Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by key.
@@ -69,16 +82,20 @@ void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evalu
 
 // Where to cut column `feature` between two neighbouring bins that are present in a node.
 struct Cut {
-  std::uint8_t bin = 0;
+  std::int32_t bin = 0;
   double threshold = 0;
 };
 // The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have, the next
 // gap between bins, so that bytes and values always go the same way.
+// Between a and b, a < b: a <= the result < b, whatever rounds or overflows.
+double middle_of(double a, double b);
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
 
-// One finished tree with node indices of its own, in depth-first order, left before right.
-Forest finish_tree(const DraftTree& tree, const TreeRules& rules, const BinEdges& edges, std::int64_t n_cols);
-// Joins trees into one forest, in order.
+// One finished tree with node indices of its own, in depth-first order, left before right. append_value(node, out) appends what
+// the node predicts to out.value or out.mean.
+Forest finish_tree(const DraftTree& tree, std::int32_t n_classes, const BinEdges& edges, std::int64_t n_cols,
+                   const std::function<void(std::int32_t, Forest&)>& append_value);
+// Joins forests of the same kind, in order.
 Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols, int n_threads = 1);
 
 // How often each position in [0, n) is drawn for a tree; `counts` is resized. Errors: kInvalidValue above 65,535.

@@ -189,7 +189,8 @@ TEST(CpuForest, StopsWhenAsked) {
     if (done >= 3) stop.request_stop();
   };
   const auto grow = [&] {
-    ops->grow(table, {}, {data.y.data(), data.rows}, 3, {.n_trees = 1 << 20, .seed = 1}, stop.get_token(), progress, nullptr);
+    const TreeTarget target{.n_classes = 3, .codes = {data.y.data(), data.rows}};
+    ops->grow(table, {}, target, {.n_trees = 1 << 20, .seed = 1}, stop.get_token(), progress);
   };
   EXPECT_THROW(grow(), schema::Error);
   EXPECT_LT(seen, 1000);

@@ -51,6 +51,12 @@ struct Case {
   Data data;
   ForestOptions options;
   bool every_other_row = false;
+  std::vector<double> values = {}, weights = {};   // by row of the data; values make it a forest of values
+
+  TreeTarget target(VectorView<const std::int32_t> codes, std::int64_t n) const {
+    const auto first = [n](const std::vector<double>& all) { return std::span(all).first(all.empty() ? 0 : static_cast<std::size_t>(n)); };
+    return {values.empty() ? data.n_classes : 0, codes, first(values), first(weights)};
+  }
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -85,7 +91,8 @@ inline std::vector<Case> forest_cases(int size) {
 struct Grown {
   Forest forest;
   BinEdges edges;
-  std::vector<double> votes, proba, proba_of_values;
+  OutOfBag out_of_bag;
+  std::vector<double> proba, proba_of_values;
 };
 
 // Bins, grows and predicts on the device that `ops` and `memory` belong to.
@@ -97,11 +104,13 @@ inline Grown run_case(TreeOps& ops, Memory& memory, const Case& c) {
   const Array<std::int32_t> device_rows(memory, std::span<const std::int32_t>(rows));
   BinnedTable table = ops.bin(X.view());
   Grown grown;
-  grown.forest = ops.grow(table, device_rows.view(), y.view(), c.data.n_classes, c.options, {}, {}, c.options.bootstrap ? &grown.votes : nullptr);
-  Matrix<double> proba(memory, rows.empty() ? c.data.rows : static_cast<std::int64_t>(rows.size()), c.data.n_classes);
+  const std::int64_t n = rows.empty() ? c.data.rows : static_cast<std::int64_t>(rows.size());
+  grown.forest = ops.grow(table, device_rows.view(), c.target(y.view(), n), c.options, {}, {});
+  if (c.options.bootstrap) grown.out_of_bag = ops.out_of_bag(grown.forest, table, device_rows.view(), c.options);
+  Matrix<double> proba(memory, n, grown.forest.n_outputs());
   ops.predict(grown.forest, table, device_rows.view(), proba.view());
   grown.proba = proba.to_host();
-  Matrix<double> of_values(memory, c.data.rows, c.data.n_classes);
+  Matrix<double> of_values(memory, c.data.rows, grown.forest.n_outputs());
   ops.predict(grown.forest, X.view(), of_values.view());
   grown.proba_of_values = of_values.to_host();
   grown.edges = std::move(table.edges);

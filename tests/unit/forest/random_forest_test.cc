@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engine/backend/cpu/cpu_device.h"
-#include "engine/estimators/random_forest.h"
+#include "engine/estimators/tree_estimators.h"
 #include "tests/unit/forest/forest_cases.h"
 
 namespace kedge::engine::test {
@@ -71,7 +71,7 @@ TEST_F(RandomForest, RefusesWhatItCannotDo) {
   const auto make = [](const schema::ValueMap& params) { RandomForestClassifier<float> forest(params); };
   EXPECT_THROW(make({{"n_estimators", 0}}), schema::Error);
   EXPECT_THROW(make({{"warm_start", true}}), schema::Error);
-  EXPECT_THROW(make({{"ccp_alpha", 0.1}}), schema::Error);
+  EXPECT_THROW(make({{"ccp_alpha", -0.1}}), schema::Error);
   EXPECT_THROW(make(schema::ValueMap{{"bootstrap", false}, {"oob_score", true}}), schema::Error);
   EXPECT_THROW(make({{"max_features", "many"}}), schema::Error);
 }

@@ -1,0 +1,312 @@
+// The host's grower: nodes depth first (or best first), their columns one after the other or, in large nodes, on several threads.
+#include "engine/backend/host/host_grower.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/backend/host/column_draw.h"
+#include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/host/tree_kinds.h"
+#include "engine/backend/host/tree_ranks.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::uint32_t kColumnMajorRows = 2048;          // from here on a column's bytes are read in one sweep
+constexpr std::int64_t kParallelCells = 1 << 18;          // of a node, from which its columns are worth several threads
+constexpr std::int64_t kCellsBetweenStops = 8 << 20;
+
+struct Range {
+  std::uint32_t begin, end;
+  std::uint32_t n() const { return end - begin; }
+};
+
+// Grows tree after tree in the same memory. Not thread safe; takes n_threads for the columns of a tree.
+template <class Kind>
+class HostGrower {
+ public:
+  HostGrower(const HostForestInput& in, int n_threads)
+      : in_(in), n_threads_(n_threads), columns_(in.columns.n_cols),
+        is_listed_(in.columns.ranks != nullptr && in.options.splitter == Splitter::kBest) {
+    for (int i = 0; i < n_threads; ++i) scans_.emplace_back(in.target.n_classes);
+  }
+
+  Forest grow(std::int64_t tree) {
+    check_stop(kCellsBetweenStops);
+    take_rows(tree);
+    kind_.start(in_, rows_);
+    order_.resize(rows_.size()), scratch_.resize(rows_.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (is_listed_) list_columns();
+    draft_.nodes.clear(), range_.clear();
+    add_node({0, rows_.size()}, 0, tree_root_key(tree));
+    rules_.min_weight_leaf = in_.options.min_weight_fraction_leaf * draft_.nodes[0].weight;
+    grow_nodes();
+    return finish_tree(draft_, in_.target.n_classes, *in_.columns.edges, in_.columns.n_cols,
+                       [this](std::int32_t node, Forest& out) { kind_.append_value(node, out); });
+  }
+
+ private:
+  using Item = typename Kind::Scan::Item;
+
+  void take_rows(std::int64_t tree) {
+    draw_rows(in_.options, tree, in_.n_rows, drawn_);
+    const std::vector<double> class_weight = class_weights();
+    rows_ = {};
+    double total = 0;
+    for (std::int64_t i = 0; i < in_.n_rows; ++i) {
+      const auto row = static_cast<std::uint32_t>(in_.rows ? in_.rows[i] : i);
+      double weight = drawn_[i];
+      if (!in_.target.weights.empty()) weight *= in_.target.weights[i];
+      if (!class_weight.empty()) weight *= class_weight[in_.target.codes.data[row]];
+      if (!(weight > 0)) continue;
+      rows_.position.push_back(static_cast<std::uint32_t>(i)), rows_.table_row.push_back(row), rows_.weight.push_back(weight);
+      total += weight;
+    }
+    require(rows_.size() > 0, schema::ErrorCode::kBadData, "all rows of a tree weigh 0, some must weigh more");
+    const bool is_counted = in_.target.weights.empty() && class_weight.empty();
+    rows_.weight_scale = is_counted ? 1 : fixed_point_scale(total);
+  }
+
+  std::vector<double> class_weights() const {
+    if (in_.target.n_classes == 0) return {};
+    std::vector<std::int32_t> by_class(static_cast<std::size_t>(in_.target.n_classes));
+    for (std::int64_t i = 0; i < in_.n_rows; ++i) by_class[in_.target.codes.data[in_.rows ? in_.rows[i] : i]] += static_cast<std::int32_t>(drawn_[i]);
+    return make_rules(in_.options, by_class).class_weight;
+  }
+
+  // Sorts the rows by rank in every column; stable, by counting.
+  void list_columns() {
+    lists_.resize(static_cast<std::size_t>(in_.columns.n_cols) * rows_.size());
+    moved_.resize(static_cast<std::size_t>(n_threads_) * rows_.size());
+    parallel_tasks(n_threads_, in_.columns.n_cols, [&](std::int64_t col, int) {
+      const std::uint32_t* ranks = in_.columns.ranks + col * in_.columns.n_table;
+      std::vector<std::uint32_t> begin(static_cast<std::size_t>(in_.columns.edges->count(col)) + 1);
+      for (const std::uint32_t row : rows_.table_row) ++begin[ranks[row] + 1];
+      std::partial_sum(begin.begin(), begin.end(), begin.begin());
+      std::uint64_t* list = lists_.data() + col * rows_.size();
+      for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+        const std::uint64_t rank = ranks[rows_.table_row[i]];
+        list[begin[rank]++] = rank << 32 | i;
+      }
+    });
+    goes_left_.resize(rows_.size());
+  }
+
+  std::int32_t add_node(Range range, std::int32_t depth, std::uint64_t key) {
+    DraftNode node = kind_.add_node(order_.data() + range.begin, range.n());
+    node.depth = depth, node.key = key, node.n_rows = static_cast<std::int32_t>(range.n());
+    draft_.nodes.push_back(node), range_.push_back(range);
+    return static_cast<std::int32_t>(draft_.nodes.size()) - 1;
+  }
+
+  void grow_nodes() {
+    if (in_.options.max_leaf_nodes > 0) {
+      expand_best_first(draft_, in_.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
+      return;
+    }
+    std::vector<std::int32_t> stack{0};
+    while (!stack.empty()) {
+      const std::int32_t node = stack.back();
+      stack.pop_back();
+      if (!evaluate(node)) continue;
+      draft_.nodes[node].expanded = true;
+      stack.push_back(draft_.nodes[node].right), stack.push_back(draft_.nodes[node].left);
+    }
+  }
+
+  // Finds the node's split, makes its children and tells whether the split is wanted.
+  bool evaluate(std::int32_t node) {
+    const DraftNode at = draft_.nodes[node];
+    const Range range = range_[node];
+    if (!may_split(at, range.n(), in_.options, rules_)) return false;
+    std::uint32_t feature = 0;
+    const ColumnCut cut = find_cut(at.key, range, feature);
+    if (!cut.found()) return false;
+    const std::uint32_t middle = partition(range, feature, cut);
+    const std::int32_t left = add_node({range.begin, middle}, at.depth + 1, tree_child_key(at.key, false));
+    const std::int32_t right = add_node({middle, range.end}, at.depth + 1, tree_child_key(at.key, true));
+    DraftNode& split = draft_.nodes[node];
+    split.feature = static_cast<std::int32_t>(feature), split.left = left, split.right = right;
+    split.left_bin = cut.left_bin, split.right_bin = cut.right_bin, split.threshold = cut.threshold;
+    return draft_.accept_split(node, in_.options.min_impurity_decrease);
+  }
+
+  // Visits max_features random columns, and more only while all of them are constant in the node. The first drawn of equal cuts.
+  ColumnCut find_cut(std::uint64_t key, Range range, std::uint32_t& feature) {
+    columns_.start(in_.options.seed, key);
+    copy_node(range);
+    ColumnCut best;
+    for (std::int64_t visited = 0; columns_.left() > 0 && (visited < in_.options.max_features || !best.varies);) {
+      const std::int64_t group = std::min<std::int64_t>(columns_.left(), std::max<std::int64_t>(1, in_.options.max_features - visited));
+      features_.resize(static_cast<std::size_t>(group)), cuts_.resize(features_.size());
+      columns_.take(group, features_.data());
+      scan_group(key, range);
+      for (std::size_t k = 0; k < cuts_.size(); ++k) {
+        const bool varies = best.varies || cuts_[k].varies;
+        if (cuts_[k].score > best.score) best = cuts_[k], feature = features_[k];
+        best.varies = varies;
+      }
+      visited += group;
+    }
+    return best;
+  }
+
+  void scan_group(std::uint64_t key, Range range) {
+    const auto n_cols = static_cast<std::int64_t>(features_.size());
+    const int threads = n_cols * range.n() >= kParallelCells ? n_threads_ : 1;
+    check_stop(n_cols * range.n());
+    const CutLimits limits{in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf), rules_.min_weight_leaf * rows_.weight_scale};
+    for (int t = 0; t < threads; ++t)
+      scans_[t].side().set_node(node_items(), is_listed_ ? order_.data() + range.begin : nullptr, range.n(), limits);
+    const std::int64_t chunk = threads == 1 ? n_cols : std::max<std::int64_t>(1, n_cols / (4 * threads));
+    parallel_tasks(threads, (n_cols + chunk - 1) / chunk, [&](std::int64_t task, int worker) {
+      for (std::int64_t k = task * chunk; k < std::min(n_cols, (task + 1) * chunk); ++k) cuts_[k] = scan(scans_[worker], key, range, features_[k]);
+    });
+  }
+
+  ColumnCut scan(typename Kind::Scan& scan, std::uint64_t key, Range range, std::uint32_t col) const {
+    const HostColumns& in = in_.columns;
+    if (is_listed_) return scan.best_of_ranks(lists_.data() + std::size_t{col} * rows_.size() + range.begin, node_items(), range.n());
+    const std::uint32_t* rows = table_rows_.data();
+    if (in.ranks) {
+      const std::uint32_t* ranks = in.ranks + col * in.n_table;
+      return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return ranks[rows[i]]; });
+    }
+    if (range.n() >= kColumnMajorRows) {
+      const std::uint8_t* codes = in.codes + col * in.n_table;
+      return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return codes[rows[i]]; });
+    }
+    const std::uint8_t* codes = in.row_codes + col;
+    const std::int64_t stride = in.row_stride;
+    return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return codes[rows[i] * stride]; });
+  }
+
+  template <class Code>
+  ColumnCut scan_codes(typename Kind::Scan& scan, std::uint64_t key, std::uint32_t col, Range range, const Code& code) const {
+    if (in_.options.splitter == Splitter::kRandom) {
+      const BinEdges& edges = *in_.columns.edges;
+      const double *low = edges.low.data() + edges.offset[col], *high = edges.high.data() + edges.offset[col];
+      return scan.random(code, node_items(), range.n(), low, high, random_cut(in_.options.seed, key, col));
+    }
+    if constexpr (sizeof(decltype(code(0))) == 1) return scan.best_of_bytes(code, node_items(), range.n());
+    else return {};
+  }
+
+  // Items and rows of the node side by side, where they are not read in the order of a list.
+  void copy_node(Range range) {
+    if (is_listed_) return;
+    node_items_.resize(range.n()), table_rows_.resize(range.n());
+    for (std::uint32_t i = 0; i < range.n(); ++i) {
+      const std::uint32_t item = order_[range.begin + i];
+      node_items_[i] = kind_.items()[item], table_rows_[i] = rows_.table_row[item];
+    }
+  }
+  const Item* node_items() const { return is_listed_ ? kind_.items().data() : node_items_.data(); }
+
+  // Orders the node's rows: left ones first, both sides in their former order. Returns where the right side begins.
+  std::uint32_t partition(Range range, std::uint32_t col, const ColumnCut& cut) {
+    const auto code = [&](std::uint32_t item) -> std::int64_t {
+      const std::int64_t at = std::int64_t{col} * in_.columns.n_table + rows_.table_row[item];
+      return in_.columns.ranks ? static_cast<std::int64_t>(in_.columns.ranks[at]) : in_.columns.codes[at];
+    };
+    std::uint32_t left = range.begin, right = 0;
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const std::uint32_t item = order_[i];
+      const bool goes_left = code(item) <= cut.left_bin;
+      if (is_listed_) goes_left_[item] = goes_left;
+      order_[left] = item, scratch_[right] = item;
+      left += goes_left, right += !goes_left;
+    }
+    std::copy_n(scratch_.begin(), right, order_.begin() + left);
+    if (is_listed_) part_lists(range, left - range.begin);
+    return left;
+  }
+
+  void part_lists(Range range, std::uint32_t n_left) {
+    const bool is_large = in_.columns.n_cols * range.n() >= kParallelCells;
+    parallel_tasks(is_large ? n_threads_ : 1, in_.columns.n_cols, [&](std::int64_t col, int worker) {
+      std::uint64_t* list = lists_.data() + col * rows_.size() + range.begin;
+      std::uint64_t* moved = moved_.data() + static_cast<std::size_t>(worker) * rows_.size();
+      std::uint32_t left = 0, right = 0;
+      for (std::uint32_t i = 0; i < range.n(); ++i) {
+        const std::uint64_t entry = list[i];
+        const bool goes_left = goes_left_[static_cast<std::uint32_t>(entry)] != 0;
+        list[left] = entry, moved[right] = entry;
+        left += goes_left, right += !goes_left;
+      }
+      std::copy_n(moved, right, list + n_left);
+    });
+  }
+
+  void check_stop(std::int64_t cells) {
+    cells_ += cells;
+    if (cells_ < kCellsBetweenStops) return;
+    cells_ = 0;
+    if (in_.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+  }
+
+  const HostForestInput& in_;
+  int n_threads_;
+  ColumnDraw columns_;
+  bool is_listed_;   // best cuts on ranks: every column has its rows in order
+  Kind kind_;
+  std::vector<typename Kind::Scan> scans_;
+  TreeRules rules_;
+  DraftTree draft_;
+  TreeRows rows_;
+  std::vector<std::uint32_t> drawn_, order_, scratch_, table_rows_, features_;
+  std::vector<Range> range_;   // by node
+  std::vector<ColumnCut> cuts_;
+  std::vector<Item> node_items_;
+  std::vector<std::uint64_t> lists_, moved_;
+  std::vector<std::uint8_t> goes_left_;
+  std::int64_t cells_ = 0;
+};
+
+template <class Kind>
+Forest grow_kind(const HostForestInput& input, int n_threads, const TreeProgress& progress) {
+  const std::int64_t n_trees = input.options.n_trees;
+  const int at_once = static_cast<int>(std::min<std::int64_t>(n_threads, n_trees));
+  std::vector<HostGrower<Kind>> growers;
+  growers.reserve(static_cast<std::size_t>(at_once));
+  for (int i = 0; i < at_once; ++i) growers.emplace_back(input, n_threads / at_once);
+  std::vector<Forest> trees(static_cast<std::size_t>(n_trees));
+  std::atomic<std::int64_t> done{0};
+  parallel_tasks(at_once, n_trees, [&](std::int64_t tree, int worker) {
+    trees[tree] = growers[worker].grow(input.options.first_tree + tree);
+    const std::int64_t so_far = ++done;
+    if (worker == 0 && progress && so_far < n_trees) progress(so_far, n_trees);
+  });
+  if (progress) progress(n_trees, n_trees);
+  return join_trees(std::move(trees), input.target.n_classes, input.columns.n_cols, n_threads);
+}
+
+}  // namespace
+
+bool needs_host_grower(const TreeTarget& target, const ForestOptions& options) {
+  return target.n_classes == 0 || !target.weights.empty() || options.splitter == Splitter::kRandom;
+}
+
+Forest grow_on_host(const HostForestInput& input, int n_threads, const TreeProgress& progress) {
+  require(input.n_rows > 0 && input.columns.n_cols > 0, schema::ErrorCode::kBadData, "a forest needs rows and columns, got {} x {}",
+          input.n_rows, input.columns.n_cols);
+  if (input.target.n_classes > 0) return grow_kind<ClassKind>(input, n_threads, progress);
+  if (input.options.criterion == Criterion::kAbsoluteError) return grow_kind<MedianKind>(input, n_threads, progress);
+  return grow_kind<ValueKind>(input, n_threads, progress);
+}
+
+template <class T>
+Forest grow_exact_on_host(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop, int n_threads) {
+  require(X.rows <= 0x7fffffff && X.size() <= 0x7fffffff, schema::ErrorCode::kBadData,
+          "an exact tree on {} x {} numbers, at most 2147483647 are possible", X.rows, X.cols);
+  const RankedTable ranked = rank_columns(X, n_threads);
+  const HostColumns columns{.n_table = X.rows, .n_cols = X.cols, .edges = &ranked.edges, .ranks = ranked.ranks.data()};
+  return grow_on_host({columns, nullptr, X.rows, target, options, std::move(stop)}, n_threads, {});
+}
+
+template Forest grow_exact_on_host<float>(MatrixView<const float>, const TreeTarget&, const ForestOptions&, std::stop_token, int);
+template Forest grow_exact_on_host<double>(MatrixView<const double>, const TreeTarget&, const ForestOptions&, std::stop_token, int);
+
+}  // namespace kedge::engine

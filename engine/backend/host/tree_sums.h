@@ -1,0 +1,161 @@
+// What a cut is judged by: integer sums of the rows on its left, for trees of values and for trees of weighted classes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "engine/backend/tree_functors.h"
+#include "engine/backend/trees.h"
+
+namespace kedge::engine {
+
+// The largest power of two by which a sum of this magnitude can be multiplied and still be exact in a double. At most 2^40.
+inline double fixed_point_scale(double magnitude) {
+  if (!(magnitude > 0)) return 1;
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  return std::ldexp(1.0, std::min(52 - exponent, 40));
+}
+
+// What a cut must leave on either side.
+struct CutLimits {
+  Criterion criterion = Criterion::kSquaredError;
+  std::int64_t min_rows = 1;
+  double min_weight = 0;   // in units of the items
+};
+
+// Rows, weight, weighted value (less the mean of all), nothing; weights and values are whole numbers of a fixed unit.
+using Sums4 = std::int64_t __attribute__((vector_size(32)));
+
+// The left side of the cuts of a node, for values.
+class ValueSide {
+ public:
+  using Item = Sums4;
+  explicit ValueSide(std::int32_t) {}
+
+  // The node has the items named by `order`, or the first n where it is null.
+  void set_node(const Item* items, const std::uint32_t* order, std::uint32_t n, const CutLimits& limits) {
+    total_ = Item{}, limits_ = limits;
+    for (std::uint32_t i = 0; i < n; ++i) total_ += items[order ? order[i] : i];
+  }
+  void clear() { left_ = Item{}; }
+  void add(const Item& item) { left_ += item; }
+  void add_where(const Item& item, bool taken) { left_ += item & (Item{} - taken); }
+  void settle() {}   // to be called after add_where()
+
+  double score() const {
+    const Item right = total_ - left_;
+    if (left_[0] < limits_.min_rows || right[0] < limits_.min_rows) return kRefusedCut;
+    const auto l = static_cast<double>(left_[1]), r = static_cast<double>(right[1]);
+    if (!(l > 0) || !(r > 0) || l < limits_.min_weight || r < limits_.min_weight) return kRefusedCut;
+    const auto sl = static_cast<double>(left_[2]), sr = static_cast<double>(right[2]);
+    if (limits_.criterion == Criterion::kPoisson) return sl > 0 && sr > 0 ? poisson_score(sl, l) + poisson_score(sr, r) : kRefusedCut;
+    return sl * sl / l + sr * sr / r;
+  }
+
+ private:
+  Item total_{}, left_{};
+  CutLimits limits_;
+};
+
+// Sums of the rows of each bin, all zero between scans.
+class ValueBins {
+ public:
+  explicit ValueBins(std::int32_t) : sums_(256) {}
+  void add(std::uint8_t bin, const Sums4& item) { sums_[bin] += item; }
+  void move_to(std::uint8_t bin, ValueSide& side) { side.add(sums_[bin]), sums_[bin] = Sums4{}; }
+
+ private:
+  std::vector<Sums4> sums_;
+};
+
+struct ClassItem {
+  std::int64_t weight;   // whole number of a fixed unit
+  std::int32_t cls;
+};
+
+// The left side of the cuts of a node, for classes.
+class ClassSide {
+ public:
+  using Item = ClassItem;
+  explicit ClassSide(std::int32_t n_classes) : left_(static_cast<std::size_t>(n_classes)), total_(left_.size()) {}
+
+  void set_node(const Item* items, const std::uint32_t* order, std::uint32_t n, const CutLimits& limits) {
+    std::fill(total_.begin(), total_.end(), 0);
+    limits_ = limits, rows_ = n, weight_ = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const Item& item = items[order ? order[i] : i];
+      total_[item.cls] += item.weight, weight_ += item.weight;
+    }
+    squares_ = 0, counted_ = limits.criterion == Criterion::kGini && weight_ < (std::int64_t{1} << 31);
+    for (const std::int64_t t : total_) squares_ += counted_ ? t * t : 0;
+  }
+  void clear() {
+    std::fill(left_.begin(), left_.end(), 0);
+    left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = squares_;
+  }
+  void add(const Item& item) { add(item.cls, item.weight, 1); }
+  void add(std::int32_t cls, std::int64_t weight, std::int64_t rows) {
+    if (counted_) {
+      const std::int64_t left = left_[cls], right = total_[cls] - left;
+      left_squares_ += weight * (2 * left + weight), right_squares_ -= weight * (2 * right - weight);
+    }
+    left_[cls] += weight, left_rows_ += rows, left_weight_ += weight;
+  }
+  void add_where(const Item& item, bool taken) {
+    const std::int64_t mask = -std::int64_t{taken}, weight = item.weight & mask;
+    left_[item.cls] += weight, left_rows_ += taken, left_weight_ += weight;
+  }
+  void settle() {
+    left_squares_ = right_squares_ = 0;
+    for (std::size_t c = 0; counted_ && c < left_.size(); ++c) {
+      const std::int64_t right = total_[c] - left_[c];
+      left_squares_ += left_[c] * left_[c], right_squares_ += right * right;
+    }
+  }
+
+  double score() const {
+    const std::int64_t right_weight = weight_ - left_weight_;
+    if (left_rows_ < limits_.min_rows || rows_ - left_rows_ < limits_.min_rows || left_weight_ <= 0 || right_weight <= 0 ||
+        static_cast<double>(left_weight_) < limits_.min_weight || static_cast<double>(right_weight) < limits_.min_weight)
+      return kRefusedCut;
+    if (counted_) return gini_score(left_squares_, left_weight_, right_squares_, right_weight);
+    const bool entropy = limits_.criterion == Criterion::kEntropy;
+    SideSum left, right;
+    for (std::size_t c = 0; c < left_.size(); ++c)
+      left.add(static_cast<double>(left_[c]), entropy), right.add(static_cast<double>(total_[c] - left_[c]), entropy);
+    return side_score(left, entropy) + side_score(right, entropy);
+  }
+
+ private:
+  std::vector<std::int64_t> left_, total_;   // weight by class
+  std::int64_t rows_ = 0, weight_ = 0, squares_ = 0, left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+  bool counted_ = false;   // squares of the weights fit into 64 bits
+  CutLimits limits_;
+};
+
+class ClassBins {
+ public:
+  explicit ClassBins(std::int32_t n_classes) : n_classes_(n_classes), weight_(std::size_t{256} * n_classes), rows_(weight_.size()) {}
+  void add(std::uint8_t bin, const ClassItem& item) {
+    const std::size_t at = std::size_t{bin} * n_classes_ + item.cls;
+    weight_[at] += item.weight, ++rows_[at];
+  }
+  void move_to(std::uint8_t bin, ClassSide& side) {
+    const std::size_t begin = std::size_t{bin} * n_classes_;
+    for (std::int32_t c = 0; c < n_classes_; ++c) {
+      if (rows_[begin + c] == 0) continue;
+      side.add(c, weight_[begin + c], rows_[begin + c]);
+      weight_[begin + c] = 0, rows_[begin + c] = 0;
+    }
+  }
+
+ private:
+  std::int32_t n_classes_;
+  std::vector<std::int64_t> weight_;
+  std::vector<std::int32_t> rows_;
+};
+
+}  // namespace kedge::engine
