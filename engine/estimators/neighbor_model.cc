@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -45,7 +46,7 @@ void check_neighbor_params(std::string_view owner, const NeighborParams& params)
 }
 
 template <class T>
-void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params) {
+void NeighborModel<T>::choose_metric(const NeighborParams& params) {
   const double p = params.p.value_or(2);
   const std::string& metric = params.metric;
   effective_metric_ = metric != "minkowski" ? metric : p == 1 ? "manhattan" : p == 2 ? "euclidean" : "minkowski";
@@ -55,6 +56,11 @@ void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const Neighb
   if (effective_metric_ == "manhattan" || metric == "l1" || metric == "cityblock") distance_.metric = Metric::kManhattan;
   if (metric == "chebyshev" || metric == "infinity") distance_.metric = Metric::kChebyshev;
   if (effective_metric_ == "minkowski") distance_ = {Metric::kMinkowski, p}, power_ = p;
+}
+
+template <class T>
+void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params) {
+  choose_metric(params);
   n_rows_ = X.n_rows(), n_cols_ = X.n_cols();
   index_.reset();
   points_ = X;
@@ -65,6 +71,21 @@ void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const Neighb
   }
   ctx.check_stop();
   index_ = ctx.ops<T>().index_points(std::as_const(points_.table->X).view(), distance_);
+}
+
+// The points are stored and indexed again: what is quick to make is not worth its room, and depends on the device.
+template <class T>
+void NeighborModel<T>::state(StateArchive& archive, const NeighborParams& params) {
+  archive.number("n_rows", n_rows_, 1, kMaxSize);
+  archive.features(n_cols_);
+  Matrix<T> loaded;
+  Matrix<T>& points = archive.is_loading() ? loaded : points_.table->X;
+  archive.field("points", points, n_rows_, n_cols_);
+  if (!archive.is_loading()) return;
+  choose_metric(params);
+  index_.reset();
+  points_ = samples_of(std::move(loaded));
+  index_ = archive.ctx().template ops<T>().index_points(std::as_const(points_.table->X).view(), distance_);
 }
 
 template <class T>
@@ -100,7 +121,11 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
     index_->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
     distances.clear();
     for (const T value : reduced.to_host()) distances.push_back(restored(value));
-    take(first, count, indices.to_host().data(), distances.data());
+    const std::vector<std::int32_t> found = indices.to_host();
+    for (const std::int32_t index : found) {   // distances that overflow compare with nothing
+      require(index >= 0 && index < n_rows_, schema::ErrorCode::kBadData, "{}: the distances of a row are too large to compare", owner);
+    }
+    take(first, count, found.data(), distances.data());
     ctx.progress("queries", first + count, queries.n_rows(), "rows");
   }
 }

@@ -14,6 +14,8 @@
 
 namespace kedge::engine {
 
+class StateArchive;
+
 // Base of the parameters of every neighbour estimator.
 struct NeighborParams {
   std::string algorithm = "auto";
@@ -42,6 +44,7 @@ template <class T>
 class NeighborModel {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params);
+  void state(StateArchive& archive, const NeighborParams& params);
   bool is_fitted() const { return index_ != nullptr; }
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
@@ -62,6 +65,7 @@ class NeighborModel {
   static std::vector<std::string> attribute_names();
 
  private:
+  void choose_metric(const NeighborParams& params);
   MatrixView<const T> batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
   double limit_of(double radius) const;
   double restored(T reduced) const;

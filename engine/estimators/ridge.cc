@@ -1,6 +1,7 @@
 // Ridge: its parameters, and the solution of one target.
 #include "engine/estimators/ridge.h"
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -60,6 +61,11 @@ schema::ValueMap Ridge<T>::attributes() const {
           {"intercept_", solution_.intercept.empty() ? schema::Value() : schema::Value(solution_.intercept[0])},
           {"n_iter_", nullptr},
           {"solver_", solution_.solver}};
+}
+
+template <class T>
+void Ridge<T>::state(StateArchive& archive) {
+  solution_.state(archive, 1);
 }
 
 template class Ridge<float>;

@@ -161,6 +161,12 @@ std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptio
   return alphas;
 }
 
+void RidgeSolution::state(StateArchive& archive, std::int64_t n_targets) {
+  archive.field("coef", coef, n_targets, archive.n_features());
+  archive.field("intercept", intercept, n_targets);
+  archive.field("solver", solver);
+}
+
 template <class T>
 RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
                           const std::vector<double>& alphas, const RidgeOptions& options) {

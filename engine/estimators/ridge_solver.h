@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/linear_problem.h"
 
 namespace kedge::engine {
@@ -21,6 +22,7 @@ struct RidgeOptions {
 
 struct RidgeSolution {
   std::vector<double> coef, intercept;   // targets x columns; targets
+  void state(StateArchive& archive, std::int64_t n_targets);
   std::string solver;                    // that found it: "cholesky", "svd", or "lbfgs" for positive coefficients
 };
 
