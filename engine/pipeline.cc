@@ -6,9 +6,11 @@
 #include "engine/core/require.h"
 #include "engine/job_check.h"
 #include "engine/model_selection/stopwatch.h"
+#include "engine/stored_model.h"
 #include "engine/target.h"
 #include "engine/task_run.h"
 #include "engine/version.h"
+#include "schemas/worker.h"
 
 namespace kedge::engine {
 namespace {
@@ -49,20 +51,57 @@ std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selectio
 struct Pipeline::Impl {
   CheckedJob job;
 
+  // Everything but the fitted pipeline. The text of an inline data set is not the model's to give away.
+  schema::ModelInfo describe(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
+                             const RunFiles& files) const {
+    schema::ModelInfo info{.dataset = job.spec.dataset,
+                           .classes = target.classes,
+                           .dtype = selection.is_float32 ? "float32" : "float64",
+                           .scale = selection.scale,
+                           .nSamples = selection.n_rows,
+                           .seed = static_cast<std::int64_t>(ctx.seed),
+                           .dataDigest = files.data_digest,
+                           .version = kVersion,
+                           .device = report_of(ctx.device.info()).kind};
+    if (auto* text = std::get_if<schema::InlineRef>(&info.dataset.source)) text->csv.clear();
+    if (const ColumnInfo* column = find_target(job.spec.select, meta); column && target.kind != TargetKind::kNone) info.target = column->name;
+    for (const Feature& feature : selection.features)
+      info.columns.push_back({.name = feature.name, .kind = feature.is_nominal ? "category" : "number", .categories = feature.categories});
+    return info;
+  }
+
+  template <class T>
+  void keep_model(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
+                  const std::vector<schema::Step>& steps, Chain<T>& chain, RunFiles& files) const {
+    schema::ModelInfo info = describe(ctx, selection, meta, target, files);
+    try {
+      save_model(ctx, files.output_dir / schema::kModelFile, steps, chain, info);
+      files.model = std::move(info);
+    } catch (const schema::Error& error) {
+      if (error.code != ErrorCode::kInvalidValue) throw;
+      ctx.warn("no model is stored: " + error.message);
+    }
+  }
+
   Selection selection_of(const DatasetMeta& meta) const {
     const StepTraits& first = job.steps.front();
     return select_features(job.spec.select, meta, {.nan = first.accepts_nan, .categories = first.accepts_categories});
   }
 
   template <class T>
-  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, schema::Result& result) const {
+  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, RunFiles* files, schema::Result& result) const {
     Stopwatch watch(ctx);
     const Selection selection = selection_of(data.meta());
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
     const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
-    const TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
+    TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
+    if (files && !files->output_dir.empty()) {
+      input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
+        keep_model(ctx, selection, data.meta(), target, steps, chain, *files);
+      };
+    }
     result.timings.toDevice = watch.lap();
     emit_timing(ctx, "toDevice", result.timings.toDevice);
     result.classes = target.classes;
@@ -80,7 +119,8 @@ Pipeline Pipeline::build(const schema::JobSpec& spec) {
   return Pipeline(std::unique_ptr<Impl>(new Impl{check_job(spec)}));
 }
 
-schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTable* warm) const {
+schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTable* warm, RunFiles* files) const {
+  require(!impl_->job.steps.empty(), ErrorCode::kInternal, "a task with a stored model has no pipeline to run");
   Stopwatch watch(ctx);
   schema::Result result{.device = report_of(ctx.device.info()), .seed = static_cast<std::int64_t>(ctx.seed), .version = kVersion};
   Context run_ctx = ctx;
@@ -91,9 +131,9 @@ schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTa
   WarmTable own;
   const bool is_float32 = impl_->selection_of(data.meta()).is_float32;
   if (is_float32) {
-    impl_->run<float>(run_ctx, data, warm ? *warm : own, result);
+    impl_->run<float>(run_ctx, data, warm ? *warm : own, files, result);
   } else {
-    impl_->run<double>(run_ctx, data, warm ? *warm : own, result);
+    impl_->run<double>(run_ctx, data, warm ? *warm : own, files, result);
   }
   result.timings.total = watch.lap();
   return result;

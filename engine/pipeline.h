@@ -1,13 +1,17 @@
 // A pipeline: built from a job's description, run on a data set, gone when the job is.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "engine/core/context.h"
 #include "engine/core/dataset_file.h"
 #include "engine/estimators/samples.h"
 #include "engine/selection.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 
 namespace kedge::engine {
 
@@ -17,6 +21,13 @@ struct WarmTable {
   Selection selection;
   std::shared_ptr<Table<float>> f32;    // at most one of the two is set; shared with the run that uses it
   std::shared_ptr<Table<double>> f64;
+};
+
+// Files that a run reads and writes beside its data set.
+struct RunFiles {
+  std::filesystem::path output_dir;               // for the model (schema::kModelFile) and artifacts; empty: none are written
+  std::string data_digest;                        // for the model's description
+  std::optional<schema::ModelInfo> model = {};    // of the model that the run has written
 };
 
 class Pipeline {
@@ -32,7 +43,8 @@ class Pipeline {
   // load on; `queued`, `download`, `parse` belong to the server). Emits progress, metric, timing and log events through ctx.
   // `warm`, if given, saves the load where it fits and holds this run's table afterwards.
   // Errors: kBadData (NaN with its row and column, one class, more folds than rows), kCancelled, kOutOfMemory.
-  schema::Result run(const Context& ctx, const DatasetFile& data, WarmTable* warm = nullptr) const;
+  // `files`, if given: where a fit, and a search with refit, leaves its model; an estimator that cannot be stored is a warning.
+  schema::Result run(const Context& ctx, const DatasetFile& data, WarmTable* warm = nullptr, RunFiles* files = nullptr) const;
 
  private:
   struct Impl;

@@ -70,6 +70,13 @@ void check_scores(CheckedJob& job, const std::vector<std::string>& scoring, std:
   if (job.last().clusters) job.target_kind = TargetKind::kClasses;   // scored against known classes
 }
 
+void check_evaluation(const CheckedJob& job, bool confusion_matrix, bool curves, const std::string& task) {
+  const StepTraits& last = job.last();
+  if (confusion_matrix && !last.classifies) refuse(task + ".confusionMatrix", fmt::format("a confusion matrix needs a classifier, {} is none", last.info->name));
+  if (curves && !last.has_proba && !last.has_decision)
+    refuse(task + ".curves", fmt::format("curves need probabilities or a decision function, {} has neither", last.info->name));
+}
+
 // --- searches ---
 
 // The candidate's pipeline. Errors in its parameters are reported at the path in the grid.
@@ -122,6 +129,7 @@ void check_refit(const Value& refit, const CheckedJob& job, const std::string& t
 void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score, const Value& refit, const char* task) {
   const std::string path = fmt::format("task.{}", task);
   check_splitter(cv, job.spec.select, path + ".crossValidate");
+  if (cv.confusionMatrix || cv.curves) refuse(path + ".crossValidate", "a search reports no confusion matrix and no curves");
   job.scorers = check_scoring(cv.scoring, job.last(), path + ".crossValidate");
   if (job.last().clusters) job.target_kind = TargetKind::kClasses;
   check_error_score(error_score, path);
@@ -137,11 +145,13 @@ void check(const schema::Fit&, CheckedJob&) {}
 void check(const schema::FitScore& task, CheckedJob& job) {
   check_split(task, "task.fitScore");
   check_scores(job, task.scoring, "fitScore");
+  check_evaluation(job, task.confusionMatrix, task.curves, "task.fitScore");
 }
 
 void check(const schema::CrossValidate& task, CheckedJob& job) {
   check_splitter(task, job.spec.select, "task.crossValidate");
   check_scores(job, task.scoring, "crossValidate");
+  check_evaluation(job, task.confusionMatrix, task.curves, "task.crossValidate");
 }
 
 void check(const schema::GridSearch& task, CheckedJob& job) {

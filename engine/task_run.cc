@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/evaluation.h"
 #include "engine/model_selection/search.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/param_path.h"
@@ -50,15 +51,19 @@ void emit_timings(const Context& ctx, const schema::Timings& t) {
 
 // Fits one pipeline on all rows.
 template <class T>
-void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data, schema::Result& result) {
+void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const TaskInput<T>& input, const TaskData<T>& data,
+             schema::Result& result) {
   Chain<T> chain(steps);
   chain.fit(ctx, data.all(), data.all_targets());
+  if (input.fitted) input.fitted(steps, chain);
   set_chain_outcome(steps, chain, result);
 }
 
+ScoredRows* kept(ScoredRows& rows) { return rows.wants_labels || rows.wants_scores ? &rows : nullptr; }
+
 template <class T>
 void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
-  fit_all(ctx, input.job.spec.pipeline, data, result);
+  fit_all(ctx, input.job.spec.pipeline, input, data, result);
   emit_timings(ctx, result.timings);
 }
 
@@ -67,7 +72,9 @@ void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& i
   const Split split = make_split(ctx, task, data.n_rows(), input.target);
   Chain<T> chain(input.job.spec.pipeline);
   chain.fit(ctx, data.rows(ctx, split.train), data.targets(split.train));
-  const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers);
+  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves};
+  const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers, kept(rows));
+  result.evaluation = evaluation_of(rows, input.target.classes);
   for (std::size_t s = 0; s < scores.size(); ++s) {
     const std::string name(input.job.scorers[s]->name);
     if (ctx.emit) ctx.emit(schema::MetricEvent{name, scores[s], -1});
@@ -85,7 +92,9 @@ template <class T>
 void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
   const std::vector<Split> splits = make_splits(ctx, task, data.n_rows(), input.target, input.job.last().classifies);
-  CrossValidation cv = cross_validate<T>(ctx, input.job.spec.pipeline, data, splits, input.job.scorers, task.returnTrainScore);
+  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves};
+  CrossValidation cv = cross_validate<T>(ctx, input.job.spec.pipeline, data, splits, input.job.scorers, task.returnTrainScore, kept(rows));
+  result.evaluation = evaluation_of(rows, input.target.classes);
   result.scores = std::move(cv.scores);
   result.timings.prepare = cv.prepare;
   for (const schema::FoldTimings& fold : cv.folds) add_fold(fold, result.timings);
@@ -127,7 +136,8 @@ void set_best_scores(const std::vector<FoldScores>& folds, const SearchSetup& se
 
 template <class T>
 void finish_search(const Context& ctx, const std::vector<Round>& rounds, const std::vector<schema::Step>& best_pipeline, std::size_t best,
-                   double best_score, bool refit, const SearchSetup& setup, const TaskData<T>& data, schema::Result& result) {
+                   double best_score, bool refit, const SearchSetup& setup, const TaskInput<T>& input, const TaskData<T>& data,
+                   schema::Result& result) {
   schema::SearchResult& search = result.search.emplace();
   const Round& last = rounds.back();
   std::size_t before = 0;
@@ -142,7 +152,7 @@ void finish_search(const Context& ctx, const std::vector<Round>& rounds, const s
   set_best_scores(last.scores[best], setup, result);
   if (!refit) return;
   Stopwatch watch(ctx);
-  fit_all(ctx, best_pipeline, data, result);
+  fit_all(ctx, best_pipeline, input, data, result);
   search.refit = watch.lap();
 }
 
@@ -157,7 +167,7 @@ void run_candidates(const Context& ctx, const schema::CrossValidate& cv, const V
   const std::vector<double> means = mean_test_scores(rounds[0], decides);
   const std::size_t best = best_position(means);
   const bool wants_refit = refit != Value(false);
-  finish_search(ctx, rounds, job.candidates[best], best, means[best], wants_refit, setup, data, result);
+  finish_search(ctx, rounds, job.candidates[best], best, means[best], wants_refit, setup, input, data, result);
 }
 
 template <class T>
@@ -231,7 +241,7 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
     means = mean_test_scores(rounds.back(), 0);
   }
   const std::size_t best = best_position(means);
-  finish_search(ctx, rounds, left.pipelines[best], best, means[best], task.refit, setup, data, result);
+  finish_search(ctx, rounds, left.pipelines[best], best, means[best], task.refit, setup, input, data, result);
 }
 
 void require_two_classes(const CheckedJob& job, const TaskTarget& target) {

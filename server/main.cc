@@ -79,7 +79,8 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 
 int serve(const Config& config) {
   JobService jobs(job_options(config));
-  const api::Api api{jobs, server_info(), catalogue()};
+  const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
+  const api::Api api{.jobs = jobs, .info = server_info(), .catalogue = catalogue(), .models = models.get()};
   http::Server server(http_options(config), http::Router(api::routes(api)));
   write_port_file(config.port_file, server.port());
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(),

@@ -19,6 +19,7 @@ ALLOWED = {
     "server/http": ["schemas"],
     "server/data": ["schemas", "engine/core"],
     "server/jobs": ["schemas", "engine", "server/data"],
+    "server/models": ["schemas", "engine", "server/jobs"],
     "server/api": ["schemas", "engine", "server"],
     "server": ["schemas", "engine", "server"],
     "provisioning": ["schemas", "provisioning"],

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "client/cli/job_commands.h"
+#include "client/cli/model_commands.h"
 #include "client/cli/server_commands.h"
 
 namespace kedge::cli {
@@ -24,6 +25,18 @@ void job_filter(CLI::App& app, Options& options) {
 void estimator_name(CLI::App& app, Options& options) {
   app.add_option("name", options.argument, "One estimator, with its parameters; else all are listed");
 }
+void model(CLI::App& app, Options& options) {
+  CLI::Option* id = app.add_option("model", options.argument, "One model; else all are listed");
+  CLI::Option* remove = app.add_flag("--delete", options.remove, "Delete the model")->needs(id);
+  CLI::Option* download = app.add_option("--download", options.file, "Write the model to this file")->needs(id)->excludes(remove);
+  app.add_option("--upload", options.input, "Store the model in this file")->excludes(id)->excludes(download);
+}
+void rows(CLI::App& app, Options& options) {
+  app.add_option("model", options.argument, "The model's id")->required();
+  app.add_option("rows", options.input, "CSV with a header line, .json or .npy; - reads CSV from stdin")->required();
+  app.add_option("--output", options.output, "What to ask")
+      ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "transform"}));
+}
 void nothing(CLI::App&, Options&) {}
 
 constexpr Command kCommands[] = {
@@ -33,6 +46,8 @@ constexpr Command kCommands[] = {
     {"jobs", "List jobs, newest first", job_filter, jobs},
     {"result", "Wait for a job and print its result", job_id, result},
     {"cancel", "Cancel a job", job_id, cancel},
+    {"models", "List the stored models, show, delete, download or upload one", model, models},
+    {"predict", "Ask a stored model", rows, predict},
     {"estimators", "List the estimators, or show one", estimator_name, estimators},
     {"doctor", "Check the server and its devices", nothing, doctor},
 };

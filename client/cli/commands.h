@@ -20,6 +20,10 @@ struct Options {
   std::string argument;        // spec file, job id or estimator name, as the command declares
   std::string state, after;    // jobs --state, watch --after
   int limit = 20;              // jobs --limit
+  std::string input;           // predict: the rows
+  std::string output = "predict";            // predict --output
+  std::string file;            // models --download, --upload
+  bool remove = false;         // models --delete
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

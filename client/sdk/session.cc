@@ -29,6 +29,7 @@ std::string token_from_environment() {
 }
 
 std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
+std::string model_path(const std::string& id) { return "/v1/models/" + id; }
 
 }  // namespace
 
@@ -50,6 +51,31 @@ schema::JobPage Session::jobs(std::string_view state, std::int64_t page_size, st
   if (!page_token.empty()) path += fmt::format("&pageToken={}", page_token);
   return schema::from_json<schema::JobPage>(transport_->get(path).body);
 }
+
+schema::ModelPage Session::models(std::int64_t page_size, std::string_view page_token) const {
+  std::string path = fmt::format("/v1/models?pageSize={}", page_size);
+  if (!page_token.empty()) path += fmt::format("&pageToken={}", page_token);
+  return schema::from_json<schema::ModelPage>(transport_->get(path).body);
+}
+
+Model Session::upload_model(std::string_view file) const {
+  const HttpReply reply = transport_->exchange("POST", "/v1/models", file, "application/vnd.kedge.model", "application/json");
+  return Model(transport_, schema::from_json<schema::ModelInfo>(reply.body).id);
+}
+
+schema::ModelInfo Model::info() const { return schema::from_json<schema::ModelInfo>(transport_->get(model_path(id_)).body); }
+
+std::string Model::predict(std::string_view rows, std::string_view output, std::string_view content_type, std::string_view accept) const {
+  return transport_->exchange("POST", fmt::format("{}/predict?output={}", model_path(id_), output), rows, content_type, accept).body;
+}
+
+std::string Model::transform(std::string_view rows, std::string_view content_type, std::string_view accept) const {
+  return transport_->exchange("POST", model_path(id_) + "/transform", rows, content_type, accept).body;
+}
+
+std::string Model::download() const { return transport_->exchange("GET", model_path(id_) + "/download", {}, {}, {}).body; }
+
+void Model::remove() const { transport_->exchange("DELETE", model_path(id_), {}, {}, "application/json"); }
 
 schema::Catalogue Session::estimators() const {
   return schema::from_json<schema::Catalogue>(transport_->get("/v1/estimators").body);

@@ -77,21 +77,27 @@ struct Transport::Impl {
                  fmt::format("{}: {}; is kedged running there? (KEDGE_URL or --url names the server)", url, curl_easy_strerror(code)));
   }
 
-  HttpReply perform(std::string_view path, const std::string_view* json, std::chrono::seconds timeout) {
+  struct Request {
+    const char* method = "GET";
+    std::string_view body, content_type, accept = "application/json";
+  };
+
+  HttpReply perform(std::string_view path, const Request& request, std::chrono::seconds timeout) {
     CURL* handle = easy.get();
     curl_easy_reset(handle);
     HttpReply reply;
     Headers headers;
-    add(headers, "Accept: application/json");
-    if (json) add(headers, "Content-Type: application/json"), add(headers, "Expect:");
+    if (!request.accept.empty()) add(headers, fmt::format("Accept: {}", request.accept));
+    if (!request.content_type.empty()) add(headers, fmt::format("Content-Type: {}", request.content_type)), add(headers, "Expect:");
     prepare(handle, path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reply.body);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
-    if (json) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json->size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, json->data());
+    if (!request.content_type.empty()) {
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
     }
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method);
     if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) throw unreachable(code);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
     if (reply.status >= 400) throw problem(reply.status, reply.body);
@@ -108,9 +114,14 @@ Transport::~Transport() = default;
 
 const std::string& Transport::url() const { return impl_->url; }
 
-HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout) { return impl_->perform(path, nullptr, timeout); }
+HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout) { return impl_->perform(path, {}, timeout); }
 HttpReply Transport::post(std::string_view path, std::string_view json) {
-  return impl_->perform(path, &json, std::chrono::seconds(120));
+  return impl_->perform(path, {.method = "POST", .body = json, .content_type = "application/json"}, std::chrono::seconds(120));
+}
+HttpReply Transport::exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
+                              std::string_view accept) {
+  const Impl::Request request{.method = method, .body = body, .content_type = content_type, .accept = accept};
+  return impl_->perform(path, request, std::chrono::seconds(120));
 }
 
 struct Transport::Lines::Impl {

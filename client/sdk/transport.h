@@ -27,6 +27,8 @@ class Transport {
   // `path` starts with "/". timeout 0: none.
   HttpReply get(std::string_view path, std::chrono::seconds timeout = std::chrono::seconds(30));
   HttpReply post(std::string_view path, std::string_view json);
+  // Any body and any form of answer, by their media types; an empty type is left out.
+  HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type, std::string_view accept);
 
   const std::string& url() const;
 

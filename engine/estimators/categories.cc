@@ -8,6 +8,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -139,6 +140,16 @@ std::vector<std::pair<T, T>> dictionary_of(const ColumnCategories& column, const
 }
 
 }  // namespace
+
+void ColumnCategories::state(StateArchive& archive) {
+  archive.field("is_nominal", is_nominal);
+  archive.field("has_missing", has_missing);
+  archive.field("names", names, is_nominal ? kAnySize : 0);
+  archive.field("numbers", numbers, is_nominal ? 0 : kAnySize);
+  archive.expect(std::is_sorted(numbers.begin(), numbers.end()), "numbers", "is not in order");
+  archive.field("counts", counts, kAnySize);
+  archive.expect(counts.empty() || static_cast<std::int64_t>(counts.size()) == size(), "counts", "is not one for each category");
+}
 
 std::optional<std::int64_t> ColumnCategories::find(const Value& category) const {
   if (is_missing(category, is_nominal)) return has_missing ? std::optional(n_known()) : std::nullopt;

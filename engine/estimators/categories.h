@@ -30,6 +30,7 @@ struct ColumnCategories {
   schema::Value value(std::int64_t place) const;                        // a string, a number, or NaN for missing
   schema::Value values(const std::vector<std::int64_t>& places) const;  // a list of them
   schema::Value all_values() const;
+  void state(StateArchive& archive);
   // As scikit-learn puts it into feature names: "a", "2", "0.5", "nan". Whole numbers have no decimals where all are whole.
   std::string label(std::int64_t place) const;
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/core/require.h"
+#include "engine/core/state_archive.h"
 
 namespace kedge::engine {
 namespace {
@@ -42,6 +43,17 @@ Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& p
   std::vector<std::int32_t> host(y.codes.size());
   for (std::size_t i = 0; i < host.size(); ++i) host[i] = present.positions[static_cast<std::size_t>(y.codes[i])];
   return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(host));
+}
+
+void PresentClasses::state(StateArchive& archive) {
+  archive.indices("codes", codes, kAnySize, 0, archive.n_classes() - 1);
+  archive.expect(!codes.empty(), "codes", "names no class");
+  archive.expect(std::adjacent_find(codes.begin(), codes.end(), std::greater_equal<>()) == codes.end(), "codes", "is not in order");
+  archive.field("counts", counts, size());
+  archive.field("names", names, size());
+  if (!archive.is_loading()) return;
+  positions.assign(static_cast<std::size_t>(archive.n_classes()), -1);
+  for (std::size_t c = 0; c < codes.size(); ++c) positions[static_cast<std::size_t>(codes[c])] = static_cast<std::int32_t>(c);
 }
 
 std::vector<double> class_totals(const PresentClasses& present, const Target& y) {

@@ -21,6 +21,7 @@ struct PresentClasses {
   PresentClasses() = default;
   std::int32_t size() const { return static_cast<std::int32_t>(codes.size()); }
   std::int32_t n_all() const { return static_cast<std::int32_t>(positions.size()); }
+  void state(StateArchive& archive);   // at least one class
   schema::Value names_value() const { return schema::ValueList(names.begin(), names.end()); }
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/backend/column_functors.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -137,6 +138,19 @@ template <class T>
 schema::ValueMap RobustScaler<T>::attributes() const {
   return {{"center_", params_.with_centering ? schema::Value(center_) : schema::Value()},
           {"scale_", params_.with_scaling ? schema::Value(scale_) : schema::Value()}};
+}
+
+template <class T>
+void MaxAbsScaler<T>::state(StateArchive& archive) {
+  archive.field("max_abs", max_abs_, archive.n_features());
+  archive.field("scale", scale_, archive.n_features());
+  archive.number("n_samples_seen", n_samples_seen_, 0, kMaxSize);
+}
+
+template <class T>
+void RobustScaler<T>::state(StateArchive& archive) {
+  archive.field("center", center_, archive.n_features());
+  archive.field("scale", scale_, archive.n_features());
 }
 
 template class MaxAbsScaler<float>;

@@ -24,6 +24,7 @@ class MaxAbsScaler final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   MaxAbsScalerParams params_;
@@ -49,6 +50,7 @@ class RobustScaler final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   RobustScalerParams params_;

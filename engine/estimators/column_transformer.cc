@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/categories.h"
 #include "engine/estimators/checks.h"
 
@@ -164,6 +165,23 @@ schema::ValueMap ColumnTransformer<T>::attributes() const {
   if (has_names_) map.emplace_back("feature_names_in_", std::move(names_in));
   map.emplace_back("feature_names_out_", std::move(names_out));
   return map;
+}
+
+template <class T>
+void ColumnTransformer<T>::state(StateArchive& archive) {
+  archive.field("features_in", features_in_, archive.n_features());
+  archive.field("features_out", features_out_);
+  archive.field("has_names", has_names_);
+  for (Part& part : parts_) {
+    archive.indices("columns", part.columns, kAnySize, 0, archive.n_features() - 1);
+    if (!part.is_used()) continue;
+    const StateArchive::Scope scope(archive, part.name, static_cast<std::int64_t>(part.columns.size()));
+    part.transformer.state(archive);
+  }
+  archive.list("ends", ends_, [&](std::pair<std::string, std::int64_t>& end) {
+    archive.field("name", end.first);
+    archive.number("end", end.second, 0, kMaxSize);
+  });
 }
 
 template class ColumnTransformer<float>;

@@ -1,6 +1,7 @@
 // DBSCAN: components of dense rows from the backend, numbered on the host.
 #include "engine/estimators/dbscan.h"
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -78,6 +79,14 @@ schema::ValueMap DBSCAN<T>::attributes() const {
           {"core_sample_indices_", std::vector<double>(core_.begin(), core_.end())},
           {"components_", rows_value(components_, n_features_)},
           {"n_features_in_", n_features_}};
+}
+
+template <class T>
+void DBSCAN<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.indices("labels", labels_, kAnySize, -1, kMaxSize);
+  archive.indices("core", core_, kAnySize, 0, static_cast<std::int64_t>(labels_.size()) - 1);
+  archive.field("components", components_, static_cast<std::int64_t>(core_.size()), n_features_);
 }
 
 template class DBSCAN<float>;

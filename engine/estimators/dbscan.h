@@ -26,6 +26,7 @@ class DBSCAN final : public Clusterer<T> {
   const std::vector<std::int32_t>& labels() const override { return labels_; }
   bool can_predict() const override { return false; }
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   DbscanParams params_;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -362,6 +363,24 @@ schema::ValueMap DiscreteNB<T, K>::attributes() const {
     attributes.emplace_back("feature_all_", all);
   }
   return attributes;
+}
+
+template <class T, BayesKind K>
+void DiscreteNB<T, K>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  const std::int64_t k = present_.size();
+  if (K == kCategorical) {
+    archive.indices("offsets", offsets_, n_features_ + 1, 0, kMaxSize);
+    archive.expect(offsets_[0] == 0 && std::is_sorted(offsets_.begin(), offsets_.end()), "offsets", "is not in order");
+  }
+  if (archive.is_loading()) width_ = K == kCategorical ? offsets_.back() : n_features_;
+  archive.field("class_count", class_count_, k);
+  archive.field("class_log_prior", class_log_prior_, k);
+  archive.field("feature_count", feature_count_, k, width_);
+  archive.field("feature_log_prob", feature_log_prob_, k, width_);
+  archive.field("weights", weights_, k, width_);
+  archive.field("biases", biases_, k);
 }
 
 template class DiscreteNB<float, kMultinomial>;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/linear_problem.h"
@@ -293,6 +294,24 @@ schema::ValueMap LinearDiscriminantAnalysis<T>::attributes() const {
   attributes.emplace_back("scalings_", rows_value(columns, n_scalings_));
   attributes.emplace_back("explained_variance_ratio_", explained_variance_ratio_);
   return attributes;
+}
+
+template <class T>
+void LinearDiscriminantAnalysis<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  const std::int64_t d = n_features_, k = present_.size();
+  archive.number("n_components", n_components_, 0, kMaxSize);
+  archive.number("n_scalings", n_scalings_, 0, kMaxSize);
+  archive.field("priors", priors_, k);
+  archive.field("means", means_, k, d);
+  archive.field("coef", coef_, k, d);
+  archive.field("intercept", intercept_, k);
+  archive.field("xbar", xbar_, kAnySize);
+  archive.expect(xbar_.empty() || static_cast<std::int64_t>(xbar_.size()) == d, "xbar", "has another size than there are columns");
+  archive.field("covariance", covariance_, kAnySize, d);
+  archive.field("scalings", scalings_, n_scalings_, d);
+  archive.field("explained_variance_ratio", explained_variance_ratio_, kAnySize);
 }
 
 template class LinearDiscriminantAnalysis<float>;

@@ -38,6 +38,7 @@ class LinearDiscriminantAnalysis final : public Classifier<T>, public Transforme
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   void set_priors(const Context& ctx, const Target& y);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/rng.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -210,6 +211,21 @@ std::vector<double> DummyRegressor<T>::predict(const Context&, const Samples<T>&
 template <class T>
 schema::ValueMap DummyRegressor<T>::attributes() const {
   return {{"constant_", rows_value({constant_}, 1)}, {"n_outputs_", std::int64_t{1}}};
+}
+
+template <class T>
+void DummyClassifier<T>::state(StateArchive& archive) {
+  present_.state(archive);
+  archive.field("prior", prior_, present_.size());
+  archive.number("constant", constant_, 0, present_.size() - 1);
+  auto seed = static_cast<std::int64_t>(seed_);
+  archive.number("seed", seed, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  seed_ = static_cast<std::uint64_t>(seed);
+}
+
+template <class T>
+void DummyRegressor<T>::state(StateArchive& archive) {
+  archive.field("constant", constant_);
 }
 
 template class DummyClassifier<float>;

@@ -33,6 +33,7 @@ class DummyClassifier final : public Classifier<T> {
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   std::size_t drawn(std::int64_t row) const;   // position of the class drawn for a row
@@ -63,6 +64,7 @@ class DummyRegressor final : public Regressor<T> {
   bool accepts_categories() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   DummyRegressorParams params_;

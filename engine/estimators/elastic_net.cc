@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -168,6 +169,14 @@ Lasso<T>::Lasso(const schema::ValueMap& params) : ElasticNetModel<T>("Lasso", wi
 template <class T>
 schema::EstimatorInfo Lasso<T>::info() {
   return info_of("Lasso", "Least squares with an L1 penalty.", lasso_params());
+}
+
+template <class T>
+void ElasticNetModel<T>::state(StateArchive& archive) {
+  archive.field("coef", coef_, archive.n_features());
+  archive.field("intercept", intercept_);
+  archive.field("dual_gap", dual_gap_);
+  archive.number("n_iter", n_iter_, 0, kMaxSize);
 }
 
 template class ElasticNetModel<float>;

@@ -42,6 +42,7 @@ class ElasticNetModel : public Regressor<T> {
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  protected:
   ElasticNetModel(const char* name, ElasticNetParams params) : name_(name), params_(std::move(params)) {}

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/elastic_net_folds.h"
 
@@ -176,6 +177,24 @@ LassoCV<T>::LassoCV(const schema::ValueMap& params)
 template <class T>
 schema::EstimatorInfo LassoCV<T>::info() {
   return info_of("LassoCV", "Lasso with its penalty chosen by cross-validation.", lasso_params(), false);
+}
+
+template <class T>
+void ElasticNetCVModel<T>::state(StateArchive& archive) {
+  archive.field("coef", coef_, archive.n_features());
+  archive.field("intercept", intercept_);
+  archive.field("dual_gap", dual_gap_);
+  archive.field("alpha", alpha_);
+  archive.field("l1_ratio", l1_ratio_);
+  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  archive.number("n_folds", n_folds_, 1, kMaxSize);
+  archive.field("ratios", ratios_, kAnySize);
+  archive.list("alphas", alphas_, [&](std::vector<double>& grid) {
+    archive.field("grid", grid, alphas_[0].empty() ? kAnySize : static_cast<std::int64_t>(alphas_[0].size()));
+  });
+  archive.expect(!alphas_.empty() && alphas_.size() == ratios_.size(), "alphas", "is not one grid for each ratio");
+  const std::size_t n_alphas = alphas_.empty() ? 0 : alphas_[0].size();
+  archive.field("mse", mse_, static_cast<std::int64_t>(alphas_.size() * n_alphas), n_folds_);
 }
 
 template class ElasticNetCVModel<float>;

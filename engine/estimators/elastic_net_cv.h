@@ -33,6 +33,7 @@ class ElasticNetCVModel : public Regressor<T> {
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  protected:
   ElasticNetCVModel(const char* name, ElasticNetCVParams params, bool has_ratio);

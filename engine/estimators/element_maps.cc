@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -94,6 +95,16 @@ Samples<T> Binarizer<T>::transform(const Context& ctx, const Samples<T>& X) cons
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
   ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, X.values(ctx, scratch), out.view());
   return samples_of(std::move(out));
+}
+
+template <class T>
+void Normalizer<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+}
+
+template <class T>
+void Binarizer<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
 }
 
 template class Normalizer<float>;

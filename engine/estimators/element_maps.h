@@ -22,6 +22,7 @@ class Normalizer final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"n_features_in_", n_features_}}; }
+  void state(StateArchive& archive) override;
 
  private:
   NormalizerParams params_;
@@ -42,6 +43,7 @@ class Binarizer final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"n_features_in_", n_features_}}; }
+  void state(StateArchive& archive) override;
 
  private:
   BinarizerParams params_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 #include "engine/estimators/k_bins_edges.h"
@@ -170,6 +171,19 @@ std::vector<bool> SelectPercentile<T>::support(const Context&, const std::vector
   std::vector<bool> mask;
   for (const double s : scores) mask.push_back(s > threshold || (s == threshold && room-- > 0));
   return mask;
+}
+
+template <class T>
+void VarianceThreshold<T>::state(StateArchive& archive) {
+  archive.field("variances", variances_, archive.n_features());
+}
+
+template <class T>
+void ScoreSelector<T>::state(StateArchive& archive) {
+  const std::int64_t d = archive.n_features();
+  archive.field("scores", scores_.scores, d);
+  archive.field("p_values", scores_.p_values, kAnySize);
+  archive.indices("kept", kept_, kAnySize, 0, d - 1);
 }
 
 template class VarianceThreshold<float>;

@@ -27,6 +27,7 @@ class VarianceThreshold final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"variances_", variances_}}; }
+  void state(StateArchive& archive) override;
 
  private:
   VarianceThresholdParams params_;
@@ -42,6 +43,7 @@ class ScoreSelector : public Transformer<T> {
   TargetKind target_kind() const override { return score_func_ == "f_regression" ? TargetKind::kValues : TargetKind::kClasses; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"scores_", scores_.scores}, {"pvalues_", scores_.p_values}}; }
+  void state(StateArchive& archive) override;
 
  protected:
   ScoreSelector(const char* name, std::string score_func) : name_(name), score_func_(std::move(score_func)) {}

@@ -1,8 +1,10 @@
 // FeatureUnion: runs each transformer on all columns and puts the results together.
 #include "engine/estimators/feature_union.h"
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/categories.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
 
 namespace kedge::engine {
 namespace {
@@ -108,6 +110,17 @@ schema::ValueMap FeatureUnion<T>::attributes() const {
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   map.emplace_back("feature_names_out_", std::move(names));
   return map;
+}
+
+template <class T>
+void FeatureUnion<T>::state(StateArchive& archive) {
+  archive.features(n_features_in_);
+  for (Part& part : parts_) {
+    const StateArchive::Scope scope(archive, part.name, n_features_in_);
+    part.transformer.state(archive);
+  }
+  state_of(archive, "features_out", features_out_);
+  archive.field("feature_names_in", feature_names_in_);
 }
 
 template class FeatureUnion<float>;

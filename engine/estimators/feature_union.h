@@ -26,6 +26,7 @@ class FeatureUnion final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   struct Part {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -142,6 +143,17 @@ schema::ValueMap GaussianNB<T>::attributes() const {
           {"theta_", rows_value(theta_, n_features_)},
           {"var_", rows_value(variance_, n_features_)},
           {"epsilon_", epsilon_}};
+}
+
+template <class T>
+void GaussianNB<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  archive.field("class_count", class_count_, present_.size());
+  archive.field("class_prior", class_prior_, present_.size());
+  archive.field("theta", theta_, present_.size(), n_features_);
+  archive.field("variance", variance_, present_.size(), n_features_);
+  archive.field("epsilon", epsilon_);
 }
 
 template class GaussianNB<float>;

@@ -29,6 +29,7 @@ class GaussianNB final : public Classifier<T> {
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   void set_priors(const Target& y);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/pca_solvers.h"
@@ -153,6 +154,21 @@ schema::ValueMap IncrementalPCA<T>::attributes() const {
           {"n_components_", n_components_},
           {"n_samples_seen_", n_samples_seen_},
           {"batch_size_", batch_size_}};
+}
+
+template <class T>
+void IncrementalPCA<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.number("n_components", n_components_, 0, kMaxSize);
+  archive.number("n_samples_seen", n_samples_seen_, 0, kMaxSize);
+  archive.number("batch_size", batch_size_, 0, kMaxSize);
+  archive.field("noise_variance", noise_variance_);
+  archive.field("components", components_, n_components_, n_features_);
+  archive.field("singular_values", singular_values_, n_components_);
+  archive.field("explained_variance", explained_variance_, n_components_);
+  archive.field("explained_variance_ratio", explained_variance_ratio_, n_components_);
+  archive.field("mean", mean_, n_features_);
+  archive.field("var", var_, n_features_);
 }
 
 template class IncrementalPCA<float>;

@@ -27,6 +27,7 @@ class IncrementalPCA final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   void add_batch(const Context& ctx, MatrixView<const T> rows);

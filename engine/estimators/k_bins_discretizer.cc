@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/legacy_random.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 #include "engine/estimators/k_bins_edges.h"
@@ -196,6 +197,12 @@ schema::ValueMap KBinsDiscretizer<T>::attributes() const {
   schema::ValueList edges, counts;
   for (const auto& column : edges_) edges.emplace_back(column), counts.emplace_back(static_cast<std::int64_t>(column.size()) - 1);
   return {{"bin_edges_", edges}, {"n_bins_", counts}};
+}
+
+template <class T>
+void KBinsDiscretizer<T>::state(StateArchive& archive) {
+  archive.list("edges", edges_, [&](std::vector<double>& edges) { archive.field("column", edges, kAnySize); });
+  archive.expect(static_cast<std::int64_t>(edges_.size()) == archive.n_features(), "edges", "is not of as many columns as were fitted");
 }
 
 template class KBinsDiscretizer<float>;

@@ -30,6 +30,7 @@ class KBinsDiscretizer final : public Transformer<T> {
   bool takes_weights() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   struct Column {                          // without rows of weight 0

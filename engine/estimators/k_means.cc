@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster_centers.h"
 
@@ -212,6 +213,16 @@ schema::ValueMap KMeans<T>::attributes() const {
           {"inertia_", inertia_},
           {"n_iter_", n_iter_},
           {"n_features_in_", n_features_}};
+}
+
+template <class T>
+void KMeans<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.field("centers", centers_, params_.n_clusters, n_features_);
+  archive.expect_finite("centers", centers_);
+  archive.indices("labels", labels_, kAnySize, 0, params_.n_clusters - 1);
+  archive.field("inertia", inertia_);
+  archive.number("n_iter", n_iter_, 0, kMaxSize);
 }
 
 template class KMeans<float>;

@@ -33,6 +33,7 @@ class KMeans final : public Clusterer<T>, public Transformer<T> {
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;   // distances to the centres
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   KMeansParams params_;

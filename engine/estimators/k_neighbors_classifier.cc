@@ -1,6 +1,7 @@
 // KNeighborsClassifier: the neighbour search, and the vote.
 #include "engine/estimators/k_neighbors_classifier.h"
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -72,6 +73,13 @@ schema::ValueMap KNeighborsClassifier<T>::attributes() const {
   schema::ValueMap map = model_.attributes();
   map.insert(map.begin(), {"classes_", present_.names_value()});
   return map;
+}
+
+template <class T>
+void KNeighborsClassifier<T>::state(StateArchive& archive) {
+  present_.state(archive);
+  model_.state(archive, params_);
+  archive.indices("codes", codes_, model_.n_rows(), 0, archive.n_classes() - 1);
 }
 
 template class KNeighborsClassifier<float>;

@@ -30,6 +30,7 @@ class KNeighborsClassifier final : public Classifier<T> {
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   KNeighborsClassifierParams params_;

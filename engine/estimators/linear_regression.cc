@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/precise_least_squares.h"
@@ -187,6 +188,14 @@ std::vector<double> LinearRegression<T>::predict(const Context& ctx, const Sampl
 template <class T>
 schema::ValueMap LinearRegression<T>::attributes() const {
   return {{"coef_", coef_}, {"intercept_", intercept_}, {"rank_", rank_}, {"singular_", singular_}};
+}
+
+template <class T>
+void LinearRegression<T>::state(StateArchive& archive) {
+  archive.field("coef", coef_, archive.n_features());
+  archive.field("intercept", intercept_);
+  archive.number("rank", rank_, 0, kMaxSize);
+  archive.field("singular", singular_, kAnySize);
 }
 
 template class LinearRegression<float>;

@@ -33,6 +33,7 @@ class LinearRegression final : public Regressor<T> {
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   bool solve_refined(const Context& ctx, const LinearProblem<T>& problem);

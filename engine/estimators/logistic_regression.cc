@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/logistic_solvers.h"
 
@@ -194,6 +195,16 @@ schema::ValueMap LogisticRegression<T>::attributes() const {
           {"coef_", rows_value(coef_, n_features_)},
           {"intercept_", intercept_},
           {"n_iter_", schema::ValueList{n_iter_}}};
+}
+
+template <class T>
+void LogisticRegression<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  const std::int64_t rows = present_.size() == 2 ? 1 : present_.size();
+  archive.field("coef", coef_, rows, n_features_);
+  archive.field("intercept", intercept_, rows);
+  archive.number("n_iter", n_iter_, 0, kMaxSize);
 }
 
 template class LogisticRegression<float>;

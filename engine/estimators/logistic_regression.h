@@ -43,6 +43,7 @@ class LogisticRegression final : public Classifier<T> {
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   LogisticPenalty penalty(double weight_sum, std::int64_t n_rows) const;

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -81,6 +82,15 @@ schema::ValueMap MinMaxScaler<T>::attributes() const {
   }
   return {{"min_", offset},          {"scale_", scale_},      {"data_min_", data_min_},
           {"data_max_", data_max_}, {"data_range_", range}, {"n_samples_seen_", n_samples_seen_}};
+}
+
+template <class T>
+void MinMaxScaler<T>::state(StateArchive& archive) {
+  const std::int64_t d = archive.n_features();
+  archive.field("data_min", data_min_, d);
+  archive.field("data_max", data_max_, d);
+  archive.field("scale", scale_, d);
+  archive.number("n_samples_seen", n_samples_seen_, 0, kMaxSize);
 }
 
 template class MinMaxScaler<float>;

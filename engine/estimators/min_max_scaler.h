@@ -26,6 +26,7 @@ class MinMaxScaler final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   MinMaxScalerParams params_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster_centers.h"
 
@@ -275,6 +276,17 @@ schema::ValueMap MiniBatchKMeans<T>::attributes() const {
           {"n_iter_", n_iter_},
           {"n_steps_", n_steps_},
           {"n_features_in_", n_features_}};
+}
+
+template <class T>
+void MiniBatchKMeans<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.field("centers", centers_, params_.n_clusters, n_features_);
+  archive.expect_finite("centers", centers_);
+  archive.indices("labels", labels_, kAnySize, 0, params_.n_clusters - 1);
+  archive.field("inertia", inertia_);
+  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  archive.number("n_steps", n_steps_, 0, kMaxSize);
 }
 
 template class MiniBatchKMeans<float>;

@@ -7,7 +7,9 @@
 #include <numeric>
 #include <span>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
 
 namespace kedge::engine {
 namespace {
@@ -140,6 +142,15 @@ template Matrix<float> missing_marks(const Context&, MatrixView<const float>, co
                                      const std::vector<std::int32_t>&);
 template Matrix<double> missing_marks(const Context&, MatrixView<const double>, const std::vector<double>&,
                                       const std::vector<std::int32_t>&);
+template <class T>
+void MissingIndicator<T>::state(StateArchive& archive) {
+  if (archive.is_loading()) n_features_in_ = static_cast<std::size_t>(archive.n_features());
+  archive.indices("columns", columns_, kAnySize, 0, archive.n_features() - 1);
+  archive.indices("complete", complete_, kAnySize, 0, archive.n_features() - 1);
+  state_of(archive, "features_out", features_out_);
+  archive.expect(features_out_.size() == columns_.size(), "features_out", "is not one for each marked column");
+}
+
 template class MissingIndicator<float>;
 template class MissingIndicator<double>;
 

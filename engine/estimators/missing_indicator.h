@@ -42,6 +42,7 @@ class MissingIndicator final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   MissingIndicatorParams params_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -248,6 +249,33 @@ std::vector<double> RadiusNeighborsRegressor<T>::predict(const Context& ctx, con
   });
   if (alone > 0) ctx.warn(fmt::format("{}: {} rows have no neighbours within radius {}; their prediction is NaN", kRadiusRegressor, alone, params_.radius));
   return predicted;
+}
+
+template <class T>
+void NearestNeighbors<T>::state(StateArchive& archive) {
+  model_.state(archive, params_);
+}
+
+template <class T>
+void KNeighborsRegressor<T>::state(StateArchive& archive) {
+  model_.state(archive, params_);
+  archive.field("values", values_, model_.n_rows());
+}
+
+template <class T>
+void RadiusNeighborsClassifier<T>::state(StateArchive& archive) {
+  present_.state(archive);
+  model_.state(archive, params_);
+  archive.indices("codes", codes_, model_.n_rows(), 0, archive.n_classes() - 1);
+  std::int32_t outlier = outlier_.value_or(-1);
+  archive.number("outlier", outlier, -1, archive.n_classes() - 1);
+  if (archive.is_loading()) outlier_ = outlier < 0 ? std::nullopt : std::optional(outlier);
+}
+
+template <class T>
+void RadiusNeighborsRegressor<T>::state(StateArchive& archive) {
+  model_.state(archive, params_);
+  archive.field("values", values_, model_.n_rows());
 }
 
 template class NearestNeighbors<float>;

@@ -23,6 +23,7 @@ class NearestNeighbors final : public Estimator<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
+  void state(StateArchive& archive) override;
 
   struct Neighbors {   // host; row by row, n_neighbors a row
     std::vector<double> distances;
@@ -59,6 +60,7 @@ class KNeighborsRegressor final : public Regressor<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
+  void state(StateArchive& archive) override;
 
  private:
   KNeighborsRegressorParams params_;
@@ -83,6 +85,7 @@ class RadiusNeighborsClassifier final : public Classifier<T> {
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   RadiusNeighborsParams params_;
@@ -102,6 +105,7 @@ class RadiusNeighborsRegressor final : public Regressor<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
+  void state(StateArchive& archive) override;
 
  private:
   RadiusNeighborsParams params_;

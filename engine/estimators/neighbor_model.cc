@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -85,6 +86,20 @@ void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const Neighb
   points_ = work_key_.empty() ? std::make_shared<Points>(make()) : ctx.work->get<Points>("points", work_key_, make);
 }
 
+// The points are stored and indexed again: what is quick to make is not worth its room, and depends on the device.
+template <class T>
+void NeighborModel<T>::state(StateArchive& archive, const NeighborParams& params) {
+  archive.number("n_rows", n_rows_, 1, kMaxSize);
+  archive.features(n_cols_);
+  Matrix<T> loaded;
+  Matrix<T>& points = archive.is_loading() ? loaded : points_->rows.table->X;
+  archive.field("points", points, n_rows_, n_cols_);
+  if (!archive.is_loading()) return;
+  metric_ = NeighborMetric(params), work_key_.clear();
+  points_ = std::make_shared<Points>(Points{samples_of(std::move(loaded)), nullptr});
+  points_->index = archive.ctx().template ops<T>().index_points(std::as_const(points_->rows.table->X).view(), metric_.distance);
+}
+
 template <class T>
 MatrixView<const T> NeighborModel<T>::batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const {
   const MatrixView<const T> values = X.values(ctx, first, count, scratch);
@@ -108,12 +123,12 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
   require(k <= n_rows_, schema::ErrorCode::kBadData, "{}: n_neighbors is {}, but there are only {} training rows", owner, k, n_rows_);
   const bool is_shared = ctx.work && !work_key_.empty() && !queries.content.empty();
   const std::int64_t most = is_shared ? shared_k(*ctx.work, queries.n_rows(), k) : 0;
-  if (most > 0) return take_shared(ctx, queries, most, k, take);
-  search(ctx, queries, k, take);
+  if (most > 0) return take_shared(ctx, owner, queries, most, k, take);
+  search(ctx, owner, queries, k, take);
 }
 
 template <class T>
-void NeighborModel<T>::search(const Context& ctx, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const {
+void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const {
   const double per_query = static_cast<double>(n_rows_) * static_cast<double>(n_cols_);
   const auto rows = static_cast<std::int64_t>(std::clamp(std::min(kBatchOperations / per_query, static_cast<double>(kMostAnswers / k)), 64.0, 1048576.0));
   Matrix<T> scratch;
@@ -126,7 +141,11 @@ void NeighborModel<T>::search(const Context& ctx, const Samples<T>& queries, std
     points_->index->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
     distances.clear();
     for (const T value : reduced.to_host()) distances.push_back(restored(value));
-    take(first, count, indices.to_host().data(), distances.data());
+    const std::vector<std::int32_t> found = indices.to_host();
+    for (const std::int32_t index : found) {   // distances that overflow compare with nothing
+      require(index >= 0 && index < n_rows_, schema::ErrorCode::kBadData, "{}: the distances of a row are too large to compare", owner);
+    }
+    take(first, count, found.data(), distances.data());
     ctx.progress("queries", first + count, queries.n_rows(), "rows");
   }
 }
@@ -142,10 +161,11 @@ std::int64_t NeighborModel<T>::shared_k(WorkCache& work, std::int64_t n_queries,
 
 // The k nearest are the first of the `most` nearest, ties included.
 template <class T>
-void NeighborModel<T>::take_shared(const Context& ctx, const Samples<T>& queries, std::int64_t most, std::int64_t k, const TakeNearest& take) const {
+void NeighborModel<T>::take_shared(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most, std::int64_t k,
+                   const TakeNearest& take) const {
   const auto lists = ctx.work->get<Lists>("neighbours", fmt::format("{} of {}, {}", work_key_, queries.content, most), [&] {
     Lists all{.k = most};
-    search(ctx, queries, most, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
+    search(ctx, owner, queries, most, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
       all.indices.insert(all.indices.end(), indices, indices + count * most);
       all.distances.insert(all.distances.end(), distances, distances + count * most);
     });

@@ -14,6 +14,8 @@
 
 namespace kedge::engine {
 
+class StateArchive;
+
 // Base of the parameters of every neighbour estimator.
 struct NeighborParams {
   std::string algorithm = "auto";
@@ -57,6 +59,7 @@ class NeighborModel {
   // Announces a search for k neighbours among points of this content.
   static void announce(WorkCache& plan, const std::string& content, const NeighborParams& params, std::int64_t k);
   void fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params);
+  void state(StateArchive& archive, const NeighborParams& params);
   bool is_fitted() const { return points_ != nullptr; }
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
@@ -87,9 +90,10 @@ class NeighborModel {
     std::vector<double> distances;
   };
   Points index_points(const Context& ctx, const Samples<T>& X) const;
-  void search(const Context& ctx, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
+  void search(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
   std::int64_t shared_k(WorkCache& work, std::int64_t n_queries, std::int64_t k) const;
-  void take_shared(const Context& ctx, const Samples<T>& queries, std::int64_t most, std::int64_t k, const TakeNearest& take) const;
+  void take_shared(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most, std::int64_t k,
+                   const TakeNearest& take) const;
   MatrixView<const T> batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
   double limit_of(double radius) const;
   double restored(T reduced) const;

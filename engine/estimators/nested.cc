@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
 
@@ -196,9 +197,11 @@ template <class T>
 void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y) {
   with_owner(owner, [&] {
     Samples<T> current = X;
+    widths_.clear();
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
       require_accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      widths_.push_back(current.n_cols());
       if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
       estimators_[i]->fit(ctx, current, y);
       if (i + 1 < estimators_.size()) current = step(i).transform(ctx, current);
@@ -232,6 +235,16 @@ std::vector<Feature> NestedTransformer<T>::features_out(const Samples<T>& X, con
   std::vector<Feature> features;
   for (std::int64_t j = 0; j < made.n_cols(); ++j) features.push_back({.name = lower_case(last) + std::to_string(j)});
   return features;
+}
+
+template <class T>
+void NestedTransformer<T>::state(StateArchive& archive) {
+  widths_.resize(estimators_.size());
+  for (std::size_t i = 0; i < estimators_.size(); ++i) {
+    archive.number("width", widths_[i], 1, kMaxSize);
+    const StateArchive::Scope scope(archive, steps_[i].estimator, widths_[i]);
+    estimators_[i]->state(archive);
+  }
 }
 
 template <class T>

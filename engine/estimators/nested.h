@@ -42,6 +42,7 @@ class NestedTransformer {
   std::vector<Feature> features_out(const Samples<T>& X, const Samples<T>& made) const;
   // Of a single step its fitted attributes; of several those of each, by name; or "passthrough", "drop".
   schema::Value attributes() const;
+  void state(StateArchive& archive);
 
  private:
   enum class Kind { kSteps, kPassthrough, kDrop };
@@ -52,6 +53,7 @@ class NestedTransformer {
   bool is_list_ = false;
   std::vector<schema::Step> steps_;
   std::vector<std::unique_ptr<Estimator<T>>> estimators_;
+  std::vector<std::int64_t> widths_;   // by step: columns that it was fitted with
 };
 
 // One transformer with its name and where it stands, which is the same for ColumnTransformer, FeatureUnion and their tuple forms.

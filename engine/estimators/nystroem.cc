@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/core/legacy_random.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -119,6 +120,15 @@ schema::ValueMap Nystroem<T>::attributes() const {
   return {{"components_", rows_value(doubles(components_), n_features_)},
           {"component_indices_", component_indices_},
           {"normalization_", rows_value(doubles(normalization_), static_cast<std::int64_t>(component_indices_.size()))}};
+}
+
+template <class T>
+void Nystroem<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.field("component_indices", component_indices_, kAnySize);
+  const auto k = static_cast<std::int64_t>(component_indices_.size());
+  archive.field("components", components_, k, n_features_);
+  archive.field("normalization", normalization_, k, k);
 }
 
 template class Nystroem<float>;

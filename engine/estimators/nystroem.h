@@ -30,6 +30,7 @@ class Nystroem final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   KernelChoice kernel_choice() const;

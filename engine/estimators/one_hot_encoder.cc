@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
 
 namespace kedge::engine {
 namespace {
@@ -205,6 +207,28 @@ schema::ValueMap OneHotEncoder<T>::attributes() const {
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   map.emplace_back("feature_names_out_", std::move(names));
   return map;
+}
+
+template <class T>
+void OneHotEncoder<T>::state(StateArchive& archive) {
+  std::int64_t width = 0;
+  archive.list("categories", categories_, [&](ColumnCategories& column) { column.state(archive); });
+  archive.expect(static_cast<std::int64_t>(categories_.size()) == archive.n_features(), "categories", "is not one for each column");
+  coded_.resize(categories_.size());
+  for (std::size_t j = 0; j < coded_.size(); ++j) {
+    Coded& coded = coded_[j];
+    const std::int64_t size = categories_[j].size();
+    archive.number("n_groups", coded.n_groups, 0, kMaxSize);
+    archive.indices("group", coded.group, size, 0, coded.n_groups - 1);
+    archive.indices("rare", coded.rare, kAnySize, 0, size - 1);
+    std::int64_t dropped = coded.dropped.value_or(-1);
+    archive.number("dropped", dropped, -1, coded.n_groups - 1);
+    if (archive.is_loading()) coded.dropped = dropped < 0 ? std::nullopt : std::optional(dropped), coded.first = width;
+    width += coded.width();
+  }
+  state_of(archive, "features_out", features_out_);
+  archive.expect(static_cast<std::int64_t>(features_out_.size()) == width, "features_out", "is not as wide as the categories");
+  archive.field("feature_names_in", feature_names_in_);
 }
 
 template class OneHotEncoder<float>;

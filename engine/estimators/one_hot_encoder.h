@@ -29,6 +29,7 @@ class OneHotEncoder final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   // What one column becomes: groups of categories (each its own, the rare ones together, last), less the dropped group.

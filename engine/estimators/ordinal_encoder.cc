@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
 
 namespace kedge::engine {
 namespace {
@@ -144,6 +146,20 @@ schema::ValueMap OrdinalEncoder<T>::attributes() const {
   map.emplace_back("n_features_in_", static_cast<std::int64_t>(categories_.size()));
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   return map;
+}
+
+template <class T>
+void OrdinalEncoder<T>::state(StateArchive& archive) {
+  archive.list("categories", categories_, [&](ColumnCategories& column) { column.state(archive); });
+  archive.expect(static_cast<std::int64_t>(categories_.size()) == archive.n_features(), "categories", "is not one for each column");
+  rare_.resize(categories_.size()), codes_.resize(categories_.size());
+  for (std::size_t j = 0; j < categories_.size(); ++j) {
+    archive.indices("rare", rare_[j], kAnySize, 0, categories_[j].size() - 1);
+    archive.indices("codes", codes_[j], categories_[j].n_known(), 0, kMaxSize);
+  }
+  state_of(archive, "features_out", features_out_);
+  archive.expect(features_out_.size() == categories_.size(), "features_out", "is not one for each column");
+  archive.field("feature_names_in", feature_names_in_);
 }
 
 template class OrdinalEncoder<float>;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -199,6 +200,19 @@ schema::ValueMap PCA<T>::attributes() const {
           {"n_components_", n_components_},
           {"n_samples_", n_samples_},
           {"noise_variance_", noise_variance_}};
+}
+
+template <class T>
+void PCA<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.number("n_components", n_components_, 0, kMaxSize);
+  archive.number("n_samples", n_samples_, 0, kMaxSize);
+  archive.field("mean", mean_, n_features_);
+  archive.field("components", components_, n_components_, n_features_);
+  archive.field("explained_variance", explained_variance_, n_components_);
+  archive.field("explained_variance_ratio", explained_variance_ratio_, n_components_);
+  archive.field("singular_values", singular_values_, n_components_);
+  archive.field("noise_variance", noise_variance_);
 }
 
 template class PCA<float>;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -128,6 +129,23 @@ schema::ValueMap PolynomialFeatures<T>::attributes() const {
     powers.insert(powers.end(), row.begin(), row.end());
   }
   return {{"powers_", rows_value(powers, n_features_)}, {"n_output_features_", static_cast<std::int64_t>(kept_.size())}};
+}
+
+template <class T>
+void PolynomialFeatures<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  auto count = static_cast<std::int64_t>(feature_.size());
+  archive.number("monomials", count, 1, kMaxSize);
+  archive.indices("feature", feature_, count, -1, n_features_ - 1);
+  archive.indices("parent", parent_, count, -1, count - 1);
+  archive.indices("degree", degree_, count, 0, kMaxSize);
+  archive.indices("kept", kept_, kAnySize, 0, count - 1);
+  archive.expect(feature_[0] == -1, "feature", "does not begin with the constant");
+  for (std::size_t i = 1; archive.is_loading() && i < feature_.size(); ++i) {
+    archive.expect(feature_[i] >= 0, "feature", "has two constants");
+    archive.expect(parent_[i] < static_cast<std::int32_t>(i), "parent", "has one that comes after its product");
+  }
+  archive.expect(std::is_sorted(kept_.begin(), kept_.end()), "kept", "is not in order");
 }
 
 template class PolynomialFeatures<float>;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -167,6 +168,14 @@ Samples<T> PowerTransformer<T>::transform(const Context& ctx, const Samples<T>& 
   if (params_.method == "box-cox") check_columns(X, column_ranges(ctx, X));
   const Samples<T> result = powers(ctx, X);
   return params_.standardize ? result.then(mean_, factor_) : result;
+}
+
+template <class T>
+void PowerTransformer<T>::state(StateArchive& archive) {
+  const std::int64_t d = archive.n_features();
+  archive.field("lambdas", lambdas_, d);
+  archive.field("mean", mean_, d);
+  archive.field("factor", factor_, d);
 }
 
 template class PowerTransformer<float>;

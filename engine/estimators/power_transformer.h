@@ -29,6 +29,7 @@ class PowerTransformer final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"lambdas_", lambdas_}}; }
+  void state(StateArchive& archive) override;
 
  private:
   void check_columns(const Samples<T>& X, const Ranges& ranges) const;

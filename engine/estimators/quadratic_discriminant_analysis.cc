@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/linear_problem.h"
@@ -183,6 +184,20 @@ schema::ValueMap QuadraticDiscriminantAnalysis<T>::attributes() const {
                               {"rotations_", rotations}};
   if (params_.store_covariance) attributes.emplace_back("covariance_", covariances);
   return attributes;
+}
+
+template <class T>
+void QuadraticDiscriminantAnalysis<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  archive.field("priors", priors_, present_.size());
+  archive.field("means", means_, present_.size(), n_features_);
+  archive.list("shapes", shapes_, [&](Shape& shape) {
+    archive.field("scalings", shape.scalings, n_features_);
+    archive.field("axes", shape.axes, n_features_, n_features_);
+    archive.field("covariance", shape.covariance, kAnySize, n_features_);
+  });
+  archive.expect(static_cast<std::int32_t>(shapes_.size()) == present_.size(), "shapes", "is not one for each class");
 }
 
 template class QuadraticDiscriminantAnalysis<float>;

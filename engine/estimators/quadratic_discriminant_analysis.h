@@ -34,6 +34,7 @@ class QuadraticDiscriminantAnalysis final : public Classifier<T> {
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   struct Shape {  // of a class: variances along its axes, largest first, and the axes as rows (d x d)

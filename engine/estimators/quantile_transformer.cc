@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/core/legacy_random.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -88,6 +89,14 @@ schema::ValueMap QuantileTransformer<T>::attributes() const {
   return {{"n_quantiles_", static_cast<std::int64_t>(references_.size())},
           {"quantiles_", rows_value(quantiles_, n_features_)},
           {"references_", references_}};
+}
+
+template <class T>
+void QuantileTransformer<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.field("references", references_, kAnySize);
+  archive.expect(!references_.empty(), "references", "is empty");
+  archive.field("quantiles", quantiles_, static_cast<std::int64_t>(references_.size()), n_features_);
 }
 
 template class QuantileTransformer<float>;

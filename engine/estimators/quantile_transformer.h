@@ -28,6 +28,7 @@ class QuantileTransformer final : public Transformer<T> {
   bool accepts_nan() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   QuantileTransformerParams params_;

@@ -1,6 +1,7 @@
 // Ridge: its parameters, and the solution of one target.
 #include "engine/estimators/ridge.h"
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -61,6 +62,11 @@ schema::ValueMap Ridge<T>::attributes() const {
           {"intercept_", found.intercept.empty() ? schema::Value() : schema::Value(found.intercept[0])},
           {"n_iter_", nullptr},
           {"solver_", found.solver}};
+}
+
+template <class T>
+void Ridge<T>::state(StateArchive& archive) {
+  solution_.state(archive, 1);
 }
 
 template class Ridge<float>;

@@ -24,6 +24,7 @@ class Ridge final : public Regressor<T> {
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   RidgeOptions params_;

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -105,6 +106,13 @@ schema::ValueMap RidgeClassifier<T>::attributes() const {
           {"intercept_", params_.fit_intercept ? schema::Value(found.intercept) : schema::Value(0.0)},
           {"n_iter_", nullptr},
           {"solver_", found.solver}};
+}
+
+template <class T>
+void RidgeClassifier<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  present_.state(archive);
+  solution_.state(archive, present_.size() > 2 ? present_.size() : 1);
 }
 
 template class RidgeClassifier<float>;

@@ -30,6 +30,7 @@ class RidgeClassifier final : public Classifier<T> {
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   RidgeClassifierParams params_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/elastic_net_folds.h"
 #include "engine/estimators/least_squares.h"
@@ -258,6 +259,17 @@ schema::ValueMap RidgeCV<T>::attributes() const {
                        {"intercept_", solution_.intercept.empty() ? schema::Value() : schema::Value(solution_.intercept[0])}};
   if (!cv_results_.empty()) map.emplace_back("cv_results_", rows_value(cv_results_, static_cast<std::int64_t>(alphas_.size())));
   return map;
+}
+
+template <class T>
+void RidgeCV<T>::state(StateArchive& archive) {
+  solution_.state(archive, 1);
+  archive.field("alpha", alpha_);
+  archive.field("best_score", best_score_);
+  archive.field("alphas", alphas_, kAnySize);
+  const auto n_alphas = static_cast<std::int64_t>(alphas_.size());
+  archive.expect(n_alphas > 0, "alphas", "is empty");
+  archive.field("cv_results", cv_results_, kAnySize, n_alphas);
 }
 
 template class RidgeCV<float>;

@@ -34,6 +34,7 @@ class RidgeCV final : public Regressor<T> {
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   std::vector<double> fold_scores(const Context& ctx, const Samples<T>& X, const Target& y) const;

@@ -82,6 +82,12 @@ std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptio
   return alphas;
 }
 
+void RidgeSolution::state(StateArchive& archive, std::int64_t n_targets) {
+  archive.field("coef", coef, n_targets, archive.n_features());
+  archive.field("intercept", intercept, n_targets);
+  archive.field("solver", solver);
+}
+
 template <class T>
 const std::vector<double>& RidgeProblem<T>::gram(const Context& ctx) {
   if (gram_.empty()) gram_ = linear_.gram(ctx).to_host();

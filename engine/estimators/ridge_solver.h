@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
+#include "engine/core/state_archive.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/linear_problem.h"
 
@@ -23,6 +24,7 @@ struct RidgeOptions {
 
 struct RidgeSolution {
   std::vector<double> coef, intercept;   // targets x columns; targets
+  void state(StateArchive& archive, std::int64_t n_targets);
   std::string solver;                    // that found it: "cholesky", "svd", or "lbfgs" for positive coefficients
 };
 

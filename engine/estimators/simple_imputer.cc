@@ -7,6 +7,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -224,6 +225,19 @@ schema::ValueMap SimpleImputer<T>::attributes() const {
   if (params_.add_indicator) map.emplace_back("indicator_", schema::ValueMap{{"features_", marked}});
   map.emplace_back("n_features_in_", static_cast<std::int64_t>(columns_.size()));
   return map;
+}
+
+template <class T>
+void SimpleImputer<T>::state(StateArchive& archive) {
+  archive.list("columns", columns_, [&](Column& column) {
+    archive.field("statistic", column.statistic);
+    archive.field("is_nominal", column.is_nominal);
+    archive.field("lacks", column.lacks);
+    const bool is_text = std::holds_alternative<std::string>(column.statistic.data);
+    const bool is_number = std::holds_alternative<double>(column.statistic.data);
+    archive.expect(column.statistic.is_null() || (column.is_nominal ? is_text : is_number), "statistic", "has another type than its column");
+  });
+  archive.expect(static_cast<std::int64_t>(columns_.size()) == archive.n_features(), "columns", "is not one for each column");
 }
 
 template class SimpleImputer<float>;

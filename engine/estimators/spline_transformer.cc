@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -184,6 +185,17 @@ schema::ValueMap SplineTransformer<T>::attributes() const {
   const std::int64_t n_splines = n_knots_ - params_.degree - 1 - periods;
   return {{"bsplines_", rows_value(knots_, n_knots_)},
           {"n_features_out_", n_features_ * (n_splines - (params_.include_bias ? 0 : 1))}};
+}
+
+template <class T>
+void SplineTransformer<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.number("n_knots", n_knots_, 2 * params_.degree + 2, kMaxSize);
+  archive.field("knots", knots_, n_features_, n_knots_);
+  for (std::size_t i = 0; archive.is_loading() && i < knots_.size(); ++i) {
+    const bool is_first = i % static_cast<std::size_t>(n_knots_) == 0;
+    archive.expect(std::isfinite(knots_[i]) && (is_first || knots_[i - 1] <= knots_[i]), "knots", "is not in order");
+  }
 }
 
 template class SplineTransformer<float>;

@@ -31,6 +31,7 @@ class SplineTransformer final : public Transformer<T> {
   bool accepts_nan() const override { return params_.handle_missing == "zeros"; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  private:
   std::vector<double> base_knots(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights) const;

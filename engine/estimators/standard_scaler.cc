@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/column_stats.h"
 
@@ -74,6 +75,15 @@ schema::ValueMap StandardScaler<T>::attributes() const {
           {"var_", params_.with_std ? schema::Value(variance_) : schema::Value()},
           {"scale_", params_.with_std ? schema::Value(scale_) : schema::Value()},
           {"n_samples_seen_", n_samples_seen_}};
+}
+
+template <class T>
+void StandardScaler<T>::state(StateArchive& archive) {
+  const std::int64_t d = archive.n_features();
+  archive.field("mean", mean_, d);
+  archive.field("variance", variance_, d);
+  archive.field("scale", scale_, d);
+  archive.field("n_samples_seen", n_samples_seen_);
 }
 
 template class StandardScaler<float>;

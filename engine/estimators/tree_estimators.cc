@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/tree_trim.h"
 
@@ -215,6 +216,20 @@ schema::ValueMap TreeRegressor<T>::attributes() const {
   }
   if (params_.oob_score) map.emplace_back("oob_score_", oob_score_), map.emplace_back("oob_prediction_", oob_prediction_);
   return map;
+}
+
+template <class T>
+void TreeClassifier<T>::state(StateArchive& archive) {
+  present_.state(archive);
+  model_.state(archive, archive.n_classes());
+  archive.field("oob_score", oob_score_);
+}
+
+template <class T>
+void TreeRegressor<T>::state(StateArchive& archive) {
+  model_.state(archive, 0);
+  archive.field("oob_prediction", oob_prediction_, kAnySize);
+  archive.field("oob_score", oob_score_);
 }
 
 #define KEDGE_TREE_ESTIMATOR(Name, Base, params_of, is_single, classes, doc)                                                   \

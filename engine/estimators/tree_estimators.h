@@ -26,6 +26,7 @@ class TreeClassifier : public Classifier<T> {
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  protected:
   TreeClassifier(const char* owner, TreeParams params, bool is_single);
@@ -51,6 +52,7 @@ class TreeRegressor : public Regressor<T> {
   bool reads_bins() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
 
  protected:
   TreeRegressor(const char* owner, TreeParams params, bool is_single);

@@ -8,6 +8,7 @@
 
 #include "engine/backend/host/tree_draft.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
 #include "engine/estimators/tree_trim.h"
 
 namespace kedge::engine {
@@ -148,6 +149,16 @@ void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<
   if (has_fitted_codes(X)) return ctx.device.trees().predict(*forest_, *X.table->binned, X.row_view(), out);
   Matrix<T> scratch;
   ctx.device.trees().predict(*forest_, X.values(ctx, scratch), out);
+}
+
+template <class T>
+void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
+  Forest forest;
+  if (!archive.is_loading()) forest = *forest_;
+  forest_state(archive, forest, n_classes);
+  if (!archive.is_loading()) return;
+  forest_ = std::make_shared<const Forest>(std::move(forest));
+  fitted_table_.reset();
 }
 
 template class TreeModel<float>;

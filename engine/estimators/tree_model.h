@@ -31,6 +31,9 @@ class TreeModel {
   void fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit);
   // out (device): X.n_rows() x n_outputs. Rows of the fitted table go through as bytes.
   void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
+  // The forest alone: loaded, it reads rows by their values.
+  void state(StateArchive& archive, std::int32_t n_classes);
+
   const Forest& forest() const { return *forest_; }
   const OutOfBag& out_of_bag() const { return out_of_bag_; }   // where options.bootstrap and `wants_out_of_bag`
   bool wants_out_of_bag = false;

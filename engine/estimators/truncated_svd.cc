@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/pca_solvers.h"
 
@@ -95,6 +96,16 @@ schema::ValueMap TruncatedSVD<T>::attributes() const {
           {"explained_variance_", explained_variance_},
           {"explained_variance_ratio_", explained_variance_ratio_},
           {"singular_values_", singular_values_}};
+}
+
+template <class T>
+void TruncatedSVD<T>::state(StateArchive& archive) {
+  archive.features(n_features_);
+  archive.number("n_components", n_components_, 0, kMaxSize);
+  archive.field("components", components_, n_components_, n_features_);
+  archive.field("singular_values", singular_values_, n_components_);
+  archive.field("explained_variance", explained_variance_, n_components_);
+  archive.field("explained_variance_ratio", explained_variance_ratio_, n_components_);
 }
 
 template class TruncatedSVD<float>;

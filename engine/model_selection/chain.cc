@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
 #include "engine/model_selection/stopwatch.h"
@@ -52,6 +53,20 @@ Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&last)) return predict(ctx, *classifier, X, scorers);
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return {.values = regressor->predict(ctx, X)};
   return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
+}
+
+// The scorers, and those whose predictions the rows are to hold.
+std::vector<const Scorer*> with_rows(std::vector<const Scorer*> scorers, const ScoredRows* rows) {
+  if (rows && rows->wants_labels) scorers.push_back(find_scorer("accuracy"));
+  if (rows && rows->wants_scores) scorers.push_back(find_scorer("roc_auc"));
+  return scorers;
+}
+
+void keep(const Predicted& predicted, const Target& y, ScoredRows& rows) {
+  rows.y_true.insert(rows.y_true.end(), y.codes.begin(), y.codes.end());
+  if (rows.wants_labels) rows.y_pred.insert(rows.y_pred.end(), predicted.labels.begin(), predicted.labels.end());
+  const std::vector<double>& scores = predicted.decision.empty() ? predicted.proba : predicted.decision;
+  if (rows.wants_scores) rows.scores.insert(rows.scores.end(), scores.begin(), scores.end());
 }
 
 template <class T>
@@ -135,6 +150,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   for (std::size_t i = 0; i <= last; ++i) {
     ctx.check_stop();
     require_readable(ctx, current, i);
+    steps_[i].n_features = current.n_cols();
     if (steps_[i].estimator->reads_bins() && !current.table->binned) {
       Stopwatch watch(ctx);
       binned_table(ctx, *current.table);
@@ -146,15 +162,39 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
 }
 
 template <class T>
+Samples<T> Chain<T>::transformed(const Context& ctx, const Samples<T>& X, std::size_t n_steps) {
+  Samples<T> current = X;
+  for (std::size_t i = 0; i <= n_steps && i < steps_.size(); ++i) {
+    require_fitted_columns(steps_[i].name.c_str(), current, static_cast<std::size_t>(steps_[i].n_features));
+    if (i < n_steps) current = transform(ctx, current, i);
+    else require_readable(ctx, current, i);
+  }
+  return current;
+}
+
+template <class T>
+void Chain<T>::state(StateArchive& archive) {
+  for (Step& step : steps_) {
+    archive.number("n_features", step.n_features, 1, kMaxSize);
+    const StateArchive::Scope scope(archive, step.name, step.n_features);
+    step.estimator->state(archive);
+    const auto* classifier = dynamic_cast<const Classifier<T>*>(step.estimator.get());
+    archive.expect(!classifier || classifier->n_classes() == archive.n_classes(), "classes", "has another size than the model's");
+  }
+  archive.finish();
+}
+
+template <class T>
 std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, const Target& y,
-                                    const std::vector<const Scorer*>& scorers) {
+                                    const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
   Samples<T> current = X;
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transform(ctx, current, i);
   ctx.check_stop();
   require_readable(ctx, current, steps_.size() - 1);
   Stopwatch watch(ctx);
-  const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, scorers);
+  const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
   timings_.predict += watch.lap();
+  if (rows) keep(predicted, y, *rows);
   const Predictions predictions{.y_true = y.codes,
                                 .y_pred = predicted.labels,
                                 .proba = predicted.proba,

@@ -9,6 +9,7 @@
 #include "engine/core/context.h"
 #include "engine/estimators/estimator.h"
 #include "engine/metrics/scorers.h"
+#include "engine/model_selection/scored_rows.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
@@ -36,16 +37,26 @@ class Chain {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y);
 
   // Scores of the fitted chain, in the order of `scorers`, which fit the kind of the last step.
-  std::vector<double> score(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<const Scorer*>& scorers);
+  // `rows`, if given, gets what is predicted for them behind what it has.
+  std::vector<double> score(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<const Scorer*>& scorers,
+                            ScoredRows* rows = nullptr);
+
+  // What the last step says of rows, after the others have transformed them; or what all of them make of the rows. Errors: kBadData for
+  // other columns than were fitted.
+  Samples<T> transformed(const Context& ctx, const Samples<T>& X, std::size_t n_steps);
+  // The fitted chain, to a model or from one, with every step checked against the one before.
+  void state(StateArchive& archive);
 
   const Estimator<T>& step(std::size_t i) const { return *steps_[i].estimator; }
   std::size_t size() const { return steps_.size(); }
+  std::int64_t n_features() const { return steps_.front().n_features; }   // columns of what it was fitted with
   const ChainTimings& timings() const { return timings_; }   // summed since construction
 
  private:
   struct Step {
     std::string name, key;   // key: the step's description, equal for equal work
     std::shared_ptr<Estimator<T>> estimator;   // shared with other chains of a search
+    std::int64_t n_features = 0;               // columns of what it was fitted with
   };
   template <class Work>
   auto timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work);

@@ -39,10 +39,10 @@ schema::Score summarize(std::vector<double> per_fold) {
 
 template <class T>
 FoldScores fit_and_score(const Context& ctx, const std::vector<schema::Step>& steps, const Fold<T>& fold,
-                         const std::vector<const Scorer*>& scorers, bool return_train_score) {
+                         const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows) {
   Chain<T> chain(steps);
   chain.fit(ctx, fold.train, fold.train_target);
-  FoldScores found{.test = chain.score(ctx, fold.test, fold.test_target, scorers)};
+  FoldScores found{.test = chain.score(ctx, fold.test, fold.test_target, scorers, rows)};
   const ChainTimings& t = chain.timings();
   found.timings = {.fit = t.fit, .transform = t.transform, .predict = t.predict, .score = t.score};
   found.prepare = t.prepare, found.steps = t.steps;
@@ -52,14 +52,14 @@ FoldScores fit_and_score(const Context& ctx, const std::vector<schema::Step>& st
 
 template <class T>
 CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data,
-                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers, bool return_train_score) {
+                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows) {
   const auto n_folds = static_cast<std::int64_t>(splits.size());
   std::vector<std::vector<double>> test(scorers.size()), train(scorers.size());
   CrossValidation result;
   for (std::int64_t k = 0; k < n_folds; ++k) {
     Context fold = ctx;
     fold.fold = k;
-    const FoldScores found = fit_and_score(fold, steps, Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers, return_train_score);
+    const FoldScores found = fit_and_score(fold, steps, Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers, return_train_score, rows);
     add_fold(ctx, found, result);
     for (std::size_t s = 0; s < scorers.size(); ++s) {
       test[s].push_back(found.test[s]);
@@ -76,11 +76,11 @@ CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Ste
   return result;
 }
 
-template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<float>&, const std::vector<const Scorer*>&, bool);
-template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<double>&, const std::vector<const Scorer*>&, bool);
+template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<float>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
+template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<double>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
 template CrossValidation cross_validate(const Context&, const std::vector<schema::Step>&, const TaskData<float>&, const std::vector<Split>&,
-                                        const std::vector<const Scorer*>&, bool);
+                                        const std::vector<const Scorer*>&, bool, ScoredRows*);
 template CrossValidation cross_validate(const Context&, const std::vector<schema::Step>&, const TaskData<double>&, const std::vector<Split>&,
-                                        const std::vector<const Scorer*>&, bool);
+                                        const std::vector<const Scorer*>&, bool, ScoredRows*);
 
 }  // namespace kedge::engine

@@ -27,13 +27,14 @@ struct CrossValidation {
 
 template <class T>
 FoldScores fit_and_score(const Context& ctx, const std::vector<schema::Step>& steps, const Fold<T>& fold,
-                         const std::vector<const Scorer*>& scorers, bool return_train_score);
+                         const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows = nullptr);
 
+// `rows`, if given, gets what is predicted for the test rows.
 // Fits the steps on each split's train rows and scores them on its test rows. Emits for each fold a metric event per score,
 // timing events and one progress event ("fold"). Stops within one estimator iteration of a stop request (kCancelled).
 template <class T>
 CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data,
-                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers, bool return_train_score);
+                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows = nullptr);
 
 // Mean and population standard deviation of the folds.
 schema::Score summarize(std::vector<double> per_fold);

@@ -7,29 +7,32 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <variant>
 
 #include "schemas/worker.h"
 
 namespace kedge::engine {
 
 struct PendingRun {
-  schema::RunCommand command;
+  std::variant<schema::RunCommand, schema::AskCommand> command;
   std::stop_source stop;
+  // Of a run; a question to a model belongs to no job.
+  std::string job_id() const {
+    const auto* run = std::get_if<schema::RunCommand>(&command);
+    return run ? run->jobId : std::string();
+  }
 };
 
 // Thread safe: one thread reads the channel into it, another takes runs out.
 class Inbox {
  public:
-  void push(schema::RunCommand command) {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::move(command), std::stop_source()});
-    changed_.notify_one();
-  }
+  void push(schema::RunCommand command) { add(std::move(command)); }
+  void push(schema::AskCommand command) { add(std::move(command)); }
   // Stops the runs of this job, the one that was taken last included.
   void cancel(const std::string& job_id) {
     const std::lock_guard lock(mutex_);
     for (PendingRun& run : waiting_) {
-      if (run.command.jobId == job_id) run.stop.request_stop();
+      if (run.job_id() == job_id) run.stop.request_stop();
     }
     if (job_id == taken_id_) taken_stop_.request_stop();
   }
@@ -39,11 +42,18 @@ class Inbox {
     changed_.wait(lock, [&] { return !waiting_.empty(); });
     PendingRun run = std::move(waiting_.front());
     waiting_.pop_front();
-    taken_id_ = run.command.jobId, taken_stop_ = run.stop;
+    taken_id_ = run.job_id(), taken_stop_ = run.stop;
     return run;
   }
 
  private:
+  template <class Command>
+  void add(Command command) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({std::move(command), std::stop_source()});
+    changed_.notify_one();
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<PendingRun> waiting_;

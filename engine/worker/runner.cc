@@ -3,8 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <new>
 
+#include "engine/model_task.h"
 #include "engine/worker/failpoint.h"
 #include "engine/worker/progress_filter.h"
 
@@ -14,8 +16,10 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
-schema::WorkerReport failed(const schema::RunCommand& command, Error error) {
-  return {schema::FailedReport{command.leaseToken, std::move(error)}};
+constexpr std::size_t kModelsKept = 4;
+
+schema::WorkerReport failed(std::int64_t lease, Error error) {
+  return {schema::FailedReport{lease, std::move(error)}};
 }
 
 }  // namespace
@@ -33,17 +37,75 @@ Runner::FileIdentity Runner::identify(const std::string& path) {
 const DatasetFile& Runner::open(const std::string& path) {
   FileIdentity identity = identify(path);
   if (!data_ || mapped_ != identity) {
-    forget();
+    forget_data();
     data_.emplace(path);
     mapped_ = std::move(identity);
   }
   return *data_;
 }
 
-void Runner::forget() {
+void Runner::forget_data() {
   warm_ = {};
   data_.reset();
   mapped_ = {};
+}
+
+void Runner::forget() {
+  forget_data();
+  models_.clear();
+}
+
+StoredModel& Runner::model(const Context& ctx, const std::string& path) {
+  FileIdentity identity = identify(path);
+  auto found = std::find_if(models_.begin(), models_.end(), [&](const KeptModel& kept) { return kept.file == identity; });
+  if (found == models_.end()) {
+    if (models_.size() >= kModelsKept) models_.pop_back();
+    models_.push_back({std::move(identity), StoredModel::load(ctx, path)});
+    found = models_.end() - 1;
+  }
+  std::rotate(models_.begin(), found, found + 1);
+  return *models_.front().model;
+}
+
+schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& command) {
+  const Pipeline pipeline = Pipeline::build(command.spec);
+  if (schema::model_of(command.spec.task)) {
+    StoredModel& stored = model(ctx, command.modelPath);
+    return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath), command.outputDir)};
+  }
+  RunFiles files{.output_dir = command.outputDir, .data_digest = command.dataDigest};
+  schema::Result result = pipeline.run(ctx, open(command.dataPath), &warm_, &files);
+  return {command.leaseToken, std::move(result), std::move(files.model)};
+}
+
+// Reports what the work returns, or why it failed. False when the device cannot be trusted any more.
+template <class Work>
+bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
+  try {
+    report({work()});
+    return true;
+  } catch (const Error& error) {
+    if (error.code == ErrorCode::kOutOfMemory) forget();
+    report(failed(lease, error));
+    return error.code != ErrorCode::kInternal || device_.info().kind == DeviceKind::kCpu;
+  } catch (const std::bad_alloc&) {
+    forget();
+    report(failed(lease, Error(ErrorCode::kOutOfMemory, "the worker ran out of host memory")));
+    return true;
+  } catch (const std::exception& error) {
+    report(failed(lease, Error(ErrorCode::kInternal, error.what())));
+    return device_.info().kind == DeviceKind::kCpu;
+  }
+}
+
+bool Runner::answer(const schema::AskCommand& command, const Report& report) {
+  const Context ctx{.device = device_};
+  return reported(command.leaseToken, report, [&]() -> schema::AnswerReport {
+    if (command.output.empty()) return {command.leaseToken, {}, StoredModel::load(ctx, command.modelPath)->info()};
+    StoredModel& stored = model(ctx, command.modelPath);
+    const ModelRows rows = rows_of_body(stored.info(), command.contentType, command.body);
+    return {command.leaseToken, encoded_answer(stored.answer(ctx, rows, command.output), command.accept), stored.info()};
+  });
 }
 
 bool Runner::run(const schema::RunCommand& command, std::stop_token stop, const Report& report) {
@@ -53,23 +115,8 @@ bool Runner::run(const schema::RunCommand& command, std::stop_token stop, const 
     if (!filter.passes(body, ProgressFilter::Clock::now())) return;
     report({schema::EventReport{command.leaseToken, std::move(body)}});
   };
-  try {
-    const Pipeline pipeline = Pipeline::build(command.spec);
-    const Context ctx{.device = device_, .seed = 0, .stop = std::move(stop), .emit = emit};
-    report({schema::DoneReport{command.leaseToken, pipeline.run(ctx, open(command.dataPath), &warm_)}});
-    return true;
-  } catch (const Error& error) {
-    if (error.code == ErrorCode::kOutOfMemory) forget();
-    report(failed(command, error));
-    return error.code != ErrorCode::kInternal || device_.info().kind == DeviceKind::kCpu;
-  } catch (const std::bad_alloc&) {
-    forget();
-    report(failed(command, Error(ErrorCode::kOutOfMemory, "the worker ran out of host memory")));
-    return true;
-  } catch (const std::exception& error) {
-    report(failed(command, Error(ErrorCode::kInternal, error.what())));
-    return device_.info().kind == DeviceKind::kCpu;
-  }
+  const Context ctx{.device = device_, .seed = 0, .stop = std::move(stop), .emit = emit};
+  return reported(command.leaseToken, report, [&] { return done(ctx, command); });
 }
 
 }  // namespace kedge::engine

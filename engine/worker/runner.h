@@ -2,13 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/core/dataset_file.h"
 #include "engine/pipeline.h"
+#include "engine/stored_model.h"
 #include "schemas/worker.h"
 
 namespace kedge::engine {
@@ -23,6 +26,8 @@ class Runner {
   // Validates and runs one job; reports its events and at the end a DoneReport or a FailedReport, whatever happens. False when
   // the device cannot be trusted any more and the process should end: an internal error on a GPU poisons its context.
   bool run(const schema::RunCommand& command, std::stop_token stop, const Report& report);
+  // The same for a question to a stored model: an AnswerReport or a FailedReport.
+  bool answer(const schema::AskCommand& command, const Report& report);
 
  private:
   // What tells a file from another that takes its place.
@@ -34,12 +39,22 @@ class Runner {
   };
   static FileIdentity identify(const std::string& path);
   const DatasetFile& open(const std::string& path);
+  StoredModel& model(const Context& ctx, const std::string& path);
+  schema::DoneReport done(const Context& ctx, const schema::RunCommand& command);
+  template <class Work>
+  bool reported(std::int64_t lease, const Report& report, Work work);
+  void forget_data();
   void forget();
 
   Device& device_;
   FileIdentity mapped_;
   std::optional<DatasetFile> data_;
   WarmTable warm_;
+  struct KeptModel {
+    FileIdentity file;
+    std::unique_ptr<StoredModel> model;
+  };
+  std::vector<KeptModel> models_;   // the last used first
 };
 
 }  // namespace kedge::engine

@@ -37,6 +37,7 @@ void read_commands(WorkerChannel& channel, Inbox& inbox) {
   try {
     while (auto command = channel.receive<schema::WorkerCommand>()) {
       if (auto* run = std::get_if<schema::RunCommand>(&command->body)) inbox.push(std::move(*run));
+      if (auto* ask = std::get_if<schema::AskCommand>(&command->body)) inbox.push(std::move(*ask));
       if (const auto* cancel = std::get_if<schema::CancelCommand>(&command->body)) inbox.cancel(cancel->jobId);
       if (std::holds_alternative<schema::ExitCommand>(command->body)) break;
     }
@@ -65,7 +66,9 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
     const auto report = [&](const schema::WorkerReport& message) { send(channel, message); };
     while (true) {
       const PendingRun next = inbox.take();
-      if (!runner.run(next.command, next.stop.get_token(), report)) break;
+      const auto* run = std::get_if<schema::RunCommand>(&next.command);
+      const bool is_well = run ? runner.run(*run, next.stop.get_token(), report) : runner.answer(std::get<schema::AskCommand>(next.command), report);
+      if (!is_well) break;
     }
   } catch (const std::exception& error) {   // a report that could not be sent
     fmt::print(stderr, "kedge-worker: {}\n", error.what());

@@ -7,6 +7,7 @@
 #include "schemas/catalogue.h"
 #include "server/http/router.h"
 #include "server/jobs/job_service.h"
+#include "server/models/models.h"
 
 namespace kedge::server::api {
 
@@ -16,6 +17,7 @@ struct Api {
   schema::ServerInfo info;
   schema::Catalogue catalogue;
   std::chrono::milliseconds heartbeat{15'000};  // of event streams in which nothing happens
+  Models* models = nullptr;                     // null: none are kept
 };
 
 // The routes refer to `api`.

@@ -26,6 +26,14 @@ constexpr std::array kRows{
     Row{"POST", "/v1/jobs/{id}/cancel", cancel_job},
     Row{"GET", "/v1/jobs/{id}/events", get_events},
     Row{"GET", "/v1/jobs/{id}/result", get_result},
+    Row{"GET", "/v1/jobs/{id}/artifacts/{name}", get_artifact},
+    Row{"GET", "/v1/models", list_models},
+    Row{"POST", "/v1/models", upload_model},
+    Row{"GET", "/v1/models/{id}", get_model},
+    Row{"DELETE", "/v1/models/{id}", delete_model},
+    Row{"GET", "/v1/models/{id}/download", download_model},
+    Row{"POST", "/v1/models/{id}/predict", predict_rows},
+    Row{"POST", "/v1/models/{id}/transform", transform_rows},
 };
 
 }  // namespace

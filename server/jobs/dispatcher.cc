@@ -175,12 +175,29 @@ bool Dispatcher::cancel(std::string_view id) {
   return true;
 }
 
-void Dispatcher::succeed(const JobPointer& job, schema::Result result) {
+// The files take their place before the row that makes them known is written.
+void Dispatcher::publish(const JobPointer& job, schema::DoneReport& report) {
+  if (report.model) {
+    report.model->id = report.result.model = JobFiles::model_id_of(job->id);
+    report.model->job = job->id, report.model->created = now();
+  }
+  options_.files->publish(job->id, job->lease, report.result.model, !report.result.artifacts.empty());
+  std::error_code missing;
+  if (report.model) report.model->bytes = static_cast<std::int64_t>(std::filesystem::file_size(options_.files->model_path(report.model->id), missing));
+}
+
+void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
+  try {
+    if (job->spec && JobFiles::leaves_files(job->spec->task)) publish(job, report);
+  } catch (const Error& error) {
+    return fail(job, error);
+  }
+  schema::Result& result = report.result;
   schema::Timings& timings = result.timings;
   timings.queued = job->queued_seconds;
   timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
   timings.total = std::chrono::duration<double>(Clock::now() - job->submitted).count();
-  finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result)});
+  finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result), .model = std::move(report.model)});
 }
 
 void Dispatcher::fail(const JobPointer& job, Error error) {

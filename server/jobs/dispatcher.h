@@ -15,6 +15,7 @@
 #include "server/data/dataset_cache.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_pool.h"
+#include "server/jobs/job_files.h"
 #include "server/jobs/queue.h"
 #include "server/jobs/store.h"
 #include "server/jobs/supervisor.h"
@@ -23,12 +24,14 @@ namespace kedge::server {
 
 struct ActiveJob;
 
+// Files of jobs outlive the dispatcher that is given them.
 struct DispatcherOptions {
   WorkerOptions workers;
   std::vector<std::string> devices;   // to run workers for; empty: all
   // DatasetCache::acquire
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
       acquire;
+  const JobFiles* files = nullptr;
 };
 
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
@@ -75,9 +78,11 @@ class Dispatcher final : public SupervisorListener {
   void start_fetches();
   void make_ready(const JobPointer& job);
   void start_runs();
+  schema::RunCommand command_for(const ActiveJob& job) const;   // Errors: kNotFound for a model that is gone; the disk's
   void start_run(const JobPointer& job, const std::string& device, Worker& worker);
   JobPointer take_job(const std::string& device, std::int64_t lease);   // null: the lease is stale
-  void succeed(const JobPointer& job, schema::Result result);
+  void succeed(const JobPointer& job, schema::DoneReport report);
+  void publish(const JobPointer& job, schema::DoneReport& report);
   void fail(const JobPointer& job, schema::Error error);
   void finish(const JobPointer& job, StateChange change);
   void retry(const JobPointer& job, bool crashed);

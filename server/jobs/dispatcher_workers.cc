@@ -53,12 +53,32 @@ void Dispatcher::start_runs() {
   }
 }
 
+schema::RunCommand Dispatcher::command_for(const ActiveJob& job) const {
+  schema::RunCommand command{.jobId = job.id,
+                             .leaseToken = job.lease,
+                             .spec = *job.spec,
+                             .dataPath = job.data.path,
+                             .dataDigest = job.data.path.stem()};
+  if (const std::string* model = schema::model_of(job.spec->task)) {
+    command.modelPath = options_.files->model_path(*model);
+    if (!std::filesystem::exists(command.modelPath)) throw Error(ErrorCode::kNotFound, fmt::format("the model '{}' was deleted", *model));
+  }
+  if (JobFiles::leaves_files(job.spec->task)) command.outputDir = options_.files->begin(job.id, job.lease);
+  return command;
+}
+
 void Dispatcher::start_run(const JobPointer& job, const std::string& device, Worker& worker) {
-  worker.idle = false, worker.job = job;
   job->leave_queue(Clock::now());
-  job->state = JobState::kRunning, job->device = device, job->lease = ++last_lease_;
-  write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
-  supervisor_->run(device, {.jobId = job->id, .leaseToken = job->lease, .spec = *job->spec, .dataPath = job->data.path});
+  job->lease = ++last_lease_;
+  try {
+    schema::RunCommand command = command_for(*job);
+    worker.idle = false, worker.job = job;
+    job->state = JobState::kRunning, job->device = device;
+    write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
+    supervisor_->run(device, std::move(command));
+  } catch (const Error& error) {
+    fail(job, error);
+  }
   start_fetches();   // there is room for another ready job
 }
 
@@ -84,7 +104,7 @@ void Dispatcher::worker_done(const std::string& device, schema::DoneReport repor
   if (job->cancel_requested)   // the cancel was acknowledged, so it holds
     finish(job, {.state = JobState::kCancelled});
   else
-    succeed(job, std::move(report.result));
+    succeed(job, std::move(report));
   start_runs();
 }
 
@@ -92,6 +112,7 @@ void Dispatcher::worker_failed(const std::string& device, schema::FailedReport r
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
+  options_.files->discard(job->id, job->lease);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
   else
@@ -105,6 +126,7 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
   if (!job || stopping_) return;
+  options_.files->discard(job->id, job->lease);
   ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <future>
+
 #include "engine/pipeline.h"
 #include "schemas/error.h"
 #include "server/jobs/clock.h"
@@ -35,12 +37,13 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   return options;
 }
 
-DispatcherOptions dispatcher_options(const JobServiceOptions& options) {
+DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files) {
   return {.workers = {.program = options.worker_program,
                       .heartbeat_timeout = options.heartbeat_timeout,
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
-          .acquire = options.acquire};
+          .acquire = options.acquire,
+          .files = &files};
 }
 
 }  // namespace
@@ -49,12 +52,33 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options) {
 struct JobService::Impl {
   explicit Impl(JobServiceOptions given)
       : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }),
+        files(given.data_dir),
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
-        dispatcher(store, dispatcher_options(options)) {}
+        dispatcher(store, dispatcher_options(options, clean_files())) {}
+
+  // Before the first job runs: what a crash left and no row knows.
+  const JobFiles& clean_files() {
+    files.remove_orphans([this](const std::string& id) { return store.find_model(id).has_value(); },
+                         [this](const std::string& id) {
+                           const std::optional<schema::Job> job = store.find(id);
+                           return job && job->state == schema::JobState::kSucceeded;
+                         });
+    return files;
+  }
+
+  // Returns when the write is on disk. Errors: what it was refused with.
+  void write_and_wait(std::function<void(StoreWriter&)> apply) {
+    auto done = std::make_shared<std::promise<void>>();   // shared by the callbacks of one write
+    store.enqueue({.apply = std::move(apply),
+                   .committed = [done] { done->set_value(); },
+                   .refused = [done](const Error& error) { done->set_exception(std::make_exception_ptr(error)); }});
+    done->get_future().get();
+  }
 
   Subscriptions subscriptions;
   Store store;   // first of the rest: its lock keeps a second server away from everything else
+  const JobFiles files;
   std::unique_ptr<DatasetCache> cache;
   const JobServiceOptions options;
   JobIds ids;
@@ -67,6 +91,10 @@ JobService::~JobService() = default;
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed) {
   impl_->options.validate(spec);
+  if (const std::string* model = schema::model_of(spec.task); model && !impl_->store.find_model(*model)) {
+    const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
+    throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", *model), predicts ? "task.predict.model" : "task.transform.model");
+  }
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, std::move(submitted), std::move(failed));
@@ -97,6 +125,36 @@ std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t 
 std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<void()> wake) {
   return impl_->subscriptions.add(id, std::move(wake));
 }
+
+std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) const { return impl_->store.find_model(id); }
+
+schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token) const {
+  return impl_->store.list_models(page_size, page_token);
+}
+
+schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schema::ModelInfo model) {
+  model.id = JobFiles::model_id_of(impl_->ids.next());
+  model.created = format_time(std::chrono::system_clock::now());
+  model.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
+  impl_->files.adopt_model(file, model.id);
+  try {
+    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model); });
+  } catch (const Error&) {
+    std::filesystem::remove(impl_->files.model_path(model.id));
+    throw;
+  }
+  return model;
+}
+
+// The row goes first: a crash in between leaves a file that nobody lists, which the next start removes.
+void JobService::delete_model(std::string_view id) {
+  bool is_there = false;
+  impl_->write_and_wait([&](StoreWriter& writer) { is_there = writer.delete_model(id); });
+  if (!is_there) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
+  std::filesystem::remove(impl_->files.model_path(id));
+}
+
+const JobFiles& JobService::files() const { return impl_->files; }
 
 std::vector<schema::DeviceEntry> JobService::devices() const { return impl_->dispatcher.devices(); }
 

@@ -15,7 +15,9 @@
 #include "schemas/catalogue.h"
 #include "schemas/event.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 #include "server/data/dataset_cache.h"
+#include "server/jobs/job_files.h"
 
 namespace kedge::server {
 
@@ -62,6 +64,15 @@ class JobService {
   // `wake` is called from a service thread after each new event of the job (and may be called once more than needed), until
   // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
+
+  // Stored models. The file of one that is listed is at files().model_path(id).
+  std::optional<schema::ModelInfo> find_model(std::string_view id) const;
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view page_token) const;   // page_size: 1 .. 500
+  // Lists a model whose file is a finished one in the same file system, which is moved; returns it with its new id, when that is on disk.
+  schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model);
+  // kNotFound. A job that has opened the model goes on with it; one that still waits will fail.
+  void delete_model(std::string_view id);
+  const JobFiles& files() const;
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
   bool ready() const;                                 // store open and accepting jobs

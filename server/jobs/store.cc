@@ -261,4 +261,12 @@ std::vector<schema::Event> Store::events(std::string_view id, std::int64_t after
   return impl_->with_reader([&](StoreReader& reader) { return reader.events(id, after, limit); });
 }
 
+std::optional<schema::ModelInfo> Store::find_model(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.find_model(id); });
+}
+
+schema::ModelPage Store::list_models(std::int64_t page_size, std::string_view before) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.list_models(page_size, before); });
+}
+
 }  // namespace kedge::server

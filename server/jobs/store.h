@@ -12,6 +12,7 @@
 
 #include "schemas/event.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 
 namespace kedge::server {
 
@@ -27,6 +28,7 @@ struct StateChange {
   bool starts_attempt = false, crashed = false;
   std::optional<std::string> device;          // where the attempt runs
   std::optional<schema::Result> result;       // stored, with its event before the state's
+  std::optional<schema::ModelInfo> model = {};   // that the job has left; listed from then on
 };
 
 // What a transaction may do. Used on the writer thread only.
@@ -41,6 +43,8 @@ class StoreWriter {
   virtual bool append(std::string_view job, std::int64_t held_lease, std::string_view time,
                       const schema::EventBody& body) = 0;
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
+  virtual void insert_model(const schema::ModelInfo& model) = 0;
+  virtual bool delete_model(std::string_view id) = 0;      // false: there is none
 };
 
 // One write. All writes that wait at the same time become one transaction, in the order in which they came.
@@ -79,6 +83,8 @@ class Store {
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) const;
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
+  std::optional<schema::ModelInfo> find_model(std::string_view id) const;
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view before) const;   // newest first
 
  private:
   struct Impl;

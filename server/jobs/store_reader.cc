@@ -38,7 +38,9 @@ StoreReader::StoreReader(const std::filesystem::path& file)
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
               "WHERE events.job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"),
       result_(connection_, "SELECT bytes FROM results WHERE job = ?1"),
-      last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs") {}
+      last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
+      find_model_(connection_, "SELECT bytes FROM models WHERE id = ?1"),
+      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 ORDER BY id DESC LIMIT ?1") {}
 
 std::optional<schema::Job> StoreReader::find(std::string_view id) {
   std::optional<schema::Job> job;
@@ -89,6 +91,25 @@ std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t
 std::string StoreReader::last_job_id() {
   SqliteStatement::Rows rows = last_id_.open();
   return rows.next() ? rows.text(0) : std::string();
+}
+
+std::optional<schema::ModelInfo> StoreReader::find_model(std::string_view id) {
+  SqliteStatement::Rows rows = find_model_.open(id);
+  if (!rows.next()) return std::nullopt;
+  return schema::from_binary<schema::ModelInfo>(rows.blob(0));
+}
+
+schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_view before) {
+  schema::ModelPage page;
+  SqliteStatement::Rows rows = list_models_.open(page_size + 1, before.empty() ? std::string_view("~") : before);
+  while (rows.next()) {
+    if (static_cast<std::int64_t>(page.models.size()) == page_size) {
+      page.nextPageToken = page.models.back().id;
+      break;
+    }
+    page.models.push_back(schema::from_binary<schema::ModelInfo>(rows.blob(0)));
+  }
+  return page;
 }
 
 }  // namespace kedge::server

@@ -20,10 +20,12 @@ class StoreReader {
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before);
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
   std::string last_job_id();
+  std::optional<schema::ModelInfo> find_model(std::string_view id);
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view before);
 
  private:
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, list_, list_state_, events_, result_, last_id_;
+  SqliteStatement find_, spec_, list_, list_state_, events_, result_, last_id_, find_model_, list_models_;
 };
 
 }  // namespace kedge::server

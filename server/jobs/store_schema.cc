@@ -42,6 +42,7 @@ constexpr std::array kMigrations = {
       CREATE TABLE probe (n INTEGER NOT NULL);
       INSERT INTO probe VALUES (0);
     )sql",
+    "CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL)",
 };
 
 std::int64_t stored_version(SqliteConnection& connection) {

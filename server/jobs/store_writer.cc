@@ -24,7 +24,9 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
                 "RETURNING last_seq"),
       insert_event_(connection, "INSERT INTO events (job, seq, time, bytes) VALUES (?1, ?2, ?3, ?4)"),
       insert_result_(connection, "INSERT INTO results (job, bytes) VALUES (?1, ?2)"),
-      request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4") {
+      request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4"),
+      insert_model_(connection, "INSERT INTO models (id, bytes) VALUES (?1, ?2)"),
+      delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id") {
   static_assert(static_cast<int>(schema::JobState::kSucceeded) == 4);
 }
 
@@ -54,6 +56,7 @@ bool SqlStoreWriter::change(const StateChange& change) {
     while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
     }
   }
+  if (change.model) insert_model(*change.model);
   if (change.result) {
     insert_result_.run(change.job, schema::to_binary(*change.result));
     insert_event_.run(change.job, seq - 1, change.time, std::optional<Bytes>());
@@ -78,6 +81,16 @@ bool SqlStoreWriter::append(std::string_view job, std::int64_t held_lease, std::
 }
 
 void SqlStoreWriter::request_cancel(std::string_view job) { request_cancel_.run(job); }
+
+void SqlStoreWriter::insert_model(const schema::ModelInfo& model) { insert_model_.run(model.id, schema::to_binary(model)); }
+
+bool SqlStoreWriter::delete_model(std::string_view id) {
+  SqliteStatement::Rows rows = delete_model_.open(id);
+  const bool is_there = rows.next();
+  while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
+  }
+  return is_there;
+}
 
 void SqlStoreWriter::insert_event(std::string_view job, std::int64_t seq, std::string_view time,
                                   const schema::EventBody& body) {

@@ -16,6 +16,8 @@ class SqlStoreWriter final : public StoreWriter {
   bool change(const StateChange& change) override;
   bool append(std::string_view job, std::int64_t held_lease, std::string_view time, const schema::EventBody& body) override;
   void request_cancel(std::string_view job) override;
+  void insert_model(const schema::ModelInfo& model) override;
+  bool delete_model(std::string_view id) override;
 
   void begin() { begin_.run(); }
   void commit() { commit_.run(); }
@@ -27,7 +29,7 @@ class SqlStoreWriter final : public StoreWriter {
 
   SqliteConnection& connection_;
   SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, change_, next_seq_, insert_event_, insert_result_,
-      request_cancel_;
+      request_cancel_, insert_model_, delete_model_;
 };
 
 }  // namespace kedge::server

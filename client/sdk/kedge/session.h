@@ -16,6 +16,7 @@
 #include "schemas/error.h"
 #include "schemas/event.h"
 #include "schemas/job.h"
+#include "schemas/model.h"
 
 namespace kedge {
 
@@ -78,6 +79,24 @@ class Job {
   std::string id_;
 };
 
+// A handle to a stored model. Bodies go and come as they are: CSV, JSON or NPY, named by their media types.
+class Model {
+ public:
+  Model(std::shared_ptr<Transport> transport, std::string id) : transport_(std::move(transport)), id_(std::move(id)) {}
+  const std::string& id() const { return id_; }
+  schema::ModelInfo info() const;
+  // output: predict, predict_proba or decision_function. Error{kBadData} names the column that the rows lack.
+  std::string predict(std::string_view rows, std::string_view output = "predict", std::string_view content_type = "text/csv",
+                      std::string_view accept = "text/csv") const;
+  std::string transform(std::string_view rows, std::string_view content_type = "text/csv", std::string_view accept = "text/csv") const;
+  std::string download() const;   // the file, for Session::upload_model() on another server
+  void remove() const;            // jobs that have opened the model go on with it
+
+ private:
+  std::shared_ptr<Transport> transport_;   // shared: a model may outlive its session
+  std::string id_;
+};
+
 // Not thread safe; make one a thread. All calls throw Error: the server's own code, or kConnection.
 class Session {
  public:
@@ -92,6 +111,9 @@ class Session {
   }
   Job job(std::string id) const { return Job(transport_, std::move(id)); }
   schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;
+  Model model(std::string id) const { return Model(transport_, std::move(id)); }   // of Result::model, or of the list
+  schema::ModelPage models(std::int64_t page_size = 50, std::string_view page_token = {}) const;   // newest first
+  Model upload_model(std::string_view file) const;   // Error{kModelCorrupt} for what is no model
   schema::Catalogue estimators() const;
   schema::ServerInfo info() const;
 

@@ -25,7 +25,7 @@ TEST(Inbox, CancelsARunBeforeAndAfterItWasTaken) {
 
 TEST(Inbox, WakesATakerThatWaits) {
   Inbox inbox;
-  std::jthread taker([&] { EXPECT_EQ(inbox.take().command.jobId, "late"); });
+  std::jthread taker([&] { EXPECT_EQ(inbox.take().job_id(), "late"); });
   inbox.push({.jobId = "late"});
 }
 

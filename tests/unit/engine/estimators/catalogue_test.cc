@@ -4,14 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/emulated/emulator.h"
+#include "engine/core/state_archive.h"
 #include "fixture.h"
 #include "schemas/error.h"
 #include "sync_budgets.h"
@@ -206,6 +211,91 @@ TEST(SyncBudget, IsKeptByEveryEstimator) {
     EXPECT_LE(fitted - before, budget->fit) << row;
     EXPECT_LE(syncs - fitted, budget->use) << row;
   }
+}
+
+// A model's file that is gone when the test is.
+struct ModelPath {
+  std::filesystem::path path;
+  explicit ModelPath(const std::string& name)
+      : path(std::filesystem::temp_directory_path() / (name + "_" + std::to_string(::getpid()) + ".kedge")) {}
+  ~ModelPath() { std::filesystem::remove(path); }
+  std::string bytes() const {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+template <class T>
+void save(const Context& ctx, Estimator<T>& estimator, const Data& data, const ModelPath& to) {
+  ModelFileWriter writer(to.path);
+  StateArchive archive(ctx, writer, static_cast<std::int32_t>(data.classes.size()));
+  const StateArchive::Scope scope(archive, "estimator", data.n_cols);
+  estimator.state(archive);
+  writer.finish({});
+}
+
+template <class T>
+void load(const Context& ctx, Estimator<T>& estimator, const Data& data, const ModelPath& from) {
+  const ModelFile file(from.path);
+  StateArchive archive(ctx, file, static_cast<std::int32_t>(data.classes.size()));
+  const StateArchive::Scope scope(archive, "estimator", data.n_cols);
+  estimator.state(archive);
+  archive.finish();
+}
+
+template <class V>
+void append_bits(std::string& bits, const std::vector<V>& values) {
+  bits.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(V));
+}
+
+// The bits of everything that an estimator says of rows.
+template <class T>
+std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
+  std::string bits;
+  if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
+    append_bits(bits, testing::host_values(ctx, transformer->transform(ctx, X)));
+  }
+  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) append_bits(bits, regressor->predict(ctx, X));
+  if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator)) {
+    append_bits(bits, clusterer->labels());
+    if (clusterer->can_predict()) append_bits(bits, clusterer->predict(ctx, X));
+  }
+  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) {
+    append_bits(bits, classifier->predict(ctx, X));
+    const std::int64_t k = classifier->n_classes();
+    Matrix<double> proba(ctx.memory(), X.n_rows(), k), decision(ctx.memory(), X.n_rows(), k == 2 ? 1 : k);
+    if (classifier->has_proba()) classifier->predict_proba(ctx, X, proba.view()), append_bits(bits, proba.to_host());
+    if (classifier->has_decision()) classifier->decision_function(ctx, X, decision.view()), append_bits(bits, decision.to_host());
+  }
+  return bits;
+}
+
+template <class T>
+void expect_stored(const Row& row) {
+  const Data data = testing::make_data(40, 6, 3);
+  Device& device = testing::device_named(row.device);
+  const Context ctx{.device = device};
+  const testing::Loaded<T> loaded(device, data);
+  const auto fitted = make<T>(row.estimator), same = make<T>(row.estimator);
+  fitted->fit(ctx, loaded.all(), loaded.target());
+  const ModelPath file("kedge_" + row.estimator + row.device + (row.is_double ? "d" : "f"));
+  save(ctx, *fitted, data, file);
+  load(ctx, *same, data, file);
+  EXPECT_EQ(said_of<T>(ctx, *same, loaded.all()), said_of<T>(ctx, *fitted, loaded.all()));
+  EXPECT_EQ(schema::to_string(same->attributes()), schema::to_string(fitted->attributes()));
+  for (const std::string& name : testing::device_names()) {   // the tensors do not know where they were made
+    const Context other{.device = testing::device_named(name)};
+    const auto there = make<T>(row.estimator);
+    load(other, *there, data, file);
+    const ModelPath again("kedge_again_" + row.estimator + row.device + name + (row.is_double ? "d" : "f"));
+    save(other, *there, data, again);
+    EXPECT_EQ(again.bytes(), file.bytes()) << "loaded on " << name;
+  }
+}
+
+TEST_P(EveryEstimator, IsStoredAndLoadedOnEveryDevice) {
+  if (GetParam().is_double) expect_stored<double>(GetParam());
+  else expect_stored<float>(GetParam());
 }
 
 // A fold of the data can lack a class; its probability is then 0 and the others' sum is 1.

@@ -1,0 +1,16 @@
+// A file on disk as an answer: whole, or the part that Range asks for (RFC 9110, 14).
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "server/http/message.h"
+
+namespace kedge::server::api {
+
+// Offers the file as a download under `name`. A Range of one part is honoured with 206, of which at most 64 MiB; a part that begins behind the
+// end is 416; a Range of several parts, or one that cannot be read, is ignored. Errors: kNotFound.
+http::Response file_answer(const http::Request& request, const std::filesystem::path& path, std::string_view content_type,
+                           std::string_view name);
+
+}  // namespace kedge::server::api

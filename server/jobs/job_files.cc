@@ -1,0 +1,98 @@
+// Renames, flushes and leftovers: see job_files.h.
+#include "server/jobs/job_files.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <vector>
+
+#include "schemas/error.h"
+#include "schemas/worker.h"
+
+namespace kedge::server {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kModelSuffix = ".kedge", kPartSuffix = ".part";
+
+template <class Work>
+auto told(const char* what, const fs::path& path, Work work) {
+  try {
+    return work();
+  } catch (const fs::filesystem_error& error) {
+    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("{} {}: {}", what, path.string(), error.code().message()));
+  }
+}
+
+// A rename is on disk only when its folder is.
+void sync_folder(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool is_done = fd >= 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_done)
+    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("sync {}: {}", folder.string(), std::generic_category().message(error)));
+}
+
+void move(const fs::path& from, const fs::path& to) {
+  told("rename", from, [&] { fs::rename(from, to); });
+  sync_folder(to.parent_path());
+}
+
+void remove_unless(const fs::path& folder, const std::function<bool(const fs::path&)>& is_known) {
+  std::vector<fs::path> orphans;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (!is_known(entry.path())) orphans.push_back(entry.path());
+  for (const fs::path& orphan : orphans) fs::remove_all(orphan);
+}
+
+}  // namespace
+
+JobFiles::JobFiles(fs::path data_dir) : models_(data_dir / "models"), results_(data_dir / "results") {
+  told("create", models_, [&] { fs::create_directories(models_), fs::create_directories(results_); });
+}
+
+void JobFiles::remove_orphans(const std::function<bool(const std::string&)>& has_model,
+                              const std::function<bool(const std::string&)>& has_result) const {
+  told("clear", models_, [&] {
+    remove_unless(models_, [&](const fs::path& path) { return path.extension() == kModelSuffix && has_model(path.stem().string()); });
+    remove_unless(results_, [&](const fs::path& path) { return path.extension() != kPartSuffix && has_result(path.filename().string()); });
+  });
+}
+
+bool JobFiles::leaves_files(const schema::Task& task) {
+  return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
+}
+
+fs::path JobFiles::part(const std::string& job, std::int64_t lease) const { return results_ / fmt::format("{}.{}{}", job, lease, kPartSuffix); }
+
+fs::path JobFiles::begin(const std::string& job, std::int64_t lease) const {
+  const fs::path folder = part(job, lease);
+  told("create", folder, [&] { fs::create_directory(folder); });
+  return folder;
+}
+
+void JobFiles::discard(const std::string& job, std::int64_t lease) const noexcept {
+  std::error_code ignored;   // what stays is removed at the next start
+  fs::remove_all(part(job, lease), ignored);
+}
+
+void JobFiles::publish(const std::string& job, std::int64_t lease, const std::string& model, bool has_artifacts) const {
+  const fs::path folder = part(job, lease);
+  if (!model.empty()) adopt_model(folder / schema::kModelFile, model);
+  if (!has_artifacts) return discard(job, lease);
+  sync_folder(folder);
+  move(folder, results_ / job);
+}
+
+fs::path JobFiles::model_path(std::string_view id) const { return models_ / fmt::format("{}{}", id, kModelSuffix); }
+
+fs::path JobFiles::artifact_path(std::string_view job, std::string_view name) const { return results_ / job / name; }
+
+void JobFiles::adopt_model(const fs::path& file, std::string_view id) const { move(file, model_path(id)); }
+
+std::string JobFiles::model_id_of(std::string_view job) { return "mdl_" + std::string(job.substr(job.find('_') + 1)); }
+
+}  // namespace kedge::server

@@ -1,0 +1,107 @@
+// Stored models: rows in the job store, files beside it, questions to a worker of their own.
+#include "server/models/models.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+#include "schemas/error.h"
+#include "server/jobs/job_service.h"
+#include "server/models/ask_worker.h"
+
+namespace kedge::server {
+namespace {
+
+namespace fs = std::filesystem;
+using schema::Error;
+using schema::ErrorCode;
+
+fs::path beside_this_program() { return fs::read_symlink("/proc/self/exe").parent_path() / "kedge-worker"; }
+
+// A file that is gone when this is, unless it has been moved.
+struct TemporaryFile {
+  fs::path path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+};
+
+// On disk when it returns.
+void write_file(const fs::path& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool is_well = fd >= 0;
+  while (is_well && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    is_well = written >= 0;
+    if (is_well) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  is_well = is_well && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_well) throw Error(ErrorCode::kUnavailable, fmt::format("the model cannot be written: {}", std::generic_category().message(error)));
+}
+
+class LocalModels final : public Models {
+ public:
+  LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program)
+      : jobs_(jobs), uploads_(data_dir / "models"), worker_(program.empty() ? beside_this_program() : program) {}
+
+  schema::ModelPage list(std::int64_t page_size, std::string_view page_token) const override { return jobs_.list_models(page_size, page_token); }
+
+  schema::ModelInfo find(std::string_view id) const override {
+    std::optional<schema::ModelInfo> model = jobs_.find_model(id);
+    if (!model) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
+    return std::move(*model);
+  }
+  fs::path path(std::string_view id) const override { return jobs_.files().model_path(find(id).id); }
+  void remove(std::string_view id) override { jobs_.delete_model(id); }
+
+  schema::ModelInfo upload(std::string_view file) override {
+    const TemporaryFile temporary{uploads_ / fmt::format("upload-{}.part", ++n_uploads_)};
+    write_file(temporary.path, file);
+    schema::ModelInfo model = worker_.ask({.modelPath = temporary.path}).model;
+    model.job.clear();
+    return jobs_.add_model(temporary.path, std::move(model));
+  }
+
+  std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,
+                  std::string_view accept) override {
+    return worker_
+        .ask({.modelPath = path(id),
+              .output = std::string(output),
+              .contentType = std::string(content_type),
+              .accept = std::string(accept),
+              .body = std::move(body)})
+        .body;
+  }
+
+  fs::path artifact(std::string_view job, std::string_view name) const override {
+    const std::optional<schema::Job> found = jobs_.find(job);
+    if (!found) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
+    const auto is_it = [&](const schema::Artifact& artifact) { return artifact.name == name; };
+    if (!found->result || std::none_of(found->result->artifacts.begin(), found->result->artifacts.end(), is_it))
+      throw Error(ErrorCode::kNotFound, fmt::format("job {} has no artifact '{}'", job, name));
+    return jobs_.files().artifact_path(job, name);
+  }
+
+ private:
+  JobService& jobs_;
+  const fs::path uploads_;
+  std::atomic<int> n_uploads_ = 0;
+  AskWorker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Models> make_models(JobService& jobs, fs::path data_dir, fs::path worker_program) {
+  return std::make_unique<LocalModels>(jobs, data_dir, worker_program);
+}
+
+}  // namespace kedge::server

@@ -1,0 +1,136 @@
+"""Stored models from end to end: fit, list, ask, predict as a job, download, upload, delete, and what a crash leaves."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from kedge_server import Kedged, spec  # noqa: E402
+
+CSV = {"Content-Type": "text/csv", "Accept": "text/csv"}
+MODEL = {"Content-Type": "application/vnd.kedge.model", "Accept": "application/json"}
+
+
+class StoredModels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.server = Kedged(cls.folder.name)
+        cls.models_dir = pathlib.Path(cls.folder.name) / "state" / "models"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.folder.cleanup()
+
+    def fitted(self, steps=("StandardScaler", "LogisticRegression")):
+        job = self.server.run(spec(steps=steps, task={"fit": {}}))
+        self.assertEqual(job["state"], "succeeded", job)
+        return job["result"]["model"]
+
+    def info(self, model):
+        return self.server.call("GET", f"/v1/models/{model}").json()
+
+    def rows(self, model):
+        header = ",".join(column["name"] for column in self.info(model)["columns"])
+        return f"{header}\n5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n".encode()
+
+    def ask(self, model, body, headers=CSV, query=""):
+        return self.server.call("POST", f"/v1/models/{model}/predict{query}", body, headers)
+
+    def test_a_fit_stores_a_model_that_answers(self):
+        model = self.fitted()
+        self.assertEqual(self.info(model)["outputs"], ["predict", "predict_proba", "decision_function"])
+        reply = self.ask(model, self.rows(model))
+        self.assertEqual(reply.status, 200, reply.body)
+        answer = reply.body.decode().split()
+        self.assertEqual(len(answer), 3)
+        self.assertNotEqual(answer[1], answer[2])
+        rows = {"rows": [[5.1, 3.5, 1.4, 0.2]]}
+        proba = self.ask(model, rows, {"Accept": "application/json"}, "?output=predict_proba").json()
+        self.assertAlmostEqual(sum(proba["values"][0]), 1, places=12)
+
+    def test_a_missing_column_is_named(self):
+        model = self.fitted()
+        reply = self.ask(model, b"a,b\n1,2\n")
+        self.assertEqual(reply.status, 422)
+        self.assertIn(f"no column '{self.info(model)['columns'][0]['name']}'", reply.json()["detail"])
+
+    def test_models_are_listed_page_by_page_newest_first(self):
+        made = [self.fitted() for _ in range(3)]
+        page = self.server.call("GET", "/v1/models?pageSize=2").json()
+        self.assertEqual([m["id"] for m in page["models"]], [made[2], made[1]])
+        after = self.server.call("GET", f"/v1/models?pageSize=1&pageToken={page['nextPageToken']}").json()
+        self.assertEqual(after["models"][0]["id"], made[0])
+
+    def test_predict_is_a_job_with_an_artifact_in_parts(self):
+        model = self.fitted()
+        job = self.server.run({"dataset": {"builtin": "iris"}, "task": {"predict": {"model": model, "format": "csv"}}})
+        self.assertEqual(job["state"], "succeeded", job)
+        self.assertEqual([a["name"] for a in job["result"]["artifacts"]], ["predictions.csv"])
+        path = f"/v1/jobs/{job['id']}/artifacts/predictions.csv"
+        whole = self.server.call("GET", path)
+        self.assertEqual(len(whole.body.split()), 151)
+        part = self.server.call("GET", path, headers={"Range": "bytes=0-9"})
+        self.assertEqual((part.status, part.body), (206, whole.body[:10]))
+        self.assertEqual(self.server.call("GET", path, headers={"Range": "bytes=99999999-"}).status, 416)
+        self.assertEqual(self.server.call("GET", f"/v1/jobs/{job['id']}/artifacts/other").status, 404)
+
+    def test_transform_is_a_job_too(self):
+        model = self.fitted((("PCA", {"n_components": 2}),))
+        job = self.server.run({"dataset": {"builtin": "iris"}, "task": {"transform": {"model": model}}})
+        self.assertEqual(job["state"], "succeeded", job)
+        body = self.server.call("GET", f"/v1/jobs/{job['id']}/artifacts/transformed.npy").body
+        self.assertTrue(body.startswith(b"\x93NUMPY"))
+        self.assertEqual(len(body) % 64, (150 * 2 * 8) % 64)
+
+    def test_a_search_with_refit_stores_its_best(self):
+        task = {"gridSearch": {"paramGrid": {"kneighborsclassifier__n_neighbors": [1, 5]}, "crossValidate": {"cv": 3}}}
+        job = self.server.run(spec(steps=("StandardScaler", "KNeighborsClassifier"), task=task))
+        best = job["result"]["search"]["bestParams"]["kneighborsclassifier__n_neighbors"]
+        self.assertEqual(self.info(job["result"]["model"])["pipeline"][1]["params"], {"n_neighbors": best})
+
+    def test_a_download_is_an_upload_and_says_the_same(self):
+        model = self.fitted(("StandardScaler", ("KNeighborsClassifier", {"n_neighbors": 3})))
+        file = self.server.call("GET", f"/v1/models/{model}/download").body
+        reply = self.server.call("POST", "/v1/models", file, MODEL)
+        self.assertEqual(reply.status, 201, reply.body)
+        again = reply.json()["id"]
+        self.assertEqual(self.ask(again, self.rows(again)).body, self.ask(model, self.rows(model)).body)
+        broken = self.server.call("POST", "/v1/models", file[:200] + bytes([file[200] ^ 1]) + file[201:], MODEL)
+        self.assertEqual((broken.status, broken.json()["code"]), (422, "MODEL_CORRUPT"))
+        self.assertFalse(list(self.models_dir.glob("*.part")))
+
+    def test_a_deleted_model_is_gone_at_once(self):
+        model = self.fitted()
+        self.ask(model, self.rows(model))
+        self.assertEqual(self.server.call("DELETE", f"/v1/models/{model}").status, 204)
+        self.assertEqual(self.server.call("DELETE", f"/v1/models/{model}").status, 404)
+        self.assertEqual(self.server.call("POST", f"/v1/models/{model}/predict", b"a\n1\n", CSV).status, 404)
+        self.assertFalse((self.models_dir / f"{model}.kedge").exists())
+        refused = self.server.call("POST", "/v1/jobs", {"dataset": {"builtin": "iris"}, "task": {"predict": {"model": model}}})
+        self.assertEqual(refused.status, 404, refused.body)
+
+    def test_a_model_outlives_a_kill_and_orphans_do_not(self):
+        model = self.fitted()
+        before = self.ask(model, self.rows(model)).body
+        self.server.kill()
+        orphan, part = self.models_dir / "mdl_X.kedge", self.models_dir.parent / "results" / "job_X.7.part"
+        orphan.write_bytes(b"x")
+        part.mkdir()
+        self.server.start()
+        self.assertEqual(self.ask(model, self.rows(model)).body, before)
+        self.assertFalse(orphan.exists() or part.exists())
+        listed = {m["id"] for m in self.server.call("GET", "/v1/models?pageSize=500").json()["models"]}
+        self.assertEqual(listed, {p.stem for p in self.models_dir.glob("*.kedge")})
+
+    def test_a_confusion_matrix_and_curves_come_on_request(self):
+        task = {"crossValidate": {"cv": 5, "confusionMatrix": True, "curves": True}}
+        found = self.server.run(spec(task=task))["result"]["evaluation"]
+        self.assertEqual(sum(sum(row) for row in found["confusion_matrix"]["matrix"]), 150)
+        self.assertGreater(found["roc_curve"]["micro"]["auc"], 0.9)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
