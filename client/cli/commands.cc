@@ -24,6 +24,12 @@ void job_filter(CLI::App& app, Options& options) {
 void estimator_name(CLI::App& app, Options& options) {
   app.add_option("name", options.argument, "One estimator, with its parameters; else all are listed");
 }
+void uploads(CLI::App& app, Options& options) {
+  app.add_option("file", options.upload, "Upload this file; - reads stdin. Without it the uploads are listed");
+  app.add_option("--name", options.name, "What to call it; else the file's name");
+  app.add_option("--format", options.format, "csv, arff or npy; else by the name's ending");
+  app.add_option("--delete", options.remove, "Forget this upload");
+}
 void nothing(CLI::App&, Options&) {}
 
 constexpr Command kCommands[] = {
@@ -34,6 +40,7 @@ constexpr Command kCommands[] = {
     {"result", "Wait for a job and print its result", job_id, result},
     {"cancel", "Cancel a job", job_id, cancel},
     {"estimators", "List the estimators, or show one", estimator_name, estimators},
+    {"datasets", "Upload, list or delete data sets of your own", uploads, datasets},
     {"doctor", "Check the server and its devices", nothing, doctor},
 };
 

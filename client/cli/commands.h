@@ -20,6 +20,7 @@ struct Options {
   std::string argument;        // spec file, job id or estimator name, as the command declares
   std::string state, after;    // jobs --state, watch --after
   int limit = 20;              // jobs --limit
+  std::string upload, name, format, remove;   // datasets
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

@@ -4,8 +4,11 @@
 #include <curl/curl.h>
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <deque>
+#include <filesystem>
 
+#include "client/sdk/transport_tls.h"
 #include "schemas/codec.h"
 
 namespace kedge {
@@ -60,6 +63,7 @@ Error problem(long status, const std::string& body) {
 
 struct Transport::Impl {
   std::string url, token;
+  TlsTrust trust = TlsTrust::from_environment();
   Easy easy{curl_easy_init()};
 
   void prepare(CURL* handle, std::string_view path, Headers& headers) const {
@@ -70,6 +74,7 @@ struct Transport::Impl {
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "kedge");
+    apply(trust, handle);
   }
 
   Error unreachable(CURLcode code) const {
@@ -78,20 +83,27 @@ struct Transport::Impl {
   }
 
   HttpReply perform(std::string_view path, const std::string_view* json, std::chrono::seconds timeout) {
+    return exchange(path, timeout, [&](CURL* handle, Headers& headers) {
+      if (!json) return;
+      add(headers, "Content-Type: application/json"), add(headers, "Expect:");
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json->size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, json->data());
+    });
+  }
+
+  // `set_up` says what is sent beside a GET.
+  template <class SetUp>
+  HttpReply exchange(std::string_view path, std::chrono::seconds timeout, SetUp set_up) {
     CURL* handle = easy.get();
     curl_easy_reset(handle);
     HttpReply reply;
     Headers headers;
     add(headers, "Accept: application/json");
-    if (json) add(headers, "Content-Type: application/json"), add(headers, "Expect:");
+    set_up(handle, headers);
     prepare(handle, path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reply.body);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
-    if (json) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json->size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, json->data());
-    }
     if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) throw unreachable(code);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
     if (reply.status >= 400) throw problem(reply.status, reply.body);
@@ -111,6 +123,28 @@ const std::string& Transport::url() const { return impl_->url; }
 HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout) { return impl_->perform(path, nullptr, timeout); }
 HttpReply Transport::post(std::string_view path, std::string_view json) {
   return impl_->perform(path, &json, std::chrono::seconds(120));
+}
+
+HttpReply Transport::put_file(std::string_view path, const std::string& name) {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> owned(name == "-" ? nullptr : std::fopen(name.c_str(), "rb"));
+  std::FILE* file = name == "-" ? stdin : owned.get();
+  if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
+  std::error_code none;
+  const auto size = owned ? std::filesystem::file_size(name, none) : ~std::uintmax_t{0};
+  return impl_->exchange(path, std::chrono::seconds(0), [&](CURL* handle, Headers& headers) {
+    add(headers, "Content-Type: application/octet-stream");
+    curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(handle, CURLOPT_READDATA, file);
+    if (size != ~std::uintmax_t{0}) curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+  });
+}
+
+HttpReply Transport::remove(std::string_view path) {
+  return impl_->exchange(path, std::chrono::seconds(60),
+                         [](CURL* handle, Headers&) { curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "DELETE"); });
 }
 
 struct Transport::Lines::Impl {

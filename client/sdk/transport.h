@@ -27,6 +27,9 @@ class Transport {
   // `path` starts with "/". timeout 0: none.
   HttpReply get(std::string_view path, std::chrono::seconds timeout = std::chrono::seconds(30));
   HttpReply post(std::string_view path, std::string_view json);
+  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory.
+  HttpReply put_file(std::string_view path, const std::string& file);
+  HttpReply remove(std::string_view path);   // DELETE
 
   const std::string& url() const;
 

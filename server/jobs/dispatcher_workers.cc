@@ -40,7 +40,7 @@ void Dispatcher::worker_unavailable(const std::string& device, const std::string
 
 void Dispatcher::make_ready(const JobPointer& job) {
   job->waiting_since = Clock::now();
-  queue_.push_ready(job->id, job->wish);
+  queue_.push_ready(job->id, job->queue_key());
   if (devices_known_) fail_impossible();
   start_runs();
 }
@@ -56,6 +56,7 @@ void Dispatcher::start_runs() {
 void Dispatcher::start_run(const JobPointer& job, const std::string& device, Worker& worker) {
   worker.idle = false, worker.job = job;
   job->leave_queue(Clock::now());
+  job->run_since = Clock::now();
   job->state = JobState::kRunning, job->device = device, job->lease = ++last_lease_;
   write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
   supervisor_->run(device, {.jobId = job->id, .leaseToken = job->lease, .spec = *job->spec, .dataPath = job->data.path});
@@ -70,10 +71,15 @@ void Dispatcher::worker_event(const std::string& device, schema::EventReport rep
   if (allowed && job && job->lease == report.leaseToken) append(job, std::move(report.body));
 }
 
+void Dispatcher::charge(const JobPointer& job) {
+  queue_.charge(job->tenant, std::chrono::duration<double>(Clock::now() - job->run_since).count());
+}
+
 Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
   Worker& worker = workers_[device];
   if (!worker.job || worker.job->lease != lease) return nullptr;
   worker.idle = true;
+  charge(worker.job);
   return std::exchange(worker.job, nullptr);
 }
 
@@ -105,6 +111,7 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
   if (!job || stopping_) return;
+  charge(job);
   ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});

@@ -42,6 +42,10 @@ constexpr std::array kMigrations = {
       CREATE TABLE probe (n INTEGER NOT NULL);
       INSERT INTO probe VALUES (0);
     )sql",
+    R"sql(
+      ALTER TABLE jobs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+      CREATE INDEX jobs_by_tenant ON jobs (tenant, id);
+    )sql",
 };
 
 std::int64_t stored_version(SqliteConnection& connection) {
