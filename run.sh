@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 packages=(
   g++ cmake ninja-build ccache pkg-config python3 python3-venv curl ca-certificates
-  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev zlib1g-dev
+  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
   libfast-float-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
@@ -69,9 +69,9 @@ sanitize() {   # sanitize [quick]
 
 fuzz() {   # fuzz SECONDS: each decoder for so long
   install_packages clang-19 libclang-rt-19-dev
-  build fuzz json_codec_fuzz binary_codec_fuzz
+  build fuzz json_codec_fuzz binary_codec_fuzz gate_fuzz
   local target
-  for target in json_codec binary_codec; do
+  for target in json_codec binary_codec gate; do
     say "fuzzing $target for $1 s"
     mkdir -p "build/fuzz/corpus/$target"
     "build/fuzz/bin/${target}_fuzz" -max_total_time="$1" -max_len=8192 -print_final_stats=1 \

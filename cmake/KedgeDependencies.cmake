@@ -15,6 +15,7 @@ find_package(Boost 1.81 REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(zstd REQUIRED)
 find_library(KEDGE_ISAL isal REQUIRED)   # inflates three to four times as fast as zlib
 find_path(KEDGE_ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
 if(KEDGE_TESTS OR KEDGE_BENCH OR KEDGE_FUZZ)   # all of tests/ is configured

@@ -43,10 +43,6 @@ bool is_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
 }
 
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1";
-}
-
 // "127.0.0.1:5334", "[::1]:0", "localhost:0"
 void set_listen(Config& config, const std::string& text) {
   const auto colon = text.rfind(':');
@@ -68,6 +64,19 @@ void set_log_level(Config& config, const std::string& text) {
   config.log_level = text;
 }
 
+void set_log_format(Config& config, const std::string& text) {
+  if (text != "text" && text != "json") refuse(text, "must be text or json");
+  config.json_log = text == "json";
+}
+
+std::string to_digest(const std::string& text) {
+  if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
+    refuse("...", "must be 64 lower-case hexadecimal digits");   // not the text: it might be the token itself
+  return text;
+}
+
+constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
+
 enum class Kind { kValue, kList, kSwitch };
 
 struct Setting {
@@ -83,8 +92,30 @@ constexpr std::array kSettings{
             "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
             [](Config& c, const Values& v) { set_listen(c, v[0]); }},
     Setting{"insecure-listen", Kind::kSwitch,
-            "allow to listen beyond loopback: everybody who reaches the port may run jobs",
+            "allow to listen beyond loopback without tokens: everybody who reaches the port may run jobs",
             [](Config& c, const Values& v) { c.insecure_listen = to_switch(v[0]); }},
+    Setting{"tls-cert", Kind::kValue,
+            "certificate of the server, then its intermediates: a PEM file, read again at SIGHUP, or PEM text (default "
+            "tls/cert.pem in the data directory, where 'kedged init' puts one; plain HTTP when it is not there)",
+            [](Config& c, const Values& v) { c.tls_cert = v[0]; }},
+    Setting{"tls-key", Kind::kValue, "private key of the certificate, likewise",
+            [](Config& c, const Values& v) { c.tls_key = v[0]; }},
+    Setting{"tls-client-ca", Kind::kValue,
+            "demand client certificates signed by this one, likewise; the name in a certificate is its tenant",
+            [](Config& c, const Values& v) { c.tls_client_ca = v[0]; }},
+    Setting{"token-sha256", Kind::kValue,
+            "SHA-256, in hex, of one token more than 'kedged token' knows; it may do everything",
+            [](Config& c, const Values& v) { c.token_sha256 = to_digest(v[0]); }},
+    Setting{"tenant-jobs", Kind::kValue, "jobs of one tenant that wait or run, at most; 0: no bound (default 20000)",
+            [](Config& c, const Values& v) { c.tenant_jobs = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
+    Setting{"tenant-streams", Kind::kValue, "open event streams of one tenant, at most; 0: no bound (default 12000)",
+            [](Config& c, const Values& v) { c.tenant_streams = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
+    Setting{"tenant-bytes", Kind::kValue, "bytes of one tenant's uploads, at most; 0: no bound (default 64 GiB)",
+            [](Config& c, const Values& v) { c.tenant_bytes = static_cast<std::uint64_t>(to_integer(v[0], 0, kMostCount)); }},
+    Setting{"tenant-rate", Kind::kValue, "requests of one tenant in a second, at most; 0: no bound (default 0)",
+            [](Config& c, const Values& v) { c.tenant_rate = static_cast<double>(to_integer(v[0], 0, 1'000'000)); }},
+    Setting{"log-format", Kind::kValue, "text or json, one object a line (default text)",
+            [](Config& c, const Values& v) { set_log_format(c, v[0]); }},
     Setting{"port-file", Kind::kValue, "write the port to this file once it is open",
             [](Config& c, const Values& v) { c.port_file = v[0]; }},
     Setting{
@@ -196,11 +227,20 @@ std::filesystem::path default_data_dir(const Environment& environment) {
               "--data-dir");
 }
 
+// The certificate that `kedged init` has made.
+void take_own_certificate(Config& config) {
+  const auto certificate = config.data_dir / "tls" / "cert.pem", key = config.data_dir / "tls" / "key.pem";
+  std::error_code ignored;
+  if (!config.tls_cert.empty() || !std::filesystem::exists(certificate, ignored)) return;
+  config.tls_cert = certificate.string(), config.tls_key = key.string();
+}
+
 // Flags as given, by setting; `config_file`, or help and version in `print`.
 std::map<std::string, Values> parse_flags(const std::vector<std::string>& arguments, std::string& config_file,
                                           std::string& print) {
   CLI::App app{"The Kedge server: runs scikit-learn pipelines that clients describe.", "kedged"};
-  app.footer("Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
+  app.footer("kedged init makes a certificate and a token; kedged token create|list|revoke keeps the tokens.\n"
+             "Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
   std::map<std::string, Values> given;
   bool show_version = false;
   app.add_flag("--version", show_version, "print the version");
@@ -231,6 +271,10 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
 
 }  // namespace
 
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1";
+}
+
 std::string_view version() {
   return KEDGE_VERSION;
 }
@@ -252,13 +296,9 @@ Config load_config(const std::vector<std::string>& arguments, const Environment&
         found != flags.end() && !found->second.empty())
       apply(config, setting, found->second, "--" + found->first);
   if (config.data_dir.empty()) config.data_dir = default_data_dir(environment);
-  if (!is_loopback(config.listen_host) && !config.insecure_listen)
-    throw Error(ErrorCode::kInvalidValue,
-                fmt::format("listen is {}:{}, beyond loopback, where everybody who reaches the port may run "
-                            "jobs, for there is no "
-                            "authentication; say --insecure-listen if that is meant",
-                            config.listen_host, config.listen_port),
-                "--listen");
+  if (config.tls_cert.empty() != config.tls_key.empty())
+    throw Error(ErrorCode::kInvalidValue, "--tls-cert and --tls-key must be given together", "--tls-cert");
+  take_own_certificate(config);
   return config;
 }
 

@@ -15,6 +15,14 @@ struct Config {
   std::string listen_host = "127.0.0.1";  // an IP address
   std::uint16_t listen_port = 5334;       // 0: a free one
   bool insecure_listen = false;           // beyond loopback, although there is no authentication
+  std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, else plain HTTP
+  std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate
+  std::string token_sha256;               // hex, of one more token; empty: none
+  std::size_t tenant_jobs = 20'000;       // open jobs, event streams and stored bytes of one tenant; 0: no bound
+  std::size_t tenant_streams = 12'000;
+  std::uint64_t tenant_bytes = std::uint64_t{64} << 30;
+  double tenant_rate = 0;                 // requests per second of one tenant; 0: no bound
+  bool json_log = false;
   std::filesystem::path port_file;        // gets the port once it is open; empty: none
   std::filesystem::path data_dir;
   std::string openml_url = "https://www.openml.org";
@@ -32,6 +40,9 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 // (nearest name suggested), kInvalidValue for what cannot be used; `where` names the flag, the variable, or
 // file and key.
 Config load_config(const std::vector<std::string>& arguments, const Environment& environment);
+
+// True for the addresses that only this machine reaches.
+bool is_loopback(const std::string& host);
 
 std::string_view version();
 

@@ -11,17 +11,25 @@
 #include "engine/estimators/catalogue.h"
 #include "engine/metrics/scorers.h"
 #include "schemas/error.h"
+#include "server/admin.h"
 #include "server/api/api.h"
+#include "server/auth/authenticator.h"
 #include "server/config.h"
 #include "server/http/server.h"
 #include "server/jobs/job_service.h"
 #include "server/log.h"
+#include "server/observe/metrics.h"
 
 namespace kedge::server {
 namespace {
 
+using schema::Error;
+using schema::ErrorCode;
+
 // As in sysexits.h.
 constexpr int kExitConfig = 78, kExitPortBusy = 69, kExitStore = 74;
+
+constexpr std::size_t kUploadThreads = 2;   // each parses with all cores
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
@@ -36,7 +44,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-JobServiceOptions job_options(const Config& config) {
+JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   JobServiceOptions options;
   options.data_dir = config.data_dir;
   options.data = {.directory = config.data_dir / "datasets",
@@ -44,6 +52,10 @@ JobServiceOptions job_options(const Config& config) {
                   .allow_fetch = config.allow_fetch};
   options.worker_program = config.worker;
   options.devices = config.devices;
+  options.open_jobs_per_tenant = config.tenant_jobs;
+  options.ended = [&metrics](schema::JobState state, const std::string& reason, double queued, double total) {
+    metrics.job_ended(schema::job_state_name(state), reason, queued, total);
+  };
   return options;
 }
 
@@ -61,11 +73,52 @@ schema::Catalogue catalogue() {
   return catalogue;
 }
 
-http::ServerOptions http_options(const Config& config) {
+auth::AuthOptions auth_options(const Config& config) {
+  return {.data_dir = config.data_dir,
+          .token_sha256 = config.token_sha256,
+          .certificates = !config.tls_client_ca.empty(),
+          .requests_per_second = config.tenant_rate};
+}
+
+// A server that a stranger can reach must be able to tell him from its users.
+void check_listen(const Config& config, auth::Authenticator& authenticator) {
+  if (is_loopback(config.listen_host) || config.insecure_listen) return;
+  if (!authenticator.has_credentials())
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("listen is {}:{}, beyond loopback, and there are no tokens: 'kedged init' makes a certificate and a "
+                            "token, 'kedged token create' a token, --tls-client-ca demands client certificates; "
+                            "--insecure-listen lets everybody in who reaches the port",
+                            config.listen_host, config.listen_port),
+                "--listen");
+  if (config.tls_cert.empty())
+    log_error("no --tls-cert: tokens and data cross the network in clear text, unless a TLS proxy is in front");
+}
+
+// Reading is not worth a line unless it fails: dashboards and health checks do it all the time.
+void log_request(const http::RequestRecord& record) {
+  const bool is_quiet = (record.method == "GET" || record.method == "HEAD") && record.status < 400;
+  const double seconds = std::chrono::duration<double>(record.took).count();
+  log_event(is_quiet ? LogLevel::kDebug : LogLevel::kInfo, "request",
+            {{"method", record.method}, {"path", record.path}, {"status", std::to_string(record.status)},
+             {"seconds", fmt::format("{:.6f}", seconds)}, {"request_id", record.request_id}, {"trace_id", record.trace_id},
+             {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
+}
+
+http::ServerOptions http_options(const Config& config, auth::Authenticator& authenticator, observe::Metrics& metrics) {
   http::ServerOptions options;
   options.host = config.listen_host;
   options.port = config.listen_port;
   options.report = log_error;
+  options.tls = {.certificate = config.tls_cert, .key = config.tls_key, .client_ca = config.tls_client_ca};
+  options.gatekeeper = &authenticator;
+  options.observe = [&metrics](const http::RequestRecord& record) {
+    metrics.request(record);
+    log_request(record);
+  };
+  options.reload = [&authenticator] {
+    authenticator.reload();
+    log_info("certificates and tokens were read again");
+  };
   return options;
 }
 
@@ -78,19 +131,39 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 }
 
 int serve(const Config& config) {
-  JobService jobs(job_options(config));
+  auth::Authenticator authenticator(auth_options(config), log_error);
+  check_listen(config, authenticator);
+  observe::Metrics metrics;
+  JobService jobs(job_options(config, metrics));
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
-  const api::Api api{.jobs = jobs, .info = server_info(), .catalogue = catalogue(), .models = models.get()};
-  http::Server server(http_options(config), http::Router(api::routes(api)));
+  api::StreamCounts streams(config.tenant_streams);
+  Uploads uploads(config.data_dir / "datasets", config.tenant_bytes);
+  http::net::thread_pool upload_threads(kUploadThreads);
+  const api::Api api{.jobs = jobs,
+                     .info = server_info(),
+                     .catalogue = catalogue(),
+                     .models = models.get(),
+                     .streams = &streams,
+                     .uploads = &uploads,
+                     .upload_threads = &upload_threads,
+                     .metrics = [&metrics] { return metrics.text(); }};
+  http::Server server(http_options(config, authenticator, metrics), http::Router(api::routes(api)));
+  metrics.set_build(std::string(version()));
+  metrics.gauge("kedge_http_connections", "Open connections.", [&server] { return static_cast<double>(server.connections()); });
+  metrics.gauge("kedge_event_streams", "Open event streams.", [&streams] { return static_cast<double>(streams.total()); });
+  metrics.gauge("kedge_ready", "1 while the server takes jobs.", [&jobs] { return jobs.ready() ? 1.0 : 0.0; });
   write_port_file(config.port_file, server.port());
-  log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(),
-                       config.data_dir.string()));
+  log_info(fmt::format("kedged {} listens on {}:{}, data in {}{}", version(), config.listen_host, server.port(),
+                       config.data_dir.string(),
+                       config.tls_cert.empty() ? "" : ", TLS with the certificate " + server.fingerprint()));
   server.run(/*handle_signals=*/true);
+  upload_threads.join();   // before the loop goes that they answer to
   log_info("stopping");
   return EXIT_SUCCESS;
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (const auto code = run_admin_command(arguments, environment)) return *code;
   Config config;
   try {
     config = load_config(arguments, environment);
@@ -103,6 +176,7 @@ int run(const std::vector<std::string>& arguments) {
     return EXIT_SUCCESS;
   }
   set_log_level(config.log_level);
+  if (config.json_log) set_log_json();
   raise_descriptor_limit();
   ::mallopt(M_ARENA_MAX,
             2);  // what one thread frees serves the others: a third less memory for each open stream
@@ -116,6 +190,7 @@ int run(const std::vector<std::string>& arguments) {
     return serve(config);
   } catch (const schema::Error& e) {
     log_error(e.message);
+    if (e.code == ErrorCode::kInvalidValue) return kExitConfig;
     return e.where == "listen" ? kExitPortBusy : kExitStore;
   } catch (const std::exception& e) {
     log_error(e.what());

@@ -37,6 +37,12 @@ void rows(CLI::App& app, Options& options) {
   app.add_option("--output", options.output, "What to ask")
       ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "transform"}));
 }
+void uploads(CLI::App& app, Options& options) {
+  app.add_option("file", options.upload, "Upload this file; - reads stdin. Without it the uploads are listed");
+  app.add_option("--name", options.name, "What to call it; else the file's name");
+  app.add_option("--format", options.format, "csv, arff or npy; else by the name's ending");
+  app.add_option("--delete", options.forget, "Forget this upload");
+}
 void nothing(CLI::App&, Options&) {}
 
 constexpr Command kCommands[] = {
@@ -49,6 +55,7 @@ constexpr Command kCommands[] = {
     {"models", "List the stored models, show, delete, download or upload one", model, models},
     {"predict", "Ask a stored model", rows, predict},
     {"estimators", "List the estimators, or show one", estimator_name, estimators},
+    {"datasets", "Upload, list or delete data sets of your own", uploads, datasets},
     {"doctor", "Check the server and its devices", nothing, doctor},
 };
 

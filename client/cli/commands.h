@@ -24,6 +24,7 @@ struct Options {
   std::string output = "predict";            // predict --output
   std::string file;            // models --download, --upload
   bool remove = false;         // models --delete
+  std::string upload, name, format, forget;   // datasets
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

@@ -1,10 +1,11 @@
-// estimators, doctor: what the server offers and how it is.
+// estimators, datasets, doctor: what the server offers and how it is.
 #include "client/cli/server_commands.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "kedge/session.h"
 #include "schemas/codec.h"
@@ -74,6 +75,41 @@ int estimators(const Options& options) {
   }
   if (options.json) fmt::print("{}\n", schema::to_json(*found));
   else print_estimator(*found);
+  return kSucceeded;
+}
+
+namespace {
+
+// "prices.csv  csv  sha256:...  bytes 12  rows 2 ...": texts as they are, numbers with their name.
+std::string upload_line(const schema::Value& upload) {
+  std::string line;
+  for (const auto& [field, value] : std::get<schema::ValueMap>(upload.data)) {
+    const auto* text = std::get_if<std::string>(&value.data);
+    line += (line.empty() ? "" : "  ") + (text ? *text : field + " " + schema::to_string(value));
+  }
+  return line;
+}
+
+}  // namespace
+
+int datasets(const Options& options) {
+  const Session session = connect(options.url);
+  if (!options.forget.empty()) {
+    session.remove_dataset(options.forget);
+    return kSucceeded;
+  }
+  if (!options.upload.empty()) {
+    const std::string name = !options.name.empty() ? options.name : std::filesystem::path(options.upload).filename().string();
+    fmt::print("{}\n", schema::value_to_json(session.upload(name, options.upload, options.format)));
+    return kSucceeded;
+  }
+  const schema::Value answer = session.datasets();
+  if (options.json) {
+    fmt::print("{}\n", schema::value_to_json(answer));
+    return kSucceeded;
+  }
+  for (const auto& [key, list] : std::get<schema::ValueMap>(answer.data))
+    for (const schema::Value& entry : std::get<schema::ValueList>(list.data)) fmt::print("{}\n", upload_line(entry));
   return kSucceeded;
 }
 

@@ -6,6 +6,7 @@
 namespace kedge::cli {
 
 int estimators(const Options& options);   // the catalogue, or one estimator's parameters
+int datasets(const Options& options);     // uploads
 int doctor(const Options& options);       // is everything in place?
 
 }  // namespace kedge::cli

@@ -83,6 +83,15 @@ schema::Catalogue Session::estimators() const {
 
 schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }
 
+schema::Value Session::upload(const std::string& name, const std::string& file, const std::string& format) const {
+  const std::string query = format.empty() ? "" : "?format=" + format;
+  return schema::value_from_json(transport_->put_file("/v1/datasets/" + name + query, file).body);
+}
+
+schema::Value Session::datasets() const { return schema::value_from_json(transport_->get("/v1/datasets").body); }
+
+void Session::remove_dataset(const std::string& name) const { transport_->remove("/v1/datasets/" + name); }
+
 schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }
 
 schema::Job Job::wait() const {

@@ -4,8 +4,11 @@
 #include <curl/curl.h>
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <deque>
+#include <filesystem>
 
+#include "client/sdk/transport_tls.h"
 #include "schemas/codec.h"
 
 namespace kedge {
@@ -60,6 +63,7 @@ Error problem(long status, const std::string& body) {
 
 struct Transport::Impl {
   std::string url, token;
+  TlsTrust trust = TlsTrust::from_environment();
   Easy easy{curl_easy_init()};
 
   void prepare(CURL* handle, std::string_view path, Headers& headers) const {
@@ -70,6 +74,7 @@ struct Transport::Impl {
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "kedge");
+    apply(trust, handle);
   }
 
   Error unreachable(CURLcode code) const {
@@ -83,21 +88,29 @@ struct Transport::Impl {
   };
 
   HttpReply perform(std::string_view path, const Request& request, std::chrono::seconds timeout) {
+    return exchange(path, timeout, request.accept, [&](CURL* handle, Headers& headers) {
+      if (!request.content_type.empty()) {
+        add(headers, fmt::format("Content-Type: {}", request.content_type)), add(headers, "Expect:");
+        curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+        curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
+      }
+      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method);
+    });
+  }
+
+  // `set_up` says what is sent beside a GET.
+  template <class SetUp>
+  HttpReply exchange(std::string_view path, std::chrono::seconds timeout, std::string_view accept, SetUp set_up) {
     CURL* handle = easy.get();
     curl_easy_reset(handle);
     HttpReply reply;
     Headers headers;
-    if (!request.accept.empty()) add(headers, fmt::format("Accept: {}", request.accept));
-    if (!request.content_type.empty()) add(headers, fmt::format("Content-Type: {}", request.content_type)), add(headers, "Expect:");
+    if (!accept.empty()) add(headers, fmt::format("Accept: {}", accept));
+    set_up(handle, headers);
     prepare(handle, path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reply.body);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
-    if (!request.content_type.empty()) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
-    }
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method);
     if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) throw unreachable(code);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
     if (reply.status >= 400) throw problem(reply.status, reply.body);
@@ -122,6 +135,27 @@ HttpReply Transport::exchange(const char* method, std::string_view path, std::st
                               std::string_view accept) {
   const Impl::Request request{.method = method, .body = body, .content_type = content_type, .accept = accept};
   return impl_->perform(path, request, std::chrono::seconds(120));
+}
+
+HttpReply Transport::put_file(std::string_view path, const std::string& name) {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> owned(name == "-" ? nullptr : std::fopen(name.c_str(), "rb"));
+  std::FILE* file = name == "-" ? stdin : owned.get();
+  if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
+  std::error_code none;
+  const auto size = owned ? std::filesystem::file_size(name, none) : ~std::uintmax_t{0};
+  return impl_->exchange(path, std::chrono::seconds(0), "application/json", [&](CURL* handle, Headers& headers) {
+    add(headers, "Content-Type: application/octet-stream");
+    curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(handle, CURLOPT_READDATA, file);
+    if (size != ~std::uintmax_t{0}) curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+  });
+}
+
+HttpReply Transport::remove(std::string_view path) {
+  return impl_->perform(path, {.method = "DELETE"}, std::chrono::seconds(60));
 }
 
 struct Transport::Lines::Impl {

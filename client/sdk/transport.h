@@ -29,6 +29,9 @@ class Transport {
   HttpReply post(std::string_view path, std::string_view json);
   // Any body and any form of answer, by their media types; an empty type is left out.
   HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type, std::string_view accept);
+  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory.
+  HttpReply put_file(std::string_view path, const std::string& file);
+  HttpReply remove(std::string_view path);   // DELETE
 
   const std::string& url() const;
 

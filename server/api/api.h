@@ -2,9 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "schemas/catalogue.h"
+#include "server/api/stream_counts.h"
+#include "server/data/uploads.h"
+#include "server/http/peer.h"
 #include "server/http/router.h"
 #include "server/jobs/job_service.h"
 #include "server/models/models.h"
@@ -16,8 +21,18 @@ struct Api {
   JobService& jobs;
   schema::ServerInfo info;
   schema::Catalogue catalogue;
-  std::chrono::milliseconds heartbeat{15'000};  // of event streams in which nothing happens
+  std::chrono::milliseconds heartbeat{15'000};       // of event streams in which nothing happens
+  Models* models = nullptr;                          // null: none are kept
+  StreamCounts* streams = nullptr;                   // null: not counted, and no bound
+  Uploads* uploads = nullptr;                        // null: none are taken
+  http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
+  std::function<std::string()> metrics;              // in Prometheus' text format; called on the loop's thread
+};  // of event streams in which nothing happens
   Models* models = nullptr;                     // null: none are kept
+  StreamCounts* streams = nullptr;  // null: not counted, and no bound
+  Uploads* uploads = nullptr;       // null: none are taken
+  http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
+  std::function<std::string()> metrics;  // in Prometheus' text format; called on the loop's thread
 };
 
 // The routes refer to `api`.

@@ -8,6 +8,7 @@
 
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
+#include "server/api/ownership.h"
 
 namespace kedge::server::api {
 namespace {
@@ -100,14 +101,18 @@ std::int64_t resume_point(const Request& request) {
 
 }  // namespace
 
-http::Response event_stream(const Api& api, std::shared_ptr<Peer> peer, std::string job_id,
-                            std::int64_t after, std::string_view form) {
+http::Response event_stream(const Api& api, const Request& request, std::string job_id, std::int64_t after,
+                            std::string_view form) {
+  std::shared_ptr<void> counted;   // shared because a std::function must be copyable
+  if (api.streams && !(counted = api.streams->open(request.caller.tenant)))
+    throw schema::Error(schema::ErrorCode::kTooManyRequests,
+                        fmt::format("{} event streams are open, no more may be", api.streams->per_tenant()));
   const Framing& framing = form == kSse ? kSseFraming : kNdjsonFraming;
   Response response;
   response.content_type = form;
   response.fields.emplace_back("X-Accel-Buffering",
                                "no");  // else nginx in front collects events before it passes them on
-  response.stream = [&api, &framing, peer, cursor = Cursor{std::move(job_id), after}](http::BodyWriter& out) {
+  response.stream = [&api, &framing, counted, peer = request.peer, cursor = Cursor{std::move(job_id), after}](http::BodyWriter& out) {
     return stream_events(api, peer, cursor, framing, out);
   };
   return response;
@@ -118,10 +123,9 @@ awaitable<Response> get_events(const Api& api, Request request) {
   const std::string_view form = negotiate(request, {kSse, kNdjson});
   const std::int64_t after = resume_point(request);
   const std::string id(request.capture("id"));
-  auto work = [&api, &id] { return api.jobs.find(id).has_value(); };
-  if (!co_await request.peer->offload(work))
-    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
-  co_return event_stream(api, request.peer, id, after, form);
+  auto work = [&] { check_owner(api, request.caller, id); };
+  co_await request.peer->offload(work);
+  co_return event_stream(api, request, id, after, form);
 }
 
 }  // namespace kedge::server::api

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,10 @@
 
 namespace kedge::server::api {
 
+// The caller must own the job. Throws kTooManyRequests when the tenant has as many streams as it may.
 // Events with id > after, until the job's last one. `form` is kSse or kNdjson. The stream also ends, without
 // that event, when the server stops; the client resumes with the last id that it saw.
-http::Response event_stream(const Api& api, std::shared_ptr<http::Peer> peer, std::string job_id,
-                            std::int64_t after, std::string_view form);
+http::Response event_stream(const Api& api, const http::Request& request, std::string job_id, std::int64_t after,
+                            std::string_view form);
 
 }  // namespace kedge::server::api

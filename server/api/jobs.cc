@@ -5,8 +5,11 @@
 #include <mutex>
 
 #include "server/api/answer.h"
+#include "server/api/datasets.h"
 #include "server/api/events.h"
 #include "server/api/handlers.h"
+#include "server/api/multipart.h"
+#include "server/api/ownership.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
 #include "server/http/problem.h"
@@ -22,14 +25,37 @@ using schema::JobState;
 
 constexpr std::chrono::seconds kStoreDeadline{30};  // beyond it the disk is taken for unable
 
-schema::JobSpec decode_spec(const Request& request) {
+// A multipart body with the job as `spec` and its data as `data`, which the spec calls {"stored": "data"}.
+schema::JobSpec decode_multipart(const Api& api, const Request& request) {
+  const Multipart parts(request.field("Content-Type"), request.body);
+  schema::JobSpec spec = schema::from_json<schema::JobSpec>(parts.get("spec").bytes);
+  const auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source);
+  if (!stored || stored->name != "data")
+    throw Error(ErrorCode::kInvalidValue, "dataset must be {\"stored\": \"data\"} in a multipart job: the part 'data' is the data set", "dataset");
+  const Multipart::Part& data = parts.get("data");
+  const auto upload = uploads(api).begin(request.caller.tenant, ("job-" + request.id).substr(0, 64), format_of(data.file_name, data.content_type));
+  upload->write(data.bytes);
+  spec.dataset.source = schema::StoredRef{"sha256:" + upload->finish({}).digest};
+  return spec;
+}
+
+schema::JobSpec decode_spec(const Api& api, const Request& request) {
   const std::string_view type = request.field("Content-Type");
+  if (http::is_media_type(type, "multipart/form-data")) return decode_multipart(api, request);
   if (type.empty() || http::is_media_type(type, kJson))
     return schema::from_json<schema::JobSpec>(request.body);
   if (http::is_media_type(type, kCapnp))
     return schema::from_binary<schema::JobSpec>(std::as_bytes(std::span(request.body)));
   throw Error(ErrorCode::kUnsupportedMediaType,
-              fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp));
+              fmt::format("Content-Type is '{}', must be {}, {} or multipart/form-data", type, kJson, kCapnp));
+}
+
+// The job as it is stored: an upload's name becomes its digest, so that a later upload of that name changes nothing.
+schema::JobSpec pinned_spec(const Api& api, const Request& request) {
+  schema::JobSpec spec = decode_spec(api, request);
+  if (auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source); stored && api.uploads)
+    stored->name = api.uploads->resolve(request.caller.tenant, stored->name);
+  return spec;
 }
 
 // Handed to the service with the job; whichever comes last frees it.
@@ -56,7 +82,7 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(decode_spec(request), stored, failed); };
+  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {
@@ -70,20 +96,23 @@ awaitable<Job> submit(const Api& api, const Request& request) {
   throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
 }
 
-awaitable<Job> find_job(const Api& api, std::shared_ptr<Peer> peer, std::string id) {
-  auto work = [&api, &id] { return api.jobs.find(id); };
+awaitable<Job> find_job(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id) {
+  auto work = [&] {
+    check_owner(api, caller, id);
+    return api.jobs.find(id);
+  };
   std::optional<Job> job = co_await peer->offload(work);
   if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
   co_return std::move(*job);
 }
 
 // The job once it has ended, or as it is when the time is over, the client has gone or the server stops.
-awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id,
+awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id,
                             std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
   while (true) {
-    Job job = co_await find_job(api, peer, id);
+    Job job = co_await find_job(api, peer, caller, id);
     if (is_final(job.state) || Peer::Clock::now() >= until || peer->gone() || peer->stopping()) co_return job;
     co_await peer->wait_until(until);
   }
@@ -93,9 +122,10 @@ awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::str
 awaitable<Job> requested_job(const Api& api, const Request& request) {
   const std::string id(request.capture("id"));
   const auto peer = request.peer;
-  Job job = co_await find_job(api, peer, id);
+  const auto caller = request.caller;
+  Job job = co_await find_job(api, peer, caller, id);
   const auto wait = wanted_wait(request);
-  if (wait && !is_final(job.state)) job = co_await wait_for_end(api, peer, id, *wait);
+  if (wait && !is_final(job.state)) job = co_await wait_for_end(api, peer, caller, id, *wait);
   co_return job;
 }
 
@@ -130,9 +160,9 @@ awaitable<Response> create_job(const Api& api, Request request) {
   const std::string location = "/v1/jobs/" + job.id;
   Response response;
   if (form == kSse || form == kNdjson) {
-    response = event_stream(api, request.peer, job.id, 0, form);
+    response = event_stream(api, request, job.id, 0, form);
   } else {
-    if (wait) job = co_await wait_for_end(api, request.peer, job.id, *wait);
+    if (wait) job = co_await wait_for_end(api, request.peer, request.caller, job.id, *wait);
     response = answer(request, wait && is_final(job.state) ? 201 : 202, job);
     if (wait && !request.query_value("wait")) response.fields.emplace_back("Preference-Applied", "wait");
   }
@@ -143,6 +173,7 @@ awaitable<Response> create_job(const Api& api, Request request) {
 awaitable<Response> list_jobs(const Api& api, Request request) {
   check_query(request, {"state", "pageSize", "page_size", "pageToken", "page_token"});
   JobFilter filter;
+  if (!request.caller.admin) filter.tenant = request.caller.tenant;
   if (const auto state = request.query_value("state")) filter.state = parse_state(*state);
   if (const auto size = either(request, "pageSize", "page_size"))
     filter.page_size = parse_integer(*size, 1, 500, "pageSize");
@@ -175,9 +206,12 @@ awaitable<Response> get_result(const Api& api, Request request) {
 awaitable<Response> cancel_job(const Api& api, Request request) {
   check_query(request, {});
   const std::string id(request.capture("id"));
-  auto work = [&api, &id] { api.jobs.cancel(id); };
+  auto work = [&] {
+    check_owner(api, request.caller, id);
+    api.jobs.cancel(id);
+  };
   co_await request.peer->offload(work);
-  const Job job = co_await find_job(api, request.peer, id);
+  const Job job = co_await find_job(api, request.peer, request.caller, id);
   co_return answer(request, 202, job);
 }
 

@@ -6,34 +6,44 @@
 namespace kedge::server::api {
 namespace {
 
+using http::Access;
+
 struct Row {
   std::string_view method;
   std::string_view path;
   awaitable<Response> (*handler)(const Api&, Request);
+  Access access;
+  bool streams_body = false;
 };
 
 constexpr std::array kRows{
-    Row{"GET", "/", get_index},
-    Row{"GET", "/livez", get_livez},
-    Row{"GET", "/readyz", get_readyz},
-    Row{"GET", "/v1/info", get_info},
-    Row{"GET", "/v1/estimators", list_estimators},
-    Row{"GET", "/v1/estimators/{name}", get_estimator},
-    Row{"POST", "/v1/jobs", create_job},
-    Row{"GET", "/v1/jobs", list_jobs},
-    Row{"GET", "/v1/jobs/{id}", get_job},
-    Row{"DELETE", "/v1/jobs/{id}", cancel_job},
-    Row{"POST", "/v1/jobs/{id}/cancel", cancel_job},
-    Row{"GET", "/v1/jobs/{id}/events", get_events},
-    Row{"GET", "/v1/jobs/{id}/result", get_result},
-    Row{"GET", "/v1/jobs/{id}/artifacts/{name}", get_artifact},
-    Row{"GET", "/v1/models", list_models},
-    Row{"POST", "/v1/models", upload_model},
-    Row{"GET", "/v1/models/{id}", get_model},
-    Row{"DELETE", "/v1/models/{id}", delete_model},
-    Row{"GET", "/v1/models/{id}/download", download_model},
-    Row{"POST", "/v1/models/{id}/predict", predict_rows},
-    Row{"POST", "/v1/models/{id}/transform", transform_rows},
+    Row{"GET", "/", get_index, Access::kPublic},
+    Row{"GET", "/livez", get_livez, Access::kPublic},
+    Row{"GET", "/readyz", get_readyz, Access::kPublic},
+    Row{"GET", "/metrics", get_metrics, Access::kRead},
+    Row{"GET", "/openapi.json", get_openapi, Access::kPublic},
+    Row{"GET", "/v1/info", get_info, Access::kRead},
+    Row{"GET", "/v1/estimators", list_estimators, Access::kRead},
+    Row{"GET", "/v1/estimators/{name}", get_estimator, Access::kRead},
+    Row{"GET", "/v1/datasets", list_datasets, Access::kRead},
+    Row{"PUT", "/v1/datasets/{name}", put_dataset, Access::kSubmit, /*streams_body=*/true},
+    Row{"GET", "/v1/datasets/{name}", get_dataset, Access::kRead},
+    Row{"DELETE", "/v1/datasets/{name}", delete_dataset, Access::kSubmit},
+    Row{"POST", "/v1/jobs", create_job, Access::kSubmit},
+    Row{"GET", "/v1/jobs", list_jobs, Access::kRead},
+    Row{"GET", "/v1/jobs/{id}", get_job, Access::kRead},
+    Row{"DELETE", "/v1/jobs/{id}", cancel_job, Access::kSubmit},
+    Row{"POST", "/v1/jobs/{id}/cancel", cancel_job, Access::kSubmit},
+    Row{"GET", "/v1/jobs/{id}/events", get_events, Access::kRead},
+    Row{"GET", "/v1/jobs/{id}/result", get_result, Access::kRead},
+    Row{"GET", "/v1/jobs/{id}/artifacts/{name}", get_artifact, Access::kRead},
+    Row{"GET", "/v1/models", list_models, Access::kRead},
+    Row{"POST", "/v1/models", upload_model, Access::kSubmit},
+    Row{"GET", "/v1/models/{id}", get_model, Access::kRead},
+    Row{"DELETE", "/v1/models/{id}", delete_model, Access::kSubmit},
+    Row{"GET", "/v1/models/{id}/download", download_model, Access::kRead},
+    Row{"POST", "/v1/models/{id}/predict", predict_rows, Access::kSubmit},
+    Row{"POST", "/v1/models/{id}/transform", transform_rows, Access::kSubmit},
 };
 
 }  // namespace
@@ -43,7 +53,8 @@ std::vector<http::Route> routes(const Api& api) {
   for (const Row& row : kRows)
     routes.push_back({row.method, row.path, [&api, handler = row.handler](Request request) {
                         return handler(api, std::move(request));
-                      }});
+                      },
+                      row.access, row.streams_body});
   return routes;
 }
 

@@ -12,6 +12,7 @@ struct Limits {
   std::size_t target_bytes = 4 * 1024;
   std::size_t fields = 64;
   std::uint64_t body_bytes = 64 << 20;         // of one request
+  std::uint64_t upload_bytes = std::uint64_t{16} << 30;  // of a body that goes to disk in pieces
   std::uint64_t body_bytes_total = 512 << 20;  // of all requests in progress
   std::size_t chunks = 65'536;                 // of a chunked body
   std::size_t chunk_head_bytes = 8 * 1024;     // one chunk's size line, or all trailers
@@ -22,6 +23,7 @@ struct Limits {
 };
 
 struct Deadlines {
+  std::chrono::milliseconds handshake{5'000};  // of TLS
   std::chrono::milliseconds header{10'000};  // from the first byte to the end of the header block
   std::chrono::milliseconds idle{60'000};    // between requests
   std::chrono::milliseconds body_grace{

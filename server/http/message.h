@@ -1,6 +1,7 @@
 // Requests and answers as plain values, and what a handler is.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,29 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 // True if both are the same but for ASCII case.
 bool same_name(std::string_view a, std::string_view b);
 
+// What a call needs of its caller.
+enum class Access { kPublic, kRead, kSubmit, kAdmin };
+
+// Whom a request comes from. A value; without authentication everybody is tenant "" and may do everything.
+struct Caller {
+  std::string tenant;
+  std::string token;  // id of the token; empty: none was needed, or a certificate spoke
+  bool read = true, submit = true, admin = true;
+
+  bool may(Access access) const {
+    return access == Access::kPublic || admin || (access == Access::kRead && read) ||
+           (access == Access::kSubmit && submit);
+  }
+};
+
+// The body of a request whose route takes it in pieces.
+class BodyReader {
+ public:
+  virtual ~BodyReader() = default;
+  // The next piece, empty at the end. Throws when the client has gone or sends too much or too slowly.
+  virtual net::awaitable<std::string> read() = 0;
+};
+
 // A request that passed the gate. `captures` are the {names} of the route; `query` is decoded and keeps its
 // order.
 struct Request {
@@ -30,9 +54,14 @@ struct Request {
   Fields fields;
   Fields captures;
   std::string body;
+  BodyReader* body_reader = nullptr;  // instead of `body`, on routes that stream; lives as long as the call
   std::string id;              // X-Request-Id, the client's or a new one
+  std::string trace;           // traceparent (W3C), the client's or a new one
+  Caller caller;
   std::shared_ptr<Peer> peer;  // shared with the session, which tells it that the client has gone
 
+  // The 32 hex digits of `trace` that all parts of one user's action share.
+  std::string_view trace_id() const { return std::string_view(trace).substr(std::min<std::size_t>(trace.size(), 3), 32); }
   std::string_view field(std::string_view name) const;                       // empty if absent
   std::optional<std::string_view> query_value(std::string_view name) const;  // the first one
   std::string_view capture(std::string_view name) const;

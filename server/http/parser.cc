@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
@@ -13,6 +15,10 @@ namespace kedge::server::http {
 
 namespace beast = boost::beast;
 
+namespace {
+constexpr std::uint64_t kSmallChunk = 1024;  // an upload whose chunks are larger may have any number of them
+}
+
 struct RequestParser::Impl final : beast::http::basic_parser<true> {
   using Code = beast::error_code;
   using Text = beast::string_view;
@@ -20,7 +26,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   explicit Impl(const Limits& limits) : limits(limits) {
     // The gate has counted the header block; Beast counts it its own way and again for trailers.
     header_limit(static_cast<std::uint32_t>(limits.head_bytes + limits.chunk_head_bytes));
-    body_limit(limits.body_bytes);
+    body_limit(std::max(limits.body_bytes, limits.upload_bytes));  // until the route is known
   }
 
   void on_request_impl(beast::http::verb, Text method, Text target, int, Code&) override {
@@ -38,7 +44,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   }
   std::size_t on_body_impl(Text bytes, Code&) override { return append(bytes); }
   void on_chunk_header_impl(std::uint64_t, Text extension, Code& error) override {
-    if (++chunks > limits.chunks || extension.size() > limits.chunk_extension_bytes)
+    if (++chunks > limits.chunks + body_bytes / kSmallChunk || extension.size() > limits.chunk_extension_bytes)
       error = beast::http::error::bad_chunk_extension;
   }
   std::size_t on_chunk_body_impl(std::uint64_t, Text bytes, Code&) override { return append(bytes); }
@@ -46,17 +52,25 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
 
   std::size_t append(Text bytes) {
     request.body.append(bytes.data(), bytes.size());
+    if (is_upload) body_bytes += bytes.size();
     return bytes.size();
   }
 
   const Limits limits;
   Request request;
   std::size_t chunks = 0;
-  bool in_body = false;
+  std::uint64_t most_bytes = std::max(limits.body_bytes, limits.upload_bytes), body_bytes = 0;
+  bool in_body = false, is_upload = false;
 };
 
 RequestParser::RequestParser(const Limits& limits) : impl_(std::make_unique<Impl>(limits)) {}
 RequestParser::~RequestParser() = default;
+
+void RequestParser::limit_body(std::uint64_t bytes, bool is_upload) {
+  impl_->is_upload = is_upload;
+  impl_->most_bytes = bytes;
+  impl_->body_limit(bytes);
+}
 
 std::size_t RequestParser::put(std::string_view bytes) {
   impl_->eager(impl_->in_body);
@@ -64,7 +78,7 @@ std::size_t RequestParser::put(std::string_view bytes) {
   const std::size_t used = impl_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   if (!error || error == beast::http::error::need_more) return used;
   if (error == beast::http::error::body_limit)
-    throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->limits.body_bytes),
+    throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->most_bytes),
                   schema::ErrorCode::kBodyTooLarge);
   throw Refusal(400, fmt::format("the request is malformed: {}", error.message()));
 }

@@ -16,6 +16,8 @@ namespace kedge::server::http {
 class RequestParser {
  public:
   explicit RequestParser(const Limits& limits);
+  // After the header block: the body may have so many bytes; of an upload, more chunks when they are not tiny.
+  void limit_body(std::uint64_t bytes, bool is_upload);
   ~RequestParser();
 
   // Takes as much as it can and returns how much that was; the rest must be offered again with more behind

@@ -55,7 +55,12 @@ class Peer : public std::enable_shared_from_this<Peer> {
   // Runs `work` where it may block for a while, and returns or throws what it does.
   template <class Work>
   net::awaitable<std::invoke_result_t<Work>> offload(Work work) {
-    return net::co_spawn(pool_, call(std::move(work)), net::use_awaitable);
+    return offload_to(pool_, std::move(work));
+  }
+  // The same on threads of the caller's choice, for work that takes long: it would keep others from these few.
+  template <class Work>
+  static net::awaitable<std::invoke_result_t<Work>> offload_to(net::thread_pool& pool, Work work) {
+    return net::co_spawn(pool, call(std::move(work)), net::use_awaitable);
   }
 
  private:

@@ -13,6 +13,8 @@ struct Route {
   std::string_view method;
   std::string_view path;  // "/v1/jobs/{id}/events"; a capture takes one non-empty segment
   Handler handler;
+  Access access = Access::kPublic;
+  bool streams_body = false;  // the handler reads the body itself, up to Limits::upload_bytes
 };
 
 // What was found. Without a handler, `allow` lists the methods of the path ("GET, HEAD, OPTIONS"), and is

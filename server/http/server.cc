@@ -25,6 +25,8 @@ using net::ip::tcp;
 using schema::Error;
 using schema::ErrorCode;
 
+constexpr std::chrono::seconds kCheckCallers{1};  // how long a revoked token may go on at most
+
 // Often enough that no deadline is missed by more than a quarter.
 std::chrono::milliseconds sweep_interval(const Deadlines& d) {
   const auto shortest = std::min({d.header, d.idle, d.body_grace, d.write_stall, d.linger, d.drain});
@@ -42,6 +44,8 @@ struct Server::Impl {
   net::awaitable<void> accept_loop();
   net::awaitable<void> sweep_loop();
   net::awaitable<void> signal_loop();
+  net::awaitable<void> hangup_loop();
+  void reload_certificates();
 
   // Sessions live in coroutines that `loop` owns, and use what is declared before it.
   const ServerOptions options;
@@ -51,7 +55,8 @@ struct Server::Impl {
   net::io_context loop{1};
   tcp::acceptor acceptor{loop};
   net::steady_timer sweep_timer{loop};
-  net::signal_set signals{loop};
+  net::signal_set signals{loop}, hangup{loop};
+  std::chrono::steady_clock::time_point check_callers_at;
   std::chrono::steady_clock::time_point drain_until = std::chrono::steady_clock::time_point::max();
 };
 
@@ -61,6 +66,9 @@ Server::Impl::Impl(ServerOptions given, Router given_router)
       pool(static_cast<std::size_t>(std::max(1, options.blocking_threads))),
       shared{router, options.limits, options.deadlines, options.report, pool} {
   shared.id_prefix = fmt::format("{:08x}", std::random_device{}());
+  shared.gatekeeper = options.gatekeeper;
+  shared.observe = options.observe;
+  if (!options.tls.certificate.empty()) shared.tls = std::make_shared<const TlsContext>(options.tls);
   listen();
 }
 
@@ -120,6 +128,10 @@ net::awaitable<void> Server::Impl::sweep_loop() {
     co_await sweep_timer.async_wait(net::as_tuple(net::use_awaitable));
     const auto now = std::chrono::steady_clock::now();
     for (Session* session : shared.sessions) session->close_if_late(now);
+    if (options.gatekeeper && now >= check_callers_at) {
+      for (Session* session : shared.sessions) session->close_if_revoked();
+      check_callers_at = now + kCheckCallers;
+    }
     if (now >= drain_until) loop.stop();
   }
 }
@@ -130,6 +142,23 @@ net::awaitable<void> Server::Impl::signal_loop() {
     if (count == 0) begin_stop();
   }
   loop.stop();
+}
+
+net::awaitable<void> Server::Impl::hangup_loop() {
+  while (true) {
+    co_await hangup.async_wait(net::use_awaitable);
+    reload_certificates();
+    if (options.reload) options.reload();
+  }
+}
+
+void Server::Impl::reload_certificates() {
+  if (!shared.tls) return;
+  try {
+    shared.tls = std::make_shared<const TlsContext>(options.tls);
+  } catch (const Error& e) {
+    options.report(fmt::format("the certificate stays as it was: {}", e.message));
+  }
 }
 
 void Server::Impl::begin_stop() {
@@ -155,7 +184,9 @@ void Server::run(bool handle_signals) {
   if (handle_signals) {
     impl_->signals.add(SIGTERM);
     impl_->signals.add(SIGINT);
+    impl_->hangup.add(SIGHUP);
     net::co_spawn(impl_->loop, impl_->signal_loop(), net::detached);
+    net::co_spawn(impl_->loop, impl_->hangup_loop(), net::detached);
   }
   net::co_spawn(impl_->loop, impl_->accept_loop(), net::detached);
   net::co_spawn(impl_->loop, impl_->sweep_loop(), net::detached);
@@ -164,6 +195,18 @@ void Server::run(bool handle_signals) {
 
 void Server::stop() {
   net::post(impl_->loop, [impl = impl_.get()] { impl->begin_stop(); });
+}
+
+void Server::reload_certificates() {
+  net::post(impl_->loop, [impl = impl_.get()] { impl->reload_certificates(); });
+}
+
+std::string Server::fingerprint() const {
+  return impl_->shared.tls ? impl_->shared.tls->fingerprint() : std::string();
+}
+
+std::size_t Server::connections() const {
+  return impl_->shared.sessions.size();
 }
 
 }  // namespace kedge::server::http

@@ -7,8 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "server/http/gatekeeper.h"
 #include "server/http/limits.h"
+#include "server/http/observer.h"
 #include "server/http/router.h"
+#include "server/http/tls.h"
 
 namespace kedge::server::http {
 
@@ -18,6 +21,10 @@ struct ServerOptions {
   int blocking_threads = 4;
   Limits limits;
   Deadlines deadlines;
+  TlsOptions tls;                       // no certificate: plain HTTP
+  Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: everybody may do everything
+  Observer observe;
+  std::function<void()> reload;         // at SIGHUP, beside the new certificate
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see
 };
@@ -30,10 +37,15 @@ class Server {
   ~Server();
 
   std::uint16_t port() const;
-  // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`. Requests in progress get
+  // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`, which also reloads at SIGHUP. Requests in progress get
   // deadlines.drain to come to an end; a second signal ends it at once.
   void run(bool handle_signals = false);
   void stop();  // from any thread
+  // Reads certificate and key again, for the connections to come; what cannot be used is reported, and the old ones stay. From
+  // any thread.
+  void reload_certificates();
+  std::string fingerprint() const;  // of the first certificate; empty without TLS
+  std::size_t connections() const;  // on the loop's thread
 
  private:
   struct Impl;

@@ -9,8 +9,10 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "server/http/compress.h"
 #include "server/http/problem.h"
 #include "server/http/response_head.h"
+#include "server/http/trace.h"
 #include "server/http/url.h"
 
 namespace kedge::server::http {
@@ -57,6 +59,40 @@ class Session::ChunkWriter final : public BodyWriter {
   Session& session_;
 };
 
+// Reads a body in pieces of at most 64 KiB, as the handler takes them.
+class Session::UploadReader final : public BodyReader {
+ public:
+  UploadReader(Session& session, RequestParser& parser, const Framing& framing)
+      : session_(session), parser_(parser), framing_(framing) {}
+
+  net::awaitable<std::string> read() override {
+    if (!framing_.has_body()) co_return std::string();
+    if (!started_) {
+      started_ = true;
+      start_ = Clock::now();
+      co_await session_.send_continue(framing_);
+    }
+    std::string& piece = parser_.request().body;
+    while (true) {
+      piece.clear();
+      session_.in_.erase(0, parser_.put(session_.in_));
+      received_ += piece.size();
+      if (!piece.empty() || parser_.done()) break;
+      co_await session_.read_more(parser_, received_, start_);
+    }
+    session_.clear_deadline();  // what the handler does with it is not the client's time
+    co_return std::move(piece);
+  }
+
+ private:
+  Session& session_;
+  RequestParser& parser_;
+  const Framing& framing_;
+  bool started_ = false;
+  std::uint64_t received_ = 0;
+  Clock::time_point start_;
+};
+
 Session::Session(Stream stream, Shared& shared) : stream_(std::move(stream)), shared_(shared) {
   shared_.sessions.insert(this);
 }
@@ -68,14 +104,28 @@ Session::~Session() {
 
 net::awaitable<void> Session::run() {
   try {
-    while (co_await serve_one()) {
-    }
+    bool goes_on = co_await greet();
+    while (goes_on) goes_on = co_await serve_one();
   } catch (const boost::system::system_error&) {
     // The client went away, or a deadline closed the connection: nobody is left to be told.
   } catch (const std::exception& e) {
     shared_.report(fmt::format("http: a session ended with: {}", e.what()));
   }
   stream_.close();
+}
+
+// Shakes hands where the server speaks TLS; a client that does not is told so.
+net::awaitable<bool> Session::greet() {
+  const std::shared_ptr<const TlsContext> tls = shared_.tls;  // may be replaced meanwhile
+  if (!tls) co_return true;
+  set_deadline(shared_.deadlines.handshake);
+  const Stream::Greeting greeting = co_await stream_.greet(*tls);
+  if (greeting == Stream::Greeting::kTls) co_return true;
+  if (greeting == Stream::Greeting::kPlain) {
+    Refusal refusal(400, "this port speaks TLS: use https://");
+    co_await refuse(std::move(refusal));
+  }
+  co_return false;
 }
 
 void Session::stop() {
@@ -87,11 +137,19 @@ void Session::close_if_late(Clock::time_point now) {
   if (now >= deadline_) stream_.close();
 }
 
+void Session::close_if_revoked() {
+  if (!current_.caller || !shared_.gatekeeper || shared_.gatekeeper->still_valid(*current_.caller)) return;
+  if (peer_) peer_->set_gone();
+  stream_.close();
+}
+
 net::awaitable<bool> Session::serve_one() {
   std::optional<Refusal> refusal;
   try {
+    current_ = {};
     const std::size_t head_size = co_await read_head();
     if (head_size == 0) co_return false;
+    current_.start = Clock::now();
     const std::string_view head = std::string_view(in_).substr(0, head_size);
     Framing framing = check_head(head, shared_.limits);
     RequestParser parser(shared_.limits);
@@ -128,45 +186,95 @@ net::awaitable<std::size_t> Session::read_head() {
 net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing framing) {
   Request& head = parser.request();
   prepare(head, co_await net::this_coro::executor);
-  if (framing.content_length.value_or(0) > shared_.limits.body_bytes)
-    throw Refusal(413,
-                  fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length,
-                              shared_.limits.body_bytes),
-                  schema::ErrorCode::kBodyTooLarge);
-  const std::string id = request_id_;
   const bool head_only = head.method == "HEAD";
-  std::optional<Response> response;
   Match match;
+  std::optional<Response> response = turn_away(head, match);
+  // The body of a request that nobody serves is not read, which costs the connection.
+  bool keep_alive = !framing.close && !(response && framing.has_body());
+  if (!response) {
+    const std::uint64_t most = match.route->streams_body ? shared_.limits.upload_bytes : shared_.limits.body_bytes;
+    if (framing.content_length.value_or(0) > most)
+      throw Refusal(413, fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length, most),
+                    schema::ErrorCode::kBodyTooLarge);
+    parser.limit_body(most, match.route->streams_body);
+    response = co_await answer(parser, framing, *match.route);
+    keep_alive = keep_alive && (!framing.has_body() || parser.done());
+  }
+  keep_alive = keep_alive && !shared_.stopping;
+  const int status = response->status;
+  for (const auto& [name, value] : response->fields)
+    if (name == "Location") current_.subject = value.substr(value.rfind('/') + 1);
+  co_await send(std::move(*response), head_only, keep_alive);
+  observe(status);
+  peer_.reset();
+  current_.caller.reset();
+  if (framing.has_body() && !parser.done()) co_await linger();
+  co_return keep_alive && !shared_.stopping;
+}
+
+// An answer for who asks for what is not there or is not his; empty to go on. Decided before the body is read.
+std::optional<Response> Session::turn_away(Request& head, Match& match) {
   try {
     split_target(head.target, head.path, head.query);
     match = shared_.router.find(head.method, head.path);
+    current_.path = head.path;
     head.captures = std::move(match.captures);
-    if (!match.route) response = without_route(head, match.allow);
+    if (!match.route) return without_route(head, match.allow);
+    current_.route = match.route->path;
+    if (!head.captures.empty()) current_.subject = head.captures.front().second;
+    if (!shared_.gatekeeper) return std::nullopt;
+    head.caller = shared_.gatekeeper->admit(head, stream_.peer_address(), stream_.peer_name(), match.route->access);
+    current_.tenant = head.caller.tenant;
+    if (!head.caller.token.empty()) current_.caller = head.caller;
+    return std::nullopt;
   } catch (const schema::Error& e) {
-    response = problem(e, id);
+    Response response = problem(e, request_id_);
+    if (e.code == schema::ErrorCode::kUnauthenticated) response.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"kedge\"");
+    return response;
   }
-  // The body of a request that nobody serves is not read, which costs the connection.
-  const bool keep_alive = !framing.close && !(response && framing.has_body());
+}
+
+// Reads the body, or lets the handler read it, and calls the handler.
+net::awaitable<Response> Session::answer(RequestParser& parser, const Framing& framing, const Route& route) {
   BodyShare share(shared_.body_bytes);
-  if (!response) {
-    if (framing.has_body()) {
-      co_await read_body(parser, framing);
-      share.set(head.body.size());
-    }
-    clear_deadline();
-    peer_ = head.peer;
-    response = co_await call(match.route->handler, std::move(head), id);
+  std::optional<UploadReader> reader;
+  Request& head = parser.request();
+  if (route.streams_body) {
+    reader.emplace(*this, parser, framing);
+    head.body_reader = &*reader;
+  } else if (framing.has_body()) {
+    co_await read_body(parser, framing);
+    share.set(head.body.size());
   }
-  co_await send(std::move(*response), id, head_only, keep_alive && !shared_.stopping);
-  peer_.reset();
-  co_return keep_alive && !shared_.stopping;
+  clear_deadline();
+  peer_ = head.peer;
+  co_return co_await call(route.handler, std::move(head), request_id_);
 }
 
 // Fills in what the parser does not know.
 void Session::prepare(Request& request, net::any_io_executor loop) {
   request_id_ = request_id(request.field("X-Request-Id"));
   request.id = request_id_;
+  request.trace = traceparent(request.field("traceparent"));
   request.peer = Peer::make(loop, shared_.pool, [this] { watch(); });
+  current_.method = request.method;
+  current_.trace = request.trace;
+  current_.accept_encoding = request.field("Accept-Encoding");
+}
+
+void Session::observe(int status) {
+  if (!shared_.observe) return;
+  const std::string peer = stream_.peer_address().to_string();
+  shared_.observe({.method = current_.method,
+                   .path = current_.path,
+                   .route = current_.route,
+                   .status = status,
+                   .took = Clock::now() - current_.start,
+                   .request_id = request_id_,
+                   .trace_id = std::string_view(current_.trace).substr(std::min<std::size_t>(current_.trace.size(), 3), 32),
+                   .tenant = current_.tenant,
+                   .peer = peer,
+                   .subject = current_.subject});
 }
 
 std::string Session::request_id(std::string_view wanted) {
@@ -174,9 +282,12 @@ std::string Session::request_id(std::string_view wanted) {
   return fmt::format("{}-{:x}", shared_.id_prefix, ++shared_.requests);
 }
 
-net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& framing) {
+net::awaitable<void> Session::send_continue(const Framing& framing) {
   if (framing.expects_continue && in_.empty()) co_await write("HTTP/1.1 100 Continue\r\n\r\n");
-  const auto& rules = shared_.deadlines;
+}
+
+net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& framing) {
+  co_await send_continue(framing);
   const auto start = Clock::now();
   BodyShare share(shared_.body_bytes);
   while (true) {
@@ -184,14 +295,20 @@ net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& fr
     const std::uint64_t received = parser.request().body.size();
     share.set(received);
     if (parser.done()) co_return;
-    if (in_.size() > shared_.limits.chunk_head_bytes)
-      throw Refusal(400, "a chunk's header or the trailers are too long");
     if (shared_.body_bytes > shared_.limits.body_bytes_total)
       throw Refusal(503, "too many large requests at once", schema::ErrorCode::kUnavailable);
-    deadline_ =
-        start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
-    if (co_await fill(kBodyRead) == 0) throw Refusal(400, "the body ends early");
+    co_await read_more(parser, received, start);
   }
+}
+
+// Waits for more of a body of which `received` bytes have come, at the pace that a client must keep.
+net::awaitable<void> Session::read_more(RequestParser&, std::uint64_t received, Clock::time_point start) {
+  if (in_.size() > shared_.limits.chunk_head_bytes)
+    throw Refusal(400, "a chunk's header or the trailers are too long");
+  const auto& rules = shared_.deadlines;
+  deadline_ = start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
+  const std::size_t n = co_await fill(kBodyRead);
+  if (n == 0) throw Refusal(400, "the body ends early");
 }
 
 net::awaitable<Response> Session::call(const Handler& handler, Request request, std::string id) {
@@ -200,6 +317,10 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
     co_return co_await handler(std::move(request));
   } catch (const schema::Error& e) {
     error = e;
+  } catch (const boost::system::system_error&) {
+    throw;  // the connection broke while the handler read the body
+  } catch (const Refusal&) {
+    throw;
   } catch (const std::exception& e) {
     shared_.report(fmt::format("http: request {} failed with: {}", id, e.what()));
     error = schema::Error(schema::ErrorCode::kInternal,
@@ -208,9 +329,10 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
   co_return problem(*error, id);
 }
 
-net::awaitable<void> Session::send(Response response, const std::string& request_id, bool head_only,
-                                   bool keep_alive) {
-  std::string head = response_head(response, request_id, keep_alive);
+net::awaitable<void> Session::send(Response response, bool head_only, bool keep_alive) {
+  compress(response, current_.accept_encoding);
+  if (stream_.is_tls()) response.fields.emplace_back("Strict-Transport-Security", "max-age=31536000");
+  std::string head = response_head(response, request_id_, keep_alive);
   if (head_only || response.status == 204) {
     co_await write(head);
   } else if (response.stream) {
@@ -231,14 +353,19 @@ net::awaitable<void> Session::send_stream(Response& response, std::string head) 
   co_await write("0\r\n\r\n");
 }
 
-// Answers and closes. What the client still sends is read for a while and thrown away: closing at once could
-// destroy the answer on its way.
+// Answers and closes.
 net::awaitable<void> Session::refuse(Refusal refusal) {
   if (request_id_.empty()) request_id_ = request_id({});
   // gcc 12 destroys temporaries of a co_await expression twice in places, so there are none here.
   const schema::Error error(refusal.code, refusal.what());
   Response response = problem(refusal.status, error, request_id_);
-  co_await send(std::move(response), request_id_, false, false);
+  co_await send(std::move(response), false, false);
+  observe(refusal.status);
+  co_await linger();
+}
+
+// What the client still sends is read for a while and thrown away: closing at once could destroy the answer on its way.
+net::awaitable<void> Session::linger() {
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);
   for (std::size_t left = shared_.limits.linger_bytes; left > 0;) {

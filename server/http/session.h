@@ -10,8 +10,10 @@
 #include <unordered_set>
 
 #include "server/http/gate.h"
+#include "server/http/gatekeeper.h"
 #include "server/http/limits.h"
 #include "server/http/message.h"
+#include "server/http/observer.h"
 #include "server/http/parser.h"
 #include "server/http/peer.h"
 #include "server/http/refusal.h"
@@ -29,6 +31,9 @@ struct Shared {
   const Deadlines deadlines;
   std::function<void(std::string_view)> report;
   net::thread_pool& pool;
+  std::shared_ptr<const TlsContext> tls;   // of new connections, shared with those that shake hands; null: plain HTTP
+  Gatekeeper* gatekeeper = nullptr;        // null: everybody may do everything
+  Observer observe;                        // may be empty
   std::unordered_set<Session*> sessions;
   std::uint64_t body_bytes = 0;  // held by requests in progress
   std::uint64_t requests = 0;
@@ -47,21 +52,29 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<void> run();
   void stop();  // finish the request in progress, then close
   void close_if_late(Clock::time_point now);
+  void close_if_revoked();
   void close() { stream_.close(); }
   net::ip::address peer_address() const { return stream_.peer_address(); }
 
  private:
   class ChunkWriter;
+  class UploadReader;
 
+  net::awaitable<bool> greet();
   net::awaitable<bool> serve_one();
   net::awaitable<std::size_t> read_head();
   net::awaitable<bool> serve_request(RequestParser& parser, Framing framing);
+  std::optional<Response> turn_away(Request& head, Match& match);
+  net::awaitable<Response> answer(RequestParser& parser, const Framing& framing, const Route& route);
   net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
+  net::awaitable<void> read_more(RequestParser& parser, std::uint64_t received, Clock::time_point start);
+  net::awaitable<void> send_continue(const Framing& framing);
   net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
-  net::awaitable<void> send(Response response, const std::string& request_id, bool head_only,
-                            bool keep_alive);
+  net::awaitable<void> send(Response response, bool head_only, bool keep_alive);
+  void observe(int status);
   net::awaitable<void> send_stream(Response& response, std::string head);
   net::awaitable<void> refuse(Refusal refusal);
+  net::awaitable<void> linger();
   net::awaitable<std::size_t> fill(std::size_t size);
   net::awaitable<void> write(std::string_view first, std::string_view second = {});
   void prepare(Request& request, net::any_io_executor loop);
@@ -76,6 +89,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Clock::time_point deadline_ = Clock::time_point::max();
   std::shared_ptr<Peer> peer_;  // of the request in progress
   std::string request_id_;
+  // Of the request in progress, for the observer and for the answer.
+  struct Current {
+    Clock::time_point start;
+    std::string method, path, trace, tenant, subject, accept_encoding;
+    std::string_view route;
+    std::optional<Caller> caller;
+  };
+  Current current_;
   bool between_requests_ = true;
 };
 

@@ -1,21 +1,31 @@
-// The bytes of one connection. TLS will be a second member behind the same calls, so that nothing above is
-// compiled twice.
+// The bytes of one connection, plain or TLS: which of them is known at run time, so that nothing above is compiled twice.
 #pragma once
 
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <functional>
+#include <memory>
+#include <string>
 
 #include "server/http/net.h"
+#include "server/http/tls.h"
 
 namespace kedge::server::http {
 
 using WriteBuffers = std::array<net::const_buffer, 2>;
 
+// OpenSSL works on the socket itself, which is non-blocking; Asio only waits. So a TLS connection costs OpenSSL's state and no
+// buffers of Asio's.
 class Stream {
  public:
   explicit Stream(net::ip::tcp::socket socket);
+  Stream(Stream&&) noexcept;
+  ~Stream();
+
+  enum class Greeting { kTls, kPlain, kGone };
+  // Shakes hands, once, before anything else. kPlain: the client speaks HTTP instead; what it says can be read. Throws
+  // boost::system::system_error when the handshake fails.
+  net::awaitable<Greeting> greet(const TlsContext& context);
 
   // Both throw boost::system::system_error; read_some() returns 0 at the end of the stream.
   net::awaitable<std::size_t> read_some(net::mutable_buffer buffer);
@@ -28,10 +38,19 @@ class Stream {
   void shutdown_send();
   void close();
   net::ip::address peer_address() const { return peer_address_; }
+  bool is_tls() const { return ssl_ != nullptr; }
+  std::string peer_name() const;  // of the client's certificate; empty without one
 
  private:
+  struct SslDeleter {
+    void operator()(ssl_st* ssl) const;
+  };
+  net::awaitable<void> wait_for(int ssl_error);  // until the socket is as OpenSSL wants it
+  net::awaitable<bool> tls_wait_for_end();
+
   net::ip::tcp::socket socket_;
   net::ip::address peer_address_;
+  std::unique_ptr<ssl_st, SslDeleter> ssl_;  // null: plain
 };
 
 }  // namespace kedge::server::http

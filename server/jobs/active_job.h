@@ -10,20 +10,21 @@
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
 #include "server/jobs/progress_gate.h"
+#include "server/jobs/queue.h"
 
 namespace kedge::server {
 
 struct ActiveJob {
   using Clock = std::chrono::steady_clock;
 
-  std::string id, wish;
+  std::string id, wish, tenant;
   schema::JobState state = schema::JobState::kQueued;
   bool cancel_requested = false;
   std::int64_t crashes = 0;            // workers that died of it
   std::int64_t false_starts = 0;       // workers that died before they began it
   std::int64_t lease = 0;              // of the present attempt
   std::string device;                  // where it runs
-  Clock::time_point submitted, waiting_since;
+  Clock::time_point submitted, waiting_since, run_since;
   double queued_seconds = 0;           // spent waiting for a fetch or a worker
   std::stop_source stop;               // of the fetch
   ProgressGate progress;
@@ -31,6 +32,7 @@ struct ActiveJob {
   std::optional<schema::JobSpec> spec;
   AcquiredDataset data;
 
+  QueueKey queue_key() const { return {wish, tenant}; }
   void leave_queue(Clock::time_point now) {
     queued_seconds += std::chrono::duration<double>(now - waiting_since).count();
   }

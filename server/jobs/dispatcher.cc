@@ -57,27 +57,38 @@ void Dispatcher::recover() {
   for (OpenJob& open : store_.take_open_jobs()) {
     auto job = std::make_shared<ActiveJob>();
     const std::chrono::duration<double> age(seconds_between(open.created, wall));
-    job->id = open.id, job->wish = open.wish, job->crashes = open.crashes;
+    job->id = open.id, job->wish = open.wish, job->tenant = open.tenant, job->crashes = open.crashes;
     job->submitted = job->waiting_since = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
     jobs_[job->id] = job;
-    queue_.push(job->id, job->wish);
+    queue_.push(job->id, job->queue_key());
   }
   start_fetches();
 }
 
-void Dispatcher::submit(schema::Job job, std::function<void(schema::Job)> submitted,
+void Dispatcher::check_quota(const std::string& tenant) const {
+  if (options_.open_jobs_per_tenant == 0) return;
+  const auto open = static_cast<std::size_t>(std::ranges::count_if(
+      jobs_, [&](const auto& entry) { return entry.second->tenant == tenant && !schema::is_final(entry.second->state); }));
+  if (open >= options_.open_jobs_per_tenant)
+    throw Error(ErrorCode::kTooManyRequests,
+                fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open,
+                            options_.open_jobs_per_tenant));
+}
+
+void Dispatcher::submit(schema::Job job, const std::string& tenant, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed) {
   auto active = std::make_shared<ActiveJob>();
-  active->id = job.id, active->wish = job.spec.device;
+  active->id = job.id, active->wish = job.spec.device, active->tenant = tenant;
   active->submitted = active->waiting_since = Clock::now();
   {
     const std::lock_guard lock(mutex_);
+    check_quota(tenant);
     job.created = now();
     jobs_[job.id] = active;
   }
   const auto shared = std::make_shared<const schema::Job>(std::move(job));   // shared by the callbacks of one write
   store_.enqueue({.job = shared->id,
-                  .apply = [shared](StoreWriter& writer) { writer.insert(*shared); },
+                  .apply = [shared, tenant](StoreWriter& writer) { writer.insert(*shared, tenant); },
                   .committed = [this, active, shared, submitted = std::move(submitted)] {
                     stored(active);
                     if (submitted) submitted(*shared);
@@ -94,7 +105,7 @@ void Dispatcher::submit(schema::Job job, std::function<void(schema::Job)> submit
 void Dispatcher::stored(const JobPointer& job) {
   const std::lock_guard lock(mutex_);
   if (stopping_ || job->state != JobState::kQueued) return;
-  queue_.push(job->id, job->wish);
+  queue_.push(job->id, job->queue_key());
   if (devices_known_) fail_impossible();
   start_fetches();
 }
@@ -207,7 +218,7 @@ void Dispatcher::fail(const JobPointer& job, Error error) {
 void Dispatcher::finish(const JobPointer& job, StateChange change) {
   job->state = change.state;
   job->spec.reset();
-  queue_.remove(job->id, job->wish);
+  queue_.remove(job->id, job->queue_key());
   write(job, std::move(change));
 }
 
@@ -231,6 +242,9 @@ void Dispatcher::append(const JobPointer& job, schema::EventBody body) {
 void Dispatcher::write(const JobPointer& job, StateChange change) {
   change.job = job->id;
   change.time = now();
+  if (schema::is_final(change.state) && options_.ended)
+    options_.ended(change.state, change.reason, job->queued_seconds,
+                   std::chrono::duration<double>(Clock::now() - job->submitted).count());
   StoreWrite write{.job = job->id};
   if (schema::is_final(change.state))
     write.committed = [this, id = job->id] {

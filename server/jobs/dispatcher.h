@@ -24,6 +24,10 @@ namespace kedge::server {
 
 struct ActiveJob;
 
+// Told of each job that ends: in which state and why, how long it waited, and how long it took altogether. Must not block.
+using JobObserver =
+    std::function<void(schema::JobState state, const std::string& reason, double queued_seconds, double total_seconds)>;
+
 // Files of jobs outlive the dispatcher that is given them.
 struct DispatcherOptions {
   WorkerOptions workers;
@@ -32,6 +36,8 @@ struct DispatcherOptions {
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
       acquire;
   const JobFiles* files = nullptr;
+  std::size_t open_jobs_per_tenant = 0;   // 0: no bound
+  JobObserver ended;                      // may be empty
 };
 
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
@@ -43,7 +49,8 @@ class Dispatcher final : public SupervisorListener {
   // Ends workers and fetches, puts interrupted jobs back into the queue and closes the store.
   ~Dispatcher() override;
 
-  void submit(schema::Job job, std::function<void(schema::Job)> submitted,
+  // kTooManyRequests when the tenant has as many open jobs as it may.
+  void submit(schema::Job job, const std::string& tenant, std::function<void(schema::Job)> submitted,
               std::function<void(const schema::Error&)> failed);
   // False when there is no such open job. kConflict when it is ending.
   bool cancel(std::string_view id);
@@ -74,6 +81,7 @@ class Dispatcher final : public SupervisorListener {
   void fetch_failed(const JobPointer& job, const schema::Error& error);
 
   // Under the lock.
+  void check_quota(const std::string& tenant) const;
   void recover();
   void start_fetches();
   void make_ready(const JobPointer& job);
@@ -83,6 +91,7 @@ class Dispatcher final : public SupervisorListener {
   JobPointer take_job(const std::string& device, std::int64_t lease);   // null: the lease is stale
   void succeed(const JobPointer& job, schema::DoneReport report);
   void publish(const JobPointer& job, schema::DoneReport& report);
+  void charge(const JobPointer& job);   // the device time of a run that has ended
   void fail(const JobPointer& job, schema::Error error);
   void finish(const JobPointer& job, StateChange change);
   void retry(const JobPointer& job, bool crashed);

@@ -40,7 +40,7 @@ void Dispatcher::worker_unavailable(const std::string& device, const std::string
 
 void Dispatcher::make_ready(const JobPointer& job) {
   job->waiting_since = Clock::now();
-  queue_.push_ready(job->id, job->wish);
+  queue_.push_ready(job->id, job->queue_key());
   if (devices_known_) fail_impossible();
   start_runs();
 }
@@ -69,6 +69,7 @@ schema::RunCommand Dispatcher::command_for(const ActiveJob& job) const {
 
 void Dispatcher::start_run(const JobPointer& job, const std::string& device, Worker& worker) {
   job->leave_queue(Clock::now());
+  job->run_since = Clock::now();
   job->lease = ++last_lease_;
   try {
     schema::RunCommand command = command_for(*job);
@@ -90,10 +91,15 @@ void Dispatcher::worker_event(const std::string& device, schema::EventReport rep
   if (allowed && job && job->lease == report.leaseToken) append(job, std::move(report.body));
 }
 
+void Dispatcher::charge(const JobPointer& job) {
+  queue_.charge(job->tenant, std::chrono::duration<double>(Clock::now() - job->run_since).count());
+}
+
 Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
   Worker& worker = workers_[device];
   if (!worker.job || worker.job->lease != lease) return nullptr;
   worker.idle = true;
+  charge(worker.job);
   return std::exchange(worker.job, nullptr);
 }
 
@@ -127,6 +133,7 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   const JobPointer job = std::exchange(worker.job, nullptr);
   if (!job || stopping_) return;
   options_.files->discard(job->id, job->lease);
+  charge(job);
   ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});

@@ -44,6 +44,8 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
           .devices = options.devices,
           .acquire = options.acquire,
           .files = &files};
+          .open_jobs_per_tenant = options.open_jobs_per_tenant,
+          .ended = options.ended};
 }
 
 }  // namespace
@@ -89,7 +91,7 @@ JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>
 JobService::~JobService() = default;
 
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const Error&)> failed) {
+                        std::function<void(const Error&)> failed, const std::string& tenant) {
   impl_->options.validate(spec);
   if (const std::string* model = schema::model_of(spec.task); model && !impl_->store.find_model(*model)) {
     const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
@@ -97,8 +99,10 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   }
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
-  impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, std::move(submitted), std::move(failed));
+  impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, tenant, std::move(submitted), std::move(failed));
 }
+
+std::optional<std::string> JobService::tenant(std::string_view id) const { return impl_->store.tenant(id); }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
 
@@ -108,7 +112,7 @@ schema::JobPage JobService::list(const JobFilter& filter) const {
                 fmt::format("the page size is {}, must be 1 to {}", filter.page_size, kMaxPageSize), "pageSize");
   if (!filter.page_token.empty() && !JobIds::is_id(filter.page_token))
     throw Error(ErrorCode::kInvalidValue, "the page token is not one that this server gave out", "pageToken");
-  return impl_->store.list(filter.state, filter.page_size, filter.page_token);
+  return impl_->store.list(filter.state, filter.page_size, filter.page_token, filter.tenant);
 }
 
 void JobService::cancel(std::string_view id) {

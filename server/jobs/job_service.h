@@ -28,6 +28,9 @@ struct JobServiceOptions {
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
+  std::size_t open_jobs_per_tenant = 0;                  // 0: no bound
+  // Told of each job that ends, from a service thread; must not block. May be empty.
+  std::function<void(schema::JobState state, const std::string& reason, double queued_seconds, double total_seconds)> ended;
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
@@ -38,6 +41,7 @@ struct JobFilter {
   std::optional<schema::JobState> state;
   std::int64_t page_size = 50;               // 1 .. 500
   std::string page_token;
+  std::optional<std::string> tenant;         // only this one's jobs; unset: all
 };
 
 // Thread safe. Calls that write return when the write is on disk (group commit); none blocks on a running job.
@@ -50,10 +54,11 @@ class JobService {
 
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
-  // Throws for a bad spec; a device that is known to be missing is kDeviceUnavailable with the reason.
+  // The job belongs to `tenant`. Throws for a bad spec, kTooManyRequests beyond the tenant's quota; a device that is known to be missing is kDeviceUnavailable with the reason.
   void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed = {});
+              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {});
 
+  std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   schema::JobPage list(const JobFilter& filter) const;
   // From any state. kNotFound; kConflict when the job has ended.

@@ -48,11 +48,11 @@ struct Store::Impl {
     };
     std::vector<Found> found;
     {
-      SqliteStatement statement(connection, "SELECT id, wish, created, crashes, state, cancel_requested, lease_token "
+      SqliteStatement statement(connection, "SELECT id, wish, created, crashes, state, cancel_requested, lease_token, tenant "
                                             "FROM jobs WHERE state < 4 ORDER BY id");
       SqliteStatement::Rows rows = statement.open();
       while (rows.next())
-        found.push_back({{rows.text(0), rows.text(1), rows.text(2), rows.integer(3)},
+        found.push_back({{rows.text(0), rows.text(1), rows.text(2), rows.text(7), rows.integer(3)},
                          rows.integer(4) != 0, rows.integer(5) != 0, rows.integer(6)});
     }
     for (const Found& f : found) lease = std::max(lease, f.lease);
@@ -253,8 +253,13 @@ std::optional<schema::JobSpec> Store::spec(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.spec(id); });
 }
 
-schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) const {
-  return impl_->with_reader([&](StoreReader& reader) { return reader.list(state, page_size, before); });
+std::optional<std::string> Store::tenant(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.tenant(id); });
+}
+
+schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                            const std::optional<std::string>& tenant) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.list(state, page_size, before, tenant); });
 }
 
 std::vector<schema::Event> Store::events(std::string_view id, std::int64_t after, std::size_t limit) const {

@@ -36,7 +36,7 @@ class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
   // A new job in state queued, with its first event.
-  virtual void insert(const schema::Job& job) = 0;
+  virtual void insert(const schema::Job& job, std::string_view tenant = {}) = 0;
   // False, and nothing changed, if the job has ended already or its lease is another.
   virtual bool change(const StateChange& change) = 0;
   // Appends an event under the same condition.
@@ -58,7 +58,7 @@ struct StoreWrite {
 
 // A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.
 struct OpenJob {
-  std::string id, wish, created;
+  std::string id, wish, created, tenant;
   std::int64_t crashes = 0;
 };
 
@@ -81,7 +81,10 @@ class Store {
 
   std::optional<schema::Job> find(std::string_view id) const;
   std::optional<schema::JobSpec> spec(std::string_view id) const;
-  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) const;
+  std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
+  // tenant: of which jobs; unset: of all.
+  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                       const std::optional<std::string>& tenant = {}) const;
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
   schema::ModelPage list_models(std::int64_t page_size, std::string_view before) const;   // newest first

@@ -12,6 +12,8 @@ constexpr std::string_view kJobColumns =
     "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes "
     "FROM jobs JOIN specs ON specs.job = jobs.id ";
 
+constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
+
 schema::Job read_job(const SqliteStatement::Rows& rows) {
   schema::Job job{.id = rows.text(0),
                   .state = static_cast<schema::JobState>(rows.integer(1)),
@@ -31,8 +33,9 @@ StoreReader::StoreReader(const std::filesystem::path& file)
     : connection_(file, SqliteConnection::Mode::kReadOnly),
       find_(connection_, fmt::format("{} WHERE id = ?1", kJobColumns)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
-      list_(connection_, fmt::format("{} WHERE id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
-      list_state_(connection_, fmt::format("{} WHERE state = ?3 AND id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
+      tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
+      list_(connection_, fmt::format("{} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
+      list_tenant_(connection_, fmt::format("{} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
@@ -57,12 +60,19 @@ std::optional<schema::JobSpec> StoreReader::spec(std::string_view id) {
   return schema::from_binary<schema::JobSpec>(rows.blob(0));
 }
 
-schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) {
+std::optional<std::string> StoreReader::tenant(std::string_view id) {
+  SqliteStatement::Rows rows = tenant_.open(id);
+  return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                                  const std::optional<std::string>& tenant) {
   const std::string_view bound = before.empty() ? std::string_view("~") : before;   // "~" sorts after every id
   const std::int64_t limit = page_size + 1;   // one more tells whether there is a next page
+  const auto wanted = state ? std::optional(static_cast<std::int64_t>(*state)) : std::nullopt;
   schema::JobPage page;
   SqliteStatement::Rows rows =
-      state ? list_state_.open(limit, bound, static_cast<std::int64_t>(*state)) : list_.open(limit, bound);
+      tenant ? list_tenant_.open(limit, bound, wanted, *tenant) : list_.open(limit, bound, wanted);
   while (rows.next()) {
     if (static_cast<std::int64_t>(page.jobs.size()) == page_size) {
       page.nextPageToken = page.jobs.back().id;

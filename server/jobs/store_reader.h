@@ -17,7 +17,9 @@ class StoreReader {
 
   std::optional<schema::Job> find(std::string_view id);
   std::optional<schema::JobSpec> spec(std::string_view id);
-  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before);
+  std::optional<std::string> tenant(std::string_view id);
+  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                       const std::optional<std::string>& tenant);
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
   std::string last_job_id();
   std::optional<schema::ModelInfo> find_model(std::string_view id);
@@ -25,7 +27,7 @@ class StoreReader {
 
  private:
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, list_, list_state_, events_, result_, last_id_, find_model_, list_models_;
+  SqliteStatement find_, spec_, tenant_, list_, list_tenant_, events_, result_, last_id_, find_model_, list_models_;
 };
 
 }  // namespace kedge::server

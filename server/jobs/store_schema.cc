@@ -43,6 +43,10 @@ constexpr std::array kMigrations = {
       INSERT INTO probe VALUES (0);
     )sql",
     "CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL)",
+    R"sql(
+      ALTER TABLE jobs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
+      CREATE INDEX jobs_by_tenant ON jobs (tenant, id);
+    )sql",
 };
 
 std::int64_t stored_version(SqliteConnection& connection) {

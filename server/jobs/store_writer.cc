@@ -11,7 +11,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       begin_(connection, "BEGIN IMMEDIATE"),
       commit_(connection, "COMMIT"),
       probe_(connection, "UPDATE probe SET n = n + 1"),
-      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq) VALUES (?1, ?2, ?3, ?4, 1)"),
+      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant) VALUES (?1, ?2, ?3, ?4, 1, ?5)"),
       insert_spec_(connection, "INSERT INTO specs (job, bytes) VALUES (?1, ?2)"),
       change_(connection,
               "UPDATE jobs SET state = ?2, reason = ?3, error = ?4, "
@@ -34,8 +34,8 @@ void SqlStoreWriter::roll_back() {
   if (connection_.in_transaction()) connection_.execute("ROLLBACK");
 }
 
-void SqlStoreWriter::insert(const schema::Job& job) {
-  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created);
+void SqlStoreWriter::insert(const schema::Job& job, std::string_view tenant) {
+  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, tenant);
   insert_spec_.run(job.id, schema::to_binary(job.spec));
   insert_event(job.id, 1, job.created, schema::StateEvent{.state = schema::JobState::kQueued});
 }

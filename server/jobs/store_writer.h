@@ -12,7 +12,7 @@ class SqlStoreWriter final : public StoreWriter {
  public:
   explicit SqlStoreWriter(SqliteConnection& connection);
 
-  void insert(const schema::Job& job) override;
+  void insert(const schema::Job& job, std::string_view tenant) override;
   bool change(const StateChange& change) override;
   bool append(std::string_view job, std::int64_t held_lease, std::string_view time, const schema::EventBody& body) override;
   void request_cancel(std::string_view job) override;

@@ -12,6 +12,7 @@ namespace {
 struct FakeJob {
   schema::Job job;
   std::vector<schema::Event> events;
+  std::string tenant;
 };
 
 struct Subscriber {
@@ -83,7 +84,7 @@ JobService::~JobService() {
 
 // Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const schema::Error&)> failed) {
+                        std::function<void(const schema::Error&)> failed, const std::string& tenant) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
@@ -96,8 +97,14 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
-  impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}});
+  impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
   impl_->threads.emplace_back([job, submitted = std::move(submitted)] { submitted(job); });
+}
+
+std::optional<std::string> JobService::tenant(std::string_view id) const {
+  std::lock_guard lock(impl_->mutex);
+  const FakeJob* entry = impl_->find(id);
+  return entry ? std::optional(entry->tenant) : std::nullopt;
 }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const {
@@ -110,7 +117,7 @@ schema::JobPage JobService::list(const JobFilter& filter) const {
   std::lock_guard lock(impl_->mutex);
   schema::JobPage page;
   for (auto entry = impl_->jobs.rbegin(); entry != impl_->jobs.rend(); ++entry)
-    if (!filter.state || *filter.state == entry->job.state) page.jobs.push_back(entry->job);
+    if ((!filter.state || *filter.state == entry->job.state) && filter.tenant.value_or(entry->tenant) == entry->tenant) page.jobs.push_back(entry->job);
   if (static_cast<std::int64_t>(page.jobs.size()) > filter.page_size) {
     page.jobs.resize(static_cast<std::size_t>(filter.page_size));
     page.nextPageToken = page.jobs.back().id;

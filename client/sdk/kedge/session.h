@@ -116,6 +116,11 @@ class Session {
   Model upload_model(std::string_view file) const;   // Error{kModelCorrupt} for what is no model
   schema::Catalogue estimators() const;
   schema::ServerInfo info() const;
+  // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin; format
+  // "csv", "arff" or "npy", empty: by the name's ending.
+  schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
+  schema::Value datasets() const;
+  void remove_dataset(const std::string& name) const;
 
  private:
   std::shared_ptr<Transport> transport_;   // shared with the jobs

@@ -79,10 +79,22 @@ TEST(Config, RefusesBadListenAddresses) {
   }
 }
 
-TEST(Config, ListensBeyondLoopbackOnlyWhenTold) {
-  EXPECT_NE(error_of({"--listen", "0.0.0.0:5334"}).message.find("--insecure-listen"), std::string::npos);
-  EXPECT_NE(error_of({"--listen", "[::]:5334"}).message.find("--insecure-listen"), std::string::npos);
-  EXPECT_EQ(load({"--listen", "0.0.0.0:5334", "--insecure-listen"}).listen_host, "0.0.0.0");
+TEST(Config, KnowsWhichAddressesAreLoopback) {
+  for (const char* inside : {"127.0.0.1", "127.1.2.3", "::1"}) EXPECT_TRUE(is_loopback(inside)) << inside;
+  for (const char* outside : {"0.0.0.0", "::", "10.0.0.1", "192.0.2.127"}) EXPECT_FALSE(is_loopback(outside)) << outside;
+}
+
+TEST(Config, TakesCertificateAndKeyTogether) {
+  EXPECT_EQ(load({"--tls-cert", "c.pem", "--tls-key", "k.pem"}).tls_key, "k.pem");
+  EXPECT_EQ(error_of({"--tls-cert", "c.pem"}).code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(error_of({"--tls-key", "k.pem"}).code, ErrorCode::kInvalidValue);
+}
+
+TEST(Config, DoesNotRepeatWhatMightBeASecret) {
+  const Error error = error_of({"--token-sha256", "kdg_a_token_by_mistake"});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+  EXPECT_EQ(error.message.find("mistake"), std::string::npos) << error.message;
+  EXPECT_EQ(load({"--token-sha256", std::string(64, 'a')}).token_sha256, std::string(64, 'a'));
 }
 
 TEST(Config, RefusesUnknownKeysAndNamesThem) {

@@ -1,0 +1,23 @@
+// Whom the client trusts: the system's authorities, those of a file, or the one certificate that was pinned.
+#pragma once
+
+#include <string>
+
+using CURL = void;
+
+namespace kedge {
+
+struct TlsTrust {
+  std::string ca;                  // PEM file of authorities; empty: the system's
+  std::string pin;                 // SHA-256 of the server's certificate (DER), in hex, ':' allowed; empty: none. Then neither
+                                   // authority nor name nor dates count
+  std::string certificate, key;    // PEM files, shown to servers that ask for a client certificate; empty: none
+
+  // KEDGE_CA, KEDGE_PIN, KEDGE_CLIENT_CERT, KEDGE_CLIENT_KEY. Error{kInvalidValue} for a pin that is none.
+  static TlsTrust from_environment();
+};
+
+// `trust` must outlive what the handle does.
+void apply(const TlsTrust& trust, CURL* handle);
+
+}  // namespace kedge

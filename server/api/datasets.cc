@@ -1,0 +1,113 @@
+// /v1/datasets: what clients have sent, by name.
+#include "server/api/datasets.h"
+
+#include <fmt/format.h>
+
+#include "server/api/answer.h"
+#include "server/api/handlers.h"
+#include "server/http/accept.h"
+#include "server/http/peer.h"
+
+namespace kedge::server::api {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr std::size_t kPiece = 1 << 20;   // what goes to disk at once: a hop to another thread for each
+
+schema::Value to_value(const UploadInfo& info) {
+  schema::ValueMap map;
+  map.emplace_back("name", info.name);
+  map.emplace_back("format", info.format);
+  map.emplace_back("digest", "sha256:" + info.digest);
+  map.emplace_back("bytes", info.bytes);
+  map.emplace_back("rows", info.rows);
+  map.emplace_back("columns", info.columns);
+  map.emplace_back("created", info.created);
+  return schema::Value(std::move(map));
+}
+
+[[noreturn]] void not_there(std::string_view name) {
+  throw Error(ErrorCode::kNotFound, fmt::format("there is no data set '{}'", name));
+}
+
+// Takes the body to disk piece by piece; never more than two pieces are in memory.
+awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload) {
+  std::string piece;
+  auto write = [&] { upload.write(piece); };
+  bool more = true;
+  while (more) {
+    const std::string bytes = co_await body.read();
+    more = !bytes.empty();
+    piece += bytes;
+    if (piece.empty() || (more && piece.size() < kPiece)) continue;
+    co_await peer.offload(write);
+    piece.clear();
+  }
+}
+
+}  // namespace
+
+std::string format_of(std::string_view file_name, std::string_view content_type) {
+  for (const std::string_view format : {"csv", "arff", "npy"})
+    if (file_name.ends_with("." + std::string(format))) return std::string(format);
+  if (http::is_media_type(content_type, "text/csv")) return "csv";
+  if (http::is_media_type(content_type, "text/x-arff")) return "arff";
+  if (http::is_media_type(content_type, "application/x-npy")) return "npy";
+  throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff or npy", "format");
+}
+
+Uploads& uploads(const Api& api) {
+  if (!api.uploads) throw Error(ErrorCode::kUnavailable, "this server takes no uploads");
+  return *api.uploads;
+}
+
+awaitable<Response> put_dataset(const Api& api, Request request) {
+  check_query(request, {"format"});
+  Uploads& store = uploads(api);
+  const std::string name(request.capture("name")), tenant = request.caller.tenant;
+  const auto wanted = request.query_value("format");
+  const std::string format = wanted ? std::string(*wanted) : format_of(name, request.field("Content-Type"));
+  auto begin = [&] { return std::pair(store.find(tenant, name).has_value(), store.begin(tenant, name, format)); };
+  auto [existed, upload] = co_await request.peer->offload(begin);
+  co_await receive(*request.body_reader, *request.peer, *upload);
+  auto finish = [&upload = upload] { return upload->finish({}); };
+  const UploadInfo info = co_await (api.upload_threads ? http::Peer::offload_to(*api.upload_threads, finish) : request.peer->offload(finish));
+  Response response = json_answer(existed ? 200 : 201, schema::value_to_json(to_value(info)));
+  response.fields.emplace_back("Location", "/v1/datasets/" + name);
+  co_return response;
+}
+
+awaitable<Response> list_datasets(const Api& api, Request request) {
+  check_query(request, {});
+  auto work = [&] { return uploads(api).list(request.caller.tenant); };
+  const std::vector<UploadInfo> infos = co_await request.peer->offload(work);
+  schema::ValueList list;
+  for (const UploadInfo& info : infos) list.push_back(to_value(info));
+  schema::ValueMap answer;
+  answer.emplace_back("datasets", std::move(list));
+  co_return json_answer(200, schema::value_to_json(schema::Value(std::move(answer))));
+}
+
+awaitable<Response> get_dataset(const Api& api, Request request) {
+  check_query(request, {});
+  const std::string name(request.capture("name"));
+  auto work = [&] { return uploads(api).find(request.caller.tenant, name); };
+  const std::optional<UploadInfo> info = co_await request.peer->offload(work);
+  if (!info) not_there(name);
+  co_return json_answer(200, schema::value_to_json(to_value(*info)));
+}
+
+awaitable<Response> delete_dataset(const Api& api, Request request) {
+  check_query(request, {});
+  const std::string name(request.capture("name"));
+  auto work = [&] { return uploads(api).remove(request.caller.tenant, name); };
+  const bool removed = co_await request.peer->offload(work);
+  if (!removed) not_there(name);
+  Response response;
+  response.status = 204;
+  co_return response;
+}
+
+}  // namespace kedge::server::api

@@ -1,0 +1,16 @@
+// Comparing tenants.
+#include "server/api/ownership.h"
+
+#include <fmt/format.h>
+
+#include "schemas/error.h"
+
+namespace kedge::server::api {
+
+void check_owner(const Api& api, const http::Caller& caller, std::string_view job) {
+  const auto tenant = api.jobs.tenant(job);
+  if (!tenant || (!caller.admin && *tenant != caller.tenant))
+    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
+}
+
+}  // namespace kedge::server::api

@@ -1,0 +1,89 @@
+// X.509 by OpenSSL.
+#include "server/auth/self_signed.h"
+
+#include <arpa/inet.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+
+#include "schemas/error.h"
+
+namespace kedge::server::auth {
+namespace {
+
+template <auto Free>
+struct Deleter {
+  template <class T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
+
+constexpr long kDay = 24 * 3600;
+
+void require(bool done, const char* what) {
+  if (!done) throw schema::Error(schema::ErrorCode::kInternal, std::string("OpenSSL cannot ") + what);
+}
+
+std::string text_of(const Bio& bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+void add_extension(X509* certificate, int id, const std::string& value) {
+  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, id, value.c_str());
+  require(extension != nullptr, "make a certificate extension");
+  X509_add_ext(certificate, extension, -1);
+  X509_EXTENSION_free(extension);
+}
+
+bool is_address(const std::string& host) {
+  in6_addr buffer{};
+  return ::inet_pton(AF_INET, host.c_str(), &buffer) == 1 || ::inet_pton(AF_INET6, host.c_str(), &buffer) == 1;
+}
+
+std::string alternative_names(const std::vector<std::string>& hosts) {
+  std::string names;
+  for (const std::string& host : hosts) names += (names.empty() ? "" : ",") + std::string(is_address(host) ? "IP:" : "DNS:") + host;
+  return names;
+}
+
+std::uint64_t random_serial() {
+  std::uint64_t serial = 0;
+  require(RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) == 1, "draw random bytes");
+  return serial >> 1;   // positive
+}
+
+}  // namespace
+
+SelfSigned make_self_signed(const std::vector<std::string>& hosts) {
+  const Key key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
+  const Certificate certificate(X509_new());
+  require(key && certificate, "make a key");
+  X509_set_version(certificate.get(), 2);   // which is called 3
+  ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), random_serial());
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -2 * kDay);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3650 * kDay);
+  X509_set_pubkey(certificate.get(), key.get());
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("kedged"), -1, -1, 0);
+  X509_set_issuer_name(certificate.get(), subject);
+  add_extension(certificate.get(), NID_subject_alt_name, alternative_names(hosts));
+  add_extension(certificate.get(), NID_basic_constraints, "critical,CA:FALSE");
+  add_extension(certificate.get(), NID_key_usage, "critical,digitalSignature");
+  add_extension(certificate.get(), NID_ext_key_usage, "serverAuth");
+  require(X509_sign(certificate.get(), key.get(), EVP_sha256()) > 0, "sign a certificate");
+  const Bio certificate_text(BIO_new(BIO_s_mem())), key_text(BIO_new(BIO_s_mem()));
+  require(PEM_write_bio_X509(certificate_text.get(), certificate.get()) == 1, "write a certificate");
+  require(PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1, "write a key");
+  return {text_of(certificate_text), text_of(key_text)};
+}
+
+}  // namespace kedge::server::auth

@@ -1,0 +1,162 @@
+// Tenants over the API: nobody sees another's jobs and data sets; streams are counted; uploads and jobs that bring their data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/server_http/api_server.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::from_json;
+using testing::HasSubstr;
+using tests::HttpReply;
+
+// Takes the field "Tenant" for true; "root" is an administrator.
+struct FieldKeeper final : http::Gatekeeper {
+  http::Caller admit(const http::Request& request, const http::net::ip::address&, std::string_view, http::Access) override {
+    const std::string tenant(request.field("Tenant"));
+    return {.tenant = tenant, .admin = tenant == "root"};
+  }
+  bool still_valid(const http::Caller&) override { return true; }
+};
+
+struct Tenants : tests::ApiServer {
+  Tenants() {
+    api.streams = &streams;
+    api.uploads = &uploads;
+  }
+  static std::filesystem::path fresh_directory() {
+    const std::filesystem::path directory = testing::TempDir() + "kedge_tenants_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory);
+    return directory;
+  }
+  HttpReply as(std::string_view tenant, std::string_view method, std::string_view target, std::string_view body = {}, std::string_view fields = {}) {
+    tests::HttpConnection own(kept.port());
+    return own.request(method, target, body, "Tenant: " + std::string(tenant) + "\r\n" + std::string(fields));
+  }
+  std::string submit_as(std::string_view tenant) {
+    return from_json<schema::Job>(as(tenant, "POST", "/v1/jobs", tests::kSpec, tests::kJsonField).body).id;
+  }
+
+  const std::filesystem::path directory = fresh_directory();
+  Uploads uploads{directory, 1000};
+  api::StreamCounts streams{1};
+  FieldKeeper keeper;
+  tests::RunningServer kept{http::ServerOptions{.gatekeeper = &keeper}, api::routes(api)};
+};
+
+TEST_F(Tenants, FindTheirOwnJobsAloneOnEveryCall) {
+  const std::string id = submit_as("alice");
+  ASSERT_FALSE(id.empty());
+  const std::pair<const char*, std::string> calls[] = {{"GET", "/v1/jobs/" + id}, {"GET", "/v1/jobs/" + id + "?wait=10ms"}, {"GET", "/v1/jobs/" + id + "/result"},
+                                                       {"GET", "/v1/jobs/" + id + "/events"}, {"POST", "/v1/jobs/" + id + "/cancel"}, {"DELETE", "/v1/jobs/" + id}};
+  for (const auto& [method, target] : calls) {
+    const HttpReply other = as("bob", method, target);
+    EXPECT_EQ(other.status, 404) << method << " " << target;
+    EXPECT_THAT(other.body, HasSubstr("there is no job '" + id + "'"));
+  }
+  EXPECT_EQ(as("alice", "GET", "/v1/jobs/" + id).status, 200);
+  EXPECT_EQ(as("root", "GET", "/v1/jobs/" + id).status, 200);
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs/" + id + "/cancel").status, 202);
+}
+
+TEST_F(Tenants, ListTheirOwnJobsAlone) {
+  submit_as("alice"), submit_as("bob"), submit_as("alice");
+  const auto count = [&](std::string_view tenant) { return from_json<schema::JobPage>(as(tenant, "GET", "/v1/jobs").body).jobs.size(); };
+  EXPECT_EQ(count("alice"), 2u);
+  EXPECT_EQ(count("bob"), 1u);
+  EXPECT_EQ(count("carol"), 0u);
+  EXPECT_EQ(count("root"), 3u);
+}
+
+TEST_F(Tenants, MayHaveSoManyEventStreamsOpen) {
+  const std::string id = submit_as("alice"), of_bob = submit_as("bob");
+  tests::HttpConnection first(kept.port());
+  first.send("GET /v1/jobs/" + id + "/events HTTP/1.1\r\nHost: a\r\nTenant: alice\r\n\r\n");
+  EXPECT_THAT(first.read_head(), HasSubstr("200 OK"));
+  const HttpReply second = as("alice", "GET", "/v1/jobs/" + id + "/events");
+  EXPECT_EQ(second.status, 429);
+  EXPECT_NE(second.field("Retry-After"), "");
+  tests::HttpConnection bob(kept.port());
+  bob.send("GET /v1/jobs/" + of_bob + "/events HTTP/1.1\r\nHost: a\r\nTenant: bob\r\n\r\n");
+  EXPECT_THAT(bob.read_head(), HasSubstr("200 OK"));
+}
+
+TEST_F(Tenants, UploadListAndDeleteTheirOwnDataSets) {
+  const HttpReply made = as("alice", "PUT", "/v1/datasets/prices.csv", "a,b\n1,2\n3,4\n");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.field("Location"), "/v1/datasets/prices.csv");
+  EXPECT_THAT(made.body, HasSubstr("\"rows\":2,\"columns\":2"));
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/prices.csv", "a,b\n1,2\n").status, 200) << "replaced";
+  EXPECT_THAT(as("alice", "GET", "/v1/datasets").body, HasSubstr("\"prices.csv\""));
+  EXPECT_THAT(as("alice", "GET", "/v1/datasets/prices.csv").body, HasSubstr("\"rows\":1"));
+  EXPECT_EQ(as("bob", "GET", "/v1/datasets").body, "{\"datasets\":[]}\n");
+  EXPECT_EQ(as("bob", "GET", "/v1/datasets/prices.csv").status, 404);
+  EXPECT_EQ(as("bob", "DELETE", "/v1/datasets/prices.csv").status, 404);
+  EXPECT_EQ(as("alice", "DELETE", "/v1/datasets/prices.csv").status, 204);
+  EXPECT_EQ(as("alice", "GET", "/v1/datasets/prices.csv").status, 404);
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) EXPECT_TRUE(file.is_directory()) << file.path() << " is left";
+}
+
+TEST_F(Tenants, AreToldWhatIsWrongWithAnUpload) {
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.csv", "a,b\n1\n").status, 422);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.npy", "a,b\n1,2\n").status, 422);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x", "a,b\n1,2\n").status, 400) << "which format?";
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x?format=xls", "a,b\n1,2\n").status, 400);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/..%2f..%2fx.csv", "a,b\n1,2\n").status, 400);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/.csv", "a,b\n1,2\n").status, 400);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x?format=csv", "a,b\n1,2\n").status, 201);
+}
+
+TEST_F(Tenants, MayStoreSoManyBytes) {
+  std::string text = "a,b\n";
+  while (text.size() < 600) text += "1,2\n";
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 201);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/two.csv", text).status, 429);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 200) << "in its own place";
+  EXPECT_EQ(as("bob", "PUT", "/v1/datasets/two.csv", text).status, 201);
+}
+
+TEST_F(Tenants, RunJobsOnTheirOwnUploadsPinnedToTheContent) {
+  ASSERT_EQ(as("alice", "PUT", "/v1/datasets/prices.csv", "a,b\n1,2\n3,4\n").status, 201);
+  const std::string spec = R"({"dataset":{"stored":"prices.csv"},"pipeline":[{"estimator":"GaussianNB"}],"task":{"fit":{}}})";
+  const HttpReply reply = as("alice", "POST", "/v1/jobs", spec, tests::kJsonField);
+  EXPECT_EQ(reply.status, 202) << reply.body;
+  const auto pinned = std::get<schema::StoredRef>(from_json<schema::Job>(reply.body).spec.dataset.source).name;
+  EXPECT_THAT(pinned, testing::MatchesRegex("sha256:[0-9a-f]{64}"));
+  EXPECT_EQ(as("bob", "POST", "/v1/jobs", spec, tests::kJsonField).status, 422) << "it is not his";
+  std::string by_digest = spec;
+  by_digest.replace(by_digest.find("prices.csv"), 10, pinned);
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 202);
+  EXPECT_EQ(as("bob", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 422) << "knowing the digest does not help";
+}
+
+TEST_F(Tenants, SendAJobTogetherWithItsData) {
+  const std::string spec = R"({"dataset":{"stored":"data"},"pipeline":[{"estimator":"GaussianNB"}],"task":{"fit":{}}})";
+  const auto body = [&](const std::string& job) {
+    return "--x\r\nContent-Disposition: form-data; name=\"spec\"\r\n\r\n" + job +
+           "\r\n--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"d.csv\"\r\nContent-Type: text/csv\r\n\r\na,b\n1,2\n\r\n--x--\r\n";
+  };
+  const std::string field = "Content-Type: multipart/form-data; boundary=x\r\n";
+  const HttpReply reply = as("alice", "POST", "/v1/jobs", body(spec), field);
+  EXPECT_EQ(reply.status, 202) << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("{\"stored\":\"sha256:"));
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", body(std::string(tests::kSpec)), field).status, 400) << "it names another data set";
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", "--x\r\n", field).status, 400);
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", body(spec), "Content-Type: multipart/form-data\r\n").status, 400);
+}
+
+TEST_F(Tenants, LeaveNothingBehindWhenAnUploadBreaksOff) {
+  {
+    tests::HttpConnection client(kept.port());
+    client.send("PUT /v1/datasets/x.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nContent-Length: 500\r\n\r\na,b\n1,2\n");
+  }
+  kept.stop();   // when every session has ended
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) EXPECT_TRUE(file.is_directory()) << file.path();
+  EXPECT_TRUE(uploads.list("alice").empty());
+}
+
+}  // namespace
+}  // namespace kedge::server
