@@ -42,6 +42,8 @@ class Estimator {
   virtual bool accepts_nan() const { return false; }
   // Whether X may have nominal columns: codes of their categories, see Table::features.
   virtual bool accepts_categories() const { return false; }
+  // Whether X may be sparse, for fit and after it: see sparse_rows.h. What does not take it gets a dense copy, while that is small.
+  virtual bool accepts_sparse() const { return false; }
   // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
   virtual bool reads_bins() const { return false; }
   // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.

@@ -198,7 +198,7 @@ void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, con
     Samples<T> current = X;
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
-      require_accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
       if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
       estimators_[i]->fit(ctx, current, y);
       if (i + 1 < estimators_.size()) current = step(i).transform(ctx, current);
@@ -212,7 +212,7 @@ Samples<T> NestedTransformer<T>::transform(const Context& ctx, const std::string
     Samples<T> current = X;
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
-      require_accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
       current = step(i).transform(ctx, current);
     }
     return current;

@@ -82,13 +82,13 @@ auto Chain<T>::timed(const Context& ctx, std::size_t step, double ChainTimings::
 }
 
 template <class T>
-void Chain<T>::require_readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
-  require_accepted(ctx, steps_[step].name, *steps_[step].estimator, X);
+Samples<T> Chain<T>::readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
+  return accepted(ctx, steps_[step].name, *steps_[step].estimator, X);
 }
 
 template <class T>
-Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& X, std::size_t step) {
-  require_readable(ctx, X, step);
+Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std::size_t step) {
+  const Samples<T> X = readable(ctx, given, step);
   const auto work = [&] {
     const auto& transformer = dynamic_cast<const Transformer<T>&>(*steps_[step].estimator);
     return timed(ctx, step, &ChainTimings::transform, [&] { return transformer.transform(ctx, X); });
@@ -122,7 +122,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   const std::size_t last = steps_.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     ctx.check_stop();
-    require_readable(ctx, current, i);
+    current = readable(ctx, current, i);
     if (steps_[i].estimator->reads_bins() && !current.table->binned) {
       Stopwatch watch(ctx);
       binned_table(ctx, *current.table);
@@ -139,7 +139,7 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   Samples<T> current = X;
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transform(ctx, current, i);
   ctx.check_stop();
-  require_readable(ctx, current, steps_.size() - 1);
+  current = readable(ctx, current, steps_.size() - 1);
   Stopwatch watch(ctx);
   const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, scorers);
   timings_.predict += watch.lap();
