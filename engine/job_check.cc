@@ -24,8 +24,8 @@ void check(const schema::OpenmlRef& ref) {
 
 void check(const schema::UrlRef& ref) {
   if (ref.url.empty()) refuse("dataset.url.url", "url is empty");
-  if (ref.format != "csv" && ref.format != "arff") {
-    refuse("dataset.url.format", fmt::format("format is '{}', must be csv or arff", ref.format));
+  if (ref.format != "csv" && ref.format != "arff" && ref.format != "libsvm") {
+    refuse("dataset.url.format", fmt::format("format is '{}', must be csv, arff or libsvm", ref.format));
   }
   const bool is_hex = std::all_of(ref.sha256.begin(), ref.sha256.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
   if (!ref.sha256.empty() && (ref.sha256.size() != 64 || !is_hex)) {

@@ -140,6 +140,7 @@ std::shared_ptr<Table<T>> load_from(const Context& ctx, const Source<S>& source)
 
 template <class T>
 std::shared_ptr<Table<T>> load_table(const Context& ctx, const Selection& selection, const DatasetFile& data) {
+  if (data.meta().is_sparse()) return load_sparse_table<T>(ctx, selection, data);
   if (data.meta().is_float32) return load_from<T>(ctx, Source<float>(data.values_f32(), data.meta(), selection));
   return load_from<T>(ctx, Source<double>(data.values_f64(), data.meta(), selection));
 }

@@ -46,7 +46,12 @@ const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& m
 
 // The selected values as T, on the device: numbers times the scale, categories as their codes. Errors: kBadData naming row and
 // column of the first value that is infinite, too large for T, or missing where that is not accepted; kOutOfMemory; kCancelled.
+// A sparse data set gives a sparse table. Errors as well: kDatasetCorrupt.
 template <class T>
 std::shared_ptr<Table<T>> load_table(const Context& ctx, const Selection& selection, const DatasetFile& data);
+
+// The same for a sparse data set alone.
+template <class T>
+std::shared_ptr<Table<T>> load_sparse_table(const Context& ctx, const Selection& selection, const DatasetFile& data);
 
 }  // namespace kedge::engine

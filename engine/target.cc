@@ -12,21 +12,10 @@ namespace {
 
 using schema::ErrorCode;
 
-template <class S>
-std::vector<double> column_values(std::span<const S> values, std::int64_t stride, std::int64_t column, std::int64_t n_rows) {
-  std::vector<double> result(static_cast<std::size_t>(n_rows));
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    result[static_cast<std::size_t>(i)] = static_cast<double>(values[static_cast<std::size_t>(i * stride + column)]);
-  }
-  return result;
-}
-
 // `role`: "target", for messages.
 std::vector<double> read_column(const ColumnInfo& column, const DatasetFile& data, std::int64_t n_rows, const char* role) {
   require(column.values_column >= 0, ErrorCode::kBadData, "{} '{}' is text, must be nominal or numeric", role, column.name);
-  const std::int64_t stride = data.meta().n_values_columns;
-  std::vector<double> values = data.meta().is_float32 ? column_values(data.values_f32(), stride, column.values_column, n_rows)
-                                                      : column_values(data.values_f64(), stride, column.values_column, n_rows);
+  std::vector<double> values = data.column(column.values_column, n_rows);
   for (std::size_t i = 0; i < values.size(); ++i) {
     require(!std::isnan(values[i]), ErrorCode::kBadData, "{} '{}' is missing (NaN) in row {} (counted from 0)", role, column.name, i);
   }

@@ -13,6 +13,7 @@
 #include "engine/backend/neighbours.h"
 #include "engine/backend/trees.h"
 #include "engine/core/array.h"
+#include "engine/core/csr.h"
 #include "engine/core/device.h"
 #include "engine/core/view.h"
 
@@ -191,6 +192,26 @@ class Backend {
   // found[e] = the first i where the sum of weights[j] * values[j] over j <= i reaches thresholds[e], or the last i.
   virtual void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                                 VectorView<std::int32_t> found) = 0;
+
+  // --- sparse rows ---
+  // Columns of a sparse A are served by the rows of its transpose. All dense operands are double.
+  // offsets (rows + 1): where the rows of sparse_gather's result begin. Returns the number of entries. Waits.
+  virtual std::int64_t sparse_offsets(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<std::int64_t> offsets) = 0;
+  // Row i of out = row rows[i] of A, each value times scale[its column] in double, rounded once; empty scale 1. out.offsets is given.
+  virtual void sparse_gather(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> scale, CsrView<T> out) = 0;
+  // out = A', with as many entries: at most 2^31 - 1.
+  virtual void sparse_transpose(CsrView<const T> A, CsrView<T> out) = 0;
+  // C = A B; B is A.cols x k, C A.rows x k. One column: entries in lanes; more: entries in order.
+  virtual void sparse_multiply(CsrView<const T> A, MatrixView<const double> B, MatrixView<double> C) = 0;
+  // Mean and population variance along each row of A, zeros included, weighted if weights (one a column of A, sum above 0) are given.
+  virtual void sparse_moments(CsrView<const T> A, VectorView<const double> weights, VectorView<double> mean,
+                              VectorView<double> variance) = 0;
+  // Smallest and largest along each row of A, zeros included; NaN is left out.
+  virtual void sparse_range(CsrView<const T> A, VectorView<T> minimum, VectorView<T> maximum) = 0;
+  // out[i, j] = (A[rows[i], j] - shift[j]) * scale[j], in double, rounded once; zeros of A as well.
+  virtual void sparse_to_dense(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> shift,
+                               VectorView<const double> scale, MatrixView<T> out) = 0;
+  virtual void sparse_normalize(RowNorm norm, CsrView<T> A) = 0;   // as normalize_rows
 
   // --- convex problems ---
   // Solves each path by cyclic (or random) coordinate descent with gap-safe screening, until the duality gap is at most tol * y'y, or

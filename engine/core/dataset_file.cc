@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "engine/core/dataset_meta_codec.h"
@@ -22,7 +23,7 @@ namespace {
 using schema::ErrorCode;
 
 constexpr char kMagic[8] = {'K', 'E', 'D', 'G', 'E', 'D', 'S', '\n'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kByteOrder = 0x01020304;   // read as another number on a machine of the other byte order
 constexpr std::int64_t kValuesOffset = 4096;       // a page, so that values are aligned to 64 bytes and more
 
@@ -64,8 +65,59 @@ class Mapping {   // owns a mapping of a file's first `bytes` bytes
   std::size_t bytes_;
 };
 
+// Of a sparse matrix: offsets, then values, then columns, each at a multiple of 8 bytes.
+struct SparseLayout {
+  std::int64_t values, columns, bytes;   // from the begin of the offsets
+
+  explicit SparseLayout(const DatasetMeta& meta) {
+    const std::int64_t width = meta.is_float32 ? 4 : 8, n = meta.n_entries;
+    values = (meta.n_rows + 1) * 8;
+    columns = values + (n * width + 7) / 8 * 8;
+    bytes = columns + (n * 4 + 7) / 8 * 8;
+  }
+};
+
+template <class T, class Byte>
+SparseSpans<T> sparse_spans(const DatasetMeta& meta, Byte* data) {
+  if (!meta.is_sparse() || meta.is_float32 != std::is_same_v<const T, const float>) return {};
+  const SparseLayout layout(meta);
+  using Spans = SparseSpans<T>;
+  const auto n = static_cast<std::size_t>(meta.n_entries);
+  return {{reinterpret_cast<typename Spans::template Like<std::int64_t>*>(data), static_cast<std::size_t>(meta.n_rows + 1)},
+          {reinterpret_cast<typename Spans::template Like<std::int32_t>*>(data + layout.columns), n},
+          {reinterpret_cast<T*>(data + layout.values), n}};
+}
+
+// Column of the first n_rows rows; nothing of the offsets is believed.
+template <class T>
+std::vector<double> sparse_column(const SparseSpans<const T>& matrix, std::int64_t column, std::int64_t n_rows, const std::string& name) {
+  std::vector<double> result(static_cast<std::size_t>(n_rows), 0.0);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::int64_t begin = matrix.offsets[i], end = matrix.offsets[i + 1];
+    require(0 <= begin && begin <= end && end <= static_cast<std::int64_t>(matrix.values.size()), ErrorCode::kDatasetCorrupt,
+            "{}: its rows make no sense", name);
+    const auto first = matrix.columns.begin() + begin, last = matrix.columns.begin() + end, found = std::lower_bound(first, last, column);
+    if (found != last && *found == column) result[i] = static_cast<double>(matrix.values[static_cast<std::size_t>(found - matrix.columns.begin())]);
+  }
+  return result;
+}
+
+template <class T>
+std::vector<double> dense_column(std::span<const T> values, std::int64_t stride, std::int64_t column, std::int64_t n_rows) {
+  std::vector<double> result(static_cast<std::size_t>(n_rows));
+  for (std::int64_t i = 0; i < n_rows; ++i)
+    result[static_cast<std::size_t>(i)] = static_cast<double>(values[static_cast<std::size_t>(i * stride + column)]);
+  return result;
+}
+
 std::int64_t values_bytes(const DatasetMeta& meta) {
   const std::int64_t width = meta.is_float32 ? 4 : 8;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 64;
+  if (meta.is_sparse()) {
+    require(meta.n_rows >= 0 && meta.n_rows < kMost && meta.n_entries < kMost, ErrorCode::kInvalidValue, "{}: {} rows with {} values is too large",
+            meta.name, meta.n_rows, meta.n_entries);
+    return SparseLayout(meta).bytes;
+  }
   std::int64_t cells = 0;
   const bool fits = meta.n_rows >= 0 && meta.n_values_columns >= 0 &&
                     !__builtin_mul_overflow(meta.n_rows, meta.n_values_columns, &cells) &&
@@ -186,16 +238,32 @@ const DatasetMeta& DatasetFile::meta() const { return impl_->meta; }
 
 std::span<const float> DatasetFile::values_f32() const {
   const DatasetMeta& m = impl_->meta;
-  if (!m.is_float32) return {};
+  if (!m.is_float32 || m.is_sparse()) return {};
   const auto* first = reinterpret_cast<const float*>(impl_->mapping.data() + kValuesOffset);
   return {first, static_cast<std::size_t>(m.n_rows * m.n_values_columns)};
 }
 
 std::span<const double> DatasetFile::values_f64() const {
   const DatasetMeta& m = impl_->meta;
-  if (m.is_float32) return {};
+  if (m.is_float32 || m.is_sparse()) return {};
   const auto* first = reinterpret_cast<const double*>(impl_->mapping.data() + kValuesOffset);
   return {first, static_cast<std::size_t>(m.n_rows * m.n_values_columns)};
+}
+
+SparseSpans<const float> DatasetFile::sparse_f32() const {
+  return sparse_spans<const float>(impl_->meta, static_cast<const std::byte*>(impl_->mapping.data()) + kValuesOffset);
+}
+
+SparseSpans<const double> DatasetFile::sparse_f64() const {
+  return sparse_spans<const double>(impl_->meta, static_cast<const std::byte*>(impl_->mapping.data()) + kValuesOffset);
+}
+
+std::vector<double> DatasetFile::column(std::int64_t values_column, std::int64_t n_rows) const {
+  const DatasetMeta& m = impl_->meta;
+  if (m.is_sparse() && m.is_float32) return sparse_column(sparse_f32(), values_column, n_rows, m.name);
+  if (m.is_sparse()) return sparse_column(sparse_f64(), values_column, n_rows, m.name);
+  if (m.is_float32) return dense_column(values_f32(), m.n_values_columns, values_column, n_rows);
+  return dense_column(values_f64(), m.n_values_columns, values_column, n_rows);
 }
 
 struct DatasetFileWriter::Impl {
@@ -225,13 +293,21 @@ DatasetFileWriter::DatasetFileWriter(DatasetFileWriter&&) noexcept = default;
 DatasetMeta& DatasetFileWriter::meta() { return impl_->meta; }
 
 std::span<float> DatasetFileWriter::values_f32() {
-  if (!impl_->meta.is_float32) return {};
+  if (!impl_->meta.is_float32 || impl_->meta.is_sparse()) return {};
   return {reinterpret_cast<float*>(impl_->mapping->data() + kValuesOffset), static_cast<std::size_t>(impl_->values_size / 4)};
 }
 
 std::span<double> DatasetFileWriter::values_f64() {
-  if (impl_->meta.is_float32) return {};
+  if (impl_->meta.is_float32 || impl_->meta.is_sparse()) return {};
   return {reinterpret_cast<double*>(impl_->mapping->data() + kValuesOffset), static_cast<std::size_t>(impl_->values_size / 8)};
+}
+
+SparseSpans<float> DatasetFileWriter::sparse_f32() {
+  return sparse_spans<float>(impl_->meta, impl_->mapping->data() + kValuesOffset);
+}
+
+SparseSpans<double> DatasetFileWriter::sparse_f64() {
+  return sparse_spans<double>(impl_->meta, impl_->mapping->data() + kValuesOffset);
 }
 
 void DatasetFileWriter::rows_done(std::int64_t first_row, std::int64_t n_rows) {

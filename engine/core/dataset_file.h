@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace kedge::engine {
@@ -27,12 +28,24 @@ struct DatasetMeta {
   bool is_float32 = false;              // values are float32 (every number is exact in it), else float64
   std::vector<ColumnInfo> columns;      // in source order, target included
   std::int64_t n_values_columns = 0;    // columns of the value matrix
+  std::int64_t n_entries = -1;          // of a sparse value matrix, what is stored of it; -1: it is dense
   std::string target;                   // default target column; empty: none
   std::vector<std::string> ignored;     // columns the source says to leave out (row ids)
+  bool is_sparse() const { return n_entries >= 0; }
   friend bool operator==(const DatasetMeta&, const DatasetMeta&) = default;
 };
 
-// Read side: maps the file. Values are row-major n_rows x n_values_columns; a nominal cell is its category's code; a missing
+// A sparse value matrix by rows: the entries of row i lie at offsets[i] .. offsets[i + 1] - 1, columns ascending; the rest is 0.
+template <class T>
+struct SparseSpans {
+  template <class U>
+  using Like = std::conditional_t<std::is_const_v<T>, const U, U>;
+  std::span<Like<std::int64_t>> offsets;   // n_rows + 1
+  std::span<Like<std::int32_t>> columns;
+  std::span<T> values;
+};
+
+// Read side: maps the file. Values are row-major n_rows x n_values_columns, or sparse; a nominal cell is its category's code; a missing
 // cell is NaN. Immutable, so any number of threads may read. Errors: kDatasetCorrupt when the header or size is wrong.
 class DatasetFile {
  public:
@@ -43,6 +56,10 @@ class DatasetFile {
   const DatasetMeta& meta() const;
   std::span<const float> values_f32() const;    // empty unless meta().is_float32
   std::span<const double> values_f64() const;   // empty if meta().is_float32
+  SparseSpans<const float> sparse_f32() const;  // of a sparse file, for which the two above are empty. Its offsets and columns are not
+  SparseSpans<const double> sparse_f64() const; // checked: a damaged file may hold any
+  // Of the first n_rows rows, as double. Errors: kDatasetCorrupt.
+  std::vector<double> column(std::int64_t values_column, std::int64_t n_rows) const;
 
  private:
   struct Impl;
@@ -58,10 +75,12 @@ class DatasetFileWriter {
   ~DatasetFileWriter();
   DatasetFileWriter(DatasetFileWriter&&) noexcept;
 
-  // What finish() writes. Its n_rows, n_values_columns and is_float32 fix the size and must stay as they were.
+  // What finish() writes. Its n_rows, n_values_columns, n_entries and is_float32 fix the size and must stay as they were.
   DatasetMeta& meta();
   std::span<float> values_f32();     // empty unless meta().is_float32
   std::span<double> values_f64();
+  SparseSpans<float> sparse_f32();   // of a sparse file, for which the two above are empty; offsets[0] is 0 already
+  SparseSpans<double> sparse_f64();
   // Tells the system that these rows are complete, so that it may write them to disk while others are filled. Thread safe.
   void rows_done(std::int64_t first_row, std::int64_t n_rows);
   void finish();

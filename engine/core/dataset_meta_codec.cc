@@ -84,6 +84,7 @@ std::string encode_meta(const DatasetMeta& meta) {
   out.integer(meta.n_rows);
   out.integer(meta.is_float32);
   out.integer(meta.n_values_columns);
+  out.integer(meta.n_entries);
   out.text(meta.target);
   out.texts(meta.ignored);
   out.integer(static_cast<std::int64_t>(meta.columns.size()));
@@ -104,6 +105,7 @@ DatasetMeta decode_meta(std::string_view bytes, const std::string& file) {
   meta.n_rows = in.integer(0, kMost);
   meta.is_float32 = in.integer(0, 1) != 0;
   meta.n_values_columns = in.integer(0, kMost);
+  meta.n_entries = in.integer(-1, kMost);
   meta.target = in.text();
   meta.ignored = in.texts();
   const std::int64_t n_columns = in.count(kColumnBytes);

@@ -19,11 +19,15 @@ void require_rows(const char* owner, const Samples<T>& X, std::int64_t minimum =
   require(X.n_cols() >= 1, schema::ErrorCode::kBadData, "{}: got no columns, needs at least 1", owner);
 }
 
-// What nobody may give an estimator: categories or missing values that it does not take. Errors: kBadData naming the column.
+// X as the estimator takes it: a dense copy of sparse samples where it takes no sparse ones, or where values are missing. Errors:
+// kBadData for categories or missing values that it does not take, naming the column, and for a table too large to be made dense.
 template <class T>
-void require_accepted(const Context& ctx, std::string_view owner, const Estimator<T>& estimator, const Samples<T>& X) {
+Samples<T> accepted(const Context& ctx, std::string_view owner, const Estimator<T>& estimator, const Samples<T>& X) {
   if (!estimator.accepts_categories()) require_numeric(owner, X);
   if (!estimator.accepts_nan()) require_finite(ctx, owner, X);
+  if (!X.is_sparse()) return X;
+  if (!X.table->is_finite) X.table->is_finite = !first_nonfinite(ctx, *X.table);
+  return estimator.accepts_sparse() && *X.table->is_finite ? X : densified(ctx, owner, X);
 }
 
 // Errors: kBadData if X has not the columns that the estimator was fitted with.

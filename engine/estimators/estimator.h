@@ -42,6 +42,8 @@ class Estimator {
   virtual bool accepts_nan() const { return false; }
   // Whether X may have nominal columns: codes of their categories, see Table::features.
   virtual bool accepts_categories() const { return false; }
+  // Whether X may be sparse, for fit and after it: see sparse_rows.h. What does not take it gets a dense copy, while that is small.
+  virtual bool accepts_sparse() const { return false; }
   // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
   virtual bool reads_bins() const { return false; }
   // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what

@@ -200,7 +200,7 @@ void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, con
     widths_.clear();
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
-      require_accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
       widths_.push_back(current.n_cols());
       if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
       estimators_[i]->fit(ctx, current, y);
@@ -215,7 +215,7 @@ Samples<T> NestedTransformer<T>::transform(const Context& ctx, const std::string
     Samples<T> current = X;
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
-      require_accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
       current = step(i).transform(ctx, current);
     }
     return current;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/core/require.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 
@@ -16,15 +17,32 @@ std::string Table<T>::column_label(std::int64_t column) const {
 }
 
 template <class T>
+std::optional<Nonfinite> first_nonfinite(const Context& ctx, const Table<T>& table) {
+  const MatrixView<const T> values =
+      table.sparse ? MatrixView<const T>(table.sparse->view().values.data, table.sparse->n_entries(), 1) : table.X.view();
+  const std::optional<Cell> found = ctx.ops<T>().find_nonfinite(values);
+  if (!found) return std::nullopt;
+  T value;
+  ctx.memory().to_host(&value, values.data + found->row * values.stride + found->col, sizeof(T));
+  if (!table.sparse) return Nonfinite{*found, static_cast<double>(value)};
+  const CsrView<const T> entries = table.sparse->view();
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(entries.offsets.size));
+  ctx.memory().to_host(offsets.data(), entries.offsets.data, offsets.size() * sizeof(std::int64_t));
+  std::int32_t column = 0;
+  ctx.memory().to_host(&column, entries.columns.data + found->row, sizeof column);
+  const auto row = std::ranges::upper_bound(offsets, found->row) - offsets.begin() - 1;
+  return Nonfinite{{row, column}, static_cast<double>(value)};
+}
+
+template <class T>
 void require_finite(const Context& ctx, std::string_view owner, const Samples<T>& X) {
   Table<T>& table = *X.table;
   if (table.is_finite && *table.is_finite) return;
-  const MatrixView<const T> values = std::as_const(table.X).view();
-  const std::optional<Cell> cell = ctx.ops<T>().find_nonfinite(values);
-  table.is_finite = !cell;
-  if (!cell) return;
-  T value;
-  ctx.memory().to_host(&value, values.data + cell->row * values.stride + cell->col, sizeof(T));
+  const std::optional<Nonfinite> found = first_nonfinite(ctx, table);
+  table.is_finite = !found;
+  if (!found) return;
+  const Cell* const cell = &found->cell;
+  const double value = found->value;
   require(false, schema::ErrorCode::kBadData, "{}: column {}, row {} (both counted from 0) is {}, must be a finite number", owner,
           table.column_label(cell->col), cell->row, std::isnan(value) ? "missing (NaN)" : "infinite");
 }
@@ -33,7 +51,7 @@ template <class T>
 std::vector<Feature> features_of(const Table<T>& table) {
   if (!table.features.empty()) return table.features;
   std::vector<Feature> features;
-  for (std::int64_t j = 0; j < table.X.cols(); ++j) features.push_back({.name = "x" + std::to_string(j)});
+  for (std::int64_t j = 0; j < table.n_cols(); ++j) features.push_back({.name = "x" + std::to_string(j)});
   return features;
 }
 
@@ -103,6 +121,23 @@ Samples<T> Samples<T>::then(const std::vector<double>& next_shift, const std::ve
   return result;
 }
 
+namespace {
+
+template <class T>
+MatrixView<const T> dense_block(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) {
+  if (scratch.rows() < count || scratch.cols() != X.n_cols()) scratch = Matrix<T>(ctx.memory(), count, X.n_cols());
+  const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
+  const MatrixView<T> out = scratch.view().row_range(0, count);
+  CsrView<const T> source = std::as_const(*X.table->sparse).view();
+  if (!X.rows) source.offsets = source.offsets.slice(first, count + 1), source.rows = count;
+  if (count > 0)
+    ctx.ops<T>().sparse_to_dense(source, X.rows ? X.rows->view().slice(first, count) : VectorView<const std::int32_t>(), shift.view(),
+                                 scale.view(), out);
+  return out;
+}
+
+}  // namespace
+
 template <class T>
 MatrixView<const T> Samples<T>::values(const Context& ctx, Matrix<T>& scratch) const {
   return values(ctx, 0, n_rows(), scratch);
@@ -111,6 +146,7 @@ MatrixView<const T> Samples<T>::values(const Context& ctx, Matrix<T>& scratch) c
 template <class T>
 MatrixView<const T> Samples<T>::values(const Context& ctx, std::int64_t first, std::int64_t count,
                                        Matrix<T>& scratch) const {
+  if (is_sparse()) return dense_block(ctx, *this, first, count, scratch);
   const MatrixView<const T> all = std::as_const(table->X).view();
   const MatrixView<const T> source = rows ? all : all.row_range(first, count);
   if (!rows && !is_affine()) return source;
@@ -133,9 +169,42 @@ Samples<T> samples_of(Matrix<T> X, std::vector<Feature> features) {
 }
 
 template <class T>
+Samples<T> samples_of(CsrMatrix<T> X, std::vector<Feature> features) {
+  Samples<T> samples;
+  samples.table = std::make_shared<Table<T>>();
+  samples.table->sparse = std::move(X);
+  samples.table->features = std::move(features);
+  return samples;
+}
+
+template <class T>
+Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T>& X) {
+  if (!X.is_sparse()) return X;
+  Table<T>& table = *X.table;
+  const std::int64_t n = table.n_rows(), d = table.n_cols();
+  require(d == 0 || n <= kMostDenseCells / d, schema::ErrorCode::kBadData,
+          "{} takes no sparse data, and {} rows x {} columns are more than the {} values that are made dense for it; reduce the columns "
+          "first (TruncatedSVD, SelectKBest)",
+          owner, n, d, kMostDenseCells);
+  if (!table.dense) {
+    table.dense = std::make_shared<Table<T>>();
+    table.dense->X = Matrix<T>(ctx.memory(), n, d);
+    ctx.ops<T>().sparse_to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, table.dense->X.view());
+    table.dense->features = table.features;
+    table.dense->is_finite = table.is_finite;
+  }
+  Samples<T> dense = X;
+  dense.table = table.dense;
+  return dense;
+}
+
+template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X) {
   Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
-  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, mean.view(), variance.view());
+  if (X.is_sparse())
+    ctx.ops<T>().sparse_moments(unscaled_columns(ctx, X).view(), {}, mean.view(), variance.view());
+  else
+    ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, mean.view(), variance.view());
   Moments moments{mean.to_host(), variance.to_host()};
   for (std::size_t j = 0; j < X.shift.size(); ++j) {
     moments.mean[j] = (moments.mean[j] - X.shift[j]) * X.scale[j];
@@ -147,7 +216,10 @@ Moments column_moments(const Context& ctx, const Samples<T>& X) {
 template <class T>
 Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   Array<T> low(ctx.memory(), X.n_cols()), high(ctx.memory(), X.n_cols());
-  ctx.ops<T>().column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
+  if (X.is_sparse())
+    ctx.ops<T>().sparse_range(unscaled_columns(ctx, X).view(), low.view(), high.view());
+  else
+    ctx.ops<T>().column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
   const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
   Ranges ranges{{minimum.begin(), minimum.end()}, {maximum.begin(), maximum.end()}};
   for (std::size_t j = 0; j < minimum.size(); ++j)
@@ -166,10 +238,16 @@ template struct Table<float>;
 template struct Table<double>;
 template void require_finite(const Context&, std::string_view, const Samples<float>&);
 template void require_finite(const Context&, std::string_view, const Samples<double>&);
+template std::optional<Nonfinite> first_nonfinite(const Context&, const Table<float>&);
+template std::optional<Nonfinite> first_nonfinite(const Context&, const Table<double>&);
+template Samples<float> densified(const Context&, std::string_view, const Samples<float>&);
+template Samples<double> densified(const Context&, std::string_view, const Samples<double>&);
 template struct Samples<float>;
 template struct Samples<double>;
 template Samples<float> samples_of(Matrix<float>, std::vector<Feature>);
 template Samples<double> samples_of(Matrix<double>, std::vector<Feature>);
+template Samples<float> samples_of(CsrMatrix<float>, std::vector<Feature>);
+template Samples<double> samples_of(CsrMatrix<double>, std::vector<Feature>);
 template Samples<float> column_part(const Context&, const Samples<float>&, const std::vector<std::int64_t>&);
 template Samples<double> column_part(const Context&, const Samples<double>&, const std::vector<std::int64_t>&);
 template std::vector<Feature> features_of(const Table<float>&);

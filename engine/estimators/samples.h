@@ -1,4 +1,4 @@
-// Rows for an estimator: a shared table, which of its rows, and a column-wise affine map that is applied only when read.
+// Rows for an estimator: a shared table, dense or sparse, which of its rows, and a column-wise affine map that is applied only when read.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "engine/core/array.h"
 #include "engine/core/context.h"
+#include "engine/core/csr.h"
 
 namespace kedge::engine {
 
@@ -29,12 +30,16 @@ struct Feature {
 // A device-resident table and what is derived from it once, however many folds and steps read it.
 template <class T>
 struct Table {
-  Matrix<T> X;
+  Matrix<T> X;                                  // empty where the table is sparse
+  std::optional<CsrMatrix<T>> sparse = {};      // what a sparse table holds
   std::vector<Feature> features = {};           // one per column; empty for what a transformer made without naming it
   std::unique_ptr<BinnedTable> binned = {};     // made on first use by binned_table()
   std::optional<bool> is_finite = {};           // made on first use by require_finite()
   std::vector<ColumnPart<T>> parts = {};        // made on first use by column_part()
+  std::shared_ptr<Table> dense = {};            // of a sparse table, made on first use by densified()
 
+  std::int64_t n_rows() const { return sparse ? sparse->rows() : X.rows(); }
+  std::int64_t n_cols() const { return sparse ? sparse->cols() : X.cols(); }
   // "'age'", or "3" for a column without a name.
   std::string column_label(std::int64_t column) const;
 };
@@ -59,6 +64,14 @@ std::vector<Feature> features_of(const Table<T>& table);
 template <class T>
 void require_numeric(std::string_view owner, const Samples<T>& X);
 
+// A value of a table that is NaN or infinite: the first by row, in a sparse table the first of the entries.
+struct Nonfinite {
+  Cell cell;
+  double value;
+};
+template <class T>
+std::optional<Nonfinite> first_nonfinite(const Context& ctx, const Table<T>& table);
+
 // Errors: kBadData "OWNER: column 'age', row 17 is NaN ..." for the first NaN or infinity of the table that X reads. The answer is kept.
 template <class T>
 void require_finite(const Context& ctx, std::string_view owner, const Samples<T>& X);
@@ -75,14 +88,16 @@ struct Samples {
   std::vector<double> shift, scale;                  // x' = (x - shift) * scale by column, host; empty: identity
   std::string content = {};                          // names these values within Context::work; empty: work on them is not shared
 
-  std::int64_t n_rows() const { return rows ? rows->size() : table->X.rows(); }
-  std::int64_t n_cols() const { return table->X.cols(); }
+  std::int64_t n_rows() const { return rows ? rows->size() : table->n_rows(); }
+  std::int64_t n_cols() const { return table->n_cols(); }
+  bool is_sparse() const { return table->sparse.has_value(); }
   VectorView<const std::int32_t> row_view() const { return rows ? rows->view() : VectorView<const std::int32_t>(); }
   bool is_affine() const { return !shift.empty(); }
 
-  // These samples followed by x' = (x - shift) * scale, one value of each a column; no scale may be 0. Moves no data.
+  // These samples followed by x' = (x - shift) * scale, one value of each a column; no scale may be 0. Moves no data. A sparse
+  // table may be read with a shift, as dense blocks, but not by what takes sparse samples.
   Samples then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const;
-  // The values as a matrix: the table itself where nothing has to change, else gathered into `scratch`.
+  // The values as a (dense) matrix: the table itself where nothing has to change, else gathered into `scratch`.
   MatrixView<const T> values(const Context& ctx, Matrix<T>& scratch) const;
   // The same for rows first .. first + count - 1 of these samples.
   MatrixView<const T> values(const Context& ctx, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
@@ -91,6 +106,16 @@ struct Samples {
 // A matrix that a transformer made, as samples: all of its rows, no affine map.
 template <class T>
 Samples<T> samples_of(Matrix<T> X, std::vector<Feature> features = {});
+
+// A sparse matrix that a transformer made, as samples.
+template <class T>
+Samples<T> samples_of(CsrMatrix<T> X, std::vector<Feature> features = {});
+
+// Samples of a dense table: X itself, or the same rows of a copy that is made once for its sparse table. Errors: kBadData "OWNER
+// takes no sparse data ..." for a table beyond kMostDenseCells.
+inline constexpr std::int64_t kMostDenseCells = std::int64_t{1} << 27;   // 1 GiB in float64
+template <class T>
+Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T>& X);
 
 // Mean and population variance of each column (of the mapped values), on the host.
 struct Moments {

@@ -101,13 +101,13 @@ auto Chain<T>::timed(const Context& ctx, std::size_t step, double ChainTimings::
 }
 
 template <class T>
-void Chain<T>::require_readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
-  require_accepted(ctx, steps_[step].name, *steps_[step].estimator, X);
+Samples<T> Chain<T>::readable(const Context& ctx, const Samples<T>& X, std::size_t step) const {
+  return accepted(ctx, steps_[step].name, *steps_[step].estimator, X);
 }
 
 template <class T>
-Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& X, std::size_t step) {
-  require_readable(ctx, X, step);
+Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std::size_t step) {
+  const Samples<T> X = readable(ctx, given, step);
   const auto work = [&] {
     const auto& transformer = dynamic_cast<const Transformer<T>&>(*steps_[step].estimator);
     return timed(ctx, step, &ChainTimings::transform, [&] { return transformer.transform(ctx, X); });
@@ -149,7 +149,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   const std::size_t last = steps_.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     ctx.check_stop();
-    require_readable(ctx, current, i);
+    current = readable(ctx, current, i);
     steps_[i].n_features = current.n_cols();
     if (steps_[i].estimator->reads_bins() && !current.table->binned) {
       Stopwatch watch(ctx);
@@ -166,8 +166,7 @@ Samples<T> Chain<T>::transformed(const Context& ctx, const Samples<T>& X, std::s
   Samples<T> current = X;
   for (std::size_t i = 0; i <= n_steps && i < steps_.size(); ++i) {
     require_fitted_columns(steps_[i].name.c_str(), current, static_cast<std::size_t>(steps_[i].n_features));
-    if (i < n_steps) current = transform(ctx, current, i);
-    else require_readable(ctx, current, i);
+    current = i < n_steps ? transform(ctx, current, i) : readable(ctx, current, i);
   }
   return current;
 }
@@ -190,7 +189,7 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   Samples<T> current = X;
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transform(ctx, current, i);
   ctx.check_stop();
-  require_readable(ctx, current, steps_.size() - 1);
+  current = readable(ctx, current, steps_.size() - 1);
   Stopwatch watch(ctx);
   const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
   timings_.predict += watch.lap();

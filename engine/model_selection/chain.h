@@ -61,8 +61,8 @@ class Chain {
   template <class Work>
   auto timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work);
   Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step);
-  Samples<T> transform(const Context& ctx, const Samples<T>& X, std::size_t step);
-  void require_readable(const Context& ctx, const Samples<T>& X, std::size_t step) const;
+  Samples<T> transform(const Context& ctx, const Samples<T>& given, std::size_t step);
+  Samples<T> readable(const Context& ctx, const Samples<T>& X, std::size_t step) const;
 
   std::vector<Step> steps_;
   std::vector<std::string> fitted_content_;   // by step: what it was fitted on

@@ -67,8 +67,28 @@ class RowReader {
   // Fills out[0, n_values_columns). Errors: CellError; NeedsFloat64.
   void read(const char* p, const char* end, T* out) {
     p = skip_blanks(p, end);
-    if (*p == '{') read_sparse(p + 1, end, out);
-    else read_dense(p, end, out);
+    named_.clear();
+    if (*p != '{') return read_dense(p, end, out);
+    std::fill_n(out, n_values_columns_, T(0));
+    read_sparse(p + 1, end, out);
+  }
+  // The same into an `out` of zeros: calls cell(values column, value) for what the row names, and leaves zeros behind.
+  template <class Cell>
+  void read_entries(const char* p, const char* end, T* out, const Cell& cell) {
+    p = skip_blanks(p, end);
+    named_.clear();
+    if (*p == '{') {
+      read_sparse(p + 1, end, out);
+    } else {
+      read_dense(p, end, out);
+      for (std::size_t c = 0; c < columns_.size(); ++c) named_.push_back(c);
+    }
+    for (const std::size_t c : named_) {
+      if (columns_[c].values_column < 0) continue;
+      T& value = out[columns_[c].values_column];
+      cell(columns_[c].values_column, value);
+      value = T(0);
+    }
   }
 
  private:
@@ -95,7 +115,6 @@ class RowReader {
 
   // Cells that a sparse row leaves out are 0: the number, or the first category.
   void read_sparse(const char* p, const char* end, T* out) {
-    std::fill_n(out, n_values_columns_, T(0));
     std::int64_t previous = -1;
     p = skip_blanks(p, end);
     while (p != end && *p != '}') {
@@ -108,6 +127,7 @@ class RowReader {
       if (column >= static_cast<std::int64_t>(columns_.size()))
         throw CellError{p, fmt::format("sparse index {}, but only {} attributes are declared", column, columns_.size())};
       previous = column;
+      named_.push_back(static_cast<std::size_t>(column));
       p = read_cell(static_cast<std::size_t>(column), index.next, end, '}', out);
       if (p != end && *p == ',') p = skip_blanks(p + 1, end);
     }
@@ -166,6 +186,7 @@ class RowReader {
   const std::int64_t n_values_columns_;
   std::vector<std::int64_t> missing_;
   std::vector<char> starts_four_;   // whether four neighbours start at this column, with another one behind them
+  std::vector<std::size_t> named_;   // by the last sparse row
   std::string scratch_;
 };
 

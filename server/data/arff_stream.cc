@@ -19,6 +19,7 @@
 #include "engine/core/require.h"
 #include "server/data/arff_header.h"
 #include "server/data/arff_rows.h"
+#include "server/data/arff_sparse.h"
 
 namespace kedge::server {
 namespace {
@@ -69,7 +70,9 @@ class ArffStream::Run {
   void write(std::string_view text) {
     check_cancelled();
     pending_.append(text);
-    if (!writer_) read_header(false);
+    if (!header_done_) read_header(false);
+    if (header_done_ && !writer_ && !sparse_) choose(false);
+    if (sparse_) sparse_->write(std::exchange(pending_, {}));
     if (writer_ && pending_.size() >= kChunkBytes) cut();
     engine::require(pending_.size() <= kLongestLineBytes, ErrorCode::kBadData, "{}: a line of more than {} bytes", request_.source,
                     kLongestLineBytes);
@@ -77,8 +80,13 @@ class ArffStream::Run {
 
   DatasetMeta finish() {
     check_cancelled();
-    if (!writer_) read_header(true);
-    if (!writer_) std::rethrow_exception(failure_);
+    if (!header_done_) read_header(true);
+    if (!header_done_) std::rethrow_exception(failure_);
+    if (!writer_ && !sparse_) choose(true);
+    if (sparse_) {
+      sparse_->write(pending_);
+      return sparse_->finish();
+    }
     if (!pending_.empty()) push(std::exchange(pending_, {}));
     close(false);
     if (failure_) std::rethrow_exception(failure_);
@@ -99,7 +107,7 @@ class ArffStream::Run {
   // Takes lines up to @data off pending_; a wrong one ends the parsing, but not the arrival of the text.
   void read_header(bool is_all) {
     std::size_t at = next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    while (!failure_ && !writer_ && at < pending_.size()) {
+    while (!failure_ && !header_done_ && at < pending_.size()) {
       const std::size_t end = pending_.find('\n', at);
       if (end == std::string::npos && !is_all) break;
       read_declaration(std::string_view(pending_).substr(at, end - at));
@@ -107,7 +115,7 @@ class ArffStream::Run {
       at = end == std::string::npos ? pending_.size() : end + 1;
     }
     pending_.erase(0, failure_ ? std::string::npos : at);
-    if (is_all && !failure_ && !writer_)
+    if (is_all && !failure_ && !header_done_)
       failure_ = std::make_exception_ptr(corrupt(request_.source, next_line_, "the text ends before @data"));
   }
 
@@ -115,7 +123,8 @@ class ArffStream::Run {
     try {
       if (!header_.read_line(line)) return;
       if (header_.header().columns.empty()) throw corrupt(request_.source, next_line_ + 1, "no attribute is declared");
-      start();
+      describe();
+      header_done_ = true;
     } catch (const CellError& error) {
       failure_ = std::make_exception_ptr(corrupt(request_.source, next_line_, error.what));
     } catch (const Error& error) {
@@ -124,14 +133,34 @@ class ArffStream::Run {
     }
   }
 
-  void start() {
+  void describe() {
     ArffHeader& header = header_.header();
-    DatasetMeta meta{.name = header.relation, .is_float32 = true, .n_values_columns = header.n_values_columns};
-    meta.columns = header.columns;
-    if (request_.describe) request_.describe(meta);
+    meta_ = {.name = header.relation, .is_float32 = true, .n_values_columns = header.n_values_columns};
+    meta_.columns = header.columns;
+    if (request_.describe) request_.describe(meta_);
+  }
+
+  // The first row tells whether rows are sparse.
+  void choose(bool is_all) {
+    for (std::size_t at = 0; at < pending_.size();) {
+      const std::size_t end = pending_.find('\n', at);
+      if (end == std::string::npos && !is_all) return;
+      const char *line = pending_.data() + at, *line_end = pending_.data() + std::min(end, pending_.size());
+      if (is_row(line, line_end)) {
+        if (*skip_blanks(line, line_end) == '{') sparse_.emplace(request_, meta_, next_line_ - 1);
+        else start();
+        return;
+      }
+      at = end == std::string::npos ? pending_.size() : end + 1;
+    }
+    if (is_all) start();
+  }
+
+  void start() {
+    const ArffHeader& header = header_.header();
     for (const engine::ColumnInfo& column : header.columns) codes_.emplace_back(column.categories);
     missing_.resize(header.columns.size(), 0);
-    writer_.emplace(request_.output, meta);
+    writer_.emplace(request_.output, meta_);
     for (std::size_t i = 0; i < n_threads_; ++i) threads_.emplace_back([this] { work(); });
   }
 
@@ -252,6 +281,9 @@ class ArffStream::Run {
   // Of the caller's thread.
   std::string pending_;
   ArffHeaderReader header_;
+  bool header_done_ = false;
+  DatasetMeta meta_;                   // what the header says
+  std::optional<SparseArff> sparse_;   // takes all rows where they are sparse
   std::size_t n_blocks_ = 0;
   std::int64_t next_line_ = 1, next_row_ = 0;
   // Set before the threads start.

@@ -27,8 +27,9 @@ std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
 }
 
 std::string key_of(const schema::UrlRef& ref, const DataOptions&) {
-  engine::require(same_ignoring_case(ref.format, "csv") || same_ignoring_case(ref.format, "arff"), ErrorCode::kInvalidValue,
-                  "url: format is '{}', must be 'csv' or 'arff'", ref.format);
+  const auto is = [&](const char* format) { return same_ignoring_case(ref.format, format); };
+  engine::require(is("csv") || is("arff") || is("libsvm"), ErrorCode::kInvalidValue, "url: format is '{}', must be 'csv', 'arff' or 'libsvm'",
+                  ref.format);
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
   split_url(ref.url);

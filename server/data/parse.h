@@ -1,4 +1,4 @@
-// From the text of a data set to its mapped file: what the ARFF and the CSV parser have in common.
+// From the text of a data set to its mapped file: what the parsers of ARFF, CSV and libsvm have in common.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,15 @@ struct ParseRequest {
   ParallelOptions parallel;
 };
 
-// Both write request.output, all or nothing. Values are float32 when every number is exact in it, else float64.
+// All write request.output, all or nothing. Values are float32 when every number is exact in it, else float64.
 // Errors: kDatasetCorrupt "mnist.arff line 17: attribute 3 ('x'): 'abc' is not a number"; kCancelled; kInternal (disk).
 
-// ARFF as Weka and OpenML write it, dense and sparse rows; string and date attributes keep their name only.
+// ARFF as Weka and OpenML write it, dense and sparse rows (whose values are stored sparse if few of them are there); string and date attributes keep their name only.
 engine::DatasetMeta parse_arff(std::string_view text, const ParseRequest& request);
+
+// libsvm (svmlight) text, stored sparse. Columns: one for each index, named as it, then "qid" where rows have one (ignored as a
+// feature), then "label".
+engine::DatasetMeta parse_libsvm(std::string_view text, const ParseRequest& request);
 
 // CSV with a header line (RFC 4180). A column is numeric when all its cells are numbers or missing (empty, NA, nan, ?),
 // otherwise nominal with its categories sorted.

@@ -22,6 +22,7 @@ ParallelOptions parse_options(const SourceContext& context) {
 
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request) {
   if (same_ignoring_case(format, "csv")) parse_csv(text, request);
+  else if (same_ignoring_case(format, "libsvm")) parse_libsvm(text, request);
   else parse_arff(text, request);
 }
 

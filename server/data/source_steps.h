@@ -32,7 +32,7 @@ struct RemovedFile {
 Fetcher::Progress download_progress(const Emit& emit);
 ParallelOptions parse_options(const SourceContext& context);
 
-// Parses the text as `format`, "csv" or "arff", in any case of letters.
+// Parses the text as `format`, "csv", "arff" or "libsvm", in any case of letters.
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request);
 
 // The column that the user named, or the last. Errors: kInvalidValue at `where` with the nearest name.

@@ -52,6 +52,7 @@ void register_all(const FoundDevice& found, const char* dtype) {
   register_rows(found, dtype, category_rows<T>());
   register_rows(found, dtype, tree_rows<T>());
   register_rows(found, dtype, column_rows<T>());
+  register_rows(found, dtype, sparse_rows<T>());
 }
 
 }  // namespace

@@ -120,9 +120,25 @@ class CpuClusters : public CpuColumns<T> {
                         VectorView<std::int32_t> found) override;
 };
 
+// sparse.cc
+template <class T>
+class CpuSparse : public CpuClusters<T> {
+ public:
+  std::int64_t sparse_offsets(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<std::int64_t> offsets) override;
+  void sparse_gather(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> scale, CsrView<T> out) override;
+  void sparse_transpose(CsrView<const T> A, CsrView<T> out) override;
+  void sparse_multiply(CsrView<const T> A, MatrixView<const double> B, MatrixView<double> C) override;
+  void sparse_moments(CsrView<const T> A, VectorView<const double> weights, VectorView<double> mean,
+                      VectorView<double> variance) override;
+  void sparse_range(CsrView<const T> A, VectorView<T> minimum, VectorView<T> maximum) override;
+  void sparse_to_dense(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> shift,
+                       VectorView<const double> scale, MatrixView<T> out) override;
+  void sparse_normalize(RowNorm norm, CsrView<T> A) override;
+};
+
 // convex.cc
 template <class T>
-class CpuConvex : public CpuClusters<T> {
+class CpuConvex : public CpuSparse<T> {
  public:
   void elastic_net_paths(std::span<const ElasticNetPath> paths, const ElasticNetOptions& options) override;
 };

@@ -40,6 +40,8 @@ class DeviceLibraries {
   // Each row ascending. No NaN.
   template <class T>
   void sort_rows(MatrixView<T> A);
+  // Sorts n pairs by key; pairs of equal keys stay in order. 0 <= keys.
+  void sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n);
 
  private:
   struct Impl;

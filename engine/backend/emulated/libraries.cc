@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/emulated/emulator.h"
@@ -257,6 +259,14 @@ template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
   const emulated::DeviceAccess access(impl_->memory);
   for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
+}
+
+void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {
+  const emulated::DeviceAccess access(impl_->memory);
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(keys[i], values[i]);
+  std::ranges::stable_sort(pairs, {}, &std::pair<std::int32_t, std::int32_t>::first);
+  for (std::int64_t i = 0; i < n; ++i) std::tie(keys[i], values[i]) = pairs[static_cast<std::size_t>(i)];
 }
 
 template void DeviceLibraries::sort_rows(MatrixView<float>);

@@ -137,6 +137,21 @@ TEST(Arff, ReadsSparseRows) {
   EXPECT_EQ(p.meta.columns[1].missing, 1);
 }
 
+TEST(Arff, KeepsRowsSparseWhereFewValuesAreThere) {
+  std::string text = "@relation r\n";
+  for (int j = 0; j < 20; ++j) text += "@attribute x" + std::to_string(j) + " numeric\n";
+  const Parsed p = arff(text + "@attribute c {no,yes}\n% a comment\n@data\n\n{3 0.1, 20 yes}\n{}\n{0 2, 19 ?}\n");
+  EXPECT_EQ(p.meta.n_entries, 4);
+  EXPECT_EQ(p.meta.n_rows, 3);
+  EXPECT_FALSE(p.meta.is_float32);
+  EXPECT_EQ(p.at(0, 3), 0.1);
+  EXPECT_EQ(p.at(0, 20), 1);
+  EXPECT_EQ(p.at(1, 20), 0);
+  EXPECT_EQ(p.at(2, 0), 2);
+  EXPECT_TRUE(std::isnan(p.at(2, 19)));
+  EXPECT_EQ(p.meta.columns[19].missing, 1);
+}
+
 struct NumberCase {
   const char* text;
   double value;
@@ -193,6 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"sparse_order", with_rows("{1 a, 0 1}\n"), "x line 5: sparse index 0 is not above the one before"},
         ErrorCase{"sparse_open", with_rows("{0 1\n"), "x line 5: a sparse row lacks its closing brace"},
         ErrorCase{"sparse_huge", with_rows("{1e300 1}\n"), "x line 5: a sparse value has no attribute index in front"},
+        ErrorCase{"sparse_later", with_rows("{0 1}\n\n% no\n{0 q}\n"), "x line 8: attribute 1 ('x'): 'q' is not a number"},
         ErrorCase{"no_data", "@relation r\n@attribute x numeric\n", "x line 3: the text ends before @data"},
         ErrorCase{"html", "<html>no</html>\n", "x line 1: '<html>no</html>' is not an ARFF declaration"},
         ErrorCase{"type", "@attribute x relational\n@data\n",

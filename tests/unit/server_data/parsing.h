@@ -25,6 +25,12 @@ inline Parsed read_file(const std::filesystem::path& path) {
   Parsed parsed{file.meta(), {}};
   parsed.values.assign(file.values_f32().begin(), file.values_f32().end());
   parsed.values.insert(parsed.values.end(), file.values_f64().begin(), file.values_f64().end());
+  if (!parsed.meta.is_sparse()) return parsed;
+  parsed.values.resize(static_cast<std::size_t>(parsed.meta.n_rows * parsed.meta.n_values_columns));
+  for (std::int64_t j = 0; j < parsed.meta.n_values_columns; ++j) {
+    const std::vector<double> column = file.column(j, parsed.meta.n_rows);
+    for (std::size_t i = 0; i < column.size(); ++i) parsed.values[i * static_cast<std::size_t>(parsed.meta.n_values_columns) + static_cast<std::size_t>(j)] = column[i];
+  }
   return parsed;
 }
 

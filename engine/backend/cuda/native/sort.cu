@@ -1,4 +1,5 @@
-// Sorting on the GPU: CUB's segmented sort, one segment a row.
+// Sorting on the GPU: CUB's segmented sort, one segment a row, and its radix sort of pairs, which is stable.
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_segmented_sort.cuh>
 #include <vector>
 
@@ -28,6 +29,23 @@ void DeviceLibraries::sort_rows(MatrixView<T> A) {
   Array<unsigned char> work(runtime, static_cast<std::int64_t>(bytes));
   sort(work.data(), bytes);
   runtime.copy(A.data, sorted.data(), static_cast<std::size_t>(extent) * sizeof(T));
+}
+
+void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {
+  if (n < 2) return;
+  CudaRuntime& runtime = impl_->runtime;
+  Array<std::int32_t> sorted_keys(runtime, n), sorted_values(runtime, n);
+  const auto sort = [&](void* work, std::size_t& bytes) {
+    KEDGE_CHECK(cub::DeviceRadixSort::SortPairs(work, bytes, static_cast<const std::int32_t*>(keys), sorted_keys.data(),
+                                                static_cast<const std::int32_t*>(values), sorted_values.data(), n, 0, 31,
+                                                static_cast<cudaStream_t>(runtime.stream())));
+  };
+  std::size_t bytes = 0;
+  sort(nullptr, bytes);
+  Array<unsigned char> work(runtime, static_cast<std::int64_t>(bytes));
+  sort(work.data(), bytes);
+  runtime.copy(keys, sorted_keys.data(), static_cast<std::size_t>(n) * sizeof(std::int32_t));
+  runtime.copy(values, sorted_values.data(), static_cast<std::size_t>(n) * sizeof(std::int32_t));
 }
 
 template void DeviceLibraries::sort_rows(MatrixView<float>);
