@@ -1,6 +1,7 @@
 // /v1/jobs: submit, list, show, cancel, result.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
@@ -32,6 +33,14 @@ schema::JobSpec decode_spec(const Request& request) {
               fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp));
 }
 
+// Empty: the client makes no promise about repeating itself.
+std::string idempotency_key(const Request& request) {
+  constexpr std::string_view kField = "Idempotency-Key";
+  if (std::ranges::count_if(request.fields, [&](const auto& f) { return http::same_name(f.first, kField); }) > 1)
+    throw Error(ErrorCode::kInvalidValue, "Idempotency-Key comes twice", std::string(kField));
+  return std::string(request.field(kField));
+}
+
 // Handed to the service with the job; whichever comes last frees it.
 struct Submission {
   std::mutex mutex;
@@ -56,7 +65,7 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(decode_spec(request), stored, failed); };
+  auto work = [&] { api.jobs.submit(decode_spec(request), stored, failed, {}, idempotency_key(request)); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {

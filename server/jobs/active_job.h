@@ -10,27 +10,32 @@
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
 #include "server/jobs/progress_gate.h"
+#include "server/jobs/queue.h"
 
 namespace kedge::server {
 
 struct ActiveJob {
   using Clock = std::chrono::steady_clock;
 
-  std::string id, wish;
+  std::string id, wish, tenant, digest;
   schema::JobState state = schema::JobState::kQueued;
   bool cancel_requested = false;
   std::int64_t crashes = 0;            // workers that died of it
   std::int64_t false_starts = 0;       // workers that died before they began it
   std::int64_t lease = 0;              // of the present attempt
   std::string device;                  // where it runs
-  Clock::time_point submitted, waiting_since;
+  Clock::time_point submitted, waiting_since, run_since;
   double queued_seconds = 0;           // spent waiting for a fetch or a worker
+  schema::Deadlines deadlines;         // as the job asks
+  Clock::time_point deadline = Clock::time_point::max();   // of what it does now
+  std::optional<schema::Error> late;   // set when its run has met its deadline
   std::stop_source stop;               // of the fetch
   ProgressGate progress;
   // From the fetch to the end; before, the spec is on disk only, so that a long queue takes little memory.
   std::optional<schema::JobSpec> spec;
   AcquiredDataset data;
 
+  QueueKey queue_key() const { return {wish, tenant}; }
   void leave_queue(Clock::time_point now) {
     queued_seconds += std::chrono::duration<double>(now - waiting_since).count();
   }

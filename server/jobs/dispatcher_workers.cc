@@ -1,6 +1,7 @@
 // The dispatcher's dealings with workers: who runs what, and what becomes of a job when its worker answers or dies.
 #include <fmt/core.h>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/dispatcher.h"
@@ -40,14 +41,15 @@ void Dispatcher::worker_unavailable(const std::string& device, const std::string
 
 void Dispatcher::make_ready(const JobPointer& job) {
   job->waiting_since = Clock::now();
-  queue_.push_ready(job->id, job->wish);
+  arm_queue(job);
+  queue_.push_ready(job->id, job->queue_key());
   if (devices_known_) fail_impossible();
   start_runs();
 }
 
 void Dispatcher::start_runs() {
   for (auto& [device, worker] : workers_) {
-    if (!worker.idle || stopping_) continue;
+    if (!worker.idle || stopping_ || draining_) continue;
     const auto serves = [&](std::string_view wish) { return devices_.serves(device, wish); };
     if (const std::optional<std::string> id = queue_.take_ready(serves)) start_run(jobs_.at(*id), device, worker);
   }
@@ -56,28 +58,41 @@ void Dispatcher::start_runs() {
 void Dispatcher::start_run(const JobPointer& job, const std::string& device, Worker& worker) {
   worker.idle = false, worker.job = job;
   job->leave_queue(Clock::now());
+  job->run_since = Clock::now();
   job->state = JobState::kRunning, job->device = device, job->lease = ++last_lease_;
+  arm(job, limits(*job).run);
+  KEDGE_FAIL_POINT("job.run.before");
   write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
   supervisor_->run(device, {.jobId = job->id, .leaseToken = job->lease, .spec = *job->spec, .dataPath = job->data.path});
+  KEDGE_FAIL_POINT("job.run.after");
   start_fetches();   // there is room for another ready job
 }
 
 void Dispatcher::worker_event(const std::string& device, schema::EventReport report) {
   const bool allowed = !std::holds_alternative<schema::StateEvent>(report.body) &&
                        !std::holds_alternative<schema::ResultEvent>(report.body);   // those are ours to say
+  KEDGE_FAIL_POINT("job.event.before");
   const std::lock_guard lock(mutex_);
   const JobPointer& job = workers_[device].job;
   if (allowed && job && job->lease == report.leaseToken) append(job, std::move(report.body));
+  KEDGE_FAIL_POINT("job.event.after");
+}
+
+void Dispatcher::charge(const JobPointer& job) {
+  queue_.charge(job->tenant, std::chrono::duration<double>(Clock::now() - job->run_since).count());
 }
 
 Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
   Worker& worker = workers_[device];
-  if (!worker.job || worker.job->lease != lease) return nullptr;
+  if (!worker.job || (worker.job->lease != lease && !KEDGE_CONTROL("publish-stale-results"))) return nullptr;
   worker.idle = true;
+  drained_.notify_all();
+  charge(worker.job);
   return std::exchange(worker.job, nullptr);
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
+  KEDGE_FAIL_POINT("job.done.before");
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
@@ -86,17 +101,20 @@ void Dispatcher::worker_done(const std::string& device, schema::DoneReport repor
   else
     succeed(job, std::move(report.result));
   start_runs();
+  KEDGE_FAIL_POINT("job.done.after");
 }
 
 void Dispatcher::worker_failed(const std::string& device, schema::FailedReport report) {
+  KEDGE_FAIL_POINT("job.failed.before");
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
   else
-    fail(job, std::move(report.error));
+    fail(job, job->late ? *job->late : std::move(report.error));
   start_runs();
+  KEDGE_FAIL_POINT("job.failed.after");
 }
 
 void Dispatcher::worker_lost(const std::string& device, const std::string& how, bool job_begun) {
@@ -104,26 +122,37 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   Worker& worker = workers_[device];
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
+  drained_.notify_all();
   if (!job || stopping_) return;
+  charge(job);
   ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
+  else if (job->late)
+    fail(job, *job->late);
   else if (job->crashes > kCrashesAllowed || job->false_starts > kFalseStartsAllowed)
-    fail(job, Error(ErrorCode::kWorkerCrashed,
+    fail_crashed(job, Error(ErrorCode::kWorkerCrashed,
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
                                 job->crashes + job->false_starts, how)));
   else
     retry(job, job_begun);
 }
 
+void Dispatcher::fail_crashed(const JobPointer& job, Error error) {
+  remember_crash(*job);
+  fail(job, std::move(error));
+}
+
 // Its data is still there, so it only waits for a worker; being the oldest, it is the next to run.
 void Dispatcher::retry(const JobPointer& job, bool crashed) {
+  KEDGE_FAIL_POINT("job.retry.before");
   job->state = JobState::kQueued, job->lease = ++last_lease_;   // a late word from the dead worker is stale
   write(job, {.state = JobState::kQueued,
               .reason = std::string(schema::error_code_name(ErrorCode::kWorkerCrashed)),
               .new_lease = job->lease,
               .crashed = crashed});
   make_ready(job);
+  KEDGE_FAIL_POINT("job.retry.after");
 }
 
 }  // namespace kedge::server

@@ -3,8 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "engine/pipeline.h"
+#include "schemas/codec.h"
 #include "schemas/error.h"
+#include "server/data/digest.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/store.h"
@@ -17,9 +21,35 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::int64_t kMaxPageSize = 500;
+constexpr std::size_t kMaxKeyLength = 255;
+constexpr double kMaxDeadline = 365 * 24 * 3600.0;
 
 std::filesystem::path beside_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedge-worker";
+}
+
+void check_key(const std::string& key) {
+  const auto is_plain = [](char c) { return c > ' ' && c < 127; };
+  if (key.size() <= kMaxKeyLength && std::ranges::all_of(key, is_plain)) return;
+  throw Error(ErrorCode::kInvalidValue,
+              fmt::format("Idempotency-Key has {} characters, must have at most {}, printable ASCII without spaces", key.size(),
+                          kMaxKeyLength),
+              "Idempotency-Key");
+}
+
+void check_deadlines(const schema::Deadlines& deadlines) {
+  const auto check = [](double seconds, std::string_view name) {
+    if (!(seconds >= 0 && seconds <= kMaxDeadline))   // NaN is refused as well
+      throw Error(ErrorCode::kInvalidValue, fmt::format("deadlines.{} is {}, must be 0 to {} seconds", name, seconds, kMaxDeadline),
+                  fmt::format("deadlines.{}", name));
+  };
+  check(deadlines.queue, "queue"), check(deadlines.fetch, "fetch"), check(deadlines.run, "run");
+}
+
+// The same for the same description, however it was written.
+std::string spec_digest(const schema::JobSpec& spec) {
+  const std::vector<std::byte> bytes = schema::to_binary(spec);
+  return hex_digest(DigestKind::kSha256, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Fills in what the caller left out.
@@ -36,11 +66,15 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
 }
 
 DispatcherOptions dispatcher_options(const JobServiceOptions& options) {
-  return {.workers = {.program = options.worker_program,
+  return {.workers = {.program = {.file = options.worker_program,
+                                  .temporary = options.data_dir / "tmp",
+                                  .memory_bytes = options.worker_memory_bytes},
                       .heartbeat_timeout = options.heartbeat_timeout,
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
-          .acquire = options.acquire};
+          .acquire = options.acquire,
+          .open_jobs_per_tenant = options.open_jobs_per_tenant,
+          .deadlines = options.deadlines};
 }
 
 }  // namespace
@@ -51,7 +85,8 @@ struct JobService::Impl {
       : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }),
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
-        dispatcher(store, dispatcher_options(options)) {}
+        dispatcher(store, dispatcher_options(options)),
+        retention(store, options.retention) {}
 
   Subscriptions subscriptions;
   Store store;   // first of the rest: its lock keeps a second server away from everything else
@@ -59,18 +94,29 @@ struct JobService::Impl {
   const JobServiceOptions options;
   JobIds ids;
   Dispatcher dispatcher;
+  Retention retention;   // ends first: it writes
 };
 
 JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 JobService::~JobService() = default;
 
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const Error&)> failed) {
+                        std::function<void(const Error&)> failed, const std::string& tenant,
+                        const std::string& idempotency_key) {
+  check_key(idempotency_key);
+  check_deadlines(spec.deadlines);
   impl_->options.validate(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
-  impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, std::move(submitted), std::move(failed));
+  std::string digest = spec_digest(spec);
+  impl_->dispatcher.submit({.job = {.id = impl_->ids.next(), .spec = std::move(spec)},
+                            .tenant = tenant,
+                            .idempotency_key = idempotency_key,
+                            .digest = std::move(digest)},
+                           std::move(submitted), std::move(failed));
 }
+
+std::optional<std::string> JobService::tenant(std::string_view id) const { return impl_->store.tenant(id); }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
 
@@ -80,7 +126,7 @@ schema::JobPage JobService::list(const JobFilter& filter) const {
                 fmt::format("the page size is {}, must be 1 to {}", filter.page_size, kMaxPageSize), "pageSize");
   if (!filter.page_token.empty() && !JobIds::is_id(filter.page_token))
     throw Error(ErrorCode::kInvalidValue, "the page token is not one that this server gave out", "pageToken");
-  return impl_->store.list(filter.state, filter.page_size, filter.page_token);
+  return impl_->store.list(filter.state, filter.page_size, filter.page_token, filter.tenant);
 }
 
 void JobService::cancel(std::string_view id) {
@@ -100,6 +146,14 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
 
 std::vector<schema::DeviceEntry> JobService::devices() const { return impl_->dispatcher.devices(); }
 
-bool JobService::ready() const { return impl_->store.healthy(); }
+std::string JobService::unready_reason() const {
+  if (impl_->dispatcher.draining()) return "the server is stopping";
+  const std::optional<Error> trouble = impl_->store.trouble();
+  return trouble ? trouble->message : std::string();
+}
+
+void JobService::begin_drain() { impl_->dispatcher.begin_drain(); }
+
+void JobService::drain(std::chrono::milliseconds patience) { impl_->dispatcher.drain(patience); }
 
 }  // namespace kedge::server

@@ -16,6 +16,7 @@
 #include "schemas/event.h"
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
+#include "server/jobs/store_retention.h"
 
 namespace kedge::server {
 
@@ -23,9 +24,13 @@ struct JobServiceOptions {
   std::filesystem::path data_dir;
   DataOptions data;
   std::filesystem::path worker_program;      // kedge-worker; empty: beside this program
+  std::int64_t worker_memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
+  std::size_t open_jobs_per_tenant = 0;                  // 0: no bound
+  RetentionOptions retention;
+  schema::Deadlines deadlines{.queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
@@ -36,6 +41,7 @@ struct JobFilter {
   std::optional<schema::JobState> state;
   std::int64_t page_size = 50;               // 1 .. 500
   std::string page_token;
+  std::optional<std::string> tenant;         // only this one's jobs; unset: all
 };
 
 // Thread safe. Calls that write return when the write is on disk (group commit); none blocks on a running job.
@@ -48,10 +54,12 @@ class JobService {
 
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
-  // Throws for a bad spec; a device that is known to be missing is kDeviceUnavailable with the reason.
+  // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
+  // again, or `failed` kIdempotencyKeyReused when the spec is another one. The job belongs to `tenant`. Throws for a bad spec, kTooManyRequests beyond the tenant's quota; a device that is known to be missing is kDeviceUnavailable with the reason.
   void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed = {});
+              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {});
 
+  std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   schema::JobPage list(const JobFilter& filter) const;
   // From any state. kNotFound; kConflict when the job has ended.
@@ -64,7 +72,13 @@ class JobService {
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
-  bool ready() const;                                 // store open and accepting jobs
+  std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
+  bool ready() const { return unready_reason().empty(); }
+
+  // Not ready from here on; what runs goes on, nothing else is started.
+  void begin_drain();
+  // The same, and waits for what runs, at most so long. What still runs then is queued again by the destructor.
+  void drain(std::chrono::milliseconds patience);
 
  private:
   struct Impl;

@@ -1,61 +1,97 @@
 // The order of jobs: see queue.h.
 #include "server/jobs/queue.h"
 
+#include <algorithm>
+
 namespace kedge::server {
+namespace {
 
-void JobQueue::push(const std::string& job, const std::string& wish) { lanes_[wish].waiting.insert(job); }
+// What a run counts before it has been measured, so that a tenant with short runs does not start all of its jobs at once.
+constexpr double kStartSeconds = 0.001;
 
-void JobQueue::push_ready(const std::string& job, const std::string& wish) { lanes_[wish].ready.insert(job); }
+}  // namespace
 
-void JobQueue::remove(const std::string& job, const std::string& wish) {
-  const auto lane = lanes_.find(wish);
+JobQueue::Lane& JobQueue::lane(const QueueKey& key) {
+  const bool waits = std::ranges::any_of(lanes_, [&](const auto& entry) { return entry.first.tenant == key.tenant; });
+  if (!waits) {
+    double& mine = used_[key.tenant];
+    mine = std::max(mine, level_);
+  }
+  return lanes_[key];
+}
+
+void JobQueue::push(const std::string& job, const QueueKey& key) { lane(key).waiting.insert(job); }
+
+void JobQueue::push_ready(const std::string& job, const QueueKey& key) { lane(key).ready.insert(job); }
+
+void JobQueue::remove(const std::string& job, const QueueKey& key) {
+  const auto lane = lanes_.find(key);
   if (lane == lanes_.end()) return;
   lane->second.waiting.erase(job);
   lane->second.ready.erase(job);
   drop_if_empty(lane);
 }
 
-std::optional<std::string> JobQueue::take_to_fetch() {
+double JobQueue::used(const std::string& tenant) const {
+  const auto found = used_.find(tenant);
+  return found == used_.end() ? 0 : found->second;
+}
+
+std::optional<std::string> JobQueue::take(Jobs jobs, const std::function<bool(const QueueKey&, const Lane&)>& may) {
   auto best = lanes_.end();
+  const auto rank = [&](Lanes::iterator lane) {
+    return std::pair<double, const std::string&>(used(lane->first.tenant), *(lane->second.*jobs).begin());
+  };
   for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
-    if (lane->second.waiting.empty() || lane->second.ready.size() >= kReadyAhead) continue;
-    if (best == lanes_.end() || *lane->second.waiting.begin() < *best->second.waiting.begin()) best = lane;
+    if ((lane->second.*jobs).empty() || !may(lane->first, lane->second)) continue;
+    if (best == lanes_.end() || rank(lane) < rank(best)) best = lane;
   }
   if (best == lanes_.end()) return std::nullopt;
-  std::string job = std::move(best->second.waiting.extract(best->second.waiting.begin()).value());
+  auto& chosen = best->second.*jobs;
+  std::string job = std::move(chosen.extract(chosen.begin()).value());
+  if (jobs == &Lane::ready) {
+    level_ = std::max(level_, used(best->first.tenant));
+    charge(best->first.tenant, kStartSeconds);
+  }
   drop_if_empty(best);
   return job;
 }
 
+std::optional<std::string> JobQueue::take_to_fetch() {
+  return take(&Lane::waiting, [](const QueueKey&, const Lane& lane) { return lane.ready.size() < kReadyAhead; });
+}
+
 std::optional<std::string> JobQueue::take_ready(const std::function<bool(std::string_view)>& serves) {
-  auto best = lanes_.end();
-  for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
-    if (lane->second.ready.empty()) continue;
-    if (best != lanes_.end() && *best->second.ready.begin() < *lane->second.ready.begin()) continue;
-    if (serves(lane->first)) best = lane;
-  }
-  if (best == lanes_.end()) return std::nullopt;
-  std::string job = std::move(best->second.ready.extract(best->second.ready.begin()).value());
-  drop_if_empty(best);
-  return job;
+  return take(&Lane::ready, [&](const QueueKey& key, const Lane&) { return serves(key.wish); });
+}
+
+void JobQueue::charge(const std::string& tenant, double seconds) {
+  used_[tenant] += seconds;
+  // Who has used no more than the level and does not wait would start at the level anyway.
+  std::erase_if(used_, [&](const auto& entry) {
+    return entry.second <= level_ &&
+           std::ranges::none_of(lanes_, [&](const auto& lane) { return lane.first.tenant == entry.first; });
+  });
 }
 
 std::vector<std::string> JobQueue::wishes() const {
   std::vector<std::string> names;
-  for (const auto& [wish, lane] : lanes_) names.push_back(wish);
+  for (const auto& [key, lane] : lanes_)
+    if (names.empty() || names.back() != key.wish) names.push_back(key.wish);
   return names;
 }
 
 std::vector<std::string> JobQueue::jobs_of(const std::string& wish) const {
   std::vector<std::string> jobs;
-  if (const auto lane = lanes_.find(wish); lane != lanes_.end()) {
-    jobs.assign(lane->second.ready.begin(), lane->second.ready.end());
-    jobs.insert(jobs.end(), lane->second.waiting.begin(), lane->second.waiting.end());
+  for (const auto& [key, lane] : lanes_) {
+    if (key.wish != wish) continue;
+    jobs.insert(jobs.end(), lane.ready.begin(), lane.ready.end());
+    jobs.insert(jobs.end(), lane.waiting.begin(), lane.waiting.end());
   }
   return jobs;
 }
 
-void JobQueue::drop_if_empty(std::map<std::string, Lane>::iterator lane) {
+void JobQueue::drop_if_empty(Lanes::iterator lane) {
   if (lane->second.waiting.empty() && lane->second.ready.empty()) lanes_.erase(lane);
 }
 

@@ -1,4 +1,4 @@
-// The order in which jobs get their data and their worker: first in, first out among those with the same device wish.
+// The order in which jobs get their data and their worker: tenants share the devices, and each tenant's oldest job is its next.
 #pragma once
 
 #include <functional>
@@ -7,24 +7,36 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kedge::server {
 
-// Job ids sort by time of submission, so the smallest id is the oldest job. Not thread safe.
+// Whom a job waits for and with.
+struct QueueKey {
+  std::string wish;     // device
+  std::string tenant;   // empty where there are no tokens
+  friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
+};
+
+// Next is the tenant that has used the devices least, counted in seconds of runs (start-time fair queueing); among jobs of
+// tenants that have used the same, the oldest. A tenant that comes back after a while starts level with the one that has used
+// least, so absence saves nothing up. Job ids sort by time of submission, so the smallest id is the oldest job. Not thread safe.
 class JobQueue {
  public:
-  // So many jobs of one wish have their data ready ahead of a worker; more would only pin data sets.
+  // So many jobs of one wish and tenant have their data ready ahead of a worker; more would only pin data sets.
   static constexpr std::size_t kReadyAhead = 4;
 
-  void push(const std::string& job, const std::string& wish);         // waits for its data
-  void push_ready(const std::string& job, const std::string& wish);   // waits for a worker
-  void remove(const std::string& job, const std::string& wish);       // from either
+  void push(const std::string& job, const QueueKey& key);         // waits for its data
+  void push_ready(const std::string& job, const QueueKey& key);   // waits for a worker
+  void remove(const std::string& job, const QueueKey& key);       // from either
 
-  // Takes the oldest job that should fetch its data now.
+  // Takes the next job that should fetch its data now.
   std::optional<std::string> take_to_fetch();
-  // Takes the oldest ready job whose wish `serves` accepts.
+  // Takes the next ready job whose wish `serves` accepts.
   std::optional<std::string> take_ready(const std::function<bool(std::string_view wish)>& serves);
+  // A run of the tenant took so long.
+  void charge(const std::string& tenant, double seconds);
 
   std::vector<std::string> wishes() const;                         // of the jobs that wait
   std::vector<std::string> jobs_of(const std::string& wish) const;
@@ -33,9 +45,17 @@ class JobQueue {
   struct Lane {
     std::set<std::string> waiting, ready;
   };
-  void drop_if_empty(std::map<std::string, Lane>::iterator lane);
+  using Lanes = std::map<QueueKey, Lane>;
+  using Jobs = std::set<std::string> Lane::*;
+  Lane& lane(const QueueKey& key);
+  // The next job among those of the lanes that `may`.
+  std::optional<std::string> take(Jobs jobs, const std::function<bool(const QueueKey&, const Lane&)>& may);
+  double used(const std::string& tenant) const;
+  void drop_if_empty(Lanes::iterator lane);
 
-  std::map<std::string, Lane> lanes_;   // by wish
+  Lanes lanes_;
+  std::map<std::string, double> used_;   // seconds by tenant; those who wait, and those who were charged lately
+  double level_ = 0;                     // what the tenant that was served last had used
 };
 
 }  // namespace kedge::server

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "schemas/codec.h"
+#include "server/jobs/clock.h"
 
 namespace kedge::server {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::string_view kJobColumns =
     "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes "
     "FROM jobs JOIN specs ON specs.job = jobs.id ";
+
+constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
 
 schema::Job read_job(const SqliteStatement::Rows& rows) {
   schema::Job job{.id = rows.text(0),
@@ -25,14 +28,21 @@ schema::Job read_job(const SqliteStatement::Rows& rows) {
   return job;
 }
 
+std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
+  std::vector<Expired> found;
+  while (rows.next()) found.push_back({.job = rows.text(0), .first_kept = rows.integer(1)});
+  return found;
+}
+
 }  // namespace
 
 StoreReader::StoreReader(const std::filesystem::path& file)
     : connection_(file, SqliteConnection::Mode::kReadOnly),
       find_(connection_, fmt::format("{} WHERE id = ?1", kJobColumns)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
-      list_(connection_, fmt::format("{} WHERE id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
-      list_state_(connection_, fmt::format("{} WHERE state = ?3 AND id < ?2 ORDER BY id DESC LIMIT ?1", kJobColumns)),
+      tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
+      list_(connection_, fmt::format("{} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
+      list_tenant_(connection_, fmt::format("{} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
@@ -55,12 +65,19 @@ std::optional<schema::JobSpec> StoreReader::spec(std::string_view id) {
   return schema::from_binary<schema::JobSpec>(rows.blob(0));
 }
 
-schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before) {
+std::optional<std::string> StoreReader::tenant(std::string_view id) {
+  SqliteStatement::Rows rows = tenant_.open(id);
+  return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                                  const std::optional<std::string>& tenant) {
   const std::string_view bound = before.empty() ? std::string_view("~") : before;   // "~" sorts after every id
   const std::int64_t limit = page_size + 1;   // one more tells whether there is a next page
+  const auto wanted = state ? std::optional(static_cast<std::int64_t>(*state)) : std::nullopt;
   schema::JobPage page;
   SqliteStatement::Rows rows =
-      state ? list_state_.open(limit, bound, static_cast<std::int64_t>(*state)) : list_.open(limit, bound);
+      tenant ? list_tenant_.open(limit, bound, wanted, *tenant) : list_.open(limit, bound, wanted);
   while (rows.next()) {
     if (static_cast<std::int64_t>(page.jobs.size()) == page_size) {
       page.nextPageToken = page.jobs.back().id;
@@ -83,7 +100,55 @@ std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t
     event.id = rows.integer(0), event.time = rows.text(1);
     events.push_back(std::move(event));
   }
+  if (!events.empty() && events.front().id > after + 1) {
+    events.insert(events.begin(), gap(id, after + 1, events.front().id - 1));
+    if (events.size() > limit) events.pop_back();
+  }
   return events;
+}
+
+schema::Event StoreReader::gap(std::string_view id, std::int64_t from, std::int64_t to) {
+  return {.id = to,
+          .time = format_time(std::chrono::system_clock::now()),
+          .body = schema::GapEvent{.from = from, .to = to, .job = find(id).value_or(schema::Job{.id = std::string(id)})}};
+}
+
+std::map<std::string, std::int64_t> StoreReader::crashes_since(std::string_view time) {
+  SqliteStatement statement(connection_,
+                            "SELECT tenant || char(10) || digest, COUNT(*) FROM jobs WHERE state = ?1 AND reason = ?2 "
+                            "AND ended > ?3 GROUP BY 1");
+  SqliteStatement::Rows rows = statement.open(static_cast<std::int64_t>(schema::JobState::kFailed),
+                                              schema::error_code_name(schema::ErrorCode::kWorkerCrashed), time);
+  std::map<std::string, std::int64_t> counts;
+  while (rows.next()) counts[rows.text(0)] = rows.integer(1);
+  return counts;
+}
+
+std::vector<Expired> StoreReader::ended_before(std::string_view time, std::int64_t limit) {
+  SqliteStatement statement(connection_, "SELECT id, last_seq FROM jobs WHERE ended < ?1 ORDER BY ended LIMIT ?2");
+  return read_expired(statement.open(time, limit));
+}
+
+std::vector<Expired> StoreReader::events_ended_before(std::string_view time, std::int64_t limit) {
+  SqliteStatement statement(connection_,   // the result's event and the last state stay
+                            "SELECT id, last_seq - 1 FROM jobs WHERE ended < ?1 AND first_seq < last_seq - 1 "
+                            "ORDER BY ended LIMIT ?2");
+  return read_expired(statement.open(time, limit));
+}
+
+std::vector<Expired> StoreReader::with_more_events_than(std::int64_t events, std::int64_t limit) {
+  SqliteStatement statement(connection_,
+                            "SELECT id, last_seq - ?1 + 1 FROM jobs WHERE last_seq - first_seq >= ?1 LIMIT ?2");
+  return read_expired(statement.open(events, limit));
+}
+
+std::int64_t StoreReader::used_bytes() {
+  const auto number = [&](std::string_view sql) {
+    SqliteStatement statement(connection_, sql);
+    SqliteStatement::Rows rows = statement.open();
+    return rows.next() ? rows.integer(0) : 0;
+  };
+  return (number("PRAGMA page_count") - number("PRAGMA freelist_count")) * number("PRAGMA page_size");
 }
 
 std::string StoreReader::last_job_id() {

@@ -17,13 +17,23 @@ class StoreReader {
 
   std::optional<schema::Job> find(std::string_view id);
   std::optional<schema::JobSpec> spec(std::string_view id);
-  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before);
+  std::optional<std::string> tenant(std::string_view id);
+  schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
+                       const std::optional<std::string>& tenant);
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
   std::string last_job_id();
+  std::map<std::string, std::int64_t> crashes_since(std::string_view time);
+
+  std::vector<Expired> ended_before(std::string_view time, std::int64_t limit);
+  std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit);
+  std::vector<Expired> with_more_events_than(std::int64_t events, std::int64_t limit);
+  std::int64_t used_bytes();
 
  private:
+  schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
+
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, list_, list_state_, events_, result_, last_id_;
+  SqliteStatement find_, spec_, tenant_, list_, list_tenant_, events_, result_, last_id_;
 };
 
 }  // namespace kedge::server

@@ -7,7 +7,8 @@
 //   StaleToken       says things under an old lease before the right ones
 //   Hold             until the file params.marker is there
 //
-// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_START=crash (dies before its first message).
+// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_LIST_GATE (which waits until that file is there),
+// KEDGE_FAKE_START=crash (dies before its first message).
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -123,6 +124,8 @@ class FakeWorker {
 };
 
 int list_devices() {
+  if (const char* gate = std::getenv("KEDGE_FAKE_LIST_GATE"))
+    while (!std::filesystem::exists(gate)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const char* given = std::getenv("KEDGE_FAKE_DEVICES");
   std::puts(given ? given : R"({"devices":[{"id":"cpu","name":"fake"},{"id":"cuda","missing":"no NVIDIA driver"}]})");
   return 0;

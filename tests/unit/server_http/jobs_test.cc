@@ -93,7 +93,7 @@ TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
 TEST_F(JobsApi, SaysThatTheDiskDoesNotTakeAJob) {
   set_ready(jobs, false);
   const HttpReply reply = submit();
-  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.status, 507);
   EXPECT_EQ(problem(reply).message, "the disk is full");
 }
 
