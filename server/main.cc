@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,16 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Looks more often when jobs are kept for a short time.
+RetentionOptions retention_options(const Config& config) {
+  RetentionOptions options{.jobs = std::chrono::seconds(config.keep_jobs_s),
+                           .events = std::chrono::seconds(config.keep_events_s),
+                           .store_bytes = config.keep_mib << 20};
+  for (const std::int64_t seconds : {config.keep_jobs_s, config.keep_events_s})
+    if (seconds > 0) options.interval = std::min(options.interval, std::chrono::milliseconds(250 * seconds));
+  return options;
+}
+
 JobServiceOptions job_options(const Config& config) {
   JobServiceOptions options;
   options.data_dir = config.data_dir;
@@ -44,6 +55,11 @@ JobServiceOptions job_options(const Config& config) {
                   .allow_fetch = config.allow_fetch};
   options.worker_program = config.worker;
   options.devices = config.devices;
+  options.worker_memory_bytes = config.worker_memory_mib << 20;
+  options.deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
+                       .fetch = static_cast<double>(config.fetch_deadline_s),
+                       .run = static_cast<double>(config.run_deadline_s)};
+  options.retention = retention_options(config);
   return options;
 }
 
@@ -80,12 +96,18 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 int serve(const Config& config) {
   JobService jobs(job_options(config));
   const api::Api api{jobs, server_info(), catalogue()};
-  http::Server server(http_options(config), http::Router(api::routes(api)));
+  http::ServerOptions http = http_options(config);
+  http.stopping = [&jobs] { jobs.begin_drain(); };
+  http::Server server(std::move(http), http::Router(api::routes(api)));
   write_port_file(config.port_file, server.port());
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(),
                        config.data_dir.string()));
-  server.run(/*handle_signals=*/true);
-  log_info("stopping");
+  if (!server.run(/*handle_signals=*/true)) return EXIT_SUCCESS;
+  log_info("stopping: running jobs may end");
+  // From here on another signal ends the process at once; what is on disk is whole at any moment, and the workers go with it.
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  jobs.drain(std::chrono::seconds(config.drain_s));
   return EXIT_SUCCESS;
 }
 

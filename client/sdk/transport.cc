@@ -4,8 +4,9 @@
 #include <curl/curl.h>
 #include <fmt/core.h>
 
-#include <deque>
+#include <utility>
 
+#include "client/sdk/backoff.h"
 #include "schemas/codec.h"
 
 namespace kedge {
@@ -24,6 +25,7 @@ struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using Multi = std::unique_ptr<CURLM, MultiDeleter>;
 using Headers = std::unique_ptr<curl_slist, ListDeleter>;
 
 void add(Headers& headers, const std::string& line) { headers.reset(curl_slist_append(headers.release(), line.c_str())); }
@@ -56,11 +58,41 @@ Error problem(long status, const std::string& body) {
   }
 }
 
+// Answers that a later try may better.
+bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
+
+Error stopped() { return Error(ErrorCode::kCancelled, "the call was stopped by its caller"); }
+
+// A transfer that a stop ends at once.
+class Transfer {
+ public:
+  Transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) { curl_multi_add_handle(multi_, easy_); }
+  ~Transfer() { curl_multi_remove_handle(multi_, easy_); }
+  Transfer(const Transfer&) = delete;
+
+  CURLcode finish(const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [multi = multi_] { curl_multi_wakeup(multi); });
+    while (!stop.stop_requested()) {
+      int running = 0, queued = 0;
+      curl_multi_perform(multi_, &running);
+      while (const CURLMsg* message = curl_multi_info_read(multi_, &queued))
+        if (message->msg == CURLMSG_DONE) return message->data.result;
+      curl_multi_poll(multi_, nullptr, 0, 1000, nullptr);
+    }
+    throw stopped();
+  }
+
+ private:
+  CURLM* multi_;
+  CURL* easy_;
+};
+
 }  // namespace
 
 struct Transport::Impl {
   std::string url, token;
   Easy easy{curl_easy_init()};
+  Multi multi{curl_multi_init()};
 
   void prepare(CURL* handle, std::string_view path, Headers& headers) const {
     if (!token.empty()) add(headers, "Authorization: Bearer " + token);
@@ -77,26 +109,73 @@ struct Transport::Impl {
                  fmt::format("{}: {}; is kedged running there? (KEDGE_URL or --url names the server)", url, curl_easy_strerror(code)));
   }
 
-  HttpReply perform(std::string_view path, const std::string_view* json, std::chrono::seconds timeout) {
+  struct Call {
+    std::string_view path;
+    const std::string_view* json = nullptr;   // a POST of this
+    std::string_view key = {};
+    std::chrono::seconds timeout{30};
+    std::stop_token stop = {};
+  };
+  struct Answer {
+    HttpReply reply;
+    std::optional<std::chrono::milliseconds> retry_after;
+  };
+
+  // One try. Error{kConnection} when no answer came.
+  Answer attempt(const Call& call) {
     CURL* handle = easy.get();
     curl_easy_reset(handle);
-    HttpReply reply;
+    Answer answer;
     Headers headers;
     add(headers, "Accept: application/json");
-    if (json) add(headers, "Content-Type: application/json"), add(headers, "Expect:");
-    prepare(handle, path, headers);
+    if (call.json) add(headers, "Content-Type: application/json"), add(headers, "Expect:");
+    if (!call.key.empty()) add(headers, "Idempotency-Key: " + std::string(call.key));
+    prepare(handle, call.path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reply.body);
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
-    if (json) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json->size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, json->data());
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answer.reply.body);
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
+    if (call.json) {
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.json->size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.json->data());
     }
-    if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) throw unreachable(code);
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
-    if (reply.status >= 400) throw problem(reply.status, reply.body);
-    return reply;
+    if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) throw unreachable(code);
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
+    curl_off_t seconds = 0;
+    if (curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+      answer.retry_after = std::chrono::seconds(seconds);
+    return answer;
   }
+
+  HttpReply perform(const Call& call) {
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    for (Backoff backoff;;) {
+      Error error;
+      std::optional<std::chrono::milliseconds> asked;
+      try {
+        Answer answer = attempt(call);
+        has_answered = true;
+        if (answer.reply.status < 400) return std::move(answer.reply);
+        error = problem(answer.reply.status, answer.reply.body);
+        if (!means_later(answer.reply.status)) throw error;
+        asked = answer.retry_after;
+      } catch (const Error& caught) {
+        if (caught.code != ErrorCode::kConnection) throw;
+        error = caught;
+      }
+      const auto pause = backoff.next(asked);
+      if (call.stop.stop_requested()) throw stopped();
+      if (is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
+      if (!Backoff::sleep(pause, call.stop)) throw stopped();
+    }
+  }
+
+  // A server that never answered is most likely not there: who starts a program wants to hear that soon.
+  bool is_absent(const Error& error) {
+    return error.code == ErrorCode::kConnection && !has_answered && ++failures > kFirstFailures;
+  }
+  static constexpr int kFirstFailures = 3;
+  bool has_answered = false;
+  int failures = 0;
 };
 
 Transport::Transport(std::string url, std::string token) : impl_(std::make_unique<Impl>()) {
@@ -108,14 +187,19 @@ Transport::~Transport() = default;
 
 const std::string& Transport::url() const { return impl_->url; }
 
-HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout) { return impl_->perform(path, nullptr, timeout); }
-HttpReply Transport::post(std::string_view path, std::string_view json) {
-  return impl_->perform(path, &json, std::chrono::seconds(120));
+HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout, std::stop_token stop) {
+  return impl_->perform({.path = path, .timeout = timeout, .stop = std::move(stop)});
 }
+HttpReply Transport::post(std::string_view path, std::string_view json, std::string_view idempotency_key, std::stop_token stop) {
+  return impl_->perform(
+      {.path = path, .json = &json, .key = idempotency_key, .timeout = std::chrono::seconds(120), .stop = std::move(stop)});
+}
+std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
 
 struct Transport::Lines::Impl {
   Easy easy{curl_easy_init()};
-  std::unique_ptr<CURLM, MultiDeleter> multi{curl_multi_init()};
+  Multi multi{curl_multi_init()};
+  std::stop_token stop;
   Headers headers;
   std::string buffer;   // received, not yet handed out
   CURLcode outcome = CURLE_OK;
@@ -142,8 +226,9 @@ struct Transport::Lines::Impl {
   }
 };
 
-Transport::Lines::Lines(const Transport& transport, std::string_view path, std::string_view last_event_id)
+Transport::Lines::Lines(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
     : impl_(std::make_unique<Impl>()) {
+  impl_->stop = std::move(stop);
   add(impl_->headers, "Accept: text/event-stream");
   if (!last_event_id.empty()) add(impl_->headers, "Last-Event-ID: " + std::string(last_event_id));
   CURL* handle = impl_->easy.get();
@@ -157,8 +242,9 @@ Transport::Lines::Lines(const Transport& transport, std::string_view path, std::
 Transport::Lines::~Lines() = default;
 
 std::optional<std::string> Transport::Lines::next_line() {
+  const std::stop_callback wake(impl_->stop, [multi = impl_->multi.get()] { curl_multi_wakeup(multi); });
   long status = 0;
-  while (true) {
+  while (!impl_->stop.stop_requested()) {
     curl_easy_getinfo(impl_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
     if (status < 400)
       if (auto line = impl_->take_line()) return line;

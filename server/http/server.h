@@ -18,6 +18,7 @@ struct ServerOptions {
   int blocking_threads = 4;
   Limits limits;
   Deadlines deadlines;
+  std::function<void()> stopping = [] {};  // at the first signal, or stop()
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see
 };
@@ -32,7 +33,8 @@ class Server {
   std::uint16_t port() const;
   // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`. Requests in progress get
   // deadlines.drain to come to an end; a second signal ends it at once.
-  void run(bool handle_signals = false);
+  // Returns false when a second signal ended it.
+  bool run(bool handle_signals = false);
   void stop();  // from any thread
 
  private:
