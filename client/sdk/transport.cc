@@ -15,6 +15,9 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
+constexpr std::string_view kJson = "application/json";
+constexpr std::chrono::seconds kLongCall{120};
+
 struct EasyDeleter {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
@@ -111,10 +114,12 @@ struct Transport::Impl {
 
   struct Call {
     std::string_view path;
-    const std::string_view* json = nullptr;   // a POST of this
+    const char* method = "GET";
+    std::string_view body = {}, content_type = {}, accept = kJson;   // without a content type there is no body
     std::string_view key = {};
     std::chrono::seconds timeout{30};
     std::stop_token stop = {};
+    bool may_repeat = true;
   };
   struct Answer {
     HttpReply reply;
@@ -127,17 +132,18 @@ struct Transport::Impl {
     curl_easy_reset(handle);
     Answer answer;
     Headers headers;
-    add(headers, "Accept: application/json");
-    if (call.json) add(headers, "Content-Type: application/json"), add(headers, "Expect:");
+    if (!call.accept.empty()) add(headers, fmt::format("Accept: {}", call.accept));
+    if (!call.content_type.empty()) add(headers, fmt::format("Content-Type: {}", call.content_type)), add(headers, "Expect:");
     if (!call.key.empty()) add(headers, "Idempotency-Key: " + std::string(call.key));
     prepare(handle, call.path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answer.reply.body);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
-    if (call.json) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.json->size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.json->data());
+    if (!call.content_type.empty()) {
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data() ? call.body.data() : "");
     }
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method);
     if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) throw unreachable(code);
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
     curl_off_t seconds = 0;
@@ -164,7 +170,7 @@ struct Transport::Impl {
       }
       const auto pause = backoff.next(asked);
       if (call.stop.stop_requested()) throw stopped();
-      if (is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
+      if (!call.may_repeat || is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
       if (!Backoff::sleep(pause, call.stop)) throw stopped();
     }
   }
@@ -191,8 +197,14 @@ HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout, st
   return impl_->perform({.path = path, .timeout = timeout, .stop = std::move(stop)});
 }
 HttpReply Transport::post(std::string_view path, std::string_view json, std::string_view idempotency_key, std::stop_token stop) {
+  return impl_->perform({.path = path, .method = "POST", .body = json, .content_type = kJson, .key = idempotency_key,
+                         .timeout = kLongCall, .stop = std::move(stop)});
+}
+HttpReply Transport::exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
+                              std::string_view accept) {
   return impl_->perform(
-      {.path = path, .json = &json, .key = idempotency_key, .timeout = std::chrono::seconds(120), .stop = std::move(stop)});
+      {.path = path, .method = method, .body = body, .content_type = content_type, .accept = accept, .timeout = kLongCall,
+       .may_repeat = std::string_view(method) != "POST"});
 }
 std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
 

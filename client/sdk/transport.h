@@ -32,6 +32,10 @@ class Transport {
   // With a key the server does a repeated call once; without one, only give what may be done twice.
   HttpReply post(std::string_view path, std::string_view json, std::string_view idempotency_key = {}, std::stop_token stop = {});
 
+  // Any body and any form of answer, by their media types; an empty type is left out. A POST is not tried again.
+  HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
+                     std::string_view accept);
+
   // Another connection to the same server, for another thread.
   std::shared_ptr<Transport> another() const;
 

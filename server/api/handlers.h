@@ -16,6 +16,7 @@ awaitable<Response> get_job(const Api& api, Request request);
 awaitable<Response> get_result(const Api& api, Request request);
 awaitable<Response> cancel_job(const Api& api, Request request);
 awaitable<Response> get_events(const Api& api, Request request);
+awaitable<Response> get_events_of_jobs(const Api& api, Request request);
 awaitable<Response> list_estimators(const Api& api, Request request);
 awaitable<Response> get_estimator(const Api& api, Request request);
 awaitable<Response> get_info(const Api& api, Request request);

@@ -26,6 +26,7 @@ constexpr std::array kRows{
     Row{"POST", "/v1/jobs/{id}/cancel", cancel_job},
     Row{"GET", "/v1/jobs/{id}/events", get_events},
     Row{"GET", "/v1/jobs/{id}/result", get_result},
+    Row{"GET", "/v1/events", get_events_of_jobs},
 };
 
 }  // namespace

@@ -97,6 +97,13 @@ TEST_F(JobsApi, SaysThatTheDiskDoesNotTakeAJob) {
   EXPECT_EQ(problem(reply).message, "the disk is full");
 }
 
+TEST_F(JobsApi, AnswersARepeatedKeyWithTheFirstJob) {
+  const std::string first = shown(submit("Idempotency-Key: once\r\n")).id;
+  EXPECT_EQ(shown(submit("Idempotency-Key: once\r\n")).id, first);
+  EXPECT_NE(shown(submit("Idempotency-Key: twice\r\n")).id, first);
+  EXPECT_EQ(submit("Idempotency-Key: once\r\nIdempotency-Key: twice\r\n").status, 400);
+}
+
 TEST_F(JobsApi, WaitsForTheEndOfASubmittedJob) {
   std::thread worker([this] {
     while (subscriber_count(jobs) == 0) std::this_thread::yield();
