@@ -30,6 +30,11 @@ struct Config {
   std::filesystem::path worker;      // empty: kedge-worker beside kedged
   std::vector<std::string> devices;  // empty: every one that is there
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores
+  std::int64_t worker_memory_mib = 0;   // address space of a worker without a GPU; 0: no bound
+  std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: for ever
+  std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
+  std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none
+  std::int64_t drain_s = 30;            // for running jobs when the server stops
   std::string log_level = "info";
   std::string print;  // not empty: print this (help, version) and exit
 };

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +45,16 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Looks more often when jobs are kept for a short time.
+RetentionOptions retention_options(const Config& config) {
+  RetentionOptions options{.jobs = std::chrono::seconds(config.keep_jobs_s),
+                           .events = std::chrono::seconds(config.keep_events_s),
+                           .store_bytes = config.keep_mib << 20};
+  for (const std::int64_t seconds : {config.keep_jobs_s, config.keep_events_s})
+    if (seconds > 0) options.interval = std::min(options.interval, std::chrono::milliseconds(250 * seconds));
+  return options;
+}
+
 JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   JobServiceOptions options;
   options.data_dir = config.data_dir;
@@ -56,6 +67,11 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.ended = [&metrics](schema::JobState state, const std::string& reason, double queued, double total) {
     metrics.job_ended(schema::job_state_name(state), reason, queued, total);
   };
+  options.worker_memory_bytes = config.worker_memory_mib << 20;
+  options.deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
+                       .fetch = static_cast<double>(config.fetch_deadline_s),
+                       .run = static_cast<double>(config.run_deadline_s)};
+  options.retention = retention_options(config);
   return options;
 }
 
@@ -147,7 +163,9 @@ int serve(const Config& config) {
                      .uploads = &uploads,
                      .upload_threads = &upload_threads,
                      .metrics = [&metrics] { return metrics.text(); }};
-  http::Server server(http_options(config, authenticator, metrics), http::Router(api::routes(api)));
+  http::ServerOptions http = http_options(config, authenticator, metrics);
+  http.stopping = [&jobs] { jobs.begin_drain(); };
+  http::Server server(std::move(http), http::Router(api::routes(api)));
   metrics.set_build(std::string(version()));
   metrics.gauge("kedge_http_connections", "Open connections.", [&server] { return static_cast<double>(server.connections()); });
   metrics.gauge("kedge_event_streams", "Open event streams.", [&streams] { return static_cast<double>(streams.total()); });
@@ -156,9 +174,14 @@ int serve(const Config& config) {
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}{}", version(), config.listen_host, server.port(),
                        config.data_dir.string(),
                        config.tls_cert.empty() ? "" : ", TLS with the certificate " + server.fingerprint()));
-  server.run(/*handle_signals=*/true);
+  const bool may_drain = server.run(/*handle_signals=*/true);
   upload_threads.join();   // before the loop goes that they answer to
-  log_info("stopping");
+  if (!may_drain) return EXIT_SUCCESS;
+  log_info("stopping: running jobs may end");
+  // From here on another signal ends the process at once; what is on disk is whole at any moment, and the workers go with it.
+  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  jobs.drain(std::chrono::seconds(config.drain_s));
   return EXIT_SUCCESS;
 }
 

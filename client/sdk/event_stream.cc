@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <thread>
 
+#include "client/sdk/backoff.h"
 #include "client/sdk/transport.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
@@ -14,19 +14,25 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 struct EventStream::Impl {
-  static constexpr milliseconds kFirstPause{50}, kLongestPause{2000}, kPatience{60'000};
+  static constexpr milliseconds kPatience{60'000};
 
   std::shared_ptr<Transport> transport;   // shared with the session and its jobs
   std::string job_id;
   std::int64_t after;
   std::unique_ptr<Transport::Lines> lines;
   bool ended = false;
+  std::stop_token stop;
 
-  // The data of the next frame; nullopt when the connection ended.
+  // The data of the next frame; nullopt when the connection ended. What the server says of itself is passed over.
   std::optional<std::string> read_frame() {
     std::string data;
+    bool is_of_a_job = true;
     while (auto line = lines->next_line()) {
-      if (line->empty() && !data.empty()) return data;
+      if (line->empty() && !data.empty()) {
+        if (is_of_a_job) return data;
+        data.clear(), is_of_a_job = true;
+      }
+      if (*line == "event: shutdown") is_of_a_job = false;
       if (line->starts_with("data:")) data += line->substr(line->starts_with("data: ") ? 6 : 5);
     }
     return std::nullopt;
@@ -35,7 +41,7 @@ struct EventStream::Impl {
   std::optional<schema::Event> read_event() {
     if (!lines) {
       const std::string last = after > 0 ? std::to_string(after) : std::string();
-      lines = std::make_unique<Transport::Lines>(*transport, "/v1/jobs/" + job_id + "/events", last);
+      lines = std::make_unique<Transport::Lines>(*transport, "/v1/jobs/" + job_id + "/events", last, stop);
     }
     while (auto data = read_frame()) {
       auto event = schema::from_json<schema::Event>(*data);
@@ -49,21 +55,27 @@ struct EventStream::Impl {
   }
 };
 
-EventStream::EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after)
-    : impl_(new Impl{std::move(transport), std::move(job_id), after, nullptr, false}) {}
+EventStream::EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after, std::stop_token stop)
+    : impl_(new Impl{std::move(transport), std::move(job_id), after, nullptr, false, std::move(stop)}) {}
 EventStream::EventStream(EventStream&&) noexcept = default;
 EventStream::~EventStream() = default;
 
 std::optional<schema::Event> EventStream::next() {
   if (impl_->ended) return std::nullopt;
   const auto give_up = steady_clock::now() + Impl::kPatience;
-  for (milliseconds pause = Impl::kFirstPause;; pause = std::min(2 * pause, Impl::kLongestPause)) {
-    if (auto event = impl_->read_event()) return event;
+  for (Backoff backoff;;) {
+    try {
+      if (auto event = impl_->read_event()) return event;
+    } catch (const Error& error) {   // a server that starts, stops or is busy
+      if (error.code != schema::ErrorCode::kUnavailable && error.code != schema::ErrorCode::kTooManyRequests) throw;
+    }
     impl_->lines.reset();
-    if (steady_clock::now() + pause > give_up)
+    const milliseconds pause = backoff.next();
+    if (impl_->stop.stop_requested() || !Backoff::sleep(pause, impl_->stop))
+      throw Error(schema::ErrorCode::kCancelled, "the event stream was stopped by its reader");
+    if (steady_clock::now() > give_up)
       throw Error(schema::ErrorCode::kConnection, fmt::format("{}: the event stream broke and the server did not come back within {} s",
                                                               impl_->transport->url(), Impl::kPatience.count() / 1000));
-    std::this_thread::sleep_for(pause);
   }
 }
 

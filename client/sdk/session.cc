@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <random>
+#include <thread>
 
 #include "client/sdk/transport.h"
 #include "schemas/codec.h"
@@ -28,6 +30,12 @@ std::string token_from_environment() {
   return token;
 }
 
+// 128 random bits: never the same twice.
+std::string new_key() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
 std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
 std::string model_path(const std::string& id) { return "/v1/models/" + id; }
 
@@ -40,8 +48,8 @@ Session connect(std::string url, std::string token) {
   return Session(std::make_shared<Transport>(std::move(url), std::move(token)));
 }
 
-Job Session::submit(const schema::JobSpec& spec) const {
-  const HttpReply reply = transport_->post("/v1/jobs", schema::to_json(spec));
+Job Session::submit(const schema::JobSpec& spec, std::stop_token stop) const {
+  const HttpReply reply = transport_->post("/v1/jobs", schema::to_json(spec), new_key(), std::move(stop));
   return Job(transport_, schema::from_json<schema::Job>(reply.body).id);
 }
 
@@ -94,22 +102,44 @@ void Session::remove_dataset(const std::string& name) const { transport_->remove
 
 schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }
 
-schema::Job Job::wait() const {
+schema::Job Job::wait(std::stop_token stop) const {
   while (true) {
-    const HttpReply reply = transport_->get(job_path(id_) + "?wait=30s", std::chrono::seconds(60));
+    const HttpReply reply = transport_->get(job_path(id_) + "?wait=30s", std::chrono::seconds(60), stop);
     schema::Job job = schema::from_json<schema::Job>(reply.body);
     if (is_final(job.state)) return job;
   }
 }
 
-EventStream Job::events(std::int64_t after) const { return EventStream(transport_, id_, after); }
+EventStream Job::events(std::int64_t after, std::stop_token stop) const { return EventStream(transport_, id_, after, std::move(stop)); }
 
-Result Job::result() const {
-  schema::Job job = wait();
+Result Job::result(std::stop_token stop) const {
+  schema::Job job = wait(std::move(stop));
   if (job.error) throw *job.error;
   if (job.state == schema::JobState::kCancelled) throw Error(schema::ErrorCode::kCancelled, fmt::format("{} was cancelled", id_));
   if (!job.result) throw Error(schema::ErrorCode::kNotFound, fmt::format("{} has no result", id_));
   return {*std::move(job.result)};
+}
+
+std::future<Result> Job::future(std::stop_token stop) const {
+  return std::async(std::launch::async, [job = Job(transport_->another(), id_), stop = std::move(stop)] { return job.result(stop); });
+}
+
+Job::Finished Job::finished(std::stop_token stop) const { return {Job(transport_->another(), id_), std::move(stop)}; }
+
+void Job::Finished::await_suspend(std::coroutine_handle<> waiting) {
+  std::thread([this, waiting] {   // this object lives in the coroutine's frame, which waits
+    try {
+      result_ = job_.result(stop_);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    waiting.resume();
+  }).detach();
+}
+
+Result Job::Finished::await_resume() {
+  if (error_) std::rethrow_exception(error_);
+  return *std::move(result_);
 }
 
 void Job::cancel() const { transport_->post(job_path(id_) + "/cancel", ""); }

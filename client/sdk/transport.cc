@@ -5,9 +5,10 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <deque>
 #include <filesystem>
+#include <utility>
 
+#include "client/sdk/backoff.h"
 #include "client/sdk/transport_tls.h"
 #include "schemas/codec.h"
 
@@ -16,6 +17,9 @@ namespace {
 
 using schema::Error;
 using schema::ErrorCode;
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::chrono::seconds kLongCall{120};
 
 struct EasyDeleter {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
@@ -27,6 +31,7 @@ struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using Multi = std::unique_ptr<CURLM, MultiDeleter>;
 using Headers = std::unique_ptr<curl_slist, ListDeleter>;
 
 void add(Headers& headers, const std::string& line) { headers.reset(curl_slist_append(headers.release(), line.c_str())); }
@@ -59,12 +64,42 @@ Error problem(long status, const std::string& body) {
   }
 }
 
+// Answers that a later try may better.
+bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
+
+Error stopped() { return Error(ErrorCode::kCancelled, "the call was stopped by its caller"); }
+
+// A transfer that a stop ends at once.
+class Transfer {
+ public:
+  Transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) { curl_multi_add_handle(multi_, easy_); }
+  ~Transfer() { curl_multi_remove_handle(multi_, easy_); }
+  Transfer(const Transfer&) = delete;
+
+  CURLcode finish(const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [multi = multi_] { curl_multi_wakeup(multi); });
+    while (!stop.stop_requested()) {
+      int running = 0, queued = 0;
+      curl_multi_perform(multi_, &running);
+      while (const CURLMsg* message = curl_multi_info_read(multi_, &queued))
+        if (message->msg == CURLMSG_DONE) return message->data.result;
+      curl_multi_poll(multi_, nullptr, 0, 1000, nullptr);
+    }
+    throw stopped();
+  }
+
+ private:
+  CURLM* multi_;
+  CURL* easy_;
+};
+
 }  // namespace
 
 struct Transport::Impl {
   std::string url, token;
   TlsTrust trust = TlsTrust::from_environment();
   Easy easy{curl_easy_init()};
+  Multi multi{curl_multi_init()};
 
   void prepare(CURL* handle, std::string_view path, Headers& headers) const {
     if (!token.empty()) add(headers, "Authorization: Bearer " + token);
@@ -82,40 +117,82 @@ struct Transport::Impl {
                  fmt::format("{}: {}; is kedged running there? (KEDGE_URL or --url names the server)", url, curl_easy_strerror(code)));
   }
 
-  struct Request {
+  struct Call {
+    std::string_view path;
     const char* method = "GET";
-    std::string_view body, content_type, accept = "application/json";
+    std::string_view body = {}, content_type = {}, accept = kJson;   // without a content type there is no body
+    std::string_view key = {};
+    std::chrono::seconds timeout{30};
+    std::stop_token stop = {};
+    bool may_repeat = true;
+    std::FILE* file = nullptr;       // in place of a body: sent in pieces
+    std::int64_t file_bytes = -1;    // unknown
+  };
+  struct Answer {
+    HttpReply reply;
+    std::optional<std::chrono::milliseconds> retry_after;
   };
 
-  HttpReply perform(std::string_view path, const Request& request, std::chrono::seconds timeout) {
-    return exchange(path, timeout, request.accept, [&](CURL* handle, Headers& headers) {
-      if (!request.content_type.empty()) {
-        add(headers, fmt::format("Content-Type: {}", request.content_type)), add(headers, "Expect:");
-        curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-        curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
-      }
-      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method);
-    });
-  }
-
-  // `set_up` says what is sent beside a GET.
-  template <class SetUp>
-  HttpReply exchange(std::string_view path, std::chrono::seconds timeout, std::string_view accept, SetUp set_up) {
+  // One try. Error{kConnection} when no answer came.
+  Answer attempt(const Call& call) {
     CURL* handle = easy.get();
     curl_easy_reset(handle);
-    HttpReply reply;
+    Answer answer;
     Headers headers;
-    if (!accept.empty()) add(headers, fmt::format("Accept: {}", accept));
-    set_up(handle, headers);
-    prepare(handle, path, headers);
+    if (!call.accept.empty()) add(headers, fmt::format("Accept: {}", call.accept));
+    if (!call.content_type.empty()) add(headers, fmt::format("Content-Type: {}", call.content_type)), add(headers, "Expect:");
+    if (!call.key.empty()) add(headers, "Idempotency-Key: " + std::string(call.key));
+    prepare(handle, call.path, headers);
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reply.body);
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(timeout.count()));
-    if (const CURLcode code = curl_easy_perform(handle); code != CURLE_OK) throw unreachable(code);
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
-    if (reply.status >= 400) throw problem(reply.status, reply.body);
-    return reply;
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answer.reply.body);
+    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
+    if (call.file) {
+      curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+      curl_easy_setopt(handle, CURLOPT_READDATA, call.file);
+      if (call.file_bytes >= 0) curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.file_bytes));
+    } else if (!call.content_type.empty()) {
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
+      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data() ? call.body.data() : "");
+    }
+    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method);
+    if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) throw unreachable(code);
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
+    curl_off_t seconds = 0;
+    if (curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+      answer.retry_after = std::chrono::seconds(seconds);
+    return answer;
   }
+
+  HttpReply perform(const Call& call) {
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    for (Backoff backoff;;) {
+      Error error;
+      std::optional<std::chrono::milliseconds> asked;
+      try {
+        Answer answer = attempt(call);
+        has_answered = true;
+        if (answer.reply.status < 400) return std::move(answer.reply);
+        error = problem(answer.reply.status, answer.reply.body);
+        if (!means_later(answer.reply.status)) throw error;
+        asked = answer.retry_after;
+      } catch (const Error& caught) {
+        if (caught.code != ErrorCode::kConnection) throw;
+        error = caught;
+      }
+      const auto pause = backoff.next(asked);
+      if (call.stop.stop_requested()) throw stopped();
+      if (!call.may_repeat || is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
+      if (!Backoff::sleep(pause, call.stop)) throw stopped();
+    }
+  }
+
+  // A server that never answered is most likely not there: who starts a program wants to hear that soon.
+  bool is_absent(const Error& error) {
+    return error.code == ErrorCode::kConnection && !has_answered && ++failures > kFirstFailures;
+  }
+  static constexpr int kFirstFailures = 3;
+  bool has_answered = false;
+  int failures = 0;
 };
 
 Transport::Transport(std::string url, std::string token) : impl_(std::make_unique<Impl>()) {
@@ -127,14 +204,18 @@ Transport::~Transport() = default;
 
 const std::string& Transport::url() const { return impl_->url; }
 
-HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout) { return impl_->perform(path, {}, timeout); }
-HttpReply Transport::post(std::string_view path, std::string_view json) {
-  return impl_->perform(path, {.method = "POST", .body = json, .content_type = "application/json"}, std::chrono::seconds(120));
+HttpReply Transport::get(std::string_view path, std::chrono::seconds timeout, std::stop_token stop) {
+  return impl_->perform({.path = path, .timeout = timeout, .stop = std::move(stop)});
+}
+HttpReply Transport::post(std::string_view path, std::string_view json, std::string_view idempotency_key, std::stop_token stop) {
+  return impl_->perform({.path = path, .method = "POST", .body = json, .content_type = kJson, .key = idempotency_key,
+                         .timeout = kLongCall, .stop = std::move(stop)});
 }
 HttpReply Transport::exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
                               std::string_view accept) {
-  const Impl::Request request{.method = method, .body = body, .content_type = content_type, .accept = accept};
-  return impl_->perform(path, request, std::chrono::seconds(120));
+  return impl_->perform(
+      {.path = path, .method = method, .body = body, .content_type = content_type, .accept = accept, .timeout = kLongCall,
+       .may_repeat = std::string_view(method) != "POST"});
 }
 
 HttpReply Transport::put_file(std::string_view path, const std::string& name) {
@@ -144,23 +225,22 @@ HttpReply Transport::put_file(std::string_view path, const std::string& name) {
   std::unique_ptr<std::FILE, Close> owned(name == "-" ? nullptr : std::fopen(name.c_str(), "rb"));
   std::FILE* file = name == "-" ? stdin : owned.get();
   if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
-  std::error_code none;
-  const auto size = owned ? std::filesystem::file_size(name, none) : ~std::uintmax_t{0};
-  return impl_->exchange(path, std::chrono::seconds(0), "application/json", [&](CURL* handle, Headers& headers) {
-    add(headers, "Content-Type: application/octet-stream");
-    curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(handle, CURLOPT_READDATA, file);
-    if (size != ~std::uintmax_t{0}) curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
-  });
+  std::error_code unknown;
+  const auto size = owned ? std::filesystem::file_size(name, unknown) : ~std::uintmax_t{0};
+  return impl_->perform({.path = path, .method = "PUT", .content_type = "application/octet-stream", .timeout = std::chrono::seconds(0),
+                         .may_repeat = false, .file = file, .file_bytes = static_cast<std::int64_t>(size)});
 }
 
 HttpReply Transport::remove(std::string_view path) {
-  return impl_->perform(path, {.method = "DELETE"}, std::chrono::seconds(60));
+  return impl_->perform({.path = path, .method = "DELETE", .timeout = kLongCall});
 }
+
+std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
 
 struct Transport::Lines::Impl {
   Easy easy{curl_easy_init()};
-  std::unique_ptr<CURLM, MultiDeleter> multi{curl_multi_init()};
+  Multi multi{curl_multi_init()};
+  std::stop_token stop;
   Headers headers;
   std::string buffer;   // received, not yet handed out
   CURLcode outcome = CURLE_OK;
@@ -187,8 +267,9 @@ struct Transport::Lines::Impl {
   }
 };
 
-Transport::Lines::Lines(const Transport& transport, std::string_view path, std::string_view last_event_id)
+Transport::Lines::Lines(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
     : impl_(std::make_unique<Impl>()) {
+  impl_->stop = std::move(stop);
   add(impl_->headers, "Accept: text/event-stream");
   if (!last_event_id.empty()) add(impl_->headers, "Last-Event-ID: " + std::string(last_event_id));
   CURL* handle = impl_->easy.get();
@@ -202,8 +283,9 @@ Transport::Lines::Lines(const Transport& transport, std::string_view path, std::
 Transport::Lines::~Lines() = default;
 
 std::optional<std::string> Transport::Lines::next_line() {
+  const std::stop_callback wake(impl_->stop, [multi = impl_->multi.get()] { curl_multi_wakeup(multi); });
   long status = 0;
-  while (true) {
+  while (!impl_->stop.stop_requested()) {
     curl_easy_getinfo(impl_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
     if (status < 400)
       if (auto line = impl_->take_line()) return line;

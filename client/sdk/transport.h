@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,22 +25,31 @@ class Transport {
   Transport(std::string url, std::string token);
   ~Transport();
 
-  // `path` starts with "/". timeout 0: none.
-  HttpReply get(std::string_view path, std::chrono::seconds timeout = std::chrono::seconds(30));
-  HttpReply post(std::string_view path, std::string_view json);
-  // Any body and any form of answer, by their media types; an empty type is left out.
-  HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type, std::string_view accept);
-  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory.
+  // `path` starts with "/". Both are tried again for as long as kPatience while no answer comes, or one that says "later" (429, 502
+  // to 504, 507), after Retry-After and a pause with full jitter. Error{kCancelled} soon after a stop.
+  static constexpr std::chrono::seconds kPatience{60};
+  HttpReply get(std::string_view path, std::chrono::seconds timeout = std::chrono::seconds(30), std::stop_token stop = {});
+  // With a key the server does a repeated call once; without one, only give what may be done twice.
+  HttpReply post(std::string_view path, std::string_view json, std::string_view idempotency_key = {}, std::stop_token stop = {});
+
+  // Any body and any form of answer, by their media types; an empty type is left out. A POST is not tried again.
+  HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
+                     std::string_view accept);
+
+  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory. Not tried again.
   HttpReply put_file(std::string_view path, const std::string& file);
   HttpReply remove(std::string_view path);   // DELETE
+
+  // Another connection to the same server, for another thread.
+  std::shared_ptr<Transport> another() const;
 
   const std::string& url() const;
 
   // Lines of a text/event-stream. next_line() blocks; nullopt at the end of the answer or when the connection broke or was
-  // silent for 45 s (the server sends a comment every 15 s).
+  // silent for 45 s (the server sends a comment every 15 s), or a stop.
   class Lines {
    public:
-    Lines(const Transport& transport, std::string_view path, std::string_view last_event_id);
+    Lines(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop = {});
     ~Lines();
     std::optional<std::string> next_line();
 

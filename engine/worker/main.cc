@@ -8,6 +8,7 @@
 
 #include "engine/backend/loader.h"
 #include "engine/version.h"
+#include "engine/worker/confine.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -39,10 +40,12 @@ int main(int argc, char** argv) {
   bool list = false, as_json = false;
   std::string device = "cpu";
   int fd = 3;
+  std::int64_t memory_limit = 0;
   app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
   app.add_flag("--json", as_json, "With --list-devices: as JSON");
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
+  app.add_option("--memory-limit", memory_limit, "Bytes of address space, for a worker without a GPU; 0: no bound")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
   try {
@@ -50,7 +53,9 @@ int main(int argc, char** argv) {
       print_devices(as_json);
       return EXIT_SUCCESS;
     }
+    engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    engine::limit_resources(device == "cpu" ? memory_limit : 0);
     ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
     engine::WorkerChannel channel(fd);
     return engine::serve(device, channel);

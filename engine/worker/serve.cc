@@ -11,6 +11,7 @@
 
 #include "engine/backend/loader.h"
 #include "engine/version.h"
+#include "engine/worker/confine.h"
 #include "engine/worker/inbox.h"
 #include "engine/worker/runner.h"
 
@@ -88,6 +89,9 @@ int serve(const std::string& device_id, WorkerChannel& channel) {
     send(channel, {schema::FailedReport{0, error}});
     return EXIT_FAILURE;
   }
+  // After the device is open, because a driver may start programs of its own; before the first job is seen.
+  if (const std::string why = deny_system_calls(); !why.empty())
+    fmt::print(stderr, "kedge-worker: jobs on {} can use the network and start programs: seccomp: {}\n", device_id, why);
   send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
   run_jobs(*device, channel);
 }

@@ -1,10 +1,13 @@
-// /v1/jobs/{id}/events: server-sent events or lines of JSON.
+// /v1/jobs/{id}/events and /v1/events?jobs=: server-sent events or lines of JSON.
 #include "server/api/events.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
@@ -16,24 +19,42 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;  // events read at once; bounds what a stream holds in memory
+constexpr std::size_t kBatch = 256;  // events of a job read at once; bounds what a stream holds in memory
+constexpr std::size_t kMaxJobs = 64;  // of one stream
+
+struct JobCursor {
+  std::string id;
+  std::int64_t after = 0;
+  bool ended = false;
+};
+
+// Where a stream is in the logs of its jobs. As text: the last number of each, with dots between them, in the order of the
+// request; for one job so just its number.
+struct Cursor {
+  std::vector<JobCursor> jobs;
+  bool names_jobs = false;  // each event says whose it is
+
+  std::string text() const {
+    std::string out;
+    for (const JobCursor& job : jobs) fmt::format_to(std::back_inserter(out), "{}{}", out.empty() ? "" : ".", job.after);
+    return out;
+  }
+  bool ended() const { return std::ranges::all_of(jobs, &JobCursor::ended); }
+};
 
 // What goes on the wire for an event, for an idle while, at the beginning and at the server's stop.
 struct Framing {
   std::string_view first, idle, stopping;
-  void (*append)(std::string& out, const Event& event);
+  void (*append)(std::string& out, const Cursor& cursor, const Event& event, const std::string& json);
 };
 
-void append_sse(std::string& out, const Event& event) {
-  fmt::format_to(std::back_inserter(out), "id: {}\nevent: {}\ndata: {}\n\n", event.id,
-                 schema::event_name(event.body), schema::to_json(event));
+void append_sse(std::string& out, const Cursor& cursor, const Event& event, const std::string& json) {
+  fmt::format_to(std::back_inserter(out), "id: {}\nevent: {}\ndata: {}\n\n", cursor.text(), schema::event_name(event.body), json);
 }
 
-void append_line(std::string& out, const Event& event) {
-  out.append(schema::to_json(event)).append("\n");
-}
+void append_line(std::string& out, const Cursor&, const Event&, const std::string& json) { out.append(json).append("\n"); }
 
-constexpr Framing kSseFraming{"retry: 2000\n\n", ":\n\n", ": the server is stopping\n\n", append_sse};
+constexpr Framing kSseFraming{"retry: 2000\n\n", ":\n\n", "retry: 1000\nevent: shutdown\ndata: {}\n\n", append_sse};
 constexpr Framing kNdjsonFraming{"", "\n", "", append_line};
 
 bool is_last(const Event& event) {
@@ -41,46 +62,56 @@ bool is_last(const Event& event) {
   return state && is_final(state->state);
 }
 
-struct Cursor {
-  std::string job_id;
-  std::int64_t after = 0;
-  bool ended = false;
-};
+std::string json_of(const Cursor& cursor, const JobCursor& job, const Event& event) {
+  std::string json = schema::to_json(event);
+  if (cursor.names_jobs) json.insert(1, fmt::format("\"job\":\"{}\",", job.id));
+  return json;
+}
 
 // Reads on from the cursor and returns the text for it.
 std::string next_text(const JobService& jobs, const Framing& framing, Cursor& cursor) {
   std::string text;
-  for (const Event& event : jobs.events(cursor.job_id, cursor.after, kBatch)) {
-    framing.append(text, event);
-    cursor.after = event.id;
-    cursor.ended = cursor.ended || is_last(event);
+  for (JobCursor& job : cursor.jobs) {
+    if (job.ended) continue;
+    for (const Event& event : jobs.events(job.id, job.after, kBatch)) {
+      job.after = event.id;
+      job.ended = job.ended || is_last(event);
+      framing.append(text, cursor, event, json_of(cursor, job, event));
+    }
   }
   return text;
 }
 
-// True when nothing can follow: the client asked for what comes after the last event.
-bool has_ended(const JobService& jobs, const Cursor& cursor) {
-  const auto job = jobs.find(cursor.job_id);
-  return !job || (is_final(job->state) && jobs.events(cursor.job_id, cursor.after, 1).empty());
+// Marks the jobs of which nothing can follow: the client asked for what comes after the last event.
+void mark_ended(const JobService& jobs, Cursor& cursor) {
+  for (JobCursor& job : cursor.jobs) {
+    if (job.ended) continue;
+    const auto found = jobs.find(job.id);
+    job.ended = !found || (is_final(found->state) && jobs.events(job.id, job.after, 1).empty());
+  }
 }
 
 awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor cursor,
                               const Framing& framing, http::BodyWriter& out) {
-  const auto subscription = api.jobs.subscribe(cursor.job_id, [bell = peer->bell()] { bell->ring(); });
+  std::vector<std::shared_ptr<void>> subscriptions;
+  for (const JobCursor& job : cursor.jobs)
+    subscriptions.push_back(api.jobs.subscribe(job.id, [bell = peer->bell()] { bell->ring(); }));
   auto read = [&] { return next_text(api.jobs, framing, cursor); };
-  auto ended = [&] { return has_ended(api.jobs, cursor); };
+  auto look = [&] { mark_ended(api.jobs, cursor); };
   co_await out.write(framing.first);
   bool may_have_ended = true;  // asked once: a job that ends later says so in an event
   auto quiet_until = Peer::Clock::now() + api.heartbeat;
-  while (!cursor.ended && !peer->gone()) {
+  while (!cursor.ended() && !peer->gone()) {
     const std::string text = co_await peer->offload(read);
     if (!text.empty()) {
       co_await out.write(text);
       quiet_until = Peer::Clock::now() + api.heartbeat;
       continue;
     }
-    if (may_have_ended && co_await peer->offload(ended)) co_return;
-    may_have_ended = false;
+    if (std::exchange(may_have_ended, false)) {
+      co_await peer->offload(look);
+      continue;
+    }
     if (peer->stopping()) {
       co_await out.write(framing.stopping);
       co_return;
@@ -92,17 +123,33 @@ awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor
   }
 }
 
-std::int64_t resume_point(const Request& request) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  if (const auto after = request.query_value("after")) return parse_integer(*after, 0, kMost, "after");
-  const std::string_view last = request.field("Last-Event-ID");
-  return last.empty() ? 0 : parse_integer(last, 0, kMost, "Last-Event-ID");
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
 }
 
-}  // namespace
+// `?after=` or Last-Event-ID: the cursor's text. Throws kInvalidValue for anything else.
+void resume(const Request& request, Cursor& cursor) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const auto after = request.query_value("after");
+  const std::string_view where = after ? "after" : "Last-Event-ID";
+  const std::string_view text = after ? *after : request.field("Last-Event-ID");
+  if (text.empty() && !after) return;
+  const auto numbers = split(text, '.');
+  if (numbers.size() != cursor.jobs.size())
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        fmt::format("{} is '{}', must be {} numbers with dots between them, one for each job", where, text,
+                                    cursor.jobs.size()),
+                        std::string(where));
+  for (std::size_t i = 0; i < numbers.size(); ++i) cursor.jobs[i].after = parse_integer(numbers[i], 0, kMost, where);
+}
 
-http::Response event_stream(const Api& api, const Request& request, std::string job_id, std::int64_t after,
-                            std::string_view form) {
+http::Response stream_of(const Api& api, const Request& request, Cursor cursor, std::string_view form) {
   std::shared_ptr<void> counted;   // shared because a std::function must be copyable
   if (api.streams && !(counted = api.streams->open(request.caller.tenant)))
     throw schema::Error(schema::ErrorCode::kTooManyRequests,
@@ -112,20 +159,53 @@ http::Response event_stream(const Api& api, const Request& request, std::string 
   response.content_type = form;
   response.fields.emplace_back("X-Accel-Buffering",
                                "no");  // else nginx in front collects events before it passes them on
-  response.stream = [&api, &framing, counted, peer = request.peer, cursor = Cursor{std::move(job_id), after}](http::BodyWriter& out) {
+  response.stream = [&api, &framing, counted, peer = request.peer, cursor = std::move(cursor)](http::BodyWriter& out) {
     return stream_events(api, peer, cursor, framing, out);
   };
   return response;
 }
 
+// The jobs of `?jobs=a,b,c`.
+Cursor named_jobs(const Request& request) {
+  Cursor cursor{.names_jobs = true};
+  for (const std::string_view id : split(request.query_value("jobs").value_or(""), ','))
+    if (!id.empty()) cursor.jobs.push_back({.id = std::string(id)});
+  if (cursor.jobs.empty() || cursor.jobs.size() > kMaxJobs)
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        fmt::format("jobs names {} jobs, must name 1 to {}, with commas between them", cursor.jobs.size(), kMaxJobs),
+                        "jobs");
+  return cursor;
+}
+
+// Throws kNotFound for a job that is not there, or another tenant's.
+void check_jobs(const Api& api, const Request& request, const Cursor& cursor) {
+  for (const JobCursor& job : cursor.jobs) check_owner(api, request.caller, job.id);
+}
+
+}  // namespace
+
+http::Response event_stream(const Api& api, const Request& request, std::string job_id, std::int64_t after, std::string_view form) {
+  return stream_of(api, request, {.jobs = {{.id = std::move(job_id), .after = after}}}, form);
+}
+
 awaitable<Response> get_events(const Api& api, Request request) {
   check_query(request, {"after"});
   const std::string_view form = negotiate(request, {kSse, kNdjson});
-  const std::int64_t after = resume_point(request);
-  const std::string id(request.capture("id"));
-  auto work = [&] { check_owner(api, request.caller, id); };
-  co_await request.peer->offload(work);
-  co_return event_stream(api, request, id, after, form);
+  Cursor cursor{.jobs = {{.id = std::string(request.capture("id"))}}};
+  resume(request, cursor);
+  auto check = [&] { check_jobs(api, request, cursor); };
+  co_await request.peer->offload(check);
+  co_return stream_of(api, request, std::move(cursor), form);
+}
+
+awaitable<Response> get_events_of_jobs(const Api& api, Request request) {
+  check_query(request, {"jobs", "after"});
+  const std::string_view form = negotiate(request, {kSse, kNdjson});
+  Cursor cursor = named_jobs(request);
+  resume(request, cursor);
+  auto check = [&] { check_jobs(api, request, cursor); };
+  co_await request.peer->offload(check);
+  co_return stream_of(api, request, std::move(cursor), form);
 }
 
 }  // namespace kedge::server::api

@@ -24,6 +24,7 @@ awaitable<Response> delete_model(const Api& api, Request request);
 awaitable<Response> download_model(const Api& api, Request request);
 awaitable<Response> predict_rows(const Api& api, Request request);
 awaitable<Response> transform_rows(const Api& api, Request request);
+awaitable<Response> get_events_of_jobs(const Api& api, Request request);
 awaitable<Response> list_estimators(const Api& api, Request request);
 awaitable<Response> get_estimator(const Api& api, Request request);
 awaitable<Response> put_dataset(const Api& api, Request request);

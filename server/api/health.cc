@@ -10,8 +10,8 @@ awaitable<Response> get_livez(const Api&, Request) {
 }
 
 awaitable<Response> get_readyz(const Api& api, Request) {
-  if (!api.jobs.ready())
-    throw schema::Error(schema::ErrorCode::kUnavailable, "the server accepts no jobs now");
+  if (const std::string reason = api.jobs.unready_reason(); !reason.empty())
+    throw schema::Error(schema::ErrorCode::kUnavailable, "the server accepts no jobs now: " + reason);
   co_return json_answer(200, R"({"status":"ready"})");
 }
 

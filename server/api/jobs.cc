@@ -1,6 +1,7 @@
 // /v1/jobs: submit, list, show, cancel, result.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
@@ -58,6 +59,14 @@ schema::JobSpec pinned_spec(const Api& api, const Request& request) {
   return spec;
 }
 
+// Empty: the client makes no promise about repeating itself.
+std::string idempotency_key(const Request& request) {
+  constexpr std::string_view kField = "Idempotency-Key";
+  if (std::ranges::count_if(request.fields, [&](const auto& f) { return http::same_name(f.first, kField); }) > 1)
+    throw Error(ErrorCode::kInvalidValue, "Idempotency-Key comes twice", std::string(kField));
+  return std::string(request.field(kField));
+}
+
 // Handed to the service with the job; whichever comes last frees it.
 struct Submission {
   std::mutex mutex;
@@ -82,7 +91,7 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant); };
+  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant, idempotency_key(request)); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {

@@ -4,6 +4,7 @@
 #include "server/api/answer.h"
 #include "server/api/file_answer.h"
 #include "server/api/handlers.h"
+#include "server/api/ownership.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
 
@@ -21,6 +22,12 @@ Models& models_of(const Api& api) {
   return *api.models;
 }
 
+// For the model that the path names, when the caller may see it.
+Models& named_model(const Api& api, const Request& request) {
+  check_model_owner(api, request.caller, request.capture("id"));
+  return models_of(api);
+}
+
 std::string_view media_type_of(std::string_view name) {
   return name.ends_with(".csv") ? kCsv : name.ends_with(".npy") ? kNpy : kBytes;
 }
@@ -30,7 +37,7 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
     throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy));
   const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
-  auto work = [&] { return models_of(api).ask(request.capture("id"), output, type, std::move(request.body), accept); };
+  auto work = [&] { return named_model(api, request).ask(request.capture("id"), output, type, std::move(request.body), accept); };
   Response response;
   response.body = co_await request.peer->offload(work);
   response.content_type = accept;
@@ -43,21 +50,21 @@ awaitable<Response> list_models(const Api& api, Request request) {
   check_query(request, {"pageSize", "pageToken"});
   const auto size = request.query_value("pageSize"), token = request.query_value("pageToken");
   const std::int64_t page_size = size ? parse_integer(*size, 1, 500, "pageSize") : 50;
-  auto work = [&] { return models_of(api).list(page_size, token.value_or("")); };
+  auto work = [&] { return models_of(api).list(page_size, token.value_or(""), request.caller.admin ? std::nullopt : std::optional(request.caller.tenant)); };
   const schema::ModelPage page = co_await request.peer->offload(work);
   co_return answer(request, 200, page);
 }
 
 awaitable<Response> get_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return models_of(api).find(request.capture("id")); };
+  auto work = [&] { return named_model(api, request).find(request.capture("id")); };
   const schema::ModelInfo model = co_await request.peer->offload(work);
   co_return answer(request, 200, model);
 }
 
 awaitable<Response> delete_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return models_of(api).remove(request.capture("id")), 0; };
+  auto work = [&] { return named_model(api, request).remove(request.capture("id")), 0; };
   co_await request.peer->offload(work);
   Response response;
   response.status = 204;
@@ -67,13 +74,13 @@ awaitable<Response> delete_model(const Api& api, Request request) {
 awaitable<Response> download_model(const Api& api, Request request) {
   check_query(request, {});
   const std::string id(request.capture("id"));
-  auto work = [&] { return file_answer(request, models_of(api).path(id), kModel, id + ".kedge"); };
+  auto work = [&] { return file_answer(request, named_model(api, request).path(id), kModel, id + ".kedge"); };
   co_return co_await request.peer->offload(work);
 }
 
 awaitable<Response> upload_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return models_of(api).upload(request.body); };
+  auto work = [&] { return models_of(api).upload(request.body, request.caller.tenant); };
   const schema::ModelInfo model = co_await request.peer->offload(work);
   Response response = answer(request, 201, model);
   response.fields.emplace_back("Location", "/v1/models/" + model.id);
@@ -94,7 +101,10 @@ awaitable<Response> transform_rows(const Api& api, Request request) {
 awaitable<Response> get_artifact(const Api& api, Request request) {
   check_query(request, {});
   const std::string job(request.capture("id")), name(request.capture("name"));
-  auto work = [&] { return file_answer(request, models_of(api).artifact(job, name), media_type_of(name), name); };
+  auto work = [&] {
+    check_owner(api, request.caller, job);
+    return file_answer(request, models_of(api).artifact(job, name), media_type_of(name), name);
+  };
   co_return co_await request.peer->offload(work);
 }
 

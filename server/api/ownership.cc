@@ -13,4 +13,10 @@ void check_owner(const Api& api, const http::Caller& caller, std::string_view jo
     throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
 }
 
+void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model) {
+  const auto tenant = api.jobs.model_tenant(model);
+  if (!tenant || (!caller.admin && *tenant != caller.tenant))
+    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no model '{}'", model));
+}
+
 }  // namespace kedge::server::api

@@ -1,4 +1,4 @@
-// Whose a job is: for other tenants it does not exist.
+// Whose a job or a model is: for other tenants it does not exist.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace kedge::server::api {
 
-// Throws kNotFound when there is no such job, and in the same words when it is another tenant's. Reads the store: to be
+// Throw kNotFound when there is no such job or model, and in the same words when it is another tenant's. Read the store: to be
 // offloaded.
 void check_owner(const Api& api, const http::Caller& caller, std::string_view job);
+void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model);
 
 }  // namespace kedge::server::api

@@ -36,6 +36,7 @@ constexpr std::array kRows{
     Row{"POST", "/v1/jobs/{id}/cancel", cancel_job, Access::kSubmit},
     Row{"GET", "/v1/jobs/{id}/events", get_events, Access::kRead},
     Row{"GET", "/v1/jobs/{id}/result", get_result, Access::kRead},
+    Row{"GET", "/v1/events", get_events_of_jobs, Access::kRead},
     Row{"GET", "/v1/jobs/{id}/artifacts/{name}", get_artifact, Access::kRead},
     Row{"GET", "/v1/models", list_models, Access::kRead},
     Row{"POST", "/v1/models", upload_model, Access::kSubmit},

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "engine/core/require.h"
+#include "engine/faults/fail_point.h"
 #include "server/data/digest.h"
 
 namespace kedge::server {
@@ -48,10 +49,14 @@ void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const 
   std::string part = path.string() + "-XXXXXX.part";
   const int fd = ::mkostemps(part.data(), 5, O_CLOEXEC);
   const std::string text = entry.file + "\n" + entry.etag + "\n" + key;
+  KEDGE_FAIL_POINT("dataset.sync.before");
   const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
+  KEDGE_FAIL_POINT("dataset.sync.after");
+  KEDGE_FAIL_POINT("dataset.rename.before");
   const bool done = written && ::rename(part.c_str(), path.c_str()) == 0;
+  KEDGE_FAIL_POINT("dataset.rename.after");
   if (!done && fd >= 0) ::unlink(part.c_str());
   engine::require(done, schema::ErrorCode::kInternal, "{}: cannot be written: {}", path.string(), std::strerror(error));
 }

@@ -14,7 +14,7 @@ using schema::ValueMap;
 
 bool is_retryable(schema::ErrorCode code) {
   return code == schema::ErrorCode::kTooManyRequests || code == schema::ErrorCode::kUnavailable ||
-         code == schema::ErrorCode::kDatasetUnavailable;
+         code == schema::ErrorCode::kDatasetUnavailable || code == schema::ErrorCode::kStorageFull;
 }
 
 // INVALID_VALUE -> urn:kedge:problem:invalid-value
@@ -106,7 +106,7 @@ Response problem(int status, const schema::Error& error, std::string_view reques
   response.status = status;
   response.content_type = kProblemType;
   response.body = schema::value_to_json(Value(std::move(body))) + "\n";
-  if (status == 503 || status == 429) response.fields.emplace_back("Retry-After", "1");
+  if (status == 503 || status == 429 || status == 507) response.fields.emplace_back("Retry-After", "1");
   return response;
 }
 

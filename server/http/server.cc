@@ -57,6 +57,7 @@ struct Server::Impl {
   net::steady_timer sweep_timer{loop};
   net::signal_set signals{loop}, hangup{loop};
   std::chrono::steady_clock::time_point check_callers_at;
+  bool forced = false;  // by a second signal
   std::chrono::steady_clock::time_point drain_until = std::chrono::steady_clock::time_point::max();
 };
 
@@ -141,6 +142,7 @@ net::awaitable<void> Server::Impl::signal_loop() {
     co_await signals.async_wait(net::as_tuple(net::use_awaitable));
     if (count == 0) begin_stop();
   }
+  forced = true;
   loop.stop();
 }
 
@@ -164,6 +166,7 @@ void Server::Impl::reload_certificates() {
 void Server::Impl::begin_stop() {
   if (shared.stopping) return;
   shared.stopping = true;
+  options.stopping();
   drain_until = std::chrono::steady_clock::now() + options.deadlines.drain;
   boost::system::error_code ignored;
   acceptor.close(ignored);
@@ -180,7 +183,7 @@ std::uint16_t Server::port() const {
   return impl_->acceptor.local_endpoint().port();
 }
 
-void Server::run(bool handle_signals) {
+bool Server::run(bool handle_signals) {
   if (handle_signals) {
     impl_->signals.add(SIGTERM);
     impl_->signals.add(SIGINT);
@@ -191,6 +194,7 @@ void Server::run(bool handle_signals) {
   net::co_spawn(impl_->loop, impl_->accept_loop(), net::detached);
   net::co_spawn(impl_->loop, impl_->sweep_loop(), net::detached);
   impl_->loop.run();
+  return !impl_->forced;
 }
 
 void Server::stop() {

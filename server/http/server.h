@@ -25,6 +25,7 @@ struct ServerOptions {
   Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: everybody may do everything
   Observer observe;
   std::function<void()> reload;         // at SIGHUP, beside the new certificate
+  std::function<void()> stopping = [] {};  // at the first signal, or stop()
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see
 };
@@ -39,7 +40,8 @@ class Server {
   std::uint16_t port() const;
   // Serves until stop(), or until SIGTERM or SIGINT when `handle_signals`, which also reloads at SIGHUP. Requests in progress get
   // deadlines.drain to come to an end; a second signal ends it at once.
-  void run(bool handle_signals = false);
+  // Returns false when a second signal ended it.
+  bool run(bool handle_signals = false);
   void stop();  // from any thread
   // Reads certificate and key again, for the connections to come; what cannot be used is reported, and the old ones stay. From
   // any thread.

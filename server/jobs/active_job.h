@@ -17,7 +17,7 @@ namespace kedge::server {
 struct ActiveJob {
   using Clock = std::chrono::steady_clock;
 
-  std::string id, wish, tenant;
+  std::string id, wish, tenant, digest;
   schema::JobState state = schema::JobState::kQueued;
   bool cancel_requested = false;
   std::int64_t crashes = 0;            // workers that died of it
@@ -26,6 +26,9 @@ struct ActiveJob {
   std::string device;                  // where it runs
   Clock::time_point submitted, waiting_since, run_since;
   double queued_seconds = 0;           // spent waiting for a fetch or a worker
+  schema::Deadlines deadlines;         // as the job asks
+  Clock::time_point deadline = Clock::time_point::max();   // of what it does now
+  std::optional<schema::Error> late;   // set when its run has met its deadline
   std::stop_source stop;               // of the fetch
   ProgressGate progress;
   // From the fetch to the end; before, the spec is on disk only, so that a long queue takes little memory.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <future>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/clock.h"
@@ -20,12 +21,14 @@ using schema::JobState;
 constexpr std::size_t kMaxFetches = 32;
 constexpr std::size_t kMaxBacklog = 10'000;   // beyond, events that are not state changes are dropped
 constexpr std::chrono::seconds kCancelWait{5};
+constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that killed workers longer ago are tried again
 
 }  // namespace
 
 Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
     : store_(store), options_(std::move(options)), last_lease_(store.last_lease()),
-      fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)) {
+      fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)),
+      clock_(std::make_unique<DeadlineClock>([this](const std::string& id) { deadline_reached(id); })) {
   const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
   recover();
   supervisor_ = std::make_unique<Supervisor>(options_.workers, options_.devices, *this);
@@ -39,6 +42,7 @@ Dispatcher::~Dispatcher() {
     for (const auto& [id, job] : jobs_) fetches.push_back(job->stop);
   }
   for (std::stop_source& fetch : fetches) fetch.request_stop();
+  clock_.reset();
   supervisor_.reset();
   fetch_pool_.reset();
   {
@@ -54,69 +58,90 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::recover() {
   const std::string wall = now();
+  crashes_by_spec_ = store_.crashes_since(format_time(std::chrono::system_clock::now() - kCrashMemory));
   for (OpenJob& open : store_.take_open_jobs()) {
     auto job = std::make_shared<ActiveJob>();
     const std::chrono::duration<double> age(seconds_between(open.created, wall));
     job->id = open.id, job->wish = open.wish, job->tenant = open.tenant, job->crashes = open.crashes;
+    job->digest = open.digest, job->deadlines = open.deadlines;
     job->submitted = job->waiting_since = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
     jobs_[job->id] = job;
+    ++open_[job->tenant];
     queue_.push(job->id, job->queue_key());
+    arm_queue(job);
   }
   start_fetches();
 }
 
 void Dispatcher::check_quota(const std::string& tenant) const {
-  if (options_.open_jobs_per_tenant == 0) return;
-  const auto open = static_cast<std::size_t>(std::ranges::count_if(
-      jobs_, [&](const auto& entry) { return entry.second->tenant == tenant && !schema::is_final(entry.second->state); }));
-  if (open >= options_.open_jobs_per_tenant)
-    throw Error(ErrorCode::kTooManyRequests,
-                fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open,
-                            options_.open_jobs_per_tenant));
+  const auto open = open_.find(tenant);
+  if (options_.open_jobs_per_tenant == 0 || open == open_.end() || open->second < options_.open_jobs_per_tenant) return;
+  throw Error(ErrorCode::kTooManyRequests,
+              fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open->second,
+                          options_.open_jobs_per_tenant));
 }
 
-void Dispatcher::submit(schema::Job job, const std::string& tenant, std::function<void(schema::Job)> submitted,
-                        std::function<void(const Error&)> failed) {
+void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted, std::function<void(const Error&)> failed) {
+  KEDGE_FAIL_POINT("job.submit.before");
   auto active = std::make_shared<ActiveJob>();
-  active->id = job.id, active->wish = job.spec.device, active->tenant = tenant;
+  active->id = given.job.id, active->wish = given.job.spec.device, active->tenant = given.tenant;
+  active->digest = given.digest, active->deadlines = given.job.spec.deadlines;
   active->submitted = active->waiting_since = Clock::now();
   {
     const std::lock_guard lock(mutex_);
-    check_quota(tenant);
-    job.created = now();
-    jobs_[job.id] = active;
+    check_quota(given.tenant);
+    given.job.created = now();
+    jobs_[given.job.id] = active;
+    ++open_[given.tenant];
   }
-  const auto shared = std::make_shared<const schema::Job>(std::move(job));   // shared by the callbacks of one write
-  store_.enqueue({.job = shared->id,
-                  .apply = [shared, tenant](StoreWriter& writer) { writer.insert(*shared, tenant); },
-                  .committed = [this, active, shared, submitted = std::move(submitted)] {
-                    stored(active);
-                    if (submitted) submitted(*shared);
-                  },
-                  .refused = [this, id = shared->id, failed = std::move(failed)](const Error& error) {
-                    {
-                      const std::lock_guard lock(mutex_);
-                      jobs_.erase(id);
-                    }
-                    if (failed) failed(error);
-                  }});
+  struct Submission {
+    NewJob job;
+    std::optional<schema::Job> first;   // that the key already stands for
+  };
+  const auto shared = std::make_shared<Submission>(Submission{std::move(given), {}});   // shared by the callbacks of one write
+  store_.enqueue({.job = active->id,
+                  .apply = [shared](StoreWriter& writer) { shared->first = writer.insert(shared->job); },
+                  .committed =
+                      [this, active, shared, submitted = std::move(submitted)] {
+                        shared->first ? drop(active) : stored(active);
+                        if (submitted) submitted(shared->first ? *shared->first : shared->job.job);
+                      },
+                  .refused =
+                      [this, active, failed = std::move(failed)](const Error& error) {
+                        drop(active);
+                        if (failed) failed(error);
+                      }});
+  KEDGE_FAIL_POINT("job.submit.after");
+}
+
+void Dispatcher::drop(const JobPointer& job) {
+  const std::lock_guard lock(mutex_);
+  jobs_.erase(job->id);
+  close(job->tenant);
+}
+
+void Dispatcher::close(const std::string& tenant) {
+  const auto open = open_.find(tenant);
+  if (open != open_.end() && --open->second == 0) open_.erase(open);
 }
 
 void Dispatcher::stored(const JobPointer& job) {
   const std::lock_guard lock(mutex_);
-  if (stopping_ || job->state != JobState::kQueued) return;
+  if (stopping_ || job->state != JobState::kQueued || fail_poison(job)) return;
   queue_.push(job->id, job->queue_key());
+  arm_queue(job);
   if (devices_known_) fail_impossible();
   start_fetches();
 }
 
 void Dispatcher::start_fetches() {
-  while (!stopping_ && fetching_ < kMaxFetches) {
+  while (!stopping_ && !draining_ && fetching_ < kMaxFetches) {
     const std::optional<std::string> id = queue_.take_to_fetch();
     if (!id) return;
     const JobPointer job = jobs_.at(*id);
     job->leave_queue(Clock::now());
     job->state = JobState::kFetching;
+    arm(job, limits(*job).fetch);
     write(job, {.state = JobState::kFetching});
     ++fetching_;
     fetch_pool_->run([this, job] { fetch(job); });
@@ -130,8 +155,10 @@ void Dispatcher::fetch(const JobPointer& job) {
   };
   try {
     std::optional<schema::JobSpec> spec = store_.spec(job->id);
+    KEDGE_FAIL_POINT("job.fetch.before");
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
     AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token());
+    KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
   } catch (const Error& error) {
     fetch_failed(job, error);
@@ -162,6 +189,7 @@ void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
 }
 
 bool Dispatcher::cancel(std::string_view id) {
+  KEDGE_FAIL_POINT("job.cancel.before");
   std::stop_source fetch(std::nostopstate);
   auto on_disk = std::make_shared<std::promise<void>>();   // shared with the write, which may come later than we wait
   const auto tell = [on_disk] { on_disk->set_value(); };
@@ -183,6 +211,7 @@ bool Dispatcher::cancel(std::string_view id) {
   fetch.request_stop();   // not under the lock: what it calls is the data set cache's
   if (on_disk->get_future().wait_for(kCancelWait) != std::future_status::ready)
     throw Error(ErrorCode::kUnavailable, fmt::format("job {} is being cancelled, but the disk does not take the note", id));
+  KEDGE_FAIL_POINT("job.cancel.after");
   return true;
 }
 
@@ -197,7 +226,11 @@ void Dispatcher::publish(const JobPointer& job, schema::DoneReport& report) {
   if (report.model) report.model->bytes = static_cast<std::int64_t>(std::filesystem::file_size(options_.files->model_path(report.model->id), missing));
 }
 
+// The end of the computation and the end of the job are two states, so that what is published in between has a name.
 void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
+  job->state = JobState::kFinalizing;
+  write(job, {.state = JobState::kFinalizing, .held_lease = job->lease});
+  forget_crashes(*job);
   try {
     if (job->spec && JobFiles::leaves_files(job->spec->task)) publish(job, report);
   } catch (const Error& error) {
@@ -216,6 +249,8 @@ void Dispatcher::fail(const JobPointer& job, Error error) {
 }
 
 void Dispatcher::finish(const JobPointer& job, StateChange change) {
+  close(job->tenant);
+  arm(job, 0);
   job->state = change.state;
   job->spec.reset();
   queue_.remove(job->id, job->queue_key());

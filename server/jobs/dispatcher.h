@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
+#include "server/jobs/deadline_clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_pool.h"
 #include "server/jobs/job_files.h"
@@ -38,6 +40,7 @@ struct DispatcherOptions {
   const JobFiles* files = nullptr;
   std::size_t open_jobs_per_tenant = 0;   // 0: no bound
   JobObserver ended;                      // may be empty
+  schema::Deadlines deadlines;            // that no job may exceed; 0: none
 };
 
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
@@ -50,10 +53,14 @@ class Dispatcher final : public SupervisorListener {
   ~Dispatcher() override;
 
   // kTooManyRequests when the tenant has as many open jobs as it may.
-  void submit(schema::Job job, const std::string& tenant, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed);
+  void submit(NewJob job, std::function<void(schema::Job)> submitted, std::function<void(const schema::Error&)> failed);
   // False when there is no such open job. kConflict when it is ending.
   bool cancel(std::string_view id);
+
+  // Starts nothing more. drain() also waits for what runs, at most so long; the rest is queued again by the destructor.
+  void begin_drain();
+  void drain(std::chrono::milliseconds patience);
+  bool draining() const;
 
   std::vector<schema::DeviceEntry> devices() const;
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
@@ -79,9 +86,12 @@ class Dispatcher final : public SupervisorListener {
   void fetch(const JobPointer& job);
   void fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data);
   void fetch_failed(const JobPointer& job, const schema::Error& error);
+  void deadline_reached(const std::string& id);
+  void drop(const JobPointer& job);   // was never stored
 
   // Under the lock.
   void check_quota(const std::string& tenant) const;
+  void close(const std::string& tenant);   // one of its jobs has ended
   void recover();
   void start_fetches();
   void make_ready(const JobPointer& job);
@@ -93,18 +103,26 @@ class Dispatcher final : public SupervisorListener {
   void publish(const JobPointer& job, schema::DoneReport& report);
   void charge(const JobPointer& job);   // the device time of a run that has ended
   void fail(const JobPointer& job, schema::Error error);
+  void fail_crashed(const JobPointer& job, schema::Error error);
   void finish(const JobPointer& job, StateChange change);
   void retry(const JobPointer& job, bool crashed);
   void fail_impossible();   // jobs that wait for a device that is not there
   void append(const JobPointer& job, schema::EventBody body);
   void write(const JobPointer& job, StateChange change);
   std::string now();
+  schema::Deadlines limits(const ActiveJob& job) const;
+  void arm(const JobPointer& job, double limit, double spent = 0);
+  void arm_queue(const JobPointer& job);
+  bool fail_poison(const JobPointer& job);
+  void remember_crash(const ActiveJob& job);
+  void forget_crashes(const ActiveJob& job);
 
   Store& store_;
   const DispatcherOptions options_;
 
   mutable std::mutex mutex_;   // guards what follows
-  bool stopping_ = false, devices_known_ = false;
+  bool stopping_ = false, draining_ = false, devices_known_ = false;
+  std::condition_variable drained_;   // a worker has no job any more
   std::chrono::system_clock::time_point last_time_{};
   std::int64_t last_lease_ = 0;
   std::size_t fetching_ = 0;
@@ -112,8 +130,11 @@ class Dispatcher final : public SupervisorListener {
   JobQueue queue_;
   DeviceTable devices_;
   std::map<std::string, Worker> workers_;   // by device
+  std::map<std::string, std::size_t> open_;                    // jobs that have not ended, by tenant
+  std::map<std::string, std::int64_t> crashes_by_spec_;        // by tenant and digest: jobs that ended with kWorkerCrashed lately
 
-  std::unique_ptr<FetchPool> fetch_pool_;     // set once by the constructor, as is the next
+  std::unique_ptr<FetchPool> fetch_pool_;     // set once by the constructor, as are the next two
+  std::unique_ptr<DeadlineClock> clock_;
   std::unique_ptr<Supervisor> supervisor_;
 };
 

@@ -1,6 +1,7 @@
 // The dispatcher's dealings with workers: who runs what, and what becomes of a job when its worker answers or dies.
 #include <fmt/core.h>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/dispatcher.h"
@@ -40,6 +41,7 @@ void Dispatcher::worker_unavailable(const std::string& device, const std::string
 
 void Dispatcher::make_ready(const JobPointer& job) {
   job->waiting_since = Clock::now();
+  arm_queue(job);
   queue_.push_ready(job->id, job->queue_key());
   if (devices_known_) fail_impossible();
   start_runs();
@@ -47,7 +49,7 @@ void Dispatcher::make_ready(const JobPointer& job) {
 
 void Dispatcher::start_runs() {
   for (auto& [device, worker] : workers_) {
-    if (!worker.idle || stopping_) continue;
+    if (!worker.idle || stopping_ || draining_) continue;
     const auto serves = [&](std::string_view wish) { return devices_.serves(device, wish); };
     if (const std::optional<std::string> id = queue_.take_ready(serves)) start_run(jobs_.at(*id), device, worker);
   }
@@ -75,8 +77,11 @@ void Dispatcher::start_run(const JobPointer& job, const std::string& device, Wor
     schema::RunCommand command = command_for(*job);
     worker.idle = false, worker.job = job;
     job->state = JobState::kRunning, job->device = device;
+    arm(job, limits(*job).run);
+    KEDGE_FAIL_POINT("job.run.before");
     write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
     supervisor_->run(device, std::move(command));
+    KEDGE_FAIL_POINT("job.run.after");
   } catch (const Error& error) {
     fail(job, error);
   }
@@ -86,9 +91,11 @@ void Dispatcher::start_run(const JobPointer& job, const std::string& device, Wor
 void Dispatcher::worker_event(const std::string& device, schema::EventReport report) {
   const bool allowed = !std::holds_alternative<schema::StateEvent>(report.body) &&
                        !std::holds_alternative<schema::ResultEvent>(report.body);   // those are ours to say
+  KEDGE_FAIL_POINT("job.event.before");
   const std::lock_guard lock(mutex_);
   const JobPointer& job = workers_[device].job;
   if (allowed && job && job->lease == report.leaseToken) append(job, std::move(report.body));
+  KEDGE_FAIL_POINT("job.event.after");
 }
 
 void Dispatcher::charge(const JobPointer& job) {
@@ -97,13 +104,15 @@ void Dispatcher::charge(const JobPointer& job) {
 
 Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
   Worker& worker = workers_[device];
-  if (!worker.job || worker.job->lease != lease) return nullptr;
+  if (!worker.job || (worker.job->lease != lease && !KEDGE_CONTROL("publish-stale-results"))) return nullptr;
   worker.idle = true;
+  drained_.notify_all();
   charge(worker.job);
   return std::exchange(worker.job, nullptr);
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
+  KEDGE_FAIL_POINT("job.done.before");
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
@@ -112,9 +121,11 @@ void Dispatcher::worker_done(const std::string& device, schema::DoneReport repor
   else
     succeed(job, std::move(report));
   start_runs();
+  KEDGE_FAIL_POINT("job.done.after");
 }
 
 void Dispatcher::worker_failed(const std::string& device, schema::FailedReport report) {
+  KEDGE_FAIL_POINT("job.failed.before");
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
@@ -122,8 +133,9 @@ void Dispatcher::worker_failed(const std::string& device, schema::FailedReport r
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
   else
-    fail(job, std::move(report.error));
+    fail(job, job->late ? *job->late : std::move(report.error));
   start_runs();
+  KEDGE_FAIL_POINT("job.failed.after");
 }
 
 void Dispatcher::worker_lost(const std::string& device, const std::string& how, bool job_begun) {
@@ -131,28 +143,38 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   Worker& worker = workers_[device];
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
+  drained_.notify_all();
   if (!job || stopping_) return;
   options_.files->discard(job->id, job->lease);
   charge(job);
   ++(job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
+  else if (job->late)
+    fail(job, *job->late);
   else if (job->crashes > kCrashesAllowed || job->false_starts > kFalseStartsAllowed)
-    fail(job, Error(ErrorCode::kWorkerCrashed,
+    fail_crashed(job, Error(ErrorCode::kWorkerCrashed,
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
                                 job->crashes + job->false_starts, how)));
   else
     retry(job, job_begun);
 }
 
+void Dispatcher::fail_crashed(const JobPointer& job, Error error) {
+  remember_crash(*job);
+  fail(job, std::move(error));
+}
+
 // Its data is still there, so it only waits for a worker; being the oldest, it is the next to run.
 void Dispatcher::retry(const JobPointer& job, bool crashed) {
+  KEDGE_FAIL_POINT("job.retry.before");
   job->state = JobState::kQueued, job->lease = ++last_lease_;   // a late word from the dead worker is stale
   write(job, {.state = JobState::kQueued,
               .reason = std::string(schema::error_code_name(ErrorCode::kWorkerCrashed)),
               .new_lease = job->lease,
               .crashed = crashed});
   make_ready(job);
+  KEDGE_FAIL_POINT("job.retry.after");
 }
 
 }  // namespace kedge::server

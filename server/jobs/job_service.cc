@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <future>
 
 #include "engine/pipeline.h"
+#include "schemas/codec.h"
 #include "schemas/error.h"
+#include "server/data/digest.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/store.h"
@@ -19,9 +22,35 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::int64_t kMaxPageSize = 500;
+constexpr std::size_t kMaxKeyLength = 255;
+constexpr double kMaxDeadline = 365 * 24 * 3600.0;
 
 std::filesystem::path beside_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedge-worker";
+}
+
+void check_key(const std::string& key) {
+  const auto is_plain = [](char c) { return c > ' ' && c < 127; };
+  if (key.size() <= kMaxKeyLength && std::ranges::all_of(key, is_plain)) return;
+  throw Error(ErrorCode::kInvalidValue,
+              fmt::format("Idempotency-Key has {} characters, must have at most {}, printable ASCII without spaces", key.size(),
+                          kMaxKeyLength),
+              "Idempotency-Key");
+}
+
+void check_deadlines(const schema::Deadlines& deadlines) {
+  const auto check = [](double seconds, std::string_view name) {
+    if (!(seconds >= 0 && seconds <= kMaxDeadline))   // NaN is refused as well
+      throw Error(ErrorCode::kInvalidValue, fmt::format("deadlines.{} is {}, must be 0 to {} seconds", name, seconds, kMaxDeadline),
+                  fmt::format("deadlines.{}", name));
+  };
+  check(deadlines.queue, "queue"), check(deadlines.fetch, "fetch"), check(deadlines.run, "run");
+}
+
+// The same for the same description, however it was written.
+std::string spec_digest(const schema::JobSpec& spec) {
+  const std::vector<std::byte> bytes = schema::to_binary(spec);
+  return hex_digest(DigestKind::kSha256, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Fills in what the caller left out.
@@ -38,14 +67,17 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
 }
 
 DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files) {
-  return {.workers = {.program = options.worker_program,
+  return {.workers = {.program = {.file = options.worker_program,
+                                  .temporary = options.data_dir / "tmp",
+                                  .memory_bytes = options.worker_memory_bytes},
                       .heartbeat_timeout = options.heartbeat_timeout,
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
           .acquire = options.acquire,
-          .files = &files};
+          .files = &files,
           .open_jobs_per_tenant = options.open_jobs_per_tenant,
-          .ended = options.ended};
+          .ended = options.ended,
+          .deadlines = options.deadlines};
 }
 
 }  // namespace
@@ -57,7 +89,8 @@ struct JobService::Impl {
         files(given.data_dir),
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
-        dispatcher(store, dispatcher_options(options, clean_files())) {}
+        dispatcher(store, dispatcher_options(options, clean_files())),
+        retention(store, options.retention) {}
 
   // Before the first job runs: what a crash left and no row knows.
   const JobFiles& clean_files() {
@@ -85,21 +118,30 @@ struct JobService::Impl {
   const JobServiceOptions options;
   JobIds ids;
   Dispatcher dispatcher;
+  Retention retention;   // ends first: it writes
 };
 
 JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 JobService::~JobService() = default;
 
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const Error&)> failed, const std::string& tenant) {
+                        std::function<void(const Error&)> failed, const std::string& tenant,
+                        const std::string& idempotency_key) {
+  check_key(idempotency_key);
+  check_deadlines(spec.deadlines);
   impl_->options.validate(spec);
-  if (const std::string* model = schema::model_of(spec.task); model && !impl_->store.find_model(*model)) {
+  if (const std::string* model = schema::model_of(spec.task); model && impl_->store.model_tenant(*model) != tenant) {
     const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
     throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", *model), predicts ? "task.predict.model" : "task.transform.model");
   }
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
-  impl_->dispatcher.submit({.id = impl_->ids.next(), .spec = std::move(spec)}, tenant, std::move(submitted), std::move(failed));
+  std::string digest = spec_digest(spec);
+  impl_->dispatcher.submit({.job = {.id = impl_->ids.next(), .spec = std::move(spec)},
+                            .tenant = tenant,
+                            .idempotency_key = idempotency_key,
+                            .digest = std::move(digest)},
+                           std::move(submitted), std::move(failed));
 }
 
 std::optional<std::string> JobService::tenant(std::string_view id) const { return impl_->store.tenant(id); }
@@ -132,17 +174,20 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
 
 std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) const { return impl_->store.find_model(id); }
 
-schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token) const {
-  return impl_->store.list_models(page_size, page_token);
+std::optional<std::string> JobService::model_tenant(std::string_view id) const { return impl_->store.model_tenant(id); }
+
+schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token,
+                                          const std::optional<std::string>& tenant) const {
+  return impl_->store.list_models(page_size, page_token, tenant);
 }
 
-schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schema::ModelInfo model) {
+schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant) {
   model.id = JobFiles::model_id_of(impl_->ids.next());
   model.created = format_time(std::chrono::system_clock::now());
   model.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
   impl_->files.adopt_model(file, model.id);
   try {
-    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model); });
+    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model, tenant); });
   } catch (const Error&) {
     std::filesystem::remove(impl_->files.model_path(model.id));
     throw;
@@ -162,6 +207,14 @@ const JobFiles& JobService::files() const { return impl_->files; }
 
 std::vector<schema::DeviceEntry> JobService::devices() const { return impl_->dispatcher.devices(); }
 
-bool JobService::ready() const { return impl_->store.healthy(); }
+std::string JobService::unready_reason() const {
+  if (impl_->dispatcher.draining()) return "the server is stopping";
+  const std::optional<Error> trouble = impl_->store.trouble();
+  return trouble ? trouble->message : std::string();
+}
+
+void JobService::begin_drain() { impl_->dispatcher.begin_drain(); }
+
+void JobService::drain(std::chrono::milliseconds patience) { impl_->dispatcher.drain(patience); }
 
 }  // namespace kedge::server

@@ -18,6 +18,7 @@
 #include "schemas/model.h"
 #include "server/data/dataset_cache.h"
 #include "server/jobs/job_files.h"
+#include "server/jobs/store_retention.h"
 
 namespace kedge::server {
 
@@ -25,12 +26,15 @@ struct JobServiceOptions {
   std::filesystem::path data_dir;
   DataOptions data;
   std::filesystem::path worker_program;      // kedge-worker; empty: beside this program
+  std::int64_t worker_memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
   std::size_t open_jobs_per_tenant = 0;                  // 0: no bound
   // Told of each job that ends, from a service thread; must not block. May be empty.
   std::function<void(schema::JobState state, const std::string& reason, double queued_seconds, double total_seconds)> ended;
+  RetentionOptions retention;
+  schema::Deadlines deadlines{.queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
@@ -54,9 +58,11 @@ class JobService {
 
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
-  // The job belongs to `tenant`. Throws for a bad spec, kTooManyRequests beyond the tenant's quota; a device that is known to be missing is kDeviceUnavailable with the reason.
+  // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
+  // again, or `failed` kIdempotencyKeyReused when the spec is another one. The job belongs to `tenant`. Throws for a bad spec;
+  // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
   void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {});
+              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {});
 
   std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
@@ -72,15 +78,23 @@ class JobService {
 
   // Stored models. The file of one that is listed is at files().model_path(id).
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
-  schema::ModelPage list_models(std::int64_t page_size, std::string_view page_token) const;   // page_size: 1 .. 500
+  std::optional<std::string> model_tenant(std::string_view id) const;   // whose model it is; unset when there is none
+  // page_size: 1 .. 500; tenant: only this one's models; unset: all
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant = {}) const;
   // Lists a model whose file is a finished one in the same file system, which is moved; returns it with its new id, when that is on disk.
-  schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model);
+  schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant = {});
   // kNotFound. A job that has opened the model goes on with it; one that still waits will fail.
   void delete_model(std::string_view id);
   const JobFiles& files() const;
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
-  bool ready() const;                                 // store open and accepting jobs
+  std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
+  bool ready() const { return unready_reason().empty(); }
+
+  // Not ready from here on; what runs goes on, nothing else is started.
+  void begin_drain();
+  // The same, and waits for what runs, at most so long. What still runs then is queued again by the destructor.
+  void drain(std::chrono::milliseconds patience);
 
  private:
   struct Impl;

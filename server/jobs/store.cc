@@ -9,9 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "server/jobs/clock.h"
+#include "engine/faults/fail_point.h"
 #include "server/jobs/data_lock.h"
 #include "server/jobs/store_reader.h"
+#include "server/jobs/store_recovery.h"
 #include "server/jobs/store_schema.h"
 #include "server/jobs/store_writer.h"
 
@@ -31,53 +32,29 @@ struct Store::Impl {
   Impl(const std::filesystem::path& directory, std::function<void(const std::string&)> woken_callback)
       : lock(directory), file(directory / "kedge.db"), woken(std::move(woken_callback)),
         connection(file, SqliteConnection::Mode::kReadWrite) {
+    KEDGE_FAIL_POINT("store.open.before");
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    check_integrity(connection, file);
     migrate(connection);
     writer = std::make_unique<SqlStoreWriter>(connection);
-    recover();
+    recovered = recover(connection, *writer);
     last_id = with_reader([](StoreReader& reader) { return reader.last_job_id(); });
+    KEDGE_FAIL_POINT("store.open.after");
     thread = std::jthread([this](std::stop_token stop) { write_loop(stop); });
   }
 
-  // Interrupted jobs go back into the queue; those that were to be cancelled are cancelled now.
-  void recover() {
-    struct Found {
-      OpenJob job;
-      bool interrupted, cancel;
-      std::int64_t lease;
-    };
-    std::vector<Found> found;
-    {
-      SqliteStatement statement(connection, "SELECT id, wish, created, crashes, state, cancel_requested, lease_token, tenant "
-                                            "FROM jobs WHERE state < 4 ORDER BY id");
-      SqliteStatement::Rows rows = statement.open();
-      while (rows.next())
-        found.push_back({{rows.text(0), rows.text(1), rows.text(2), rows.text(7), rows.integer(3)},
-                         rows.integer(4) != 0, rows.integer(5) != 0, rows.integer(6)});
-    }
-    for (const Found& f : found) lease = std::max(lease, f.lease);
-    const std::string now = format_time(std::chrono::system_clock::now());
-    writer->begin();
-    for (Found& f : found) {
-      if (f.cancel)
-        writer->change({.job = f.job.id, .state = schema::JobState::kCancelled, .time = now});
-      else if (f.interrupted)
-        writer->change({.job = f.job.id, .reason = "SERVER_RESTARTED", .time = now, .new_lease = ++lease});
-      if (!f.cancel) open_jobs.push_back(std::move(f.job));
-    }
-    writer->commit();
-  }
-
   void enqueue(StoreWrite write) {
+    Error error = closed_error();
     {
       const std::lock_guard guard(mutex);
-      if (!is_closed && (is_healthy || !write.refused)) {
+      if (!is_closed && (!trouble || !write.refused)) {
         queue.push_back(std::move(write));
         changed.notify_one();
         return;
       }
+      if (trouble) error = *trouble;
     }
-    if (write.refused) write.refused(disk_error());
+    if (write.refused) write.refused(error);
   }
 
   void close() {
@@ -89,9 +66,9 @@ struct Store::Impl {
     if (thread.joinable()) thread.join();
   }
 
-  static Error disk_error() {
-    return Error(ErrorCode::kUnavailable, "the job store cannot write to its disk: nothing is accepted until it can");
-  }
+  static Error closed_error() { return Error(ErrorCode::kUnavailable, "the server is stopping"); }
+
+  static bool is_the_disks(ErrorCode code) { return code == ErrorCode::kUnavailable || code == ErrorCode::kStorageFull; }
 
   // Empty when the store is closing and everything has been taken.
   std::deque<StoreWrite> take_batch(std::stop_token stop) {
@@ -114,6 +91,7 @@ struct Store::Impl {
   // One transaction for all of them. On failure nothing of it remains and `failure` says why.
   bool try_commit(std::deque<StoreWrite>& batch) {
     try {
+      if (KEDGE_CONTROL("acknowledge-before-commit")) acknowledge(batch);
       writer->begin();
       for (StoreWrite& write : batch) write.apply(*writer);
       writer->commit();
@@ -123,14 +101,26 @@ struct Store::Impl {
       roll_back();
       return false;
     }
-    set_healthy(true);
-    std::set<std::string> jobs;
-    for (StoreWrite& write : batch) {
-      if (write.committed) write.committed();
-      if (!write.job.empty()) jobs.insert(std::move(write.job));
-    }
-    for (const std::string& job : jobs) woken(job);
+    set_trouble({});
+    acknowledge(batch);
+    wake(batch);
     return true;
+  }
+
+  static void acknowledge(std::deque<StoreWrite>& batch) {
+    KEDGE_FAIL_POINT("store.acknowledge.before");
+    for (StoreWrite& write : batch)
+      if (const auto committed = std::exchange(write.committed, nullptr)) committed();
+    KEDGE_FAIL_POINT("store.acknowledge.after");
+  }
+
+  void wake(std::deque<StoreWrite>& batch) {
+    KEDGE_FAIL_POINT("store.wake.before");
+    std::set<std::string> jobs;
+    for (StoreWrite& write : batch)
+      if (!write.job.empty()) jobs.insert(std::move(write.job));
+    for (const std::string& job : jobs) woken(job);
+    KEDGE_FAIL_POINT("store.wake.after");
   }
 
   void roll_back() {
@@ -147,7 +137,7 @@ struct Store::Impl {
       one.push_back(std::move(batch.front()));
       batch.pop_front();
       if (try_commit(one)) continue;
-      if (failure.code == ErrorCode::kUnavailable) {
+      if (is_the_disks(failure.code)) {
         batch.push_front(std::move(one.front()));
         return wait_for_disk(std::move(batch), stop);
       }
@@ -157,11 +147,12 @@ struct Store::Impl {
 
   // New jobs are refused; state changes stay, in their order, and are tried again.
   void wait_for_disk(std::deque<StoreWrite> batch, std::stop_token stop) {
-    set_healthy(false);
+    const Error error(failure.code, failure.message + ": nothing is accepted until the store can be written");
+    set_trouble(error);
     std::deque<StoreWrite> kept;
     for (StoreWrite& write : batch) {
       if (write.refused)
-        write.refused(disk_error());
+        write.refused(error);
       else
         kept.push_back(std::move(write));
     }
@@ -178,12 +169,12 @@ struct Store::Impl {
     const std::deque<StoreWrite> rest = std::exchange(queue, {});
     guard.unlock();
     for (const StoreWrite& write : rest)
-      if (write.refused) write.refused(disk_error());
+      if (write.refused) write.refused(closed_error());
   }
 
-  void set_healthy(bool value) {
+  void set_trouble(std::optional<Error> value) {
     const std::lock_guard guard(mutex);
-    is_healthy = value;
+    trouble = std::move(value);
   }
 
   // Runs `read` with a reader of its own.
@@ -209,9 +200,8 @@ struct Store::Impl {
   const std::function<void(const std::string&)> woken;
   SqliteConnection connection;
   std::unique_ptr<SqlStoreWriter> writer;
-  std::vector<OpenJob> open_jobs;
+  Recovered recovered;
   std::string last_id;
-  std::int64_t lease = 0;
   Error failure;   // of the last transaction that failed; writer thread only
 
   std::mutex readers_mutex;
@@ -220,7 +210,8 @@ struct Store::Impl {
   mutable std::mutex mutex;   // guards what follows
   std::condition_variable_any changed, closing;
   std::deque<StoreWrite> queue;
-  bool is_healthy = true, is_closed = false;
+  std::optional<Error> trouble;   // while nothing can be written
+  bool is_closed = false;
   std::jthread thread;   // last: it uses everything above
 };
 
@@ -229,9 +220,9 @@ Store::Store(const std::filesystem::path& directory, std::function<void(const st
 Store::~Store() { close(); }
 void Store::close() { impl_->close(); }
 
-std::vector<OpenJob> Store::take_open_jobs() { return std::move(impl_->open_jobs); }
+std::vector<OpenJob> Store::take_open_jobs() { return std::move(impl_->recovered.jobs); }
 std::string Store::last_job_id() const { return impl_->last_id; }
-std::int64_t Store::last_lease() const { return impl_->lease; }
+std::int64_t Store::last_lease() const { return impl_->recovered.last_lease; }
 
 void Store::enqueue(StoreWrite write) { impl_->enqueue(std::move(write)); }
 
@@ -240,9 +231,29 @@ std::size_t Store::backlog() const {
   return impl_->queue.size();
 }
 
-bool Store::healthy() const {
+std::optional<Error> Store::trouble() const {
   const std::lock_guard guard(impl_->mutex);
-  return impl_->is_healthy;
+  return impl_->trouble;
+}
+
+std::map<std::string, std::int64_t> Store::crashes_since(std::string_view time) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.crashes_since(time); });
+}
+
+std::vector<Expired> Store::ended_before(std::string_view time, std::int64_t limit) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.ended_before(time, limit); });
+}
+
+std::vector<Expired> Store::events_ended_before(std::string_view time, std::int64_t limit) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.events_ended_before(time, limit); });
+}
+
+std::vector<Expired> Store::with_more_events_than(std::int64_t events, std::int64_t limit) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.with_more_events_than(events, limit); });
+}
+
+std::int64_t Store::used_bytes() const {
+  return impl_->with_reader([](StoreReader& reader) { return reader.used_bytes(); });
 }
 
 std::optional<schema::Job> Store::find(std::string_view id) const {
@@ -270,8 +281,12 @@ std::optional<schema::ModelInfo> Store::find_model(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.find_model(id); });
 }
 
-schema::ModelPage Store::list_models(std::int64_t page_size, std::string_view before) const {
-  return impl_->with_reader([&](StoreReader& reader) { return reader.list_models(page_size, before); });
+std::optional<std::string> Store::model_tenant(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.model_tenant(id); });
+}
+
+schema::ModelPage Store::list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.list_models(page_size, before, tenant); });
 }
 
 }  // namespace kedge::server

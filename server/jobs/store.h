@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,14 @@
 #include "schemas/model.h"
 
 namespace kedge::server {
+
+// A submit as the store sees it.
+struct NewJob {
+  schema::Job job;
+  std::string tenant;            // who may see it; empty without authentication
+  std::string idempotency_key;   // of this tenant; empty: none
+  std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
+};
 
 // A job's step from one state to the next. It is stored together with its event, or not at all.
 struct StateChange {
@@ -35,16 +44,22 @@ struct StateChange {
 class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
-  // A new job in state queued, with its first event.
-  virtual void insert(const schema::Job& job, std::string_view tenant = {}) = 0;
+  // A new job in state queued, with its first event. If its key stands for a job of the last 24 hours, nothing changes and that
+  // job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec.
+  virtual std::optional<schema::Job> insert(const NewJob& job) = 0;
   // False, and nothing changed, if the job has ended already or its lease is another.
   virtual bool change(const StateChange& change) = 0;
   // Appends an event under the same condition.
   virtual bool append(std::string_view job, std::int64_t held_lease, std::string_view time,
                       const schema::EventBody& body) = 0;
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
-  virtual void insert_model(const schema::ModelInfo& model) = 0;
+  // A model belongs to the tenant of the job that left it, else to `tenant`.
+  virtual void insert_model(const schema::ModelInfo& model, std::string_view tenant = {}) = 0;
   virtual bool delete_model(std::string_view id) = 0;      // false: there is none
+  // For retention: forgets a job that has ended; forgets its events before number `first`; forgets keys older than a day.
+  virtual void remove(std::string_view job) = 0;
+  virtual void trim_events(std::string_view job, std::int64_t first) = 0;
+  virtual void expire_keys() = 0;
 };
 
 // One write. All writes that wait at the same time become one transaction, in the order in which they came.
@@ -58,15 +73,23 @@ struct StoreWrite {
 
 // A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.
 struct OpenJob {
-  std::string id, wish, created, tenant;
+  std::string id, wish, created, tenant, digest;
   std::int64_t crashes = 0;
+  schema::Deadlines deadlines;
+};
+
+// What retention looks for. At most `limit` jobs, the one that ended first at the front.
+struct Expired {
+  std::string job;
+  std::int64_t first_kept = 0;   // of its events
 };
 
 // Thread safe. Errors of reading calls: kUnavailable when the disk fails.
 class Store {
  public:
   // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer thread, once
-  // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read; newer).
+  // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read;
+  // damaged; newer).
   Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken);
   ~Store();
   void close();   // writes what waits, as far as the disk takes it, and ends the writer; later writes are dropped or refused
@@ -74,10 +97,12 @@ class Store {
   std::vector<OpenJob> take_open_jobs();        // once, after opening
   std::string last_job_id() const;
   std::int64_t last_lease() const;              // no open job had a higher one when the store was opened
+  // How often jobs of each tenant and spec (tenant, newline, digest) killed their workers for good since then.
+  std::map<std::string, std::int64_t> crashes_since(std::string_view time) const;
 
   void enqueue(StoreWrite write);
   std::size_t backlog() const;                  // writes that wait
-  bool healthy() const;                         // the last transaction was committed
+  std::optional<schema::Error> trouble() const;   // why the last transaction was not committed; empty: it was
 
   std::optional<schema::Job> find(std::string_view id) const;
   std::optional<schema::JobSpec> spec(std::string_view id) const;
@@ -85,9 +110,17 @@ class Store {
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;
+  // With a gap at the front when the first of them are no longer kept.
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
-  schema::ModelPage list_models(std::int64_t page_size, std::string_view before) const;   // newest first
+  std::optional<std::string> model_tenant(std::string_view id) const;
+  // Newest first. tenant: of which models; unset: of all.
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant = {}) const;
+
+  std::vector<Expired> ended_before(std::string_view time, std::int64_t limit) const;      // whole jobs
+  std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit) const;   // with more than their end
+  std::vector<Expired> with_more_events_than(std::int64_t events, std::int64_t limit) const;
+  std::int64_t used_bytes() const;              // of the file, without its free pages
 
  private:
   struct Impl;

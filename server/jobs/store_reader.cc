@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "schemas/codec.h"
+#include "server/jobs/clock.h"
 
 namespace kedge::server {
 namespace {
@@ -27,6 +28,12 @@ schema::Job read_job(const SqliteStatement::Rows& rows) {
   return job;
 }
 
+std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
+  std::vector<Expired> found;
+  while (rows.next()) found.push_back({.job = rows.text(0), .first_kept = rows.integer(1)});
+  return found;
+}
+
 }  // namespace
 
 StoreReader::StoreReader(const std::filesystem::path& file)
@@ -43,7 +50,8 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       result_(connection_, "SELECT bytes FROM results WHERE job = ?1"),
       last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
       find_model_(connection_, "SELECT bytes FROM models WHERE id = ?1"),
-      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 ORDER BY id DESC LIMIT ?1") {}
+      model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
+      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1") {}
 
 std::optional<schema::Job> StoreReader::find(std::string_view id) {
   std::optional<schema::Job> job;
@@ -95,7 +103,55 @@ std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t
     event.id = rows.integer(0), event.time = rows.text(1);
     events.push_back(std::move(event));
   }
+  if (!events.empty() && events.front().id > after + 1) {
+    events.insert(events.begin(), gap(id, after + 1, events.front().id - 1));
+    if (events.size() > limit) events.pop_back();
+  }
   return events;
+}
+
+schema::Event StoreReader::gap(std::string_view id, std::int64_t from, std::int64_t to) {
+  return {.id = to,
+          .time = format_time(std::chrono::system_clock::now()),
+          .body = schema::GapEvent{.from = from, .to = to, .job = find(id).value_or(schema::Job{.id = std::string(id)})}};
+}
+
+std::map<std::string, std::int64_t> StoreReader::crashes_since(std::string_view time) {
+  SqliteStatement statement(connection_,
+                            "SELECT tenant || char(10) || digest, COUNT(*) FROM jobs WHERE state = ?1 AND reason = ?2 "
+                            "AND ended > ?3 GROUP BY 1");
+  SqliteStatement::Rows rows = statement.open(static_cast<std::int64_t>(schema::JobState::kFailed),
+                                              schema::error_code_name(schema::ErrorCode::kWorkerCrashed), time);
+  std::map<std::string, std::int64_t> counts;
+  while (rows.next()) counts[rows.text(0)] = rows.integer(1);
+  return counts;
+}
+
+std::vector<Expired> StoreReader::ended_before(std::string_view time, std::int64_t limit) {
+  SqliteStatement statement(connection_, "SELECT id, last_seq FROM jobs WHERE ended < ?1 ORDER BY ended LIMIT ?2");
+  return read_expired(statement.open(time, limit));
+}
+
+std::vector<Expired> StoreReader::events_ended_before(std::string_view time, std::int64_t limit) {
+  SqliteStatement statement(connection_,   // the result's event and the last state stay
+                            "SELECT id, last_seq - 1 FROM jobs WHERE ended < ?1 AND first_seq < last_seq - 1 "
+                            "ORDER BY ended LIMIT ?2");
+  return read_expired(statement.open(time, limit));
+}
+
+std::vector<Expired> StoreReader::with_more_events_than(std::int64_t events, std::int64_t limit) {
+  SqliteStatement statement(connection_,
+                            "SELECT id, last_seq - ?1 + 1 FROM jobs WHERE last_seq - first_seq >= ?1 LIMIT ?2");
+  return read_expired(statement.open(events, limit));
+}
+
+std::int64_t StoreReader::used_bytes() {
+  const auto number = [&](std::string_view sql) {
+    SqliteStatement statement(connection_, sql);
+    SqliteStatement::Rows rows = statement.open();
+    return rows.next() ? rows.integer(0) : 0;
+  };
+  return (number("PRAGMA page_count") - number("PRAGMA freelist_count")) * number("PRAGMA page_size");
 }
 
 std::string StoreReader::last_job_id() {
@@ -109,9 +165,14 @@ std::optional<schema::ModelInfo> StoreReader::find_model(std::string_view id) {
   return schema::from_binary<schema::ModelInfo>(rows.blob(0));
 }
 
-schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_view before) {
+std::optional<std::string> StoreReader::model_tenant(std::string_view id) {
+  SqliteStatement::Rows rows = model_tenant_.open(id);
+  return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant) {
   schema::ModelPage page;
-  SqliteStatement::Rows rows = list_models_.open(page_size + 1, before.empty() ? std::string_view("~") : before);
+  SqliteStatement::Rows rows = list_models_.open(page_size + 1, before.empty() ? std::string_view("~") : before, tenant);
   while (rows.next()) {
     if (static_cast<std::int64_t>(page.models.size()) == page_size) {
       page.nextPageToken = page.models.back().id;

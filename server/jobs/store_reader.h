@@ -23,11 +23,20 @@ class StoreReader {
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
   std::string last_job_id();
   std::optional<schema::ModelInfo> find_model(std::string_view id);
-  schema::ModelPage list_models(std::int64_t page_size, std::string_view before);
+  std::optional<std::string> model_tenant(std::string_view id);
+  schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant);
+  std::map<std::string, std::int64_t> crashes_since(std::string_view time);
+
+  std::vector<Expired> ended_before(std::string_view time, std::int64_t limit);
+  std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit);
+  std::vector<Expired> with_more_events_than(std::int64_t events, std::int64_t limit);
+  std::int64_t used_bytes();
 
  private:
+  schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
+
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, tenant_, list_, list_tenant_, events_, result_, last_id_, find_model_, list_models_;
+  SqliteStatement find_, spec_, tenant_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_;
 };
 
 }  // namespace kedge::server

@@ -3,15 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 
 namespace kedge::server {
 namespace {
 
-// Entry n brings version n to n + 1. Blobs are Cap'n Proto messages of schemas/, which evolve by its rules.
-// jobs.state is schema::JobState as a number. jobs.last_seq numbers the events of a job without gaps. A result event has no
+// Entry n brings version n to n + 1. The version is SQLite's user_version. Blobs are Cap'n Proto messages of schemas/, which evolve by its rules.
+// jobs.state is schema::JobState as a number. jobs.last_seq numbers the events of a job without gaps; those before first_seq are no longer kept. A result event has no
 // bytes of its own: its result is the job's row in `results`. Specs lie apart because a row is rewritten with each event.
 constexpr std::array kMigrations = {
     R"sql(
@@ -42,34 +44,58 @@ constexpr std::array kMigrations = {
       CREATE TABLE probe (n INTEGER NOT NULL);
       INSERT INTO probe VALUES (0);
     )sql",
-    "CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL)",
     R"sql(
       ALTER TABLE jobs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
       CREATE INDEX jobs_by_tenant ON jobs (tenant, id);
     )sql",
+    R"sql(
+      ALTER TABLE jobs ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+      ALTER TABLE jobs ADD COLUMN first_seq INTEGER NOT NULL DEFAULT 1;
+      CREATE INDEX jobs_by_end ON jobs (ended) WHERE ended IS NOT NULL;
+      CREATE TABLE idempotency (
+        tenant TEXT NOT NULL,
+        key TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        job TEXT NOT NULL,
+        created TEXT NOT NULL,
+        time INTEGER NOT NULL,
+        PRIMARY KEY (tenant, key)) WITHOUT ROWID;
+      CREATE INDEX idempotency_by_time ON idempotency (time);
+    )sql",
+    "CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL, tenant TEXT NOT NULL DEFAULT '')",
 };
 
-std::int64_t stored_version(SqliteConnection& connection) {
-  SqliteStatement statement(connection, "SELECT COALESCE(MAX(version), 0) FROM schema_version");
+std::int64_t first_integer(SqliteConnection& connection, std::string_view sql) {
+  SqliteStatement statement(connection, sql);
   SqliteStatement::Rows rows = statement.open();
   return rows.next() ? rows.integer(0) : 0;
 }
 
+// The first programs kept the version in a table alone.
+std::int64_t stored_version(SqliteConnection& connection) {
+  connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)");
+  return std::max(first_integer(connection, "PRAGMA user_version"),
+                  first_integer(connection, "SELECT COALESCE(MAX(version), 0) FROM schema_version"));
+}
+
 }  // namespace
 
+std::int64_t schema_version() { return static_cast<std::int64_t>(kMigrations.size()); }
+
 void migrate(SqliteConnection& connection) {
-  connection.execute("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)");
-  const auto known = static_cast<std::int64_t>(kMigrations.size());
-  const std::int64_t version = stored_version(connection);
+  connection.execute("BEGIN IMMEDIATE");
+  const std::int64_t version = stored_version(connection), known = schema_version();
   if (version > known)
     throw schema::Error(schema::ErrorCode::kUnavailable,
                         fmt::format("job store: its version is {}, this program knows versions up to {}: use a newer kedged",
                                     version, known));
   for (std::int64_t v = version; v < known; ++v) {
     connection.execute(kMigrations[static_cast<std::size_t>(v)]);
-    connection.execute(fmt::format("INSERT INTO schema_version VALUES ({})", v + 1));
+    connection.execute(fmt::format("INSERT INTO schema_version VALUES ({})", v + 1));   // for programs that know no other place
   }
-  connection.execute("COMMIT");
+  KEDGE_FAIL_POINT("store.migrate.before");
+  connection.execute(fmt::format("PRAGMA user_version = {}; COMMIT", known));
+  KEDGE_FAIL_POINT("store.migrate.after");
 }
 
 }  // namespace kedge::server

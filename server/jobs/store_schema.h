@@ -1,6 +1,8 @@
 // The tables of the job store, as a list of migrations: a new version of the program adds to the list, never edits it.
 #pragma once
 
+#include <cstdint>
+
 #include "server/jobs/store_sqlite.h"
 
 namespace kedge::server {
@@ -8,5 +10,7 @@ namespace kedge::server {
 // Brings an empty or older store up to date, in one transaction.
 // Errors: kUnavailable when a newer version of Kedge wrote the store.
 void migrate(SqliteConnection& connection);
+
+std::int64_t schema_version();   // that migrate() brings a store to
 
 }  // namespace kedge::server

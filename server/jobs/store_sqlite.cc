@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <cerrno>
+
 #include "schemas/error.h"
 
 namespace kedge::server {
@@ -13,6 +15,7 @@ bool blames_the_disk(int code) {
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
+    case SQLITE_NOMEM:
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_READONLY:
@@ -27,9 +30,14 @@ bool blames_the_disk(int code) {
   }
 }
 
+bool means_full(sqlite3* db, int code) {
+  return (code & 0xff) == SQLITE_FULL || ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC);
+}
+
 [[noreturn]] void fail(sqlite3* db, int code) {
-  const std::string text =
-      fmt::format("job store: {} ({})", db ? sqlite3_errmsg(db) : sqlite3_errstr(code), sqlite3_errstr(code));
+  const char* file = sqlite3_db_filename(db, "main");
+  const std::string text = fmt::format("job store {}: {} ({})", file ? file : "", sqlite3_errmsg(db), sqlite3_errstr(code));
+  if (means_full(db, code)) throw schema::Error(schema::ErrorCode::kStorageFull, text);
   throw schema::Error(blames_the_disk(code) ? schema::ErrorCode::kUnavailable : schema::ErrorCode::kInternal, text);
 }
 

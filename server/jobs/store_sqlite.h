@@ -17,8 +17,8 @@ namespace kedge::server {
 
 using Bytes = std::vector<std::byte>;
 
-// One connection, for one thread at a time. Errors of every call here: kUnavailable for what the disk or the file is to
-// blame for (full, I/O, locked, corrupt), kInternal for wrong SQL.
+// One connection, for one thread at a time. Errors of every call here: kStorageFull for a full disk,
+// kUnavailable for what else the disk or the file is to blame for (I/O, locked, corrupt), kInternal for wrong SQL.
 class SqliteConnection {
  public:
   enum class Mode { kReadWrite, kReadOnly };

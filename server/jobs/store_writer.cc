@@ -1,9 +1,28 @@
 // The writing statements of the job store: see store_writer.h.
 #include "server/jobs/store_writer.h"
 
+#include <fmt/core.h>
+
+#include <chrono>
+#include <limits>
+
+#include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 
 namespace kedge::server {
+namespace {
+
+constexpr std::int64_t kKeySeconds = 24 * 60 * 60;   // for which an Idempotency-Key is kept
+
+// Wall time: keys are kept across restarts.
+std::int64_t wall_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The lease that a write must hold; 0: any.
+std::int64_t fence(std::int64_t held_lease) { return KEDGE_CONTROL("publish-stale-results") ? 0 : held_lease; }
+
+}  // namespace
 
 // States from 4 (schema::JobState::kSucceeded) on are final.
 SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
@@ -11,7 +30,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       begin_(connection, "BEGIN IMMEDIATE"),
       commit_(connection, "COMMIT"),
       probe_(connection, "UPDATE probe SET n = n + 1"),
-      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant) VALUES (?1, ?2, ?3, ?4, 1, ?5)"),
+      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)"),
       insert_spec_(connection, "INSERT INTO specs (job, bytes) VALUES (?1, ?2)"),
       change_(connection,
               "UPDATE jobs SET state = ?2, reason = ?3, error = ?4, "
@@ -25,22 +44,82 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       insert_event_(connection, "INSERT INTO events (job, seq, time, bytes) VALUES (?1, ?2, ?3, ?4)"),
       insert_result_(connection, "INSERT INTO results (job, bytes) VALUES (?1, ?2)"),
       request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4"),
-      insert_model_(connection, "INSERT INTO models (id, bytes) VALUES (?1, ?2)"),
+      find_key_(connection, "SELECT digest, job, created FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
+      insert_key_(connection,
+                  "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+      expire_keys_(connection, "DELETE FROM idempotency WHERE time <= ?1"),
+      trim_(connection, "DELETE FROM events WHERE job = ?1 AND seq < ?2"),
+      trimmed_(connection, "UPDATE jobs SET first_seq = MAX(first_seq, ?2) WHERE id = ?1"),
+      remove_job_(connection, "DELETE FROM jobs WHERE id = ?1 AND state >= 4"),
+      remove_spec_(connection, "DELETE FROM specs WHERE job = ?1"),
+      remove_result_(connection, "DELETE FROM results WHERE job = ?1"),
+      insert_model_(connection, "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
       delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id") {
   static_assert(static_cast<int>(schema::JobState::kSucceeded) == 4);
+}
+
+void SqlStoreWriter::begin() {
+  KEDGE_FAIL_POINT("store.begin.before");
+  begin_.run();
+  KEDGE_FAIL_POINT("store.begin.after");
+}
+
+void SqlStoreWriter::commit() {
+  KEDGE_FAIL_POINT("store.commit.before");
+  commit_.run();
+  KEDGE_FAIL_POINT("store.commit.after");
 }
 
 void SqlStoreWriter::roll_back() {
   if (connection_.in_transaction()) connection_.execute("ROLLBACK");
 }
 
-void SqlStoreWriter::insert(const schema::Job& job, std::string_view tenant) {
-  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, tenant);
+std::optional<schema::Job> SqlStoreWriter::insert(const NewJob& given) {
+  const schema::Job& job = given.job;
+  if (!given.idempotency_key.empty()) {
+    const std::int64_t now = wall_seconds();
+    if (auto first = find_key(given, now)) return first;
+    KEDGE_FAIL_POINT("store.key.before");
+    insert_key_.run(given.tenant, given.idempotency_key, given.digest, job.id, job.created, now);
+    KEDGE_FAIL_POINT("store.key.after");
+  }
+  KEDGE_FAIL_POINT("store.insert.before");
+  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, given.tenant,
+                  given.digest);
   insert_spec_.run(job.id, schema::to_binary(job.spec));
   insert_event(job.id, 1, job.created, schema::StateEvent{.state = schema::JobState::kQueued});
+  KEDGE_FAIL_POINT("store.insert.after");
+  return std::nullopt;
 }
 
+std::optional<schema::Job> SqlStoreWriter::find_key(const NewJob& job, std::int64_t now) {
+  SqliteStatement::Rows rows = find_key_.open(job.tenant, job.idempotency_key, now - kKeySeconds);
+  if (!rows.next()) return std::nullopt;
+  if (rows.text(0) != job.digest)
+    throw schema::Error(schema::ErrorCode::kIdempotencyKeyReused,
+                        fmt::format("the Idempotency-Key '{}' was used for another job, {}", job.idempotency_key, rows.text(1)),
+                        "Idempotency-Key");
+  return schema::Job{.id = rows.text(1), .spec = job.job.spec, .created = rows.text(2)};
+}
+
+void SqlStoreWriter::remove(std::string_view job) {
+  KEDGE_FAIL_POINT("store.remove.before");
+  remove_job_.run(job);
+  remove_spec_.run(job);
+  remove_result_.run(job);
+  trim_.run(job, std::numeric_limits<std::int64_t>::max());
+  KEDGE_FAIL_POINT("store.remove.after");
+}
+
+void SqlStoreWriter::trim_events(std::string_view job, std::int64_t first) {
+  trim_.run(job, first);
+  trimmed_.run(job, first);
+}
+
+void SqlStoreWriter::expire_keys() { expire_keys_.run(wall_seconds() - kKeySeconds); }
+
 bool SqlStoreWriter::change(const StateChange& change) {
+  KEDGE_FAIL_POINT("store.change.before");
   const std::optional<std::string> now = change.time;
   const std::optional<std::string> never;
   const std::optional<Bytes> error = change.error ? std::optional(schema::to_binary(*change.error)) : std::nullopt;
@@ -50,7 +129,7 @@ bool SqlStoreWriter::change(const StateChange& change) {
         change.job, static_cast<std::int64_t>(change.state), change.reason, error, change.new_lease,
         static_cast<std::int64_t>(change.starts_attempt), static_cast<std::int64_t>(change.crashed), change.device,
         change.starts_attempt ? now : never, schema::is_final(change.state) ? now : never,
-        static_cast<std::int64_t>(change.result ? 2 : 1), change.held_lease);
+        static_cast<std::int64_t>(change.result ? 2 : 1), fence(change.held_lease));
     if (!rows.next()) return false;
     seq = rows.integer(0);
     while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
@@ -58,11 +137,14 @@ bool SqlStoreWriter::change(const StateChange& change) {
   }
   if (change.model) insert_model(*change.model);
   if (change.result) {
+    KEDGE_FAIL_POINT("store.result.before");
     insert_result_.run(change.job, schema::to_binary(*change.result));
     insert_event_.run(change.job, seq - 1, change.time, std::optional<Bytes>());
+    KEDGE_FAIL_POINT("store.result.after");
   }
   insert_event(change.job, seq, change.time,
                schema::StateEvent{.state = change.state, .reason = change.reason, .error = change.error});
+  KEDGE_FAIL_POINT("store.change.after");
   return true;
 }
 
@@ -70,19 +152,27 @@ bool SqlStoreWriter::append(std::string_view job, std::int64_t held_lease, std::
                             const schema::EventBody& body) {
   std::int64_t seq = 0;
   {
-    SqliteStatement::Rows rows = next_seq_.open(job, held_lease);
+    SqliteStatement::Rows rows = next_seq_.open(job, fence(held_lease));
     if (!rows.next()) return false;
     seq = rows.integer(0);
     while (rows.next()) {
     }
   }
+  KEDGE_FAIL_POINT("store.append.before");
   insert_event(job, seq, time, body);
+  KEDGE_FAIL_POINT("store.append.after");
   return true;
 }
 
-void SqlStoreWriter::request_cancel(std::string_view job) { request_cancel_.run(job); }
+void SqlStoreWriter::request_cancel(std::string_view job) {
+  KEDGE_FAIL_POINT("store.cancel.before");
+  request_cancel_.run(job);
+  KEDGE_FAIL_POINT("store.cancel.after");
+}
 
-void SqlStoreWriter::insert_model(const schema::ModelInfo& model) { insert_model_.run(model.id, schema::to_binary(model)); }
+void SqlStoreWriter::insert_model(const schema::ModelInfo& model, std::string_view tenant) {
+  insert_model_.run(model.id, schema::to_binary(model), tenant, model.job);
+}
 
 bool SqlStoreWriter::delete_model(std::string_view id) {
   SqliteStatement::Rows rows = delete_model_.open(id);

@@ -12,24 +12,29 @@ class SqlStoreWriter final : public StoreWriter {
  public:
   explicit SqlStoreWriter(SqliteConnection& connection);
 
-  void insert(const schema::Job& job, std::string_view tenant) override;
+  std::optional<schema::Job> insert(const NewJob& job) override;
   bool change(const StateChange& change) override;
   bool append(std::string_view job, std::int64_t held_lease, std::string_view time, const schema::EventBody& body) override;
   void request_cancel(std::string_view job) override;
-  void insert_model(const schema::ModelInfo& model) override;
+  void insert_model(const schema::ModelInfo& model, std::string_view tenant) override;
   bool delete_model(std::string_view id) override;
+  void remove(std::string_view job) override;
+  void trim_events(std::string_view job, std::int64_t first) override;
+  void expire_keys() override;
 
-  void begin() { begin_.run(); }
-  void commit() { commit_.run(); }
+  void begin();
+  void commit();
   void roll_back();   // does nothing outside a transaction
   void probe() { probe_.run(); }
 
  private:
+  std::optional<schema::Job> find_key(const NewJob& job, std::int64_t now);
   void insert_event(std::string_view job, std::int64_t seq, std::string_view time, const schema::EventBody& body);
 
   SqliteConnection& connection_;
   SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, change_, next_seq_, insert_event_, insert_result_,
-      request_cancel_, insert_model_, delete_model_;
+      request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_, remove_job_, remove_spec_, remove_result_, insert_model_,
+      delete_model_;
 };
 
 }  // namespace kedge::server

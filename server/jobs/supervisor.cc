@@ -1,6 +1,7 @@
 // The workers: see supervisor.h.
 #include "server/jobs/supervisor.h"
 
+#include "engine/faults/fail_point.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/worker_process.h"
 
@@ -18,7 +19,9 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start(std::stop_token stop) {
-  const DeviceTable table(list_devices(options_.program, stop).devices, allowed_);
+  KEDGE_FAIL_POINT("worker.list.before");
+  const DeviceTable table(list_devices(options_.program.file, stop).devices, allowed_);
+  KEDGE_FAIL_POINT("worker.list.after");
   if (stop.stop_requested()) return;
   listener_.devices_known(table.entries());
   const std::lock_guard lock(mutex_);

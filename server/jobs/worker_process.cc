@@ -6,17 +6,21 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 
 namespace kedge::server {
@@ -54,20 +58,41 @@ struct SpawnSetup {
   }
 };
 
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// What a computation may need of the server's environment: no token, no proxy, nothing that is not named here.
+std::vector<std::string> clean_environment() {
+  constexpr std::array<std::string_view, 6> kNames{"PATH=", "HOME=", "LANG=", "TZ=", "LD_LIBRARY_PATH=", "KEDGE_CONTROL="};
+  constexpr std::array<std::string_view, 9> kFamilies{"LC_",     "OMP_",  "GOMP_",  "OPENBLAS_", "CUDA_",
+                                                      "NVIDIA_", "ASAN_", "KEDGE_FAIL", "KEDGE_FAKE_"};
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text(*variable);
+    const auto begins = [&](std::string_view name) { return text.starts_with(name); };
+    if (std::ranges::any_of(kNames, begins) || std::ranges::any_of(kFamilies, begins)) kept.emplace_back(text);
+  }
+  return kept;
+}
+
 // `passed_fd` becomes `as_fd` in the child; everything above the channel is closed.
-pid_t spawn(std::vector<std::string> arguments, int passed_fd, int as_fd) {
+pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variables, int passed_fd, int as_fd) {
+  KEDGE_FAIL_POINT("worker.spawn.before");
   SpawnSetup setup;
   posix_spawn_file_actions_adddup2(&setup.actions, passed_fd, as_fd);
   if (as_fd != STDOUT_FILENO) posix_spawn_file_actions_adddup2(&setup.actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&setup.actions, as_fd == kChannelFd ? kChannelFd + 1 : kChannelFd);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  std::vector<char*> argv = pointers(arguments), envp = pointers(variables);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, argv[0], &setup.actions, &setup.attributes, argv.data(), environ);
+  const int error = posix_spawn(&pid, argv[0], &setup.actions, &setup.attributes, argv.data(), envp.data());
   if (error != 0)
     throw Error(ErrorCode::kUnavailable, fmt::format("cannot start {}: {}", arguments[0], system_text(error)));
+  KEDGE_FAIL_POINT("worker.spawn.after");
   return pid;
 }
 
@@ -105,7 +130,7 @@ std::string run_list_devices(const std::filesystem::path& program, std::stop_tok
   std::string text;
   pid_t pid = -1;
   try {
-    pid = spawn({program.string(), "--list-devices", "--json"}, pipe_fds[1], STDOUT_FILENO);
+    pid = spawn({program.string(), "--list-devices", "--json"}, clean_environment(), pipe_fds[1], STDOUT_FILENO);
   } catch (...) {
     ::close(pipe_fds[0]), ::close(pipe_fds[1]);
     throw;
@@ -124,9 +149,18 @@ std::string run_list_devices(const std::filesystem::path& program, std::stop_tok
   return text;
 }
 
+std::filesystem::path make_directory(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  std::filesystem::create_directories(parent, ignored);
+  std::string name = (parent / "worker-XXXXXX").string();   // mkdtemp: for this user alone
+  if (!::mkdtemp(name.data()))
+    throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a directory in {}: {}", parent.string(), system_text(errno)));
+  return name;
+}
+
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::string& device) {
+WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& device) {
   std::array<int, 2> sockets;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a socket pair: {}", system_text(errno)));
@@ -134,22 +168,32 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, const std::st
   ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kStall, sizeof kStall);
   ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
   try {
-    pid_ = spawn({program.string(), "--device", device}, sockets[1], kChannelFd);
+    std::vector<std::string> variables = clean_environment();
+    if (!program.temporary.empty()) variables.push_back("TMPDIR=" + (temporary_ = make_directory(program.temporary)).string());
+    std::vector<std::string> arguments{program.file.string(), "--device", device};
+    if (program.memory_bytes > 0) arguments.push_back(fmt::format("--memory-limit={}", program.memory_bytes));
+    pid_ = spawn(std::move(arguments), std::move(variables), sockets[1], kChannelFd);
   } catch (...) {
     ::close(sockets[1]);
     throw;
   }
   ::close(sockets[1]);
+  pid_fd_ = ::pidfd_open(pid_, 0);
 }
 
 WorkerProcess::~WorkerProcess() {
   if (pid_ > 0) end();
+  if (pid_fd_ >= 0) ::close(pid_fd_);
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
 }
 
 std::string WorkerProcess::end() {
   if (pid_ <= 0) return "has ended";
+  KEDGE_FAIL_POINT("worker.reap.before");
   ::kill(-pid_, SIGKILL);   // what has ended by itself keeps its own status
   const int status = wait_for(std::exchange(pid_, -1));
+  KEDGE_FAIL_POINT("worker.reap.after");
   return describe(status);
 }
 

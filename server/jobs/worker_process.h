@@ -13,23 +13,33 @@
 
 namespace kedge::server {
 
+struct WorkerProgram {
+  std::filesystem::path file;
+  std::filesystem::path temporary;    // where each worker gets a directory of its own; empty: the system's
+  std::int64_t memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
+};
+
 // One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else open
-// beyond the standard three. The kernel kills it when the thread that made it ends (the worker asks for that itself).
+// beyond the standard three. Its environment has what a computation may need and nothing of the
+// server's own, its temporary directory is its own and goes with it. The kernel kills it when the thread that made it ends (the worker asks for that itself).
 class WorkerProcess {
  public:
   // Errors: kUnavailable when the program cannot be started.
-  WorkerProcess(const std::filesystem::path& program, const std::string& device);
+  WorkerProcess(const WorkerProgram& program, const std::string& device);
   ~WorkerProcess();   // kills it if it still runs, and reaps it
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   engine::WorkerChannel& channel() { return *channel_; }
   pid_t pid() const { return pid_; }
+  int pid_fd() const { return pid_fd_; }   // readable once the process has ended; -1 where the kernel has none
   // Kills the process group if need be, waits for the process, and tells how it ended: "exit code 3", "signal 6 (Aborted)".
   std::string end();
 
  private:
   pid_t pid_ = -1;
+  int pid_fd_ = -1;
+  std::filesystem::path temporary_;   // this worker's alone
   std::unique_ptr<engine::WorkerChannel> channel_;
 };
 

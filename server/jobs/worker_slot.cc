@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "server/jobs/worker_process.h"
+#include "engine/faults/fail_point.h"
 
 namespace kedge::server {
 namespace {
@@ -93,24 +93,34 @@ WorkerSlot::End WorkerSlot::live(std::stop_token stop) {
   }
 }
 
-// True when `fd` has something to read; false when woken, or at `until`.
-bool WorkerSlot::wait(int fd, Clock::time_point until) {
-  std::array<pollfd, 2> fds{{{.fd = fd, .events = POLLIN}, {.fd = wake_fd_, .events = POLLIN}}};
+// Until there is a message, the process has died (with nothing more to read), this thread was woken, or `until`.
+WorkerSlot::Woken WorkerSlot::wait(Session& session, Clock::time_point until) {
+  bool died = false;
+  if (poll_for(session.process.channel().fd(), session.process.pid_fd(), until, died) != 0) return Woken::kByMessage;
+  return died ? Woken::kByDeath : Woken::kOtherwise;
+}
+
+// What is to be read from `fd`; -1 stands for no descriptor.
+short WorkerSlot::poll_for(int fd, int pid_fd, Clock::time_point until, bool& died) {
+  std::array<pollfd, 3> fds{{{.fd = fd, .events = POLLIN}, {.fd = wake_fd_, .events = POLLIN}, {.fd = pid_fd, .events = POLLIN}}};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000)));
   if (eventfd_t count = 0; fds[1].revents != 0) ::eventfd_read(wake_fd_, &count);
-  return fds[0].revents != 0;
+  died = fds[2].revents != 0;
+  return fds[0].revents;
 }
 
 void WorkerSlot::wait_before_retry(int failures) {
-  wait(-1, Clock::now() + std::min(kLongestPause, kFirstPause * (1 << std::min(failures - 1, 10))));
+  bool died = false;
+  poll_for(-1, -1, Clock::now() + std::min(kLongestPause, kFirstPause * (1 << std::min(failures - 1, 10))), died);
 }
 
 // Until the worker has ended; returns how. What it has said is heard before it is judged for its silence, so that a server
 // that was itself suspended does not kill healthy workers.
 std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
   while (true) {
-    const bool readable = wait(session.process.channel().fd(), std::min(session.silent_until, session.kill_at));
+    const Woken woken = wait(session, std::min(session.silent_until, session.kill_at));
+    const bool readable = woken == Woken::kByMessage;
     if (stop.stop_requested()) {
       leave(session);
       return {};
@@ -119,6 +129,7 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       const std::string how = session.process.end();
       return session.last_words.empty() ? how : session.last_words;
     }
+    if (woken == Woken::kByDeath) return session.process.end();   // something that it left behind holds the channel open
     send_waiting(session);   // after receive(): not to a worker that has just gone
     if (readable) continue;
     const Clock::time_point now = Clock::now();
@@ -142,11 +153,13 @@ void WorkerSlot::send_waiting(Session& session) {
       if (cancel->jobId != session.job) continue;
       session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
     }
+    KEDGE_FAIL_POINT("worker.send.before");
     try {   // a worker that is gone is noticed by the next receive()
       if (!session.process.channel().send(command)) session.job.clear();
     } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
       session.process.channel().shutdown();
     }
+    KEDGE_FAIL_POINT("worker.send.after");
   }
 }
 
@@ -156,11 +169,13 @@ bool WorkerSlot::receive(Session& session) {
   std::byte first{};
   if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET)
     session.job.clear();
+  KEDGE_FAIL_POINT("worker.receive.before");
   std::optional<schema::WorkerReport> report;
   try {
     report = session.process.channel().receive<schema::WorkerReport>();
   } catch (const schema::Error&) {   // stuck in the middle of a message, or not a message
   }
+  KEDGE_FAIL_POINT("worker.receive.after");
   if (!report) return false;
   if (std::holds_alternative<schema::HelloReport>(report->body)) session.said_hello = true;
   session.silent_until = Clock::now() + (session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
@@ -190,7 +205,8 @@ void WorkerSlot::leave(Session& session) {
   if (!session.job.empty() || !session.said_hello) return;
   session.process.channel().send(schema::WorkerCommand{schema::ExitCommand{}});
   for (const Clock::time_point until = Clock::now() + kGoodbye; Clock::now() < until;) {
-    if (wait(session.process.channel().fd(), until) && !receive(session)) return;
+    const Woken woken = wait(session, until);
+    if (woken == Woken::kByDeath || (woken == Woken::kByMessage && !receive(session))) return;
   }
 }
 

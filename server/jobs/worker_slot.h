@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "schemas/worker.h"
+#include "server/jobs/worker_process.h"
 
 namespace kedge::server {
 
-class WorkerProcess;
-
 struct WorkerOptions {
-  std::filesystem::path program;
+  WorkerProgram program;
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill
   std::chrono::milliseconds start_timeout{60'000};       // from the start to the first message; CUDA may be cold
@@ -65,7 +64,9 @@ class WorkerSlot {
   void send_waiting(Session& session);
   void leave(Session& session);
   void send_later(schema::WorkerCommand command);
-  bool wait(int fd, Clock::time_point until);
+  enum class Woken { kByMessage, kByDeath, kOtherwise };
+  Woken wait(Session& session, Clock::time_point until);
+  short poll_for(int fd, int pid_fd, Clock::time_point until, bool& died);
   void wait_before_retry(int failures);
   std::vector<schema::WorkerCommand> take_waiting();
 

@@ -53,7 +53,9 @@ class LocalModels final : public Models {
   LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program)
       : jobs_(jobs), uploads_(data_dir / "models"), worker_(program.empty() ? beside_this_program() : program) {}
 
-  schema::ModelPage list(std::int64_t page_size, std::string_view page_token) const override { return jobs_.list_models(page_size, page_token); }
+  schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant) const override {
+    return jobs_.list_models(page_size, page_token, tenant);
+  }
 
   schema::ModelInfo find(std::string_view id) const override {
     std::optional<schema::ModelInfo> model = jobs_.find_model(id);
@@ -63,12 +65,12 @@ class LocalModels final : public Models {
   fs::path path(std::string_view id) const override { return jobs_.files().model_path(find(id).id); }
   void remove(std::string_view id) override { jobs_.delete_model(id); }
 
-  schema::ModelInfo upload(std::string_view file) override {
+  schema::ModelInfo upload(std::string_view file, const std::string& tenant) override {
     const TemporaryFile temporary{uploads_ / fmt::format("upload-{}.part", ++n_uploads_)};
     write_file(temporary.path, file);
     schema::ModelInfo model = worker_.ask({.modelPath = temporary.path}).model;
     model.job.clear();
-    return jobs_.add_model(temporary.path, std::move(model));
+    return jobs_.add_model(temporary.path, std::move(model), tenant);
   }
 
   std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,

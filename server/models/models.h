@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,13 @@ class JobService;
 class Models {
  public:
   virtual ~Models() = default;
-  virtual schema::ModelPage list(std::int64_t page_size, std::string_view page_token) const = 0;
+  // tenant: only this one's models; unset: all.
+  virtual schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant = {}) const = 0;
   virtual schema::ModelInfo find(std::string_view id) const = 0;                // kNotFound
   virtual std::filesystem::path path(std::string_view id) const = 0;            // of its file; kNotFound
   virtual void remove(std::string_view id) = 0;                                 // kNotFound
   // Listed only after a worker has loaded it: kModelCorrupt says why one is not.
-  virtual schema::ModelInfo upload(std::string_view file) = 0;
+  virtual schema::ModelInfo upload(std::string_view file, const std::string& tenant = {}) = 0;
   // What the model says of the rows in `body`, as `accept` wants it. Errors: kNotFound, and those of StoredModel::answer().
   virtual std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,
                           std::string_view accept) = 0;

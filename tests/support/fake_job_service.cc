@@ -28,6 +28,7 @@ struct Fake {
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   bool ready = true;
+  std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   FakeJob* find(std::string_view id) {
@@ -84,7 +85,8 @@ JobService::~JobService() {
 
 // Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const schema::Error&)> failed, const std::string& tenant) {
+                        std::function<void(const schema::Error&)> failed, const std::string& tenant,
+                        const std::string& idempotency_key) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
@@ -92,12 +94,20 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
                             "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
   std::lock_guard lock(impl_->mutex);
-  if (!impl_->ready) return failed(schema::Error(schema::ErrorCode::kUnavailable, "the disk is full"));
+  if (!impl_->ready) return failed(schema::Error(schema::ErrorCode::kStorageFull, "the disk is full"));
+  const std::string key = tenant + "\n" + idempotency_key;
+  if (const auto known = impl_->keys.find(key); known != impl_->keys.end() && !idempotency_key.empty()) {
+    if (known->second.spec != spec)
+      return failed(schema::Error(schema::ErrorCode::kIdempotencyKeyReused, "the key was used for another job"));
+    impl_->threads.emplace_back([job = known->second, submitted = std::move(submitted)] { submitted(job); });
+    return;
+  }
   schema::Job job;
   job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
   impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
+  if (!idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)] { submitted(job); });
 }
 
@@ -106,6 +116,8 @@ std::optional<std::string> JobService::tenant(std::string_view id) const {
   const FakeJob* entry = impl_->find(id);
   return entry ? std::optional(entry->tenant) : std::nullopt;
 }
+
+std::optional<std::string> JobService::model_tenant(std::string_view) const { return std::nullopt; }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const {
   std::lock_guard lock(impl_->mutex);
@@ -160,9 +172,9 @@ std::vector<schema::DeviceEntry> JobService::devices() const {
   return {{.id = "cpu", .name = "a fake", .threads = 2}};
 }
 
-bool JobService::ready() const {
+std::string JobService::unready_reason() const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->ready;
+  return impl_->ready ? "" : "the disk is full";
 }
 
 }  // namespace kedge::server

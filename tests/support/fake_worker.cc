@@ -5,9 +5,10 @@
 //   WaitForCancel    until cancelled                        IgnoreCancel    for ever
 //   Mute             no heartbeat, no answer                Flood           10,000 progress events
 //   StaleToken       says things under an old lease before the right ones
-//   Hold             until the file params.marker is there
+//   Hold             until the file params.marker is there                           Tick      an event a second until cancelled
 //
-// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_START=crash (dies before its first message).
+// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_LIST_GATE (which waits until that file is there), KEDGE_FAKE_HOW (in place of the
+// estimator's name), KEDGE_FAKE_START=crash (dies before its first message).
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -88,7 +89,8 @@ class FakeWorker {
   }
 
   void work(const schema::RunCommand& run) {
-    const std::string& how = run.spec.pipeline.at(0).estimator;
+    const char* always = std::getenv("KEDGE_FAKE_HOW");
+    const std::string how = always ? always : run.spec.pipeline.at(0).estimator;
     const std::int64_t lease = run.leaseToken;
     if (how == "CrashAlways") std::abort();
     if (how == "CrashOnce" && !std::filesystem::exists(marker(run))) {
@@ -101,6 +103,10 @@ class FakeWorker {
     if (how == "WaitForCancel") {
       cancelled_.wait(false);
       return say(schema::FailedReport{lease, schema::Error(schema::ErrorCode::kCancelled, "cancelled")});
+    }
+    for (int i = 0; how == "Tick" && !cancelled_; ++i) {
+      say(schema::EventReport{lease, schema::MetricEvent{.name = "tick", .value = static_cast<double>(i)}});
+      std::this_thread::sleep_for(std::chrono::seconds(1));
     }
     if (how == "Fail") return say(schema::FailedReport{lease, schema::Error(schema::ErrorCode::kBadData, "one class only")});
     if (how == "Hold")
@@ -123,6 +129,8 @@ class FakeWorker {
 };
 
 int list_devices() {
+  if (const char* gate = std::getenv("KEDGE_FAKE_LIST_GATE"))
+    while (!std::filesystem::exists(gate)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const char* given = std::getenv("KEDGE_FAKE_DEVICES");
   std::puts(given ? given : R"({"devices":[{"id":"cpu","name":"fake"},{"id":"cuda","missing":"no NVIDIA driver"}]})");
   return 0;

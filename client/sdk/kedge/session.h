@@ -1,11 +1,15 @@
 // A connection to a server, and the jobs on it.
 #pragma once
 
+#include <coroutine>
 #include <cstdint>
+#include <exception>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +55,7 @@ class EventStream {
     schema::Event event_;
   };
 
-  EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after);
+  EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after, std::stop_token stop = {});
   EventStream(EventStream&&) noexcept;
   ~EventStream();
   std::optional<schema::Event> next();   // nullopt after the last event
@@ -69,9 +73,15 @@ class Job {
   Job(std::shared_ptr<Transport> transport, std::string id) : transport_(std::move(transport)), id_(std::move(id)) {}
   const std::string& id() const { return id_; }
   schema::Job status() const;                         // now
-  schema::Job wait() const;                           // when it has ended
-  EventStream events(std::int64_t after = 0) const;   // from the event after number `after`
-  Result result() const;                              // waits; throws the job's error if it failed or was cancelled
+  // All that wait end with Error{kCancelled} soon after a stop; the job itself goes on.
+  schema::Job wait(std::stop_token stop = {}) const;                             // when it has ended
+  EventStream events(std::int64_t after = 0, std::stop_token stop = {}) const;   // from the event after number `after`
+  Result result(std::stop_token stop = {}) const;   // waits; throws the job's error if it failed or was cancelled
+  // The result from another thread, over a connection of its own. The future's destructor waits for it: stop it to leave early.
+  std::future<Result> future(std::stop_token stop = {}) const;
+  // `Result r = co_await job.finished()`: the coroutine goes on in a thread of its own, which ends with it.
+  class Finished;
+  Finished finished(std::stop_token stop = {}) const;
   void cancel() const;                                // Error{kConflict} when it has ended
 
  private:
@@ -97,13 +107,27 @@ class Model {
   std::string id_;
 };
 
-// Not thread safe; make one a thread. All calls throw Error: the server's own code, or kConnection.
+class Job::Finished {
+ public:
+  Finished(Job job, std::stop_token stop) : job_(std::move(job)), stop_(std::move(stop)) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting);
+  Result await_resume();
+
+ private:
+  Job job_;
+  std::stop_token stop_;
+  std::optional<Result> result_;
+  std::exception_ptr error_;
+};
+
+// Not thread safe; make one a thread. Calls are tried again where that is safe while the server is away or busy. All calls throw Error: the server's own code, or kConnection.
 class Session {
  public:
   explicit Session(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
-  // Returns when the server has the job on disk. Not retried after a connection that broke half-way.
-  Job submit(const schema::JobSpec& spec) const;
+  // Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key.
+  Job submit(const schema::JobSpec& spec, std::stop_token stop = {}) const;
   template <TaskStruct T>
   Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto") const {
     return submit({.dataset = data.ref(), .select = data.select(), .pipeline = std::move(pipeline), .task = task.task(),

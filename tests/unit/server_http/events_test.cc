@@ -154,8 +154,24 @@ TEST_F(EventsApi, EndsStreamsAndWaitsWhenTheServerStops) {
   ASSERT_TRUE(poll.send("GET /v1/jobs/" + id + "?wait=10m HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_TRUE(eventually([&] { return subscriber_count(jobs) == 2; }));
   server.stop();
-  EXPECT_TRUE(stream.read_until("\r\n0\r\n\r\n").ends_with("stopping\n\n\r\n0\r\n\r\n"));
+  EXPECT_TRUE(stream.read_until("\r\n0\r\n\r\n").ends_with("event: shutdown\ndata: {}\n\n\r\n0\r\n\r\n"));
   EXPECT_EQ(poll.read_reply().status, 200);
+}
+
+TEST_F(EventsApi, StreamsSeveralJobsAndResumesEach) {
+  const std::string one = submit_id(), two = submit_id();
+  succeed(one);
+  succeed(two);
+  const std::string path = "/v1/events?jobs=" + one + "," + two;
+  const HttpReply all = client.get(path);
+  EXPECT_NE(all.body.find("id: 4.4\n"), std::string::npos) << all.body;
+  EXPECT_NE(all.body.find("data: {\"job\":\"" + two + "\",\"id\":1,"), std::string::npos) << all.body;
+  const HttpReply rest = client.get(path, "Last-Event-ID: 4.3\r\n");
+  EXPECT_NE(rest.body.find("id: 4.4\n"), std::string::npos) << rest.body;
+  EXPECT_EQ(rest.body.find(one), std::string::npos) << "the first job had been read to its end";
+  EXPECT_EQ(client.get(path, "Last-Event-ID: 4\r\n").status, 400);
+  EXPECT_EQ(client.get("/v1/events?jobs=").status, 400);
+  EXPECT_EQ(client.get(path + ",job_9").status, 404);
 }
 
 }  // namespace

@@ -93,8 +93,15 @@ TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
 TEST_F(JobsApi, SaysThatTheDiskDoesNotTakeAJob) {
   set_ready(jobs, false);
   const HttpReply reply = submit();
-  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.status, 507);
   EXPECT_EQ(problem(reply).message, "the disk is full");
+}
+
+TEST_F(JobsApi, AnswersARepeatedKeyWithTheFirstJob) {
+  const std::string first = shown(submit("Idempotency-Key: once\r\n")).id;
+  EXPECT_EQ(shown(submit("Idempotency-Key: once\r\n")).id, first);
+  EXPECT_NE(shown(submit("Idempotency-Key: twice\r\n")).id, first);
+  EXPECT_EQ(submit("Idempotency-Key: once\r\nIdempotency-Key: twice\r\n").status, 400);
 }
 
 TEST_F(JobsApi, WaitsForTheEndOfASubmittedJob) {

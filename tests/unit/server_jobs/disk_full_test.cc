@@ -1,4 +1,5 @@
 // A disk that is really full: a small tmpfs, for which the test has to be root.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
@@ -59,8 +60,8 @@ TEST(FullDisk, RefusesJobsAndRecoversByItself) {
       refusal = error.code;
     }
   }
-  EXPECT_EQ(refusal, ErrorCode::kUnavailable);
-  EXPECT_FALSE(service.ready());
+  EXPECT_EQ(refusal, ErrorCode::kStorageFull);
+  EXPECT_THAT(service.unready_reason(), testing::HasSubstr("full"));
   EXPECT_EQ(service.find(before)->state, JobState::kSucceeded);   // reading goes on
 
   disk.free();

@@ -54,7 +54,7 @@ TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
   EXPECT_LE(job.started, job.ended);
   ASSERT_TRUE(job.result);
   EXPECT_EQ(job.result->scores.at(0).second.mean, 0.75);
-  EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing result succeeded");
+  EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
 TEST_F(JobServiceTest, AddsTheServersTimings) {
@@ -72,7 +72,7 @@ TEST_F(JobServiceTest, AddsTheServersTimings) {
   EXPECT_GT(job.result->timings.queued, 0);
   EXPECT_GE(job.result->timings.total, job.result->timings.queued);
   EXPECT_EQ(tests::story(*service, job.id),
-            "queued fetching progress timing timing running progress metric timing result succeeded");
+            "queued fetching progress timing timing running progress metric timing finalizing result succeeded");
 }
 
 TEST_F(JobServiceTest, FailsAJobWithTheWorkersReason) {
@@ -267,7 +267,7 @@ TEST_F(JobServiceTest, DiscardsReportsWithAStaleLease) {
   const Job job = tests::wait_for_end(*service, tests::submit(*service, job_spec("StaleToken")).id);
   EXPECT_EQ(job.state, JobState::kSucceeded);
   EXPECT_TRUE(job.result->warnings.empty());
-  EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing result succeeded");
+  EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
 TEST_F(JobServiceTest, TakesSubmitsFromManyThreads) {

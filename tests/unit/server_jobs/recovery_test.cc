@@ -43,7 +43,7 @@ TEST(Recovery, RunsQueuedAndInterruptedJobsAfterAnOrderlyEnd) {
   EXPECT_EQ(job.state, JobState::kSucceeded);
   EXPECT_EQ(job.attempts, 2);
   EXPECT_EQ(tests::story(*service, running),
-            "queued fetching running queued fetching running progress metric timing result succeeded");
+            "queued fetching running queued fetching running progress metric timing finalizing result succeeded");
   for (const std::string& id : queued) EXPECT_EQ(tests::wait_for_end(*service, id).state, JobState::kSucceeded);
   const std::string next = tests::submit(*service, job_spec("Succeed")).id;
   EXPECT_GT(next, queued.back());

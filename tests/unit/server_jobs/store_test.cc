@@ -19,8 +19,10 @@ using schema::ErrorCode;
 using schema::JobState;
 using testing::HasSubstr;
 
-schema::Job new_job(const std::string& id) {
-  return {.id = id, .spec = tests::job_spec("Succeed"), .created = "2026-01-02T03:04:05.678Z"};
+NewJob new_job(const std::string& id, const std::string& key = {}, const std::string& digest = {}) {
+  return {.job = {.id = id, .spec = tests::job_spec("Succeed"), .created = "2026-01-02T03:04:05.678Z"},
+          .idempotency_key = key,
+          .digest = digest};
 }
 
 // Writes and waits for the commit.
@@ -138,7 +140,7 @@ TEST_F(StoreTest, DropsAWrongWriteAndKeepsItsNeighbours) {
   write(*store, [](StoreWriter& w) { w.insert(new_job("job_2")); });
   EXPECT_EQ(refused.get_future().get().code, ErrorCode::kInternal);
   EXPECT_TRUE(store->find("job_2"));
-  EXPECT_TRUE(store->healthy());
+  EXPECT_FALSE(store->trouble());
 }
 
 TEST_F(StoreTest, RefusesASecondServer) {
@@ -206,7 +208,7 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_2")); },
                   .refused = [&](const schema::Error& error) { refused.set_value(error); }});
   tests::Waiter waiter;
-  ASSERT_TRUE(waiter.until([&] { return !store->healthy(); }));
+  ASSERT_TRUE(waiter.until([&] { return store->trouble().has_value(); }));
   EXPECT_TRUE(store->find("job_1"));   // reading goes on
   std::promise<schema::Error> refused_at_once;
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_3")); },
@@ -216,7 +218,7 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   disk_full = false;
   kept.get_future().get();
   EXPECT_EQ(store->events("job_1", 0, 10).size(), 2u);   // once, however often it was tried
-  EXPECT_TRUE(waiter.until([&] { return store->healthy(); }));
+  EXPECT_TRUE(waiter.until([&] { return !store->trouble(); }));
 }
 
 }  // namespace

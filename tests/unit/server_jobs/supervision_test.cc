@@ -47,7 +47,7 @@ TEST_F(SupervisionTest, TriesAJobAgainWhenItsWorkerDies) {
   EXPECT_EQ(job.state, JobState::kSucceeded);
   EXPECT_EQ(job.attempts, 2);
   EXPECT_EQ(tests::story(*service, job.id),
-            "queued fetching running queued running progress metric timing result succeeded");
+            "queued fetching running queued running progress metric timing finalizing result succeeded");
 }
 
 TEST_F(SupervisionTest, FailsAJobThatKillsItsWorkerTwice) {
@@ -86,7 +86,7 @@ TEST_F(SupervisionTest, FencesAWorkerThatWasSuspended) {
   std::ofstream(dir_ / "go") << "go";
   EXPECT_EQ(tests::wait_for_end(*service, id).state, JobState::kSucceeded);
   EXPECT_EQ(tests::story(*service, id),
-            "queued fetching running queued running progress metric timing result succeeded");
+            "queued fetching running queued running progress metric timing finalizing result succeeded");
   EXPECT_FALSE(tests::is_alive(workers[0]));
 }
 

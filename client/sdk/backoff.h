@@ -1,0 +1,44 @@
+// How long to wait before trying again: exponential back-off with full jitter, so that clients that failed together do not return together.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stop_token>
+
+namespace kedge {
+
+// One for each call. Not thread safe.
+class Backoff {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+  static constexpr milliseconds kFirst{100}, kLongest{5'000}, kLongestAsked{60'000};
+
+  explicit Backoff(unsigned seed = std::random_device{}()) : random_(seed) {}
+
+  // Uniform over 0 .. min(longest, first * 2^n) for the n-th pause; after what the server asked for, if it did.
+  milliseconds next(std::optional<milliseconds> asked = {}) {
+    const milliseconds bound = std::min(kLongest, kFirst * (1 << std::min(tries_++, 10)));
+    const milliseconds jitter(std::uniform_int_distribution<milliseconds::rep>(0, bound.count())(random_));
+    return jitter + std::min(asked.value_or(milliseconds(0)), kLongestAsked);
+  }
+  void reset() { tries_ = 0; }
+
+  // False when it was stopped.
+  static bool sleep(milliseconds pause, std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, pause, [] { return false; });
+    return !stop.stop_requested();
+  }
+
+ private:
+  int tries_ = 0;
+  std::mt19937 random_;
+};
+
+}  // namespace kedge

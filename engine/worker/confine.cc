@@ -1,0 +1,115 @@
+// What a worker gives up before it sees a job: see confine.h.
+#include "engine/worker/confine.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+#include <vector>
+
+namespace kedge::engine {
+namespace {
+
+constexpr rlim_t kDescriptors = 256, kFileBytes = rlim_t{16} << 30;
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#endif
+
+void lower(__rlimit_resource resource, rlim_t bound) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max = std::min(bound, limit.rlim_max);
+  ::setrlimit(resource, &limit);
+}
+
+// A filter in the kernel's little language, built front to back.
+class Filter {
+ public:
+  void load(std::size_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset))); }
+  void answer(std::uint32_t action) { code_.push_back(BPF_STMT(BPF_RET | BPF_K, action)); }
+  void if_equal(std::uint32_t value, std::uint32_t action) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    answer(action);
+  }
+  void unless_equal(std::uint32_t value, std::uint32_t action) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
+    answer(action);
+  }
+  // For one system call: unless its argument has these bits (all of them), the action.
+  void unless_flags(std::uint32_t call, std::size_t argument, std::uint32_t bits, std::uint32_t action) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4));
+    load(argument);
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
+    answer(SECCOMP_RET_ALLOW);
+    answer(action);
+  }
+  void unless_value(std::uint32_t call, std::size_t argument, std::uint32_t value, std::uint32_t action) {
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4));
+    load(argument);
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
+    answer(SECCOMP_RET_ALLOW);
+    answer(action);
+  }
+  sock_fprog program() { return {.len = static_cast<unsigned short>(code_.size()), .filter = code_.data()}; }
+
+ private:
+  std::vector<sock_filter> code_;
+};
+
+constexpr std::uint32_t error(int number) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(number); }
+
+Filter make_filter() {
+  constexpr std::array kDenied{SYS_execve, SYS_execveat,        SYS_ptrace,           SYS_process_vm_readv, SYS_process_vm_writev,
+                               SYS_mount,  SYS_io_uring_setup,  SYS_bpf,              SYS_kexec_load,       SYS_init_module,
+#ifdef SYS_fork
+                               SYS_fork,   SYS_vfork,
+#endif
+                               SYS_unshare, SYS_setns};
+  Filter filter;
+  filter.load(offsetof(seccomp_data, arch));
+  filter.unless_equal(kArchitecture, error(EPERM));
+  filter.load(offsetof(seccomp_data, nr));
+  for (const long call : kDenied) filter.if_equal(static_cast<std::uint32_t>(call), error(EPERM));
+  filter.if_equal(SYS_clone3, error(ENOSYS));   // its flags lie in memory; glibc then takes clone, whose flags can be seen
+  filter.unless_flags(SYS_clone, offsetof(seccomp_data, args[0]), CLONE_THREAD, error(EPERM));
+  filter.unless_value(SYS_socket, offsetof(seccomp_data, args[0]), AF_UNIX, error(EACCES));
+  filter.answer(SECCOMP_RET_ALLOW);
+  return filter;
+}
+
+}  // namespace
+
+void limit_resources(std::int64_t memory_bytes) {
+  lower(RLIMIT_CORE, 0);
+  lower(RLIMIT_NOFILE, kDescriptors);
+  lower(RLIMIT_FSIZE, kFileBytes);
+  ::signal(SIGXFSZ, SIG_IGN);   // a write beyond the bound is EFBIG, not a death
+  if (memory_bytes > 0) lower(RLIMIT_AS, static_cast<rlim_t>(memory_bytes));
+}
+
+void leave_network() noexcept { ::unshare(CLONE_NEWNET); }   // only root may; the filter does the same for the others
+
+std::string deny_system_calls() {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return std::generic_category().message(errno);
+  Filter filter = make_filter();
+  const sock_fprog program = filter.program();
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0) return {};
+  return std::generic_category().message(errno);
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,76 @@
+// How long jobs are kept: see store_retention.h.
+#include "server/jobs/store_retention.h"
+
+#include <future>
+#include <memory>
+
+#include "schemas/error.h"
+#include "server/jobs/clock.h"
+
+namespace kedge::server {
+namespace {
+
+constexpr std::int64_t kJobsAtOnce = 64;   // in one transaction, so that submits wait little
+constexpr std::chrono::seconds kWriteWait{10};
+
+std::string time_before_now(std::chrono::seconds age) { return format_time(std::chrono::system_clock::now() - age); }
+
+}  // namespace
+
+Retention::Retention(Store& store, RetentionOptions options)
+    : store_(store), options_(options), thread_([this](std::stop_token stop) { loop(stop); }) {}
+
+Retention::~Retention() = default;
+
+void Retention::loop(std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  while (!never.wait_for(lock, stop, options_.interval, [] { return false; }) && !stop.stop_requested()) {
+    try {
+      sweep();
+    } catch (const schema::Error&) {   // the disk fails: readiness says so, and the next round tries again
+    }
+  }
+}
+
+bool Retention::write(std::function<void(StoreWriter&)> apply) {
+  const auto done = std::make_shared<std::promise<bool>>();   // shared with the write, which may outlive the wait
+  store_.enqueue({.apply = std::move(apply),
+                  .committed = [done] { done->set_value(true); },
+                  .refused = [done](const schema::Error&) { done->set_value(false); }});
+  auto answer = done->get_future();
+  return answer.wait_for(kWriteWait) == std::future_status::ready && answer.get();
+}
+
+template <class Find, class Change>
+void Retention::work(Find find, Change change) {
+  while (true) {
+    std::vector<Expired> expired = find();
+    if (expired.empty()) return;
+    const bool done = write([expired = std::move(expired), change](StoreWriter& writer) {
+      for (const Expired& job : expired) change(writer, job);
+    });
+    if (!done) return;
+  }
+}
+
+void Retention::sweep() {
+  const auto remove = [](StoreWriter& writer, const Expired& job) { writer.remove(job.job); };
+  const auto trim = [](StoreWriter& writer, const Expired& job) { writer.trim_events(job.job, job.first_kept); };
+  write([](StoreWriter& writer) { writer.expire_keys(); });
+  if (options_.jobs.count() > 0)
+    work([&] { return store_.ended_before(time_before_now(options_.jobs), kJobsAtOnce); }, remove);
+  if (options_.events.count() > 0)
+    work([&] { return store_.events_ended_before(time_before_now(options_.events), kJobsAtOnce); }, trim);
+  if (options_.events_per_job > 0)
+    work([&] { return store_.with_more_events_than(options_.events_per_job, kJobsAtOnce); }, trim);
+  if (options_.store_bytes > 0)
+    work(
+        [&] {
+          return store_.used_bytes() > options_.store_bytes ? store_.ended_before("~", kJobsAtOnce) : std::vector<Expired>();
+        },
+        remove);
+}
+
+}  // namespace kedge::server

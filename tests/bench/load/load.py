@@ -1,0 +1,108 @@
+"""Load on one server on loopback: L3 durable submits, L4 submit to result, L5 event streams, L9 start and idle.
+
+python3 load.py [--bin DIR] [--streams 10000] [--only L3 ...]; the programs must be there (-DKEDGE_BENCH=ON). Ends by itself, within
+two minutes. L5 needs two descriptors for each stream in all, and `ulimit -n` bounds it."""
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+JOBS = 50
+
+
+def rss_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+
+
+def run_load(options, server, *arguments):
+    port = server.url.rsplit(":", 1)[1]
+    done = subprocess.run([options.bin / "kedge_load", arguments[0], port, *map(str, arguments[1:])], capture_output=True, text=True,
+                          timeout=180)
+    print("  " + (done.stdout + done.stderr).strip().replace("\n", "\n  "), flush=True)
+
+
+def submits(options, kedged, folder):
+    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Succeed"})
+    trace = subprocess.Popen(["strace", "-f", "-c", "-e", "trace=fdatasync,fsync", "-p", str(server.child.pid)], stderr=subprocess.PIPE,
+                             text=True) if options.strace else None
+    try:
+        run_load(options, server, "submit", 5, 64)
+    finally:
+        if trace:
+            trace.send_signal(2)
+            print(trace.communicate()[1])
+        server.kill()
+
+
+def latency(options, kedged, folder):
+    server = kedged(folder)
+    try:
+        run_load(options, server, "jobs", 50, 1)
+        run_load(options, server, "jobs", 500, 1)
+        run_load(options, server, "jobs", 2000, 32)
+    finally:
+        server.kill()
+
+
+def streams(options, kedged, folder):
+    devices = [{"id": "cpu"}] + [{"id": f"cuda:{i}"} for i in range(JOBS)]
+    env = {"KEDGE_FAKE_DEVICES": json.dumps({"devices": devices}), "KEDGE_FAKE_HOW": "Tick"}
+    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env=env)
+    try:
+        time.sleep(2)   # the workers start
+        before = rss_kib(server.child.pid)
+        port = server.url.rsplit(":", 1)[1]
+        load = subprocess.Popen([options.bin / "kedge_load", "streams", port, str(options.streams), str(JOBS), "15"],
+                                stdout=subprocess.PIPE, text=True)
+        peak = 0
+        while load.poll() is None:
+            peak = max(peak, rss_kib(server.child.pid))
+            time.sleep(0.2)
+        print("  " + load.stdout.read().strip())
+        print(f"  {(peak - before) / options.streams:.2f} KiB of the server's memory for each stream ({before} to {peak} KiB)", flush=True)
+    finally:
+        server.kill()
+
+
+def idle(options, kedged, folder):
+    starts = []
+    for _ in range(10):
+        begin = time.monotonic()
+        server = kedged(folder)
+        starts.append(1e3 * (time.monotonic() - begin))
+        time.sleep(0.5)
+        memory = rss_kib(server.child.pid)
+        server.kill()
+    print(f"  start to ready: median {sorted(starts)[5]:.0f} ms; idle: {memory / 1024:.1f} MiB resident", flush=True)
+
+
+def main():
+    rows = {"L3": submits, "L4": latency, "L5": streams, "L9": idle}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
+    parser.add_argument("--streams", type=int, default=10_000)
+    parser.add_argument("--only", nargs="*", choices=rows, default=list(rows))
+    parser.add_argument("--strace", action="store_true", help="count the syncs of L3, which slows it")
+    options = parser.parse_args()
+    os.environ["KEDGE_BIN"] = str(options.bin)
+    from kedge_server import Kedged
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    options.streams = min(options.streams, hard - 500)
+    for name in options.only:
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            rows[name](options, Kedged, folder)
+
+
+if __name__ == "__main__":
+    main()
