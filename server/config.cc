@@ -68,6 +68,8 @@ void set_log_level(Config& config, const std::string& text) {
   config.log_level = text;
 }
 
+constexpr std::int64_t kLongestLease = 366 * 24 * 3600;
+
 enum class Kind { kValue, kList, kSwitch };
 
 struct Setting {
@@ -103,6 +105,10 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.devices = v; }},
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
+    Setting{"idle-end", Kind::kValue, "end after so many seconds without a job and without a request; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.idle_end = to_integer(v[0], 0, kLongestLease); }},
+    Setting{"life-end", Kind::kValue, "end so many seconds after the start, whatever runs then; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.life_end = to_integer(v[0], 0, kLongestLease); }},
     Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)",
             [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
 };

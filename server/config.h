@@ -22,6 +22,7 @@ struct Config {
   std::filesystem::path worker;      // empty: kedge-worker beside kedged
   std::vector<std::string> devices;  // empty: every one that is there
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores
+  std::int64_t idle_end = 0, life_end = 0;  // s; see lease.h; 0: never
   std::string log_level = "info";
   std::string print;  // not empty: print this (help, version) and exit
 };

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "server/config.h"
 #include "server/http/server.h"
 #include "server/jobs/job_service.h"
+#include "server/lease.h"
 #include "server/log.h"
 
 namespace kedge::server {
@@ -61,6 +63,13 @@ schema::Catalogue catalogue() {
   return catalogue;
 }
 
+bool has_open_jobs(const JobService& jobs) {
+  using enum schema::JobState;
+  for (const schema::JobState state : {kQueued, kFetching, kRunning, kFinalizing})
+    if (!jobs.list({.state = state, .page_size = 1}).jobs.empty()) return true;
+  return false;
+}
+
 http::ServerOptions http_options(const Config& config) {
   http::ServerOptions options;
   options.host = config.listen_host;
@@ -80,7 +89,15 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 int serve(const Config& config) {
   JobService jobs(job_options(config));
   const api::Api api{jobs, server_info(), catalogue()};
-  http::Server server(http_options(config), http::Router(api::routes(api)));
+  std::atomic<http::Server*> running = nullptr;
+  Lease lease({.idle = std::chrono::seconds(config.idle_end), .life = std::chrono::seconds(config.life_end)},
+              [&jobs] { return has_open_jobs(jobs); },
+              [&running](std::string_view why) {
+                log_info(fmt::format("this server ends: {}", why));
+                if (http::Server* server = running) server->stop();
+              });
+  http::Server server(http_options(config), http::Router(lease.renewed_by(api::routes(api))));
+  running = &server;
   write_port_file(config.port_file, server.port());
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}", version(), config.listen_host, server.port(),
                        config.data_dir.string()));
