@@ -35,6 +35,7 @@ struct Controller::Trial {
   bool reserve(const Offer& offer);
   bool launch();
   bool rescue(const ProviderError& error);
+  void clean_up_refused();
   bool adopt(const Machine& machine);
   bool boot(double deadline);
   bool start(double deadline);
@@ -117,6 +118,15 @@ bool Controller::Trial::rescue(const ProviderError& error) {
   return false;
 }
 
+// Refused for certain: there is no machine, but perhaps a script or the like that was made for it.
+void Controller::Trial::clean_up_refused() {
+  if (trouble == Trouble::kAuth) return controller.store_.remove(intent.id);   // nothing was allowed before either
+  if (controller.forget(intent, provider)) return;
+  intent.stage = Stage::kEnding;
+  intent.note = "its launch was refused";
+  controller.store_.put(intent);
+}
+
 bool Controller::Trial::launch() {
   try {
     return adopt(provider.launch(intent));
@@ -124,7 +134,7 @@ bool Controller::Trial::launch() {
     trouble = error.trouble;
     failure = error.what();
     if (error.maybe_done) return rescue(error);
-    controller.store_.remove(intent.id);  // refused for certain
+    clean_up_refused();
     return false;
   }
 }

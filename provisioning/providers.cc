@@ -6,14 +6,26 @@
 #include <cstdlib>
 
 #include "provisioning/providers/aws.h"
+#include "provisioning/providers/docker.h"
+#include "provisioning/providers/lambda.h"
 #include "provisioning/providers/local.h"
+#include "provisioning/providers/runpod.h"
+#include "provisioning/providers/ssh.h"
+#include "provisioning/providers/vastai.h"
+#include "provisioning/providers/verda.h"
 
 namespace kedge::provisioning {
 namespace {
 
 constexpr ProviderRow kProviders[] = {
     {"local", "a process on this machine", "kedged beside this program, or KEDGE_KEDGED", false, make_local},
+    {"docker", "a container on this machine", "KEDGE_DOCKER, or docker or podman with an engine that answers", false, make_docker},
+    {"ssh", "machines that you have", "KEDGE_SSH_HOSTS (user@host,...)", false, make_ssh},
     {"aws", "EC2 instances", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE in ~/.aws/credentials", true, make_aws},
+    {"runpod", "pods", "RUNPOD_API_KEY", true, make_runpod},
+    {"vastai", "machines of many hosts", "VAST_API_KEY", true, make_vastai},
+    {"lambda", "GPU machines", "LAMBDA_API_KEY", true, make_lambda},
+    {"verda", "GPU machines", "VERDA_CLIENT_ID and VERDA_CLIENT_SECRET", true, make_verda},
 };
 
 }  // namespace
@@ -45,6 +57,13 @@ std::vector<std::unique_ptr<Provider>> make_providers(const Surroundings& here, 
   throw schema::Error(
       schema::ErrorCode::kInvalidValue,
       fmt::format("there is no provider '{}'{}", only, near.empty() ? "" : fmt::format("; did you mean {}?", near)), "provider");
+}
+
+std::vector<std::unique_ptr<Provider>> make_every_provider(const Surroundings& here) {
+  std::vector<std::unique_ptr<Provider>> providers;
+  for (const ProviderRow& row : kProviders)
+    if (auto provider = row.make(here)) providers.push_back(std::move(provider));
+  return providers;
 }
 
 }  // namespace kedge::provisioning

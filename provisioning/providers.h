@@ -24,11 +24,6 @@ struct Surroundings {
   std::filesystem::path programs;         // folder of kedged and kedge-worker
 };
 
-// A provider that is not set up, and where its credentials were looked for.
-struct NotSetUp {
-  std::string looked_at;  // "RUNPOD_API_KEY, ~/.runpod/config.toml"
-};
-
 struct ProviderRow {
   const char* name;
   const char* what;                                             // one line for people
@@ -42,6 +37,9 @@ std::span<const ProviderRow> provider_rows();
 // Those that are set up; `only` (empty: all by_default) by name. schema::Error when `only` does not exist or is not set up,
 // saying where was looked.
 std::vector<std::unique_ptr<Provider>> make_providers(const Surroundings& here, const std::string& only = {});
+
+// Every one that is set up, wanted or not: to look after what was rented.
+std::vector<std::unique_ptr<Provider>> make_every_provider(const Surroundings& here);
 
 std::optional<std::string> environment_variable(const std::string& name);
 

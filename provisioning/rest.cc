@@ -73,7 +73,7 @@ json::Value Rest::call(const std::string& method, std::string_view path, const j
   if (response.status < 400) return json::parse(response.body);
   const std::string doing = fmt::format("{}: {} {}", provider_, method, path.substr(0, path.find('?')));
   throw ProviderError(classify_(response.status, response.body), doing, words_of(response.body), response.status,
-                      method == "POST" && response.status >= 500);
+                      (method == "POST" || method == "PUT") && response.status >= 500);
 }
 
 }  // namespace kedge::provisioning

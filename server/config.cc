@@ -76,6 +76,7 @@ std::string to_digest(const std::string& text) {
 }
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
+constexpr std::int64_t kLongestLease = 366 * 24 * 3600;
 
 enum class Kind { kValue, kList, kSwitch };
 
@@ -155,6 +156,10 @@ constexpr std::array kSettings{
     Setting{"drain", Kind::kValue,
             "seconds that running jobs get to end when the server stops; then they are queued again (default 30)",
             [](Config& c, const Values& v) { c.drain_s = to_integer(v[0], 0, std::int64_t{86400}); }},
+    Setting{"idle-end", Kind::kValue, "end after so many seconds without a job and without a request; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.idle_end = to_integer(v[0], 0, kLongestLease); }},
+    Setting{"life-end", Kind::kValue, "end so many seconds after the start, whatever runs then; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.life_end = to_integer(v[0], 0, kLongestLease); }},
     Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)",
             [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
 };

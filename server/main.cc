@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include "server/config.h"
 #include "server/http/server.h"
 #include "server/jobs/job_service.h"
+#include "server/lease.h"
 #include "server/log.h"
 #include "server/observe/metrics.h"
 
@@ -120,6 +122,13 @@ void log_request(const http::RequestRecord& record) {
              {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
 }
 
+bool has_open_jobs(const JobService& jobs) {
+  using enum schema::JobState;
+  for (const schema::JobState state : {kQueued, kFetching, kRunning, kFinalizing})
+    if (!jobs.list({.state = state, .page_size = 1}).jobs.empty()) return true;
+  return false;
+}
+
 http::ServerOptions http_options(const Config& config, auth::Authenticator& authenticator, observe::Metrics& metrics) {
   http::ServerOptions options;
   options.host = config.listen_host;
@@ -163,9 +172,17 @@ int serve(const Config& config) {
                      .uploads = &uploads,
                      .upload_threads = &upload_threads,
                      .metrics = [&metrics] { return metrics.text(); }};
+  std::atomic<http::Server*> running = nullptr;
+  Lease lease({.idle = std::chrono::seconds(config.idle_end), .life = std::chrono::seconds(config.life_end)},
+              [&jobs] { return has_open_jobs(jobs); },
+              [&running](std::string_view why) {
+                log_info(fmt::format("this server ends: {}", why));
+                if (http::Server* server = running) server->stop();
+              });
   http::ServerOptions http = http_options(config, authenticator, metrics);
   http.stopping = [&jobs] { jobs.begin_drain(); };
-  http::Server server(std::move(http), http::Router(api::routes(api)));
+  http::Server server(std::move(http), http::Router(lease.renewed_by(api::routes(api))));
+  running = &server;
   metrics.set_build(std::string(version()));
   metrics.gauge("kedge_http_connections", "Open connections.", [&server] { return static_cast<double>(server.connections()); });
   metrics.gauge("kedge_event_streams", "Open event streams.", [&streams] { return static_cast<double>(streams.total()); });
@@ -175,6 +192,7 @@ int serve(const Config& config) {
                        config.data_dir.string(),
                        config.tls_cert.empty() ? "" : ", TLS with the certificate " + server.fingerprint()));
   const bool may_drain = server.run(/*handle_signals=*/true);
+  running = nullptr;
   upload_threads.join();   // before the loop goes that they answer to
   if (!may_drain) return EXIT_SUCCESS;
   log_info("stopping: running jobs may end");

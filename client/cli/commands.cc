@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "client/cli/host_command.h"
 #include "client/cli/job_commands.h"
+#include "client/cli/machine_commands.h"
 #include "client/cli/model_commands.h"
 #include "client/cli/server_commands.h"
 
@@ -45,8 +47,48 @@ void uploads(CLI::App& app, Options& options) {
 }
 void nothing(CLI::App&, Options&) {}
 
+// How long a rented machine may live and what it may cost.
+void lease(CLI::App& app, Options& options) {
+  RentOptions& rent = options.rent;
+  app.add_option("--max-price", rent.max_price, "USD an hour, at most, in the market that is used")->check(CLI::NonNegativeNumber);
+  app.add_option("--region", rent.region, "Only regions that begin so");
+  app.add_flag("--spot", rent.spot, "Spot machines first, which the provider may take away; then on-demand");
+  app.add_flag("--spot-only", rent.spot_only, "Spot machines alone");
+  app.add_option("--idle", rent.idle_minutes, "Minutes without use after which the machine ends (default 15)")->check(CLI::Range(0.05, 10080.0));
+  app.add_option("--life", rent.life_hours, "Hours after which it ends whatever it does (default 8)")->check(CLI::Range(0.01, 720.0));
+  app.add_option("--max-spend", rent.max_spend, "USD for this machine, at most")->check(CLI::NonNegativeNumber);
+  app.add_option("--spend-cap", rent.spend_cap, "USD for all machines: those rented now and 30 days of past ones")
+      ->check(CLI::NonNegativeNumber)
+      ->envname("KEDGE_SPEND_CAP");
+  app.add_option("--image", rent.image, "The container image of the server")->envname("KEDGE_IMAGE");
+  app.add_option("--boot-limit", rent.boot_limit_s, "Seconds until the server must answer (default 600)")->check(CLI::Range(1, 7200));
+}
+void wish(CLI::App& app, Options& options) {
+  RentOptions& rent = options.rent;
+  app.add_option("--gpu", rent.gpu, "GPU model, such as L4; else the cheapest machine of all");
+  app.add_option("--gpus", rent.gpus, "How many GPUs, at least")->check(CLI::Range(1, 64));
+  app.add_option("--provider", rent.provider, "Only this provider (local, docker and ssh must be named)");
+  lease(app, options);
+}
+void wish_or_dry_run(CLI::App& app, Options& options) {
+  wish(app, options);
+  app.add_flag("--dry-run", options.rent.dry_run, "Show what would be tried and what would not, and why; change nothing");
+}
+void spec_and_machine(CLI::App& app, Options& options) {
+  spec(app, options);
+  app.add_option("--on", options.rent.on, "PROVIDER[:GPU]: rent a machine for this job alone, and give it back");
+  lease(app, options);
+}
+void machine_or_all(CLI::App& app, Options& options) {
+  app.add_option("machine", options.argument, "Its id, or the end of it; else the current one");
+  app.add_flag("--all", options.rent.all, "Every machine of yours, known here or not");
+}
+void machine_action(CLI::App& app, Options& options) {
+  app.add_option("action", options.argument, "gc: end what nobody wants; else what is rented is listed");
+}
+
 constexpr Command kCommands[] = {
-    {"run", "Submit a job, follow it, print its result", spec, run},
+    {"run", "Submit a job, follow it, print its result", spec_and_machine, run},
     {"submit", "Submit a job and print its id", spec, submit},
     {"watch", "Follow a job that was submitted before", watched_job, watch},
     {"jobs", "List jobs, newest first", job_filter, jobs},
@@ -56,6 +98,12 @@ constexpr Command kCommands[] = {
     {"predict", "Ask a stored model", rows, predict},
     {"estimators", "List the estimators, or show one", estimator_name, estimators},
     {"datasets", "Upload, list or delete data sets of your own", uploads, datasets},
+    {"up", "Rent a machine with a server and make it the current one", wish_or_dry_run, up},
+    {"down", "End a rented machine and wait until it is gone", machine_or_all, down},
+    {"machines", "List what is rented, with its cost; gc ends what nobody wants", machine_action, machines},
+    {"offers", "List what could be rented, cheapest first", wish, offers},
+    {"host", "Run kedged here, and end this machine with it (in rented containers)", nothing, host},
+    {"health", "Check that the server of this container lives", nothing, health},
     {"doctor", "Check the server and its devices", nothing, doctor},
 };
 

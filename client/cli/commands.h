@@ -1,6 +1,7 @@
 // The list of the subcommands of kedge, and what each of them gets.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -13,11 +14,26 @@ namespace kedge::cli {
 // Exit codes beside those of sysexits.h: the job succeeded, failed, was cancelled.
 enum ExitCode { kSucceeded = 0, kFailed = 1, kCancelled = 2, kUsage = 64, kNoServer = 69 };
 
+// What the options about rented machines fill in.
+struct RentOptions {
+  std::string on;                  // run --on: PROVIDER[:GPU]
+  std::string gpu, region, provider, image;
+  int gpus = 1;
+  std::optional<double> max_price;   // USD an hour
+  std::optional<double> max_spend, spend_cap;   // USD: of this machine, of all
+  bool spot = false, spot_only = false, dry_run = false;
+  double idle_minutes = 15, life_hours = 8;
+  int boot_limit_s = 600;
+  bool all = false;                // down --all
+};
+
 // What the options of all commands fill in.
 struct Options {
   std::string url;
+  std::string token, pin;      // of a rented machine; else from the environment
+  RentOptions rent;
   bool json = false;
-  std::string argument;        // spec file, job id or estimator name, as the command declares
+  std::string argument;        // spec file, job id, estimator name or machine, as the command declares
   std::string state, after;    // jobs --state, watch --after
   int limit = 20;              // jobs --limit
   std::string input;           // predict: the rows

@@ -10,8 +10,10 @@
 #include <iostream>
 #include <iterator>
 
+#include "client/cli/machine_commands.h"
 #include "client/cli/progress.h"
 #include "client/cli/table.h"
+#include "client/cli/target.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
@@ -62,40 +64,46 @@ int follow(const Job& job, std::int64_t after, const Options& options) {
   }
   std::signal(SIGINT, SIG_DFL);
   const schema::Job ended = job.status();
+  if (const std::string cost = cost_line(options); !cost.empty()) fmt::print(stderr, "{}\n", cost);
   return options.json ? exit_code(ended.state) : print_outcome(ended, options);
 }
 
 }  // namespace
 
+void check_spec(const Options& options) {
+  if (options.argument != "-") read_spec(options.argument);
+}
+
 int run(const Options& options) {
-  const Job job = connect(options.url).submit(read_spec(options.argument));
+  if (!options.rent.on.empty()) return run_on(options);
+  const Job job = connect_server(options).submit(read_spec(options.argument));
   fmt::print(stderr, "{}\n", job.id());
   return follow(job, 0, options);
 }
 
 int submit(const Options& options) {
-  const Job job = connect(options.url).submit(read_spec(options.argument));
+  const Job job = connect_server(options).submit(read_spec(options.argument));
   if (options.json) fmt::print("{}\n", schema::to_json(job.status()));
   else fmt::print("{}\n", job.id());
   return kSucceeded;
 }
 
 int watch(const Options& options) {
-  return follow(connect(options.url).job(options.argument), options.after.empty() ? 0 : std::stoll(options.after), options);
+  return follow(connect_server(options).job(options.argument), options.after.empty() ? 0 : std::stoll(options.after), options);
 }
 
 int result(const Options& options) {
-  return print_outcome(connect(options.url).job(options.argument).wait(), options);
+  return print_outcome(connect_server(options).job(options.argument).wait(), options);
 }
 
 int cancel(const Options& options) {
-  connect(options.url).job(options.argument).cancel();
+  connect_server(options).job(options.argument).cancel();
   fmt::print(stderr, "{} is being cancelled\n", options.argument);
   return kSucceeded;
 }
 
 int jobs(const Options& options) {
-  const schema::JobPage page = connect(options.url).jobs(options.state, options.limit);
+  const schema::JobPage page = connect_server(options).jobs(options.state, options.limit);
   if (options.json) {
     fmt::print("{}\n", schema::to_json(page));
     return kSucceeded;

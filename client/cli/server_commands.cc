@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "client/cli/target.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
@@ -57,7 +58,7 @@ void print_estimator(const schema::EstimatorInfo& info) {
 }  // namespace
 
 int estimators(const Options& options) {
-  const schema::Catalogue catalogue = connect(options.url).estimators();
+  const schema::Catalogue catalogue = connect_server(options).estimators();
   if (options.argument.empty()) {
     if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
     else
@@ -114,10 +115,8 @@ int datasets(const Options& options) {
 }
 
 int doctor(const Options& options) {
-  const char* from_environment = std::getenv("KEDGE_URL");
-  const std::string url = !options.url.empty() ? options.url : from_environment ? from_environment : "http://127.0.0.1:5334";
-  fmt::print("server   {}\n", url);
-  const schema::ServerInfo info = connect(options.url).info();   // an error here says what is wrong
+  fmt::print("server   {}\n", server_url(options));
+  const schema::ServerInfo info = connect_server(options).info();   // an error here says what is wrong
   if (options.json) {
     fmt::print("{}\n", schema::to_json(info));
     return kSucceeded;

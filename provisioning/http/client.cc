@@ -14,7 +14,7 @@ namespace kedge::provisioning::http {
 namespace {
 
 bool repeatable(const Request& request) {
-  return request.method == "GET" || request.method == "PUT" || request.method == "DELETE";
+  return request.method == "GET" || request.method == "DELETE";
 }
 
 bool worth_repeating(const Request& request, const Response& response) {

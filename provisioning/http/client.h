@@ -22,6 +22,7 @@ struct Request {
   std::string body;
   std::chrono::seconds timeout{60};
   std::string pin;  // SHA-256 of the only certificate that will do; empty: one that the system trusts
+  bool any_certificate = false;   // where it matters not who answers
 };
 
 struct Response {
@@ -43,7 +44,7 @@ class CurlClient final : public Client {
   Response send(const Request& request) override;
 };
 
-// Repeats what can be repeated: GET, PUT and DELETE after 429, 5xx and broken connections, other methods after 429 alone. Waits
+// Repeats what can be repeated: GET and DELETE after 429, 5xx and broken connections, other methods after 429 alone. Waits
 // as Retry-After says, or 1 s doubling, at most kMaxWait each.
 class RetryingClient final : public Client {
  public:

@@ -1,0 +1,79 @@
+// The first process of a rented container.
+#include "client/cli/host_command.h"
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "provisioning/errors.h"
+#include "provisioning/http/client.h"
+#include "provisioning/process.h"
+#include "provisioning/providers.h"
+#include "provisioning/self_end.h"
+
+namespace kedge::cli {
+namespace {
+
+volatile std::sig_atomic_t server = 0;   // read by the handler that passes signals on
+
+void pass_on(int number) {
+  if (server > 0) kill(static_cast<pid_t>(server), number);
+}
+
+using provisioning::environment_variable;
+
+bool has_credentials() {
+  const std::filesystem::path data = environment_variable("KEDGE_DATA_DIR").value_or("/data");
+  return environment_variable("KEDGE_TOKEN_SHA256") || environment_variable("KEDGE_INSECURE_LISTEN") || std::filesystem::exists(data / "tls" / "cert.pem");
+}
+
+}  // namespace
+
+int health(const Options&) {
+  const std::string listen = environment_variable("KEDGE_LISTEN").value_or(":5334");
+  const std::string place = "127.0.0.1" + listen.substr(listen.rfind(':')) + "/livez";
+  provisioning::http::CurlClient curl;
+  std::string problem;
+  for (const char* scheme : {"https://", "http://"}) {
+    try {
+      const auto response = curl.send({.url = scheme + place, .timeout = std::chrono::seconds(4), .any_certificate = true});
+      if (response.status == 200) return kSucceeded;
+      problem = fmt::format("answers {}", response.status);
+    } catch (const provisioning::ProviderError& error) {
+      problem = error.words;
+    }
+  }
+  fmt::print(stderr, "{}: {}\n", place, problem);
+  return kFailed;
+}
+
+int host(const Options&) {
+  const std::string kedged = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedged").string();
+  if (!has_credentials()) {
+    const auto made = provisioning::run_program({kedged, "init"});
+    fmt::print("{}{}", made.out, made.err);
+    std::fflush(stdout);
+    if (made.status != 0) return kFailed;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(kedged.c_str(), kedged.c_str(), nullptr);
+    _exit(127);
+  }
+  server = child;
+  std::signal(SIGTERM, pass_on);
+  std::signal(SIGINT, pass_on);
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  fmt::print(stderr, "kedge host: the server has ended\n");
+  provisioning::end_this_machine();
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+}
+
+}  // namespace kedge::cli

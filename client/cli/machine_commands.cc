@@ -1,0 +1,153 @@
+// up, down, machines, offers: renting machines and giving them back.
+#include "client/cli/machine_commands.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "client/cli/rental.h"
+#include "provisioning/interrupt.h"
+#include "provisioning/json.h"
+
+namespace kedge::cli {
+namespace {
+
+using namespace provisioning;
+
+json::Value offer_value(const Offer& offer, const std::string& reason) {
+  json::ValueMap value{{"provider", offer.provider}, {"offer", offer.id},   {"gpu", offer.gpu},
+                       {"gpus", offer.gpus},         {"cpus", offer.cpus},  {"region", offer.region},
+                       {"spot", offer.spot},         {"priceUsdPerHour", offer.price_usd_per_hour}, {"priceSource", offer.price_source}};
+  if (!reason.empty()) value.emplace_back("refused", reason);
+  return value;
+}
+
+void print_offers(const Selection& selection, bool json, bool refused) {
+  if (!json)
+    fmt::print("{:<11}{:<28}{:<12}{:<18}{:<11}{:>10}  {}\n", "provider", "offer", "gpu", "region", "market", "USD/h", "price from");
+  const auto print = [json](const Offer& offer, const std::string& reason) {
+    if (json) return fmt::print("{}\n", json::write(offer_value(offer, reason)));
+    const std::string gpu = offer.gpus > 1 ? fmt::format("{}x{}", offer.gpus, offer.gpu) : offer.gpu;
+    fmt::print("{:<11}{:<28}{:<12}{:<18}{:<11}{:>10.3f}  {}\n", offer.provider, offer.id, gpu.empty() ? "-" : gpu, offer.region,
+               offer.spot ? "spot" : "on-demand", offer.price_usd_per_hour, reason.empty() ? offer.price_source : reason);
+  };
+  for (const Offer& offer : selection.order) print(offer, {});
+  if (refused)
+    for (const auto& [offer, reason] : selection.refused) print(offer, reason);
+}
+
+// The catalogue and what is chosen from it; no call that changes anything.
+int show_selection(const Options& options, bool refused) {
+  Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
+  const UpOptions wanted = up_options(options);
+  const Catalogue catalogue = rental.controller.offers(wanted.wish);
+  for (const std::string& problem : catalogue.problems) fmt::print(stderr, "{}\n", problem);
+  const Selection selection = select(wanted.wish, catalogue.offers);
+  print_offers(selection, options.json, refused);
+  if (selection.order.empty()) fmt::print(stderr, "{}\n", selection.advice);
+  return selection.order.empty() ? kFailed : kSucceeded;
+}
+
+Intent chosen_machine(const IntentStore& store, const std::string& name) {
+  const std::string id = name.empty() ? store.current() : name;
+  if (id.empty()) throw schema::Error(schema::ErrorCode::kNotFound, "there is no current machine; `kedge machines` lists what is rented");
+  const auto listing = store.list();
+  std::vector<std::string_view> names;
+  for (const Intent& intent : listing.intents) {
+    if (intent.id == id || intent.id.ends_with("-" + id)) return intent;
+    names.emplace_back(intent.id);
+  }
+  const auto near = schema::nearest_name(id, names);
+  throw schema::Error(schema::ErrorCode::kNotFound,
+                      fmt::format("no machine '{}'{}", id, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+bool end_one(Rental& rental, const Intent& intent) {
+  const double begin = rental.clock.steady_seconds();
+  const bool gone = rental.controller.end(intent, "kedge down");
+  fmt::print(stderr, "{}: {} after {:.1f} s; {:.2f} USD\n", intent.id, gone ? "gone" : "asked to end, not gone yet: `kedge machines gc` goes on",
+             rental.clock.steady_seconds() - begin, cost_so_far(intent, rental.clock.unix_seconds()));
+  return gone;
+}
+
+void print_swept(const Swept& swept) {
+  for (const std::string& line : swept.ended) fmt::print("ended    {}\n", line);
+  for (const std::string& line : swept.pending) fmt::print("pending  {}\n", line);
+  for (const std::string& line : swept.problems) fmt::print(stderr, "problem  {}\n", line);
+  if (swept.ended.empty() && swept.pending.empty() && swept.problems.empty()) fmt::print("nothing to end\n");
+}
+
+void print_row(const MachineRow& row, const std::string& current, std::int64_t now) {
+  const Intent& intent = row.intent;
+  const std::string state = !row.problem.empty() ? "unknown" : row.machine ? row.machine->detail : "gone";
+  const std::int64_t left = std::max<std::int64_t>(0, intent.created + intent.lease.life_s - now);
+  fmt::print("{}{:<28}{:<10}{:<12}{:>9.2f} USD{:>6} min left  {}  {}\n", intent.id == current ? "* " : "  ", intent.id, stage_name(intent.stage), state,
+             cost_so_far(intent, now), left / 60, machine_line(intent), intent.url());
+  if (!row.problem.empty()) fmt::print(stderr, "  {}: {}\n", intent.id, row.problem);
+}
+
+}  // namespace
+
+int offers(const Options& options) { return show_selection(options, false); }
+
+int up(const Options& options) {
+  if (options.rent.dry_run) return show_selection(options, true);
+  const InterruptGuard guard;
+  Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
+  const UpResult result = rental.controller.up(up_options(options));
+  rental.store.set_current(result.intent.id);
+  double total = 0;
+  for (const Phase& phase : result.phases) total += phase.seconds;
+  if (options.json) {
+    fmt::print("{}\n", intent_json(result.intent, rental.clock.unix_seconds()));
+    return kSucceeded;
+  }
+  const Lease& lease = result.intent.lease;
+  fmt::print(stderr, "ready   {:>8.2f} s  kedge {} on {}\n", total, result.version, machine_line(result.intent));
+  fmt::print(stderr, "It ends {} min after its last use, at the latest in {:.1f} h ({:.2f} USD). `kedge run` uses it; `kedge down` ends it now.\n",
+             lease.idle_s / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent));
+  fmt::print("{}\n", result.intent.url());
+  return kSucceeded;
+}
+
+int down(const Options& options) {
+  const InterruptGuard guard;
+  Rental rental(Rental::Reach::kEverything, {}, options.json);
+  if (!options.rent.all) return end_one(rental, chosen_machine(rental.store, options.argument)) ? kSucceeded : kFailed;
+  bool all = true;
+  for (const Intent& intent : rental.store.list().intents) {
+    try {
+      all = end_one(rental, intent) && all;
+    } catch (const ProviderError& error) {
+      fmt::print(stderr, "{}: {}\n", intent.id, error.what());
+      all = false;
+    }
+  }
+  const Swept swept = rental.controller.sweep();   // what has no record is ours as well
+  for (const std::string& line : swept.ended) fmt::print(stderr, "ended {}\n", line);
+  for (const std::string& line : swept.problems) fmt::print(stderr, "{}\n", line);
+  return all && swept.pending.empty() && swept.problems.empty() ? kSucceeded : kFailed;
+}
+
+int machines(const Options& options) {
+  Rental rental(Rental::Reach::kEverything, {}, options.json);
+  if (options.argument == "gc") {
+    const Swept swept = rental.controller.sweep();
+    print_swept(swept);
+    return swept.pending.empty() && swept.problems.empty() ? kSucceeded : kFailed;
+  }
+  if (!options.argument.empty())
+    throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("machines: '{}' is no action; the only one is gc", options.argument));
+  const std::int64_t now = rental.clock.unix_seconds();
+  const std::string current = rental.store.current();
+  for (const std::string& file : rental.store.list().damaged)
+    fmt::print(stderr, "{} was damaged and is set aside; `kedge machines gc` finds its machine by name and ends it\n", file);
+  for (const MachineRow& row : rental.controller.machines()) {
+    if (options.json) fmt::print("{}\n", intent_json(row.intent, now));
+    else print_row(row, current, now);
+  }
+  if (!options.json) fmt::print("paid in the last 30 days for machines that are gone: {:.2f} USD\n", rental.store.spent_since(now - 30 * 24 * 3600));
+  return kSucceeded;
+}
+
+}  // namespace kedge::cli

@@ -1,0 +1,109 @@
+// Instances of Lambda Cloud.
+#include "provisioning/providers/lambda.h"
+
+#include "provisioning/bootstrap.h"
+#include "provisioning/rest.h"
+
+namespace kedge::provisioning {
+namespace {
+
+class Lambda final : public Provider {
+ public:
+  Lambda(http::Client& http, const std::string& key, const std::string& base)
+      : rest_(http, "lambda", base, {{"Authorization", "Basic " + base64(key + ":")}}) {}
+
+  std::string_view name() const override { return "lambda"; }
+  std::string_view fuse() const override { return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it"; }
+
+  std::vector<Offer> offers(const Wish&) override {
+    std::vector<Offer> offers;
+    const json::Value answer = rest_.get("/instance-types");
+    for (const auto& [name, entry] : json::map(answer, "data")) {
+      const std::string description = json::text(entry, "instance_type.gpu_description");   // "A10 (24 GB PCIe)"
+      Offer offer{.provider = "lambda", .id = name, .gpu = canonical_gpu(description.substr(0, description.find('(')))};
+      offer.gpus = static_cast<int>(json::number(entry, "instance_type.specs.gpus"));
+      offer.cpus = static_cast<int>(json::number(entry, "instance_type.specs.vcpus"));
+      offer.memory_gb = json::number(entry, "instance_type.specs.memory_gib");
+      offer.price_usd_per_hour = json::number(entry, "instance_type.price_cents_per_hour") / 100;
+      offer.price_source = "live";
+      const auto& regions = json::list(entry, "regions_with_capacity_available");
+      offer.available = !regions.empty();
+      if (regions.empty()) offers.push_back(offer);   // sold out everywhere: shown, not tried
+      for (const json::Value& region : regions) {
+        offer.region = json::text(region, "name");
+        offers.push_back(offer);
+      }
+    }
+    return offers;
+  }
+
+  Machine launch(const Intent& intent) override {
+    const json::Value answer = rest_.post("/instance-operations/launch", json::ValueMap{{"region_name", intent.offer.region},
+                                                                                        {"instance_type_name", intent.offer.id},
+                                                                                        {"ssh_key_names", json::ValueList{ssh_key()}},
+                                                                                        {"quantity", 1},
+                                                                                        {"name", intent.id},
+                                                                                        {"user_data", cloud_init(intent)}});
+    const std::string id = json::text(answer, "data.instance_ids.0");
+    if (id.empty()) throw ProviderError(Trouble::kRetryLater, "lambda: launch", "the answer names no instance", 0, true);
+    return {.id = id, .name = intent.id};
+  }
+
+  std::optional<Machine> describe(const Intent& intent) override {
+    try {
+      const json::Value answer = rest_.get("/instances/" + intent.machine);
+      if (ended(json::at(answer, "data"))) return std::nullopt;
+      return machine(json::at(answer, "data"));
+    } catch (const ProviderError& error) {
+      if (!says_gone(error)) throw;
+      return std::nullopt;
+    }
+  }
+
+  void terminate(const Intent& intent) override {
+    try {
+      rest_.post("/instance-operations/terminate", json::ValueMap{{"instance_ids", json::ValueList{intent.machine}}});
+    } catch (const ProviderError& error) {
+      if (!says_gone(error)) throw;
+    }
+  }
+
+  std::vector<Machine> list_owned(const std::string& owner) override {
+    const json::Value answer = rest_.get("/instances");
+    std::vector<Machine> machines;
+    for (const json::Value& instance : json::list(answer, "data"))
+      if (json::text(instance, "name").starts_with("kedge-" + owner + "-") && !ended(instance)) machines.push_back(machine(instance));
+    return machines;
+  }
+
+ private:
+  // A launch must name a key. We never use it: any of the account's does, or one whose private half is thrown away.
+  std::string ssh_key() {
+    const json::Value keys = rest_.get("/ssh-keys");
+    if (std::string name = json::text(keys, "data.0.name"); !name.empty()) return name;
+    rest_.post("/ssh-keys", json::ValueMap{{"name", "kedge"}});
+    return "kedge";
+  }
+
+  static bool ended(const json::Value& instance) { return json::text(instance, "status") == "terminated"; }
+
+  static Machine machine(const json::Value& instance) {
+    Machine machine{.id = json::text(instance, "id"), .name = json::text(instance, "name"), .address = json::text(instance, "ip"), .port = kServerPort,
+                    .detail = json::text(instance, "status")};
+    if (machine.detail == "active") machine.state = MachineState::kRunning;
+    else if (machine.detail != "booting") machine.state = MachineState::kEnding;
+    return machine;
+  }
+
+  Rest rest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Provider> make_lambda(const Surroundings& here) {
+  const auto key = here.variable("LAMBDA_API_KEY");
+  if (!key) return nullptr;
+  return std::make_unique<Lambda>(here.http, *key, here.variable("KEDGE_LAMBDA_URL").value_or("https://cloud.lambda.ai/api/v1"));
+}
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,12 @@
+// Lambda Cloud: virtual machines started by cloud-init.
+#pragma once
+
+#include <memory>
+
+#include "provisioning/providers.h"
+
+namespace kedge::provisioning {
+
+std::unique_ptr<Provider> make_lambda(const Surroundings& here);   // set up by LAMBDA_API_KEY
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,125 @@
+// Pods by REST, their prices by GraphQL.
+#include "provisioning/providers/runpod.h"
+
+#include <fmt/core.h>
+
+#include "provisioning/bootstrap.h"
+#include "provisioning/rest.h"
+
+namespace kedge::provisioning {
+namespace {
+
+Trouble trouble(long status, const std::string& body) {
+  if (mentions(body, {"SUPPLY_CONSTRAINT", "no longer any instances available", "no instances available"})) return Trouble::kNoCapacity;
+  return usual_trouble(status, body);
+}
+
+class RunPod final : public Provider {
+ public:
+  RunPod(http::Client& http, const std::string& key, const std::string& rest, const std::string& graphql)
+      : rest_(http, "runpod", rest, {{"Authorization", "Bearer " + key}}, trouble),
+        graphql_(http, "runpod", graphql, {{"Authorization", "Bearer " + key}}, trouble) {}
+
+  std::string_view name() const override { return "runpod"; }
+  std::string_view fuse() const override { return "the pod removes itself with its own, pod-scoped key when its server has ended"; }
+
+  std::vector<Offer> offers(const Wish& wish) override {
+    const std::string count = std::to_string(wish.gpus);
+    const json::Value answer = graphql_.post(
+        "", json::ValueMap{{"query", "query { gpuTypes { id displayName communityCloud secureCloud lowestPrice(input: {gpuCount: " + count +
+                                         "}) { minimumBidPrice uninterruptablePrice minVcpu minMemory stockStatus } } }"}});
+    if (const auto& errors = json::list(answer, "errors"); !errors.empty())
+      throw ProviderError(trouble(400, json::text(answer, "errors.0.message")), "runpod: gpuTypes", json::text(answer, "errors.0.message"));
+    std::vector<Offer> offers;
+    for (const json::Value& type : json::list(answer, "data.gpuTypes")) {
+      Offer offer{.provider = "runpod", .id = json::text(type, "id"), .gpu = canonical_gpu(json::text(type, "displayName")), .gpus = wish.gpus};
+      offer.cpus = static_cast<int>(json::number(type, "lowestPrice.minVcpu"));
+      offer.memory_gb = json::number(type, "lowestPrice.minMemory");
+      offer.region = "any";
+      offer.price_source = "live";
+      offer.available = json::text(type, "lowestPrice.stockStatus", "none") != "none";
+      // Both prices are those of one GPU.
+      add(offers, offer, false, json::number(type, "lowestPrice.uninterruptablePrice") * wish.gpus);
+      add(offers, offer, true, json::number(type, "lowestPrice.minimumBidPrice") * wish.gpus);
+    }
+    return offers;
+  }
+
+  Machine launch(const Intent& intent) override {
+    json::ValueMap environment;
+    for (const auto& [name, value] : server_settings(intent, fmt::format("0.0.0.0:{}", kServerPort))) environment.emplace_back(name, value);
+    const json::Value pod = rest_.post("/pods", json::ValueMap{{"name", intent.id},
+                                                               {"imageName", intent.image},
+                                                               {"gpuTypeIds", json::ValueList{intent.offer.id}},
+                                                               {"gpuCount", intent.offer.gpus},
+                                                               {"interruptible", intent.offer.spot},
+                                                               {"containerDiskInGb", 20},
+                                                               {"volumeInGb", 0},
+                                                               {"supportPublicIp", true},
+                                                               {"ports", json::ValueList{fmt::format("{}/tcp", kServerPort)}},
+                                                               {"env", environment}});
+    Machine made = machine(pod);
+    if (made.id.empty()) made.id = std::holds_alternative<std::string>(pod.data) ? std::get<std::string>(pod.data) : "";
+    if (made.id.empty()) throw ProviderError(Trouble::kRetryLater, "runpod: create pod", "the answer names no pod", 0, true);
+    made.name = intent.id;
+    return made;
+  }
+
+  std::optional<Machine> describe(const Intent& intent) override {
+    try {
+      const json::Value pod = rest_.get("/pods/" + intent.machine);
+      if (ended(pod)) return std::nullopt;
+      return machine(pod);
+    } catch (const ProviderError& error) {
+      if (!says_gone(error)) throw;
+      return std::nullopt;
+    }
+  }
+
+  void terminate(const Intent& intent) override {
+    try {
+      rest_.remove("/pods/" + intent.machine);
+    } catch (const ProviderError& error) {
+      if (!says_gone(error)) throw;
+    }
+  }
+
+  std::vector<Machine> list_owned(const std::string& owner) override {
+    const json::Value answer = rest_.get("/pods");
+    std::vector<Machine> machines;
+    for (const json::Value& pod : json::list(answer))
+      if (json::text(pod, "name").starts_with("kedge-" + owner + "-") && !ended(pod)) machines.push_back(machine(pod));
+    return machines;
+  }
+
+ private:
+  static void add(std::vector<Offer>& offers, Offer offer, bool spot, double price) {
+    offer.spot = spot;
+    offer.price_usd_per_hour = price;
+    if (price > 0) offers.push_back(std::move(offer));
+  }
+  // An exited pod still costs its disk, so only TERMINATED is gone.
+  static bool ended(const json::Value& pod) { return json::text(pod, "desiredStatus") == "TERMINATED"; }
+
+  static Machine machine(const json::Value& pod) {
+    Machine machine{.id = json::text(pod, "id"), .name = json::text(pod, "name"), .detail = json::text(pod, "desiredStatus")};
+    machine.port = static_cast<int>(json::number(pod, fmt::format("portMappings.{}", kServerPort)));
+    if (machine.port > 0) machine.address = json::text(pod, "publicIp");
+    if (machine.detail == "RUNNING") machine.state = MachineState::kRunning;
+    else if (machine.detail == "EXITED") machine.state = MachineState::kEnding;
+    return machine;
+  }
+
+  Rest rest_, graphql_;
+};
+
+}  // namespace
+
+std::unique_ptr<Provider> make_runpod(const Surroundings& here) {
+  const auto key = here.variable("RUNPOD_API_KEY");
+  if (!key) return nullptr;
+  return std::make_unique<RunPod>(here.http, *key, here.variable("KEDGE_RUNPOD_URL").value_or("https://rest.runpod.io/v1"),
+                                  here.variable("KEDGE_RUNPOD_GRAPHQL_URL").value_or("https://api.runpod.io/graphql"));
+}
+
+}  // namespace kedge::provisioning

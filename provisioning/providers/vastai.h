@@ -1,0 +1,12 @@
+// Vast.ai: our image on the machine of a host who offers it.
+#pragma once
+
+#include <memory>
+
+#include "provisioning/providers.h"
+
+namespace kedge::provisioning {
+
+std::unique_ptr<Provider> make_vastai(const Surroundings& here);   // set up by VAST_API_KEY
+
+}  // namespace kedge::provisioning

@@ -1,0 +1,63 @@
+"""What the tests about machines share: a kedge with a state of its own, and waiting for a condition."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ.get("KEDGE_BIN", ROOT / "build" / "dev" / "bin"))
+SPEC = ROOT / "examples" / "iris.json"
+PATIENCE_S = 60
+
+
+def wait_until(condition, what, patience=PATIENCE_S):
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {patience} s: {what}")
+
+
+class User:
+    """Somebody with an empty home, and the kedge command."""
+
+    def __init__(self, **environment):
+        self.folder = tempfile.TemporaryDirectory()
+        self.home = pathlib.Path(self.folder.name)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("KEDGE_", "AWS_"))}
+        self.environment = {**kept, "HOME": str(self.home), "KEDGE_STATE_DIR": str(self.home / "state"),
+                            "KEDGE_OWNER": f"t{os.getpid() % 100000}{int(time.time()) % 10000}", **environment}
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([BIN / "kedge", *map(str, arguments)], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, text=True, **options)
+
+    def kedge(self, *arguments, code=0):
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=300)
+        if code is not None and process.returncode != code:
+            raise AssertionError(f"kedge {' '.join(map(str, arguments))} ended with {process.returncode}, not {code}\n{out}\n{err}")
+        return out, err
+
+    def rows(self):
+        return [json.loads(f.read_text()) for f in (self.home / "state" / "intents").glob("*.json")]
+
+    def servers(self):
+        """Processes of this user's machines, by the variable that tags them."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                tagged = f"KEDGE_MACHINE=kedge-{self.environment['KEDGE_OWNER']}-".encode() in (process / "environ").read_bytes()
+                if tagged and (process / "comm").read_text().strip() == "kedged":
+                    found.append(int(process.name))
+            except OSError:
+                pass
+        return found
+
+    def close(self):
+        self.kedge("down", "--all", code=None)
+        self.folder.cleanup()
