@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 
+#include "engine/backend/cpu/byte_scan.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/density.h"
+#include "engine/backend/cpu/left_over.h"
 #include "engine/backend/cpu/pair_scan.h"
 #include "engine/backend/cpu/row_distance.h"
 #include "engine/backend/cpu/rows.h"
@@ -16,6 +18,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kQueryTile = 32, kPointTile = 512;
+constexpr std::int64_t kFewestByteQueries = 32;   // to be worth the rounding of the points
 constexpr std::int64_t kWalkNs = 2000;   // about what a walk takes
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -57,7 +60,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
 
   void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
     require(k >= 1 && k <= points_.rows, schema::ErrorCode::kInvalidValue, "nearest: k is {}, must be 1 to {}", k, points_.rows);
-    if (!tree_ && distance_.metric == Metric::kEuclidean) return ops_.nearest(queries, points_, k, indices, reduced);
+    if (!tree_ && distance_.metric == Metric::kEuclidean) return scan_euclidean(queries, k, indices, reduced);
     with_metric(distance_.metric, [&]<Metric M>() {
       const std::int64_t cost = tree_ ? kWalkNs : points_.size();
       for_tiles(queries.rows, kQueryTile, queries.rows * cost, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
@@ -115,6 +118,18 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   }
 
  private:
+  // By bytes where they tell apart, else by products in T.
+  void scan_euclidean(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
+    if (!tried_bytes_ && queries.rows >= kFewestByteQueries) {
+      tried_bytes_ = true;
+      bytes_ = ByteScan<T>::make(points_);
+      if (bytes_ && !bytes_->is_useful(queries, k)) bytes_.reset();
+    }
+    if (!bytes_) return ops_.nearest(queries, points_, k, indices, reduced);
+    answer_left_over(queries, bytes_->nearest(queries, k, indices, reduced), indices, reduced,
+                     [&](MatrixView<const T> some, MatrixView<std::int32_t> i, MatrixView<T> s) { ops_.nearest(some, points_, k, i, s); });
+  }
+
   const PairScan<T>& scan() {
     if (!scan_) scan_.emplace(points_, distance_);
     return *scan_;
@@ -157,6 +172,8 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   Distance distance_;
   std::optional<KdTree<T>> tree_;
   std::optional<PairScan<T>> scan_;   // made on first use
+  std::unique_ptr<ByteScan<T>> bytes_;   // null where bytes do not help
+  bool tried_bytes_ = false;
 };
 
 }  // namespace

@@ -1,14 +1,18 @@
 // Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and are
-// filtered at once into a shortlist per query, as wide as the rounding bound asks for; the shortlist is ranked exactly.
+// filtered at once into a shortlist per query, as wide as the rounding bound asks for; the shortlist is ranked exactly. Scores are in
+// float first, also of double rows, and in double for the queries whose points float does not tell apart.
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/left_over.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/simd.h"
 #include "engine/core/require.h"
@@ -16,7 +20,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64;
+constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64, kFirst = 128;
 constexpr std::int64_t kRankNs = 2000;   // the rest of a query's cost, beside its scores
 constexpr std::size_t kMostListed = 8192;   // a longer shortlist costs more than the exact search
 
@@ -38,9 +42,9 @@ KEDGE_CLONES double exact_distance(const T* a, const T* b, std::int64_t d) {
 }
 
 // out = row - centre; returns the squared norm of what was stored.
-template <class T>
-KEDGE_CLONES double centre_row(const T* row, const T* centre, std::int64_t d, T* __restrict out) {
-  for (std::int64_t j = 0; j < d; ++j) out[j] = row[j] - centre[j];
+template <class T, class S>
+KEDGE_CLONES double centre_row(const T* row, const T* centre, std::int64_t d, S* __restrict out) {
+  for (std::int64_t j = 0; j < d; ++j) out[j] = static_cast<S>(row[j] - centre[j]);
   return lane_sum(d, [=](std::int64_t j) { return static_cast<double>(out[j]) * static_cast<double>(out[j]); });
 }
 
@@ -71,6 +75,12 @@ class Shortlist {
     limit_ = given_up_ ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
   }
   T limit() const { return limit_; }
+  // A first limit from the first scores, or nearly all points of a tile would be listed. Uses up `scores`.
+  void start(std::span<T> scores) {
+    if (scores.size() < k_ || given_up_) return;
+    std::ranges::nth_element(scores, scores.begin() + static_cast<std::ptrdiff_t>(k_ - 1));
+    limit_ = scores[k_ - 1] + 2 * error_;
+  }
   void add(T score, std::int32_t index) { list_.push_back({score, index}); }
   void prune_if_long() { if (list_.size() >= capacity_) prune(); }
 
@@ -95,17 +105,19 @@ class Shortlist {
   std::vector<Scored<T>> list_;
 };
 
-template <class T>
+// Scores in S, float or T.
+template <class T, class S>
 struct Search {
   MatrixView<const T> queries, points;
   std::int64_t k;
-  std::vector<T> centre, centred, norms;   // of the points
-  T largest_norm = 0;
+  std::vector<T> centre;
+  std::vector<S> centred, norms;   // of the points
+  S largest_norm = 0;
   std::int64_t d() const { return points.cols; }
 };
 
-template <class T>
-void prepare(Search<T>& s) {
+template <class T, class S>
+void prepare(Search<T, S>& s) {
   const std::int64_t n = s.points.rows, d = s.d();
   const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
     for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(s.points.data[i * s.points.stride + j]);
@@ -117,9 +129,9 @@ void prepare(Search<T>& s) {
   for_tiles(n, kRowTile, n * d, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       s.norms[static_cast<std::size_t>(i)] =
-          static_cast<T>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
+          static_cast<S>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
   });
-  for (const T norm : s.norms) s.largest_norm = norm <= s.largest_norm ? s.largest_norm : norm;   // NaN stays
+  for (const S norm : s.norms) s.largest_norm = norm <= s.largest_norm ? s.largest_norm : norm;   // NaN stays
   s.largest_norm = std::sqrt(s.largest_norm);
 }
 
@@ -127,22 +139,28 @@ struct Range {
   std::int64_t begin, end;
 };
 
-template <class T>
-void shortlist_points(const Search<T>& s, Range queries, Range points, std::vector<Shortlist<T>>& lists) {
+template <class T, class S>
+void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::vector<Shortlist<S>>& lists) {
   const std::int64_t d = s.d(), m = queries.end - queries.begin;
-  std::vector<T> centred(static_cast<std::size_t>(m * d)), dots(static_cast<std::size_t>(m * kPointTile));
+  std::vector<S> centred(static_cast<std::size_t>(m * d)), dots(static_cast<std::size_t>(m * kPointTile));
+  std::vector<S> first(kPointTile);
   std::vector<std::int32_t> hits(kPointTile);
   for (std::int64_t i = 0; i < m; ++i) {
     const T* const row = s.queries.data + (queries.begin + i) * s.queries.stride;
-    const T norm = static_cast<T>(std::sqrt(centre_row(row, s.centre.data(), d, centred.data() + i * d)));
+    const S norm = static_cast<S>(std::sqrt(centre_row(row, s.centre.data(), d, centred.data() + i * d)));
     lists[static_cast<std::size_t>(i)].reset(static_cast<int>(std::min(s.k, points.end - points.begin)), score_error(norm, s.largest_norm, d));
   }
   for (std::int64_t p = points.begin; p < points.end; p += kPointTile) {
     const std::int64_t n = std::min(kPointTile, points.end - p);
-    blas::gemm(Transpose::kNo, Transpose::kYes, m, n, d, T{-2}, centred.data(), d, s.centred.data() + p * d, d, T{0}, dots.data(), n);
+    blas::gemm(Transpose::kNo, Transpose::kYes, m, n, d, S{-2}, centred.data(), d, s.centred.data() + p * d, d, S{0}, dots.data(), n);
     for (std::int64_t i = 0; i < m; ++i) {
-      Shortlist<T>& list = lists[static_cast<std::size_t>(i)];
-      const T *const row = dots.data() + i * n, *const norms = s.norms.data() + p;
+      Shortlist<S>& list = lists[static_cast<std::size_t>(i)];
+      const S *const row = dots.data() + i * n, *const norms = s.norms.data() + p;
+      if (p == points.begin) {
+        const std::int64_t few = std::min(n, std::max(kFirst, 4 * s.k));
+        for (std::int64_t j = 0; j < few; ++j) first[static_cast<std::size_t>(j)] = row[j] + norms[j];
+        list.start(std::span(first).first(static_cast<std::size_t>(few)));
+      }
       const int found = find_below(row, norms, list.limit(), n, hits.data());
       for (int h = 0; h < found; ++h) list.add(row[hits[static_cast<std::size_t>(h)]] + norms[hits[static_cast<std::size_t>(h)]],
                                                static_cast<std::int32_t>(p) + hits[static_cast<std::size_t>(h)]);
@@ -151,15 +169,17 @@ void shortlist_points(const Search<T>& s, Range queries, Range points, std::vect
   }
 }
 
-// The exact k nearest of one query within a range of points, from its shortlist where that is enough.
-template <class T>
-std::vector<Neighbour> rank(const Search<T>& s, std::int64_t query, Range points, Shortlist<T>& list) {
+// The exact k nearest of one query within a range of points, from its shortlist where that is enough. Else none, if S is not T.
+template <class T, class S>
+std::vector<Neighbour> rank(const Search<T, S>& s, std::int64_t query, Range points, Shortlist<S>& list) {
   const T* const q = s.queries.data + query * s.queries.stride;
   const auto measure = [&](std::int32_t p) { return Neighbour{exact_distance(q, s.points.data + p * s.points.stride, s.d()), p}; };
   std::vector<Neighbour> found;
   list.prune();
   if (list.usable()) {
-    for (const Scored<T>& candidate : list.list()) found.push_back(measure(candidate.index));
+    for (const Scored<S>& candidate : list.list()) found.push_back(measure(candidate.index));
+  } else if (!std::is_same_v<T, S>) {
+    return {};
   } else {
     for (std::int64_t p = points.begin; p < points.end; ++p) found.push_back(measure(static_cast<std::int32_t>(p)));
   }
@@ -184,15 +204,11 @@ Cut cut(std::int64_t queries, std::int64_t points) {
   return c;
 }
 
-}  // namespace
-
-template <class T>
-void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
-                               MatrixView<T> squared) {
-  require(k >= 1 && k <= std::min<std::int64_t>(points.rows, 1024), schema::ErrorCode::kInvalidValue,
-          "nearest: k is {}, must be 1 to {}", k, std::min<std::int64_t>(points.rows, 1024));
-  if (queries.rows == 0) return;
-  Search<T> search{queries, points, k, {}, {}, {}};
+// Answers all queries but those that it returns, which S does not tell apart.
+template <class S, class T>
+std::vector<std::int64_t> search_in(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
+                                    MatrixView<T> squared) {
+  Search<T, S> search{queries, points, k, {}, {}, {}};
   prepare(search);
   const Cut c = cut(queries.rows, points.rows);
   std::vector<std::vector<Neighbour>> found(static_cast<std::size_t>(queries.rows * c.point_ranges));
@@ -200,13 +216,21 @@ void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> 
     const std::int64_t q = task % c.query_tiles * c.query_tile, r = task / c.query_tiles;
     const Range rows{q, std::min(queries.rows, q + c.query_tile)};
     const Range range{r * c.point_range, std::min(points.rows, (r + 1) * c.point_range)};
-    std::vector<Shortlist<T>> lists(static_cast<std::size_t>(rows.end - rows.begin));
+    std::vector<Shortlist<S>> lists(static_cast<std::size_t>(rows.end - rows.begin));
     shortlist_points(search, rows, range, lists);
     for (std::int64_t i = rows.begin; i < rows.end; ++i)
       found[static_cast<std::size_t>(i * c.point_ranges + r)] = rank(search, i, range, lists[static_cast<std::size_t>(i - rows.begin)]);
   });
+  const auto is_answered = [&](std::int64_t i) {
+    const auto first = found.begin() + i * c.point_ranges;
+    return std::none_of(first, first + c.point_ranges, [](const auto& some) { return some.empty(); });
+  };
+  std::vector<std::int64_t> left;
+  for (std::int64_t i = 0; i < queries.rows; ++i)
+    if (!is_answered(i)) left.push_back(i);
   for_tiles(queries.rows, kRowTile, queries.rows * k * c.point_ranges * 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
+      if (!is_answered(i)) continue;
       auto& best = found[static_cast<std::size_t>(i * c.point_ranges)];
       for (std::int64_t r = 1; r < c.point_ranges; ++r) {
         const auto& more = found[static_cast<std::size_t>(i * c.point_ranges + r)];
@@ -219,6 +243,19 @@ void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> 
       }
     }
   });
+  return left;
+}
+
+}  // namespace
+
+template <class T>
+void CpuNeighbours<T>::nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
+                               MatrixView<T> squared) {
+  require(k >= 1 && k <= std::min<std::int64_t>(points.rows, 1024), schema::ErrorCode::kInvalidValue,
+          "nearest: k is {}, must be 1 to {}", k, std::min<std::int64_t>(points.rows, 1024));
+  if (queries.rows == 0) return;
+  answer_left_over(queries, search_in<float>(queries, points, k, indices, squared), indices, squared,
+                   [&](MatrixView<const T> some, MatrixView<std::int32_t> i, MatrixView<T> s) { search_in<T>(some, points, k, i, s); });
 }
 
 template <class T>

@@ -3,9 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "engine/backend/cpu/byte_scan.h"
 #include "engine/backend/functors.h"
 #include "engine/backend/loader.h"
 #include "schemas/error.h"
@@ -62,6 +64,20 @@ class NearestTest : public testing::Test {
     cpu->ops<T>().nearest(q.view(), p.view(), k, indices.view(), squared.view());
     return {indices.to_host(), squared.to_host()};
   }
+  // Through an index, which may round rows to bytes.
+  Answer<T> indexed(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
+    const auto m = static_cast<std::int64_t>(queries.size()) / d, n = static_cast<std::int64_t>(points.size()) / d;
+    const Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points);
+    Matrix<T> squared(cpu->memory(), m, k);
+    Matrix<std::int32_t> indices(cpu->memory(), m, k);
+    cpu->ops<T>().index_points(p.view(), {})->nearest(q.view(), k, indices.view(), squared.view());
+    return {indices.to_host(), squared.to_host()};
+  }
+  std::vector<T> images(std::int64_t rows, std::int64_t d, std::uint64_t stream) {
+    std::vector<T> x = normal(rows, d, stream, 60, 128);
+    for (T& v : x) v = std::floor(std::clamp(v, T{0}, T{255})) / T{255};
+    return x;
+  }
   void expect_exact(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
     EXPECT_EQ(nearest(queries, points, d, k), brute_force(queries, points, d, k));
   }
@@ -108,6 +124,43 @@ TYPED_TEST(NearestTest, DoesNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(this->nearest(queries, points, 12, 8), expected) << threads;
   }
   omp_set_num_threads(before);
+}
+TYPED_TEST(NearestTest, IsExactOnImages) {
+  const auto queries = this->images(200, 37, 1), points = this->images(1500, 37, 2);
+  EXPECT_EQ(this->indexed(queries, points, 37, 7), brute_force(queries, points, 37, 7));
+}
+TYPED_TEST(NearestTest, IsExactForQueriesBeyondThePoints) {
+  auto queries = this->images(200, 32, 1);
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i] = queries[i] * 3 - TypeParam(i % 5 == 0);
+  const auto points = this->images(900, 32, 2);
+  EXPECT_EQ(this->indexed(queries, points, 32, 3), brute_force(queries, points, 32, 3));
+}
+TYPED_TEST(NearestTest, TakesTheLowestIndicesAmongEqualImages) {
+  const auto few = this->images(20, 32, 2);
+  std::vector<TypeParam> points;
+  for (int copy = 0; copy < 50; ++copy) points.insert(points.end(), few.begin(), few.end());
+  EXPECT_EQ(this->indexed(few, points, 32, 120), brute_force(few, points, 32, 120));
+}
+// The first queries are told apart by bytes; those within the cluster, which a point far away makes a single level, are not.
+TYPED_TEST(NearestTest, IsExactWhereBytesDoNotSeparate) {
+  auto points = this->images(700, 32, 2), queries = this->images(100, 32, 1);
+  const auto cluster = this->normal(3000, 32, 3, 1e-4, 0.5), within = this->normal(20, 32, 4, 1e-4, 0.5);
+  points.insert(points.end(), cluster.begin(), cluster.end()), queries.insert(queries.end(), within.begin(), within.end());
+  EXPECT_EQ(this->indexed(queries, points, 32, 4), brute_force(queries, points, 32, 4));
+}
+// Rounding and ruling out, without the choice between bytes and products that an index makes.
+TYPED_TEST(NearestTest, RulesOutByBytesOnlyWhatIsFarther) {
+  if (!has_byte_products()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI";
+  const auto queries = this->normal(130, 30, 1), points = this->normal(2000, 30, 2);
+  const Matrix<TypeParam> q(this->cpu->memory(), 130, 30, queries), p(this->cpu->memory(), 2000, 30, points);
+  Matrix<TypeParam> squared(this->cpu->memory(), 130, 5);
+  Matrix<std::int32_t> indices(this->cpu->memory(), 130, 5);
+  const auto scan = ByteScan<TypeParam>::make(p.view());
+  ASSERT_TRUE(scan);
+  EXPECT_TRUE(scan->nearest(q.view(), 5, indices.view(), squared.view()).empty());
+  const Answer<TypeParam> expected = brute_force(queries, points, 30, 5);
+  EXPECT_EQ(indices.to_host(), expected.indices);
+  EXPECT_EQ(squared.to_host(), expected.squared);
 }
 TYPED_TEST(NearestTest, RefusesMoreNeighboursThanPoints) {
   EXPECT_THROW(this->nearest({1, 2}, {1, 2}, 1, 3), schema::Error);
