@@ -42,6 +42,7 @@ Samples<T> selected_rows(const Context& ctx, const Samples<T>& X, const std::vec
   for (const std::int64_t i : positions)
     chosen.push_back(X.rows ? rows[static_cast<std::size_t>(i)] : static_cast<std::int32_t>(i));
   Samples<T> result = X;
+  result.content.clear();
   result.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(chosen));
   return result;
 }

@@ -74,29 +74,85 @@ std::vector<double> normalised_weights(std::vector<double> weights) {
 }
 
 template <class T>
+std::string ElasticNetModel<T>::problem_key(const std::string& content) const {
+  return fmt::format("{} {}", content, params_.fit_intercept);
+}
+
+template <class T>
+std::string ElasticNetModel<T>::path_key(const std::string& content) const {
+  return fmt::format("{} {} {} {} {} {} {}", problem_key(content), params_.l1_ratio, params_.tol, params_.max_iter, params_.positive,
+                     params_.selection, params_.random_state.value_or(-1));
+}
+
+template <class T>
+void ElasticNetModel<T>::announce(WorkCache& plan, const std::string& content) const {
+  plan.want(path_key(content), params_.alpha);
+}
+
+template <class T>
+ElasticNetOptions ElasticNetModel<T>::options(const Context& ctx) const {
+  return descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state);
+}
+
+template <class T>
+typename ElasticNetModel<T>::Path ElasticNetModel<T>::solved(const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                                                             const ElasticNetSolutions& found) const {
+  Path path;
+  const auto d = static_cast<std::ptrdiff_t>(problem.n_cols());
+  for (std::size_t a = 0; a < alphas.size(); ++a) {
+    const auto first = found.coef.begin() + static_cast<std::ptrdiff_t>(a) * d;
+    const std::vector<double> coef(first, first + d);
+    path[alphas[a]] = {coef, problem.intercepts(coef)[0], found.gap[a], found.n_iter[a]};
+  }
+  return path;
+}
+
+template <class T>
+typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_alone(const Context& ctx, const LinearProblem<T>& problem) const {
+  return solved(problem, {params_.alpha}, solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio, options(ctx)));
+}
+
+// On a Gram matrix a start from 0 costs little beside it, and finds what a fit of its own finds, to the bit.
+template <class T>
+typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_shared(const Context& ctx, const LinearProblem<T>& problem,
+                                                                   const std::string& content) const {
+  if (takes_gram(problem.n_rows(), problem.n_cols(), {params_.alpha}, params_.l1_ratio)) {
+    const auto gram = ctx.work->get<TargetGram>("gram", problem_key(content), [&] { return target_gram(ctx, problem); });
+    const auto rows = static_cast<double>(problem.n_rows());
+    return solved(problem, {params_.alpha}, solve_elastic_nets(ctx, *gram, rows, {params_.alpha}, params_.l1_ratio, options(ctx)));
+  }
+  const std::set<double>& wanted = ctx.work->wanted(path_key(content));
+  if (!wanted.contains(params_.alpha)) return solve_alone(ctx, problem);
+  return *ctx.work->get<Path>("elastic net path", path_key(content), [&] {
+    std::vector<double> alphas(wanted.rbegin(), wanted.rend());
+    std::erase(alphas, 0.0);
+    return solved(problem, alphas, solve_elastic_nets(ctx, problem, alphas, params_.l1_ratio, options(ctx)));
+  });
+}
+
+template <class T>
 void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
+  const auto make = [&] { return LinearProblem<T>(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept); };
   if (params_.alpha == 0)
     ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
-  const ElasticNetSolutions solved = solve_elastic_nets(
-      ctx, problem, {params_.alpha}, params_.l1_ratio,
-      descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state));
-  coef_ = solved.coef, dual_gap_ = solved.gap[0], n_iter_ = solved.n_iter[0];
-  intercept_ = problem.intercepts(coef_)[0];
-  if (n_iter_ >= params_.max_iter)
+  const bool is_shared = ctx.work && !X.content.empty();
+  fit_ = is_shared ? solve_shared(ctx, *ctx.work->get<LinearProblem<T>>("elastic net problem", problem_key(X.content), make), X.content)
+                         .at(params_.alpha)
+                   : solve_alone(ctx, make()).at(params_.alpha);
+  if (fit_.n_iter >= params_.max_iter)
     ctx.warn(fmt::format("{}: stopped after max_iter = {} passes with a duality gap of {:.3g}; more may be needed", name_,
-                         params_.max_iter, dual_gap_));
+                         params_.max_iter, fit_.gap));
 }
 
 template <class T>
 std::vector<double> ElasticNetModel<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(name_, X, coef_.size());
-  return linear_values(ctx, X, coef_, {&intercept_, 1}).to_host();
+  require_fitted_columns(name_, X, fit_.coef.size());
+  return linear_values(ctx, X, fit_.coef, {&fit_.intercept, 1}).to_host();
 }
 
 template <class T>
 schema::ValueMap ElasticNetModel<T>::attributes() const {
-  return {{"coef_", coef_}, {"intercept_", intercept_}, {"dual_gap_", dual_gap_}, {"n_iter_", n_iter_}};
+  return {{"coef_", fit_.coef}, {"intercept_", fit_.intercept}, {"dual_gap_", fit_.gap}, {"n_iter_", fit_.n_iter}};
 }
 
 template <class T>

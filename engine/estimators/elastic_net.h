@@ -1,6 +1,7 @@
 // ElasticNet and Lasso: least squares with an L1 penalty, and a share of an L2 penalty.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,10 +31,13 @@ std::vector<double> normalised_weights(std::vector<double> weights);
 std::vector<std::string> elastic_net_deviations();
 
 // Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(). Errors: kBadData
-// without rows or columns, for weights that sum to 0. Warns through the context when max_iter is reached first.
+// without rows or columns, for weights that sum to 0. Warns through the context when max_iter is reached first. The candidates of a
+// search share the problem and its Gram matrix; on working sets, those that differ in alpha alone are one path from the largest
+// alpha down, each from the solution before: equal to a fit of its own within tol, whatever the order of the candidates.
 template <class T>
 class ElasticNetModel : public Regressor<T> {
  public:
+  void announce(WorkCache& plan, const std::string& content) const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
@@ -43,11 +47,22 @@ class ElasticNetModel : public Regressor<T> {
   ElasticNetModel(const char* name, ElasticNetParams params) : name_(name), params_(std::move(params)) {}
 
  private:
+  struct Solved {   // of one penalty
+    std::vector<double> coef;
+    double intercept = 0, gap = 0;
+    std::int64_t n_iter = 0;
+  };
+  using Path = std::map<double, Solved>;   // by alpha
+  std::string problem_key(const std::string& content) const;
+  std::string path_key(const std::string& content) const;
+  ElasticNetOptions options(const Context& ctx) const;
+  Path solved(const LinearProblem<T>& problem, const std::vector<double>& alphas, const ElasticNetSolutions& found) const;
+  Path solve_alone(const Context& ctx, const LinearProblem<T>& problem) const;
+  Path solve_shared(const Context& ctx, const LinearProblem<T>& problem, const std::string& content) const;
+
   const char* name_;
   ElasticNetParams params_;
-  std::vector<double> coef_;
-  double intercept_ = 0, dual_gap_ = 0;
-  std::int64_t n_iter_ = 0;
+  Solved fit_;
 };
 
 template <class T>

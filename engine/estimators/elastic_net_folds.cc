@@ -21,6 +21,7 @@ Samples<T> with_positions(const Context& ctx, const Samples<T>& X, std::vector<s
     for (std::int32_t& p : positions) p = rows[static_cast<std::size_t>(p)];
   }
   Samples<T> selected = X;
+  selected.content.clear();
   selected.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(positions));
   return selected;
 }

@@ -135,6 +135,11 @@ bool takes_gram(std::int64_t n_rows, std::int64_t n_cols) {
   return n_cols <= kFewColumns || (n_cols <= n_rows && n_cols <= kMostColumns);
 }
 
+bool takes_gram(std::int64_t n_rows, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio) {
+  const bool has_l1 = l1_ratio > 0 && std::ranges::all_of(alphas, [](double a) { return a > 0; });
+  return takes_gram(n_rows, n_cols) || !has_l1;
+}
+
 PathBuffers::PathBuffers(const Context& ctx, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio,
                          double n_rows, const std::vector<double>& start)
     : gap_(ctx.memory(), static_cast<std::int64_t>(alphas.size())),
@@ -171,19 +176,27 @@ ElasticNetSolutions PathBuffers::solutions(double n_rows) const {
 }
 
 template <class T>
+TargetGram target_gram(const Context& ctx, const LinearProblem<T>& problem) {
+  TargetGram gram{problem.gram(ctx)};
+  ctx.memory().to_host(&gram.y_squared, gram.all.data() + gram.all.rows() * gram.all.cols() - 1, sizeof(double));
+  return gram;
+}
+
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const TargetGram& gram, double n_rows, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options) {
+  const std::int64_t d = gram.all.rows() - 1;
+  PathBuffers buffers(ctx, d, alphas, l1_ratio, n_rows, std::vector<double>(static_cast<std::size_t>(d), 0.0));
+  const ElasticNetPath path = buffers.path(gram);
+  ctx.ops<double>().elastic_net_paths({&path, 1}, options);
+  return buffers.solutions(n_rows);
+}
+
+template <class T>
 ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
                                        double l1_ratio, const ElasticNetOptions& options) {
-  const std::int64_t n = problem.n_rows(), d = problem.n_cols();
-  const auto rows = static_cast<double>(n);
-  const bool has_l1 = l1_ratio > 0 && std::ranges::all_of(alphas, [](double a) { return a > 0; });
-  if (takes_gram(n, d) || !has_l1) {
-    TargetGram gram{problem.gram(ctx)};
-    ctx.memory().to_host(&gram.y_squared, gram.all.data() + (d + 1) * (d + 1) - 1, sizeof(double));
-    PathBuffers buffers(ctx, d, alphas, l1_ratio, rows, std::vector<double>(static_cast<std::size_t>(d), 0.0));
-    const ElasticNetPath path = buffers.path(gram);
-    ctx.ops<double>().elastic_net_paths({&path, 1}, options);
-    return buffers.solutions(rows);
-  }
+  const auto rows = static_cast<double>(problem.n_rows());
+  if (takes_gram(problem.n_rows(), problem.n_cols(), alphas, l1_ratio))
+    return solve_elastic_nets(ctx, target_gram(ctx, problem), rows, alphas, l1_ratio, options);
   WorkingSets sets(ctx, problem.rows(ctx), problem.targets(), options);
   ElasticNetSolutions all;
   for (const double alpha : alphas) {
@@ -195,6 +208,8 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T
   return all;
 }
 
+template TargetGram target_gram(const Context&, const LinearProblem<float>&);
+template TargetGram target_gram(const Context&, const LinearProblem<double>&);
 template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<float>&, const std::vector<double>&, double,
                                                 const ElasticNetOptions&);
 template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<double>&, const std::vector<double>&, double,

@@ -18,6 +18,8 @@ struct ElasticNetSolutions {
 
 // Whether all columns are put into one Gram matrix: rows are more, or columns few.
 bool takes_gram(std::int64_t n_rows, std::int64_t n_cols);
+// The same for given penalties: without an L1 part there are no working sets.
+bool takes_gram(std::int64_t n_rows, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio);
 
 // For each alpha in order, from the solution before: min |y - X w|^2 / (2 n) + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2),
 // until the duality gap is at most tol * |y|^2 / n. Weights must sum to the number of rows. Many columns: coordinate descent on a
@@ -32,6 +34,11 @@ struct TargetGram {
   Matrix<double> all;
   double y_squared = 0;
 };
+template <class T>
+TargetGram target_gram(const Context& ctx, const LinearProblem<T>& problem);
+// The same on a Gram matrix of `n_rows` rows.
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const TargetGram& gram, double n_rows, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options);
 
 // Penalties as the op takes them, the start, and its answers.
 class PathBuffers {

@@ -44,6 +44,9 @@ class Estimator {
   virtual bool accepts_categories() const { return false; }
   // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
   virtual bool reads_bins() const { return false; }
+  // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what
+  // follows it, will ask of Context::work. Called on an estimator that is not fitted.
+  virtual void announce(WorkCache&, const std::string&) const {}
   // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.
   virtual schema::ValueMap attributes() const = 0;
   // What fit() left, member by member (engine/core/state_archive.h): saves it to a model, or loads it into an estimator that was made with

@@ -11,6 +11,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
+constexpr std::int64_t kMostKept = std::int64_t{1} << 23;   // values of rows kept for the candidates of a search: 64 MB
 constexpr double kConstant = 4 * std::numeric_limits<double>::epsilon();   // of the mean: what rounding makes of a constant
 
 std::vector<double> square_roots(const std::vector<double>& weights) {
@@ -173,12 +174,16 @@ Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<
       scale(ctx.memory(), std::span<const double>(X.scale));
   const Design<T> design{
       .X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()};
-  Matrix<double> block(ctx.memory(), std::min(n, kBlockRows), d);
+  std::shared_ptr<Matrix<double>> kept;   // other candidates of a search will read the same rows
+  if (ctx.work && !X.content.empty() && n * d <= kMostKept)
+    kept = ctx.work->get<Matrix<double>>("double rows", X.content, [&] { return sample_rows(ctx, X); });
+  Matrix<double> block(ctx.memory(), kept ? 0 : std::min(n, kBlockRows), d);
   for (std::int64_t first = 0; first < n; first += kBlockRows) {
     ctx.check_stop();
-    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n - first));
-    ctx.ops<T>().design_rows(design, first, rows);
-    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0, values.view().row_range(first, rows.rows));
+    const std::int64_t count = std::min(kBlockRows, n - first);
+    const MatrixView<double> rows = kept ? kept->view().row_range(first, count) : block.view().row_range(0, count);
+    if (!kept) ctx.ops<T>().design_rows(design, first, rows);
+    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0, values.view().row_range(first, count));
   }
   ctx.ops<double>().add_to_rows(b.view(), values.view());
   return values;

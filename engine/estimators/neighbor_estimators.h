@@ -53,6 +53,9 @@ class KNeighborsRegressor final : public Regressor<T> {
   explicit KNeighborsRegressor(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  void announce(WorkCache& plan, const std::string& content) const override {
+    NeighborModel<T>::announce(plan, content, params_, params_.n_neighbors);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }

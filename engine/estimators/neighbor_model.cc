@@ -10,7 +10,8 @@ namespace kedge::engine {
 namespace {
 
 constexpr double kBatchOperations = 8e10;            // multiply-adds between two looks at the stop token: well below a second
-constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, in memory at once
+constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, or of what a search shares, in memory at once
+constexpr std::int64_t kListsAtOnce = 1024;          // small enough to stay near the core
 
 // Rows of length 1, followed by two columns that are 0 but for rows of zeros, so that those are at cosine distance 1 from all others:
 // half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
@@ -44,43 +45,60 @@ void check_neighbor_params(std::string_view owner, const NeighborParams& params)
     refuse_param(owner, "algorithm", params.algorithm, "does not know p < 1; use \"brute\" or \"auto\"");
 }
 
-template <class T>
-void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params) {
+NeighborMetric::NeighborMetric(const NeighborParams& params) : is_cosine(params.metric == "cosine"), effective(params.metric) {
   const double p = params.p.value_or(2);
-  const std::string& metric = params.metric;
-  effective_metric_ = metric != "minkowski" ? metric : p == 1 ? "manhattan" : p == 2 ? "euclidean" : "minkowski";
-  is_cosine_ = metric == "cosine";
-  distance_ = {};
-  power_.reset();
-  if (effective_metric_ == "manhattan" || metric == "l1" || metric == "cityblock") distance_.metric = Metric::kManhattan;
-  if (metric == "chebyshev" || metric == "infinity") distance_.metric = Metric::kChebyshev;
-  if (effective_metric_ == "minkowski") distance_ = {Metric::kMinkowski, p}, power_ = p;
-  n_rows_ = X.n_rows(), n_cols_ = X.n_cols();
-  index_.reset();
-  points_ = X;
-  if (is_cosine_ || X.rows || X.is_affine()) {
+  if (effective == "minkowski" && (p == 1 || p == 2)) effective = p == 1 ? "manhattan" : "euclidean";
+  if (effective == "manhattan" || effective == "l1" || effective == "cityblock") distance.metric = Metric::kManhattan;
+  if (effective == "chebyshev" || effective == "infinity") distance.metric = Metric::kChebyshev;
+  if (effective == "minkowski") distance = {Metric::kMinkowski, p}, power = p;
+}
+
+std::string NeighborMetric::work_key(const std::string& content) const {
+  return fmt::format("{} {} {} {}", content, static_cast<int>(distance.metric), distance.power, is_cosine);
+}
+
+template <class T>
+void NeighborModel<T>::announce(WorkCache& plan, const std::string& content, const NeighborParams& params, std::int64_t k) {
+  plan.want(NeighborMetric(params).work_key(content), static_cast<double>(k));
+}
+
+template <class T>
+typename NeighborModel<T>::Points NeighborModel<T>::index_points(const Context& ctx, const Samples<T>& X) const {
+  Points points{X, nullptr};
+  if (metric_.is_cosine || X.rows || X.is_affine()) {
     Matrix<T> scratch;
     const MatrixView<const T> values = X.values(ctx, scratch);
-    points_ = samples_of(is_cosine_ ? unit_rows(ctx, values, 0) : std::move(scratch));
+    points.rows = samples_of(metric_.is_cosine ? unit_rows(ctx, values, 0) : std::move(scratch));
   }
   ctx.check_stop();
-  index_ = ctx.ops<T>().index_points(std::as_const(points_.table->X).view(), distance_);
+  points.index = ctx.ops<T>().index_points(std::as_const(points.rows.table->X).view(), metric_.distance);
+  return points;
+}
+
+template <class T>
+void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params) {
+  metric_ = NeighborMetric(params);
+  n_rows_ = X.n_rows(), n_cols_ = X.n_cols();
+  points_.reset();
+  work_key_ = ctx.work && !X.content.empty() ? metric_.work_key(X.content) : "";
+  const auto make = [&] { return index_points(ctx, X); };
+  points_ = work_key_.empty() ? std::make_shared<Points>(make()) : ctx.work->get<Points>("points", work_key_, make);
 }
 
 template <class T>
 MatrixView<const T> NeighborModel<T>::batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const {
   const MatrixView<const T> values = X.values(ctx, first, count, scratch);
-  if (!is_cosine_) return values;
+  if (!metric_.is_cosine) return values;
   scratch = unit_rows(ctx, values, 1);
   return std::as_const(scratch).view();
 }
 
 template <class T>
-double NeighborModel<T>::limit_of(double radius) const { return is_cosine_ ? 2 * radius : distance_.reduced(radius); }
+double NeighborModel<T>::limit_of(double radius) const { return metric_.is_cosine ? 2 * radius : metric_.distance.reduced(radius); }
 
 template <class T>
 double NeighborModel<T>::restored(T reduced) const {
-  return is_cosine_ ? static_cast<double>(reduced) / 2 : distance_.restored(static_cast<double>(reduced));
+  return metric_.is_cosine ? static_cast<double>(reduced) / 2 : metric_.distance.restored(static_cast<double>(reduced));
 }
 
 template <class T>
@@ -88,6 +106,14 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
   require(is_fitted(), schema::ErrorCode::kInternal, "{}: predict before fit", owner);
   require_fitted_columns(std::string(owner).c_str(), queries, static_cast<std::size_t>(n_cols_));
   require(k <= n_rows_, schema::ErrorCode::kBadData, "{}: n_neighbors is {}, but there are only {} training rows", owner, k, n_rows_);
+  const bool is_shared = ctx.work && !work_key_.empty() && !queries.content.empty();
+  const std::int64_t most = is_shared ? shared_k(*ctx.work, queries.n_rows(), k) : 0;
+  if (most > 0) return take_shared(ctx, queries, most, k, take);
+  search(ctx, queries, k, take);
+}
+
+template <class T>
+void NeighborModel<T>::search(const Context& ctx, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const {
   const double per_query = static_cast<double>(n_rows_) * static_cast<double>(n_cols_);
   const auto rows = static_cast<std::int64_t>(std::clamp(std::min(kBatchOperations / per_query, static_cast<double>(kMostAnswers / k)), 64.0, 1048576.0));
   Matrix<T> scratch;
@@ -97,11 +123,44 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
     const std::int64_t count = std::min(rows, queries.n_rows() - first);
     Matrix<std::int32_t> indices(ctx.memory(), count, k);
     Matrix<T> reduced(ctx.memory(), count, k);
-    index_->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
+    points_->index->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
     distances.clear();
     for (const T value : reduced.to_host()) distances.push_back(restored(value));
     take(first, count, indices.to_host().data(), distances.data());
     ctx.progress("queries", first + count, queries.n_rows(), "rows");
+  }
+}
+
+// The largest number of neighbours that a candidate which can be fitted wants; 0: their lists would be too large to keep.
+template <class T>
+std::int64_t NeighborModel<T>::shared_k(WorkCache& work, std::int64_t n_queries, std::int64_t k) const {
+  std::int64_t most = k;
+  for (const double wanted : work.wanted(work_key_))
+    if (wanted <= static_cast<double>(n_rows_)) most = std::max(most, static_cast<std::int64_t>(wanted));
+  return n_queries * most <= kMostAnswers ? most : 0;
+}
+
+// The k nearest are the first of the `most` nearest, ties included.
+template <class T>
+void NeighborModel<T>::take_shared(const Context& ctx, const Samples<T>& queries, std::int64_t most, std::int64_t k, const TakeNearest& take) const {
+  const auto lists = ctx.work->get<Lists>("neighbours", fmt::format("{} of {}, {}", work_key_, queries.content, most), [&] {
+    Lists all{.k = most};
+    search(ctx, queries, most, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
+      all.indices.insert(all.indices.end(), indices, indices + count * most);
+      all.distances.insert(all.distances.end(), distances, distances + count * most);
+    });
+    return all;
+  });
+  std::vector<std::int32_t> indices;
+  std::vector<double> distances;
+  for (std::int64_t first = 0; first < queries.n_rows(); first += kListsAtOnce) {
+    const std::int64_t count = std::min(kListsAtOnce, queries.n_rows() - first);
+    indices.clear(), distances.clear();
+    for (std::int64_t at = first * lists->k; at < (first + count) * lists->k; at += lists->k) {
+      indices.insert(indices.end(), lists->indices.begin() + at, lists->indices.begin() + at + k);
+      distances.insert(distances.end(), lists->distances.begin() + at, lists->distances.begin() + at + k);
+    }
+    take(first, count, indices.data(), distances.data());
   }
 }
 
@@ -116,7 +175,7 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
     ctx.check_stop();
     const MatrixView<const T> rows = batch(ctx, queries, first, std::min(kRows, queries.n_rows() - first), scratch);
     Array<std::int32_t> counted(ctx.memory(), rows.rows);
-    index_->count_within(rows, limit, counted.view());
+    points_->index->count_within(rows, limit, counted.view());
     const std::vector<std::int32_t> counts = counted.to_host();
     for (std::int64_t begin = 0, end = 0; begin < rows.rows; begin = end) {
       std::vector<std::int64_t> offsets;
@@ -126,7 +185,7 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
       const Array<std::int64_t> places(ctx.memory(), std::span<const std::int64_t>(offsets));
       Array<std::int32_t> indices(ctx.memory(), total);
       Array<T> reduced(ctx.memory(), total);
-      index_->list_within(rows.row_range(begin, end - begin), limit, places.view(), indices.view(), reduced.view());
+      points_->index->list_within(rows.row_range(begin, end - begin), limit, places.view(), indices.view(), reduced.view());
       const std::vector<std::int32_t> found = indices.to_host();
       std::vector<double> distances;
       for (const T value : reduced.to_host()) distances.push_back(restored(value));
@@ -141,14 +200,14 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
 template <class T>
 void NeighborModel<T>::components(const Context&, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
                                   VectorView<std::int32_t> component) const {
-  index_->density_components(limit_of(radius), least, weights, core, component);
+  points_->index->density_components(limit_of(radius), least, weights, core, component);
 }
 
 template <class T>
 schema::ValueMap NeighborModel<T>::attributes() const {
   schema::ValueMap params;
-  if (power_) params = {{"p", *power_}, {"w", nullptr}};
-  return {{"effective_metric_", effective_metric_},
+  if (metric_.power) params = {{"p", *metric_.power}, {"w", nullptr}};
+  return {{"effective_metric_", metric_.effective},
           {"effective_metric_params_", std::move(params)},
           {"n_features_in_", n_cols_},
           {"n_samples_fit_", n_rows_}};

@@ -21,6 +21,17 @@ struct NeighborParams {
   std::string metric = "minkowski";
 };
 
+// What metric and p mean.
+struct NeighborMetric {
+  explicit NeighborMetric(const NeighborParams& params);
+  Distance distance;
+  bool is_cosine = false;
+  std::string effective;
+  std::optional<double> power;   // of a Minkowski metric that has no name of its own
+  // Of points of this content: equal for equal distances.
+  std::string work_key(const std::string& content) const;
+};
+
 // Adds algorithm, leaf_size, metric, p, metric_params and n_jobs, with their documentation, to the set of P, a NeighborParams.
 template <class P>
 ParamSet<P>& add_neighbor_params(ParamSet<P>& set) {
@@ -37,12 +48,16 @@ std::vector<schema::ParamForm> neighbor_weight_forms();   // "uniform", "distanc
 // Throws Error{kInvalidValue} for pairs that scikit-learn refuses: trees with cosine, or with p < 1.
 void check_neighbor_params(std::string_view owner, const NeighborParams& params);
 
-// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a copy.
+// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a copy. Within a
+// search, candidates that differ in the number of neighbours or in their weights share the points, and one search for the largest
+// number that any of them wants: the neighbours are the same to the bit.
 template <class T>
 class NeighborModel {
  public:
+  // Announces a search for k neighbours among points of this content.
+  static void announce(WorkCache& plan, const std::string& content, const NeighborParams& params, std::int64_t k);
   void fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params);
-  bool is_fitted() const { return index_ != nullptr; }
+  bool is_fitted() const { return points_ != nullptr; }
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
 
@@ -62,17 +77,27 @@ class NeighborModel {
   static std::vector<std::string> attribute_names();
 
  private:
+  struct Points {
+    Samples<T> rows;                             // neither selected nor mapped any more
+    std::unique_ptr<NeighbourIndex<T>> index;    // borrows them
+  };
+  struct Lists {                                 // of all queries, k of each
+    std::int64_t k = 0;
+    std::vector<std::int32_t> indices;
+    std::vector<double> distances;
+  };
+  Points index_points(const Context& ctx, const Samples<T>& X) const;
+  void search(const Context& ctx, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
+  std::int64_t shared_k(WorkCache& work, std::int64_t n_queries, std::int64_t k) const;
+  void take_shared(const Context& ctx, const Samples<T>& queries, std::int64_t most, std::int64_t k, const TakeNearest& take) const;
   MatrixView<const T> batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
   double limit_of(double radius) const;
   double restored(T reduced) const;
 
-  Distance distance_;
-  bool is_cosine_ = false;
-  std::string effective_metric_;
-  std::optional<double> power_;
+  NeighborMetric metric_{NeighborParams{}};
   std::int64_t n_rows_ = 0, n_cols_ = 0;
-  Samples<T> points_;                            // neither selected nor mapped any more
-  std::shared_ptr<NeighbourIndex<T>> index_;     // borrows points_
+  std::shared_ptr<Points> points_;               // shared with other candidates of a search
+  std::string work_key_;                         // of the points; empty: nothing is shared
 };
 
 // The weights of neighbours at these distances: 1 each, or 1 / distance, where a neighbour at distance 0 takes all.

@@ -316,6 +316,7 @@ Samples<T> first_row(const Context& ctx, const Samples<T>& X) {
   std::int32_t place = 0;
   if (X.rows) ctx.memory().to_host(&place, X.rows->data(), sizeof place);
   Samples<T> first = X;
+  first.content.clear();
   first.rows = std::make_shared<const Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(&place, 1));
   return first;
 }

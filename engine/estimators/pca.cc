@@ -14,6 +14,7 @@ namespace kedge::engine {
 namespace {
 
 using P = PCAParams;
+constexpr const char* kCovariance = "covariance ";   // of a content: work that a search shares
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
@@ -102,6 +103,24 @@ std::int64_t PCA<T>::kept_components(const std::vector<double>& variance, double
 }
 
 template <class T>
+void PCA<T>::announce(WorkCache& plan, const std::string& content) const {
+  const std::int64_t* count = as_count(params_.n_components);
+  plan.want(std::string(kCovariance) + content, count ? static_cast<double>(*count) : std::numeric_limits<double>::infinity());
+}
+
+template <class T>
+Spectrum PCA<T>::covariance(const Context& ctx, const Samples<T>& X, std::int64_t count) const {
+  if (!ctx.work || X.content.empty()) return covariance_spectrum(ctx, X, mean_, count);
+  const std::int64_t most = std::min(X.n_rows(), X.n_cols());
+  double wanted = static_cast<double>(count);
+  for (const double one : ctx.work->wanted(std::string(kCovariance) + X.content))
+    if (one <= static_cast<double>(most) || std::isinf(one)) wanted = std::max(wanted, one);
+  const std::int64_t together = wanted < static_cast<double>(most) ? static_cast<std::int64_t>(wanted) : std::max(most, count);
+  return *ctx.work->get<Spectrum>("covariance spectrum", fmt::format("{} {}", X.content, together),
+                                  [&] { return covariance_spectrum(ctx, X, mean_, together); });
+}
+
+template <class T>
 typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Samples<T>& X, double total) const {
   const std::int64_t n = X.n_rows(), small = std::min(n, X.n_cols());
   RandomizedOptions options{.n_oversamples = params_.n_oversamples, .normalizer = params_.power_iteration_normalizer};
@@ -109,7 +128,7 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
   if (const std::int64_t* iterations = as_count(params_.iterated_power)) options.n_iter = *iterations;
   options.seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
   Solution solution{.n_components = options.n_components, .total = total};
-  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance_spectrum(ctx, X, mean_, options.n_components);
+  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance(ctx, X, options.n_components);
   if (solution.spectrum.variance.empty() || !is_well_conditioned<T>(solution.spectrum, options.n_components))
     solution.spectrum = randomized_spectrum(ctx, X, mean_, options);
   solution.spectrum.variance.resize(static_cast<std::size_t>(options.n_components));
@@ -129,7 +148,7 @@ typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<
   };
   Solution solution;
   const bool tall = n >= d;
-  if (tall || !allow_svd) solution = solved(covariance_spectrum(ctx, X, mean_, count ? *count : d));
+  if (tall || !allow_svd) solution = solved(covariance(ctx, X, count ? *count : d));
   if (allow_svd && !(tall && is_well_conditioned<T>(solution.spectrum, solution.n_components)))
     solution = solved(svd_spectrum(ctx, X, mean_));
   const Spectrum& spectrum = solution.spectrum;

@@ -26,6 +26,8 @@ struct PCAParams {
 // centred copy; randomized does where that is less work, and else needs a centred copy too. Signs make the largest loading of each component positive. Cost:
 // O(n_samples * n_features^2), randomized O(n_samples * n_features * n_components). The ratio of a constant input is 0.
 // Errors: kBadData for fewer than 2 rows, or more components than min(n_samples, n_features).
+// The candidates of a search that differ in n_components, or in whitening, share one spectrum of the covariance matrix, with as many
+// components as any of them wants: equal to that of a fit of its own but for the rounding of its solver.
 // Source: Halko, Martinsson and Tropp, SIAM Review 53(2), 2011; Minka, NIPS 2000 (n_components = "mle").
 template <class T>
 class PCA final : public Transformer<T> {
@@ -33,6 +35,7 @@ class PCA final : public Transformer<T> {
   explicit PCA(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  void announce(WorkCache& plan, const std::string& content) const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
@@ -43,6 +46,7 @@ class PCA final : public Transformer<T> {
     std::int64_t n_components = 0;
     double total = 0, noise = 0;   // variance of all components, mean variance of those left out
   };
+  Spectrum covariance(const Context& ctx, const Samples<T>& X, std::int64_t count) const;
   Solution solve_randomized(const Context& ctx, const Samples<T>& X, double total) const;
   Solution solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd) const;
   std::string solver_for(std::int64_t n, std::int64_t d) const;

@@ -44,22 +44,23 @@ schema::EstimatorInfo Ridge<T>::info() {
 
 template <class T>
 void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
-  solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
+  model_.fit(ctx, X, "values", params_, alphas_,
+             [&] { return RidgeProblem<T>(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept); });
 }
 
 template <class T>
 std::vector<double> Ridge<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, solution_.coef.size());
-  return linear_values(ctx, X, solution_.coef, solution_.intercept).to_host();
+  require_fitted_columns(kName, X, model_.solution().coef.size());
+  return model_.values(ctx, X).to_host();
 }
 
 template <class T>
 schema::ValueMap Ridge<T>::attributes() const {
-  return {{"coef_", solution_.coef},
-          {"intercept_", solution_.intercept.empty() ? schema::Value() : schema::Value(solution_.intercept[0])},
+  const RidgeSolution& found = model_.solution();
+  return {{"coef_", found.coef},
+          {"intercept_", found.intercept.empty() ? schema::Value() : schema::Value(found.intercept[0])},
           {"n_iter_", nullptr},
-          {"solver_", solution_.solver}};
+          {"solver_", found.solver}};
 }
 
 template class Ridge<float>;

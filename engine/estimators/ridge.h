@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "engine/estimators/estimator.h"
-#include "engine/estimators/ridge_solver.h"
+#include "engine/estimators/ridge_model.h"
 
 namespace kedge::engine {
 
-// Solved exactly and in double whatever `solver` says: see solve_ridge(). Errors: kBadData without rows or columns, for weights
+// Solved exactly and in double whatever `solver` says: see RidgeProblem. Errors: kBadData without rows or columns, for weights
 // that sum to 0.
 template <class T>
 class Ridge final : public Regressor<T> {
@@ -17,6 +17,9 @@ class Ridge final : public Regressor<T> {
   explicit Ridge(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  void announce(WorkCache& plan, const std::string& content) const override {
+    RidgeModel<T>::announce(plan, content, "values", params_, alphas_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
@@ -25,7 +28,7 @@ class Ridge final : public Regressor<T> {
  private:
   RidgeOptions params_;
   std::vector<double> alphas_;
-  RidgeSolution solution_;
+  RidgeModel<T> model_;
 };
 
 // The parameters that Ridge and RidgeClassifier share, added to a set over a struct that derives from RidgeOptions.

@@ -70,15 +70,15 @@ void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   n_features_ = X.n_cols();
   const std::vector<double> by_class = class_weights(kName, params_.class_weight, present_, y);
   const std::int64_t targets = present_.size() <= 2 ? 1 : present_.size();
-  const LinearProblem<T> problem(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y),
-                                 params_.fit_intercept);
-  solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
+  model_.fit(ctx, X, schema::to_string(params_.class_weight), params_, alphas_, [&] {
+    return RidgeProblem<T>(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y), params_.fit_intercept);
+  });
 }
 
 template <class T>
 void RidgeClassifier<T>::decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  const Matrix<double> values = linear_values(ctx, X, solution_.coef, solution_.intercept);
+  const Matrix<double> values = model_.values(ctx, X);
   if (present_.size() > 2) return spread_scores(ctx, present_, values.view(), -std::numeric_limits<double>::infinity(), decision);
   std::vector<double> scores = values.to_host();   // of the second class, where there are two
   const bool only_second = present_.size() == 1 && present_.n_all() == 2 && present_.codes[0] == 1;
@@ -98,12 +98,13 @@ void RidgeClassifier<T>::decision_function(const Context& ctx, const Samples<T>&
 
 template <class T>
 schema::ValueMap RidgeClassifier<T>::attributes() const {
-  const bool one = solution_.intercept.size() == 1;   // scikit-learn gives the one row of two classes as a list
+  const RidgeSolution& found = model_.solution();
+  const bool one = found.intercept.size() == 1;   // scikit-learn gives the one row of two classes as a list
   return {{"classes_", present_.names_value()},
-          {"coef_", one ? schema::Value(solution_.coef) : rows_value(solution_.coef, n_features_)},
-          {"intercept_", params_.fit_intercept ? schema::Value(solution_.intercept) : schema::Value(0.0)},
+          {"coef_", one ? schema::Value(found.coef) : rows_value(found.coef, n_features_)},
+          {"intercept_", params_.fit_intercept ? schema::Value(found.intercept) : schema::Value(0.0)},
           {"n_iter_", nullptr},
-          {"solver_", solution_.solver}};
+          {"solver_", found.solver}};
 }
 
 template class RidgeClassifier<float>;

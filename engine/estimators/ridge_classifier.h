@@ -12,7 +12,7 @@ struct RidgeClassifierParams : RidgeOptions {
   schema::Value class_weight;
 };
 
-// One target for two classes, else one for each: see solve_ridge(). No probabilities. A single class is always predicted. Errors:
+// One target for two classes, else one for each: see RidgeProblem. No probabilities. A single class is always predicted. Errors:
 // kBadData without rows or columns, for weights that sum to 0; kInvalidValue for a class_weight of an unknown class.
 template <class T>
 class RidgeClassifier final : public Classifier<T> {
@@ -20,6 +20,9 @@ class RidgeClassifier final : public Classifier<T> {
   explicit RidgeClassifier(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  void announce(WorkCache& plan, const std::string& content) const override {
+    RidgeModel<T>::announce(plan, content, schema::to_string(params_.class_weight), params_, alphas_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
@@ -33,7 +36,7 @@ class RidgeClassifier final : public Classifier<T> {
   std::vector<double> alphas_;
   PresentClasses present_;
   std::int64_t n_features_ = 0;
-  RidgeSolution solution_;
+  RidgeModel<T> model_;
 };
 
 }   // namespace kedge::engine

@@ -70,9 +70,8 @@ RowSums row_sums(const Context& ctx, MatrixView<const double> U, const Matrix<do
 template <class T>
 class LeftOut {
  public:
-  LeftOut(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
-          std::vector<double> intercept_share)
-      : ctx_(ctx), problem_(problem), alphas_(alphas), share_(std::move(intercept_share)) {}
+  LeftOut(const Context& ctx, RidgeProblem<T>& ridge, const std::vector<double>& alphas, std::vector<double> intercept_share)
+      : ctx_(ctx), ridge_(ridge), problem_(ridge.linear()), alphas_(alphas), share_(std::move(intercept_share)) {}
   std::vector<double> errors() {
     problem_.n_cols() > problem_.n_rows() ? by_rows() : by_columns();
     return std::move(errors_);
@@ -96,7 +95,7 @@ class LeftOut {
   // X'X = V' L V (rows of V): a row's leverage is sum_k (x'v_k)^2 / (L_k + alpha).
   void by_columns() {
     const std::int64_t n = problem_.n_rows(), d = problem_.n_cols();
-    const std::vector<double> all = problem_.gram(ctx_).to_host();
+    const std::vector<double>& all = ridge_.gram(ctx_);
     Matrix<double> V(ctx_.memory(), d, d, leading_square(all, d + 1, d)), along(ctx_.memory(), 1, d);
     Array<double> eigenvalues(ctx_.memory(), d);
     ctx_.ops<double>().eigh(V.view(), eigenvalues.view());
@@ -153,6 +152,7 @@ class LeftOut {
   }
 
   const Context& ctx_;
+  RidgeProblem<T>& ridge_;
   const LinearProblem<T>& problem_;
   const std::vector<double>& alphas_;
   std::vector<double> share_, errors_;
@@ -187,7 +187,7 @@ schema::EstimatorInfo RidgeCV<T>::info() {
 }
 
 template <class T>
-std::vector<double> RidgeCV<T>::left_out_scores(const Context& ctx, const LinearProblem<T>& problem, const Target& y) {
+std::vector<double> RidgeCV<T>::left_out_scores(const Context& ctx, RidgeProblem<T>& problem, const Target& y) {
   const std::size_t n = y.values.size(), count = alphas_.size();
   const double total = y.weights.empty() ? static_cast<double>(n) : std::accumulate(y.weights.begin(), y.weights.end(), 0.0);
   const auto weight = [&](std::size_t i) { return y.weights.empty() ? 1.0 : y.weights[i]; };
@@ -220,9 +220,9 @@ std::vector<double> RidgeCV<T>::fold_scores(const Context& ctx, const Samples<T>
     const std::vector<double> train = without_rows(y.values, fold), test = only_rows(y.values, fold);
     std::vector<double> repeated;   // each alpha has a target of its own, so that one Gram matrix serves all
     for (const double v : train) repeated.insert(repeated.end(), alphas_.size(), v);
-    const LinearProblem<T> problem(ctx, kName, without_rows(ctx, X, fold), repeated, count, without_rows(y.weights, fold),
-                                   params_.fit_intercept);
-    const RidgeSolution solution = solve_ridge(ctx, kName, problem, alphas_, {.fit_intercept = params_.fit_intercept});
+    RidgeProblem<T> problem(ctx, kName, without_rows(ctx, X, fold), repeated, count, without_rows(y.weights, fold),
+                            params_.fit_intercept);
+    const RidgeSolution solution = problem.solve(ctx, alphas_, {.fit_intercept = params_.fit_intercept});
     const std::vector<double> values = linear_values(ctx, only_rows(ctx, X, fold), solution.coef, solution.intercept).to_host();
     for (std::size_t a = 0; a < alphas_.size(); ++a) {
       std::vector<double> own;
@@ -235,13 +235,13 @@ std::vector<double> RidgeCV<T>::fold_scores(const Context& ctx, const Samples<T>
 
 template <class T>
 void RidgeCV<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  RidgeProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
   require(X.n_rows() >= 2 || params_.cv, schema::ErrorCode::kBadData, "{}: got 1 row, needs at least 2 to leave one out", kName);
   cv_results_.clear();
   const std::vector<double> scores = params_.cv ? fold_scores(ctx, X, y) : left_out_scores(ctx, problem, y);
   const auto best = std::ranges::max_element(scores);
   best_score_ = *best, alpha_ = alphas_[static_cast<std::size_t>(best - scores.begin())];
-  solution_ = solve_ridge(ctx, kName, problem, {alpha_}, {.fit_intercept = params_.fit_intercept});
+  solution_ = problem.solve(ctx, {alpha_}, {.fit_intercept = params_.fit_intercept});
 }
 
 template <class T>

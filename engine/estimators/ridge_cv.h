@@ -37,7 +37,7 @@ class RidgeCV final : public Regressor<T> {
 
  private:
   std::vector<double> fold_scores(const Context& ctx, const Samples<T>& X, const Target& y) const;
-  std::vector<double> left_out_scores(const Context& ctx, const LinearProblem<T>& problem, const Target& y);
+  std::vector<double> left_out_scores(const Context& ctx, RidgeProblem<T>& problem, const Target& y);
 
   RidgeCVParams params_;
   std::vector<double> alphas_, cv_results_;

@@ -12,19 +12,6 @@ namespace {
 
 constexpr double kLeastSingular = 1e-15;   // scikit-learn's; absolute
 
-struct Columns {              // the parts of the Gram matrix of columns and targets, host
-  std::vector<double> G, q;   // d x d; d x targets
-};
-
-template <class T>
-Columns column_products(const Context& ctx, const LinearProblem<T>& problem) {
-  const std::int64_t d = problem.n_cols(), k = problem.n_targets(), p = d + k;
-  const std::vector<double> all = problem.gram(ctx).to_host();
-  Columns parts{leading_square(all, p, d), {}};
-  for (std::int64_t i = 0; i < d; ++i) parts.q.insert(parts.q.end(), all.begin() + i * p + d, all.begin() + (i + 1) * p);
-  return parts;
-}
-
 // Calls solve(alpha, first target, targets) once for each run of equal alphas.
 template <class Solve>
 bool for_equal_alphas(const std::vector<double>& alphas, std::int64_t targets, const Solve& solve) {
@@ -59,31 +46,6 @@ std::vector<double> transposed(const std::vector<double>& A, std::int64_t rows, 
   return B;
 }
 
-template <class T>
-bool by_columns(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
-                std::vector<double>& coef) {
-  const std::int64_t d = problem.n_cols(), k = problem.n_targets();
-  Columns parts = column_products(ctx, problem);
-  std::vector<double> x;
-  if (!solve_shifted(ctx, std::move(parts.G), d, alphas, parts.q, k, x)) return false;
-  coef = transposed(x, d, k);
-  return true;
-}
-
-template <class T>
-bool by_rows(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas, std::vector<double>& coef) {
-  const std::int64_t n = problem.n_rows(), d = problem.n_cols(), k = problem.n_targets();
-  const Matrix<double> rows = problem.rows(ctx);
-  Matrix<double> K(ctx.memory(), n, n), W(ctx.memory(), k, d);
-  ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows.view(), rows.view(), 0.0, K.view());
-  std::vector<double> dual;
-  if (!solve_shifted(ctx, K.to_host(), n, alphas, problem.targets(), k, dual)) return false;
-  const Matrix<double> D(ctx.memory(), n, k, dual);
-  ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), rows.view(), 0.0, W.view());
-  coef = W.to_host();
-  return true;
-}
-
 // coef[t] += s (u'y_t) / (s^2 + alpha_t) v, over the singular triples.
 void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const std::vector<double>& Y, std::int64_t k,
                  const std::vector<double>& alphas, std::vector<double>& coef) {
@@ -101,47 +63,6 @@ void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const
         coef[static_cast<std::size_t>(t * d + j)] += along * svd.Vt[static_cast<std::size_t>(c * d + j)];
     }
   }
-}
-
-template <class T>
-std::vector<double> by_singular_values(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas) {
-  const std::int64_t n = problem.n_rows(), d = problem.n_cols(), k = problem.n_targets(), p = d + k;
-  std::vector<double> coef;
-  if (n < d) {
-    add_triples(decompose(ctx, problem.rows(ctx).to_host(), n, d), n, d, problem.targets(), k, alphas, coef);
-    return coef;
-  }
-  const std::vector<double> triangle = problem.triangle(ctx).to_host();   // Q'X and Q'y: the same singular values, d rows
-  std::vector<double> z;
-  for (std::int64_t i = 0; i < d; ++i) z.insert(z.end(), triangle.begin() + i * p + d, triangle.begin() + (i + 1) * p);
-  add_triples(decompose(ctx, leading_square(triangle, p, d), d, d), d, d, z, k, alphas, coef);
-  return coef;
-}
-
-// The triangle of [X; sqrt(alpha) I] poses the same problem without a penalty.
-template <class T>
-std::vector<double> positive_only(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas) {
-  const std::int64_t d = problem.n_cols(), k = problem.n_targets(), p = d + k;
-  const std::vector<double> triangle = problem.triangle(ctx).to_host();
-  std::vector<double> coef;
-  for (std::int64_t t = 0; t < k; ++t) {
-    const double root = std::sqrt(alphas[alphas.size() == 1 ? 0 : static_cast<std::size_t>(t)]);
-    std::vector<double> stacked(static_cast<std::size_t>(2 * d * (d + 1)), 0.0);
-    for (std::int64_t i = 0; i < d; ++i) {
-      std::copy_n(triangle.begin() + i * p, d, stacked.begin() + i * (d + 1));
-      stacked[static_cast<std::size_t>(i * (d + 1) + d)] = triangle[static_cast<std::size_t>(i * p + d + t)];
-      stacked[static_cast<std::size_t>((d + i) * (d + 1) + i)] = root;
-    }
-    const Matrix<double> A(ctx.memory(), 2 * d, d + 1, stacked);
-    Matrix<double> R(ctx.memory(), d + 1, d + 1);
-    ctx.ops<double>().design_triangle({.X = A.view()}, R.view());
-    const std::vector<double> both = R.to_host();
-    std::vector<double> z;
-    for (std::int64_t i = 0; i < d; ++i) z.push_back(both[static_cast<std::size_t>(i * (d + 1) + d)]);
-    const std::vector<double> w = nonnegative_least_squares(ctx, leading_square(both, d + 1, d), z);
-    coef.insert(coef.end(), w.begin(), w.end());
-  }
-  return coef;
 }
 
 }   // namespace
@@ -162,26 +83,110 @@ std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptio
 }
 
 template <class T>
-RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
-                          const std::vector<double>& alphas, const RidgeOptions& options) {
-  require(alphas.size() == 1 || static_cast<std::int64_t>(alphas.size()) == problem.n_targets(), schema::ErrorCode::kBadData,
-          "{}: alpha has {} numbers, must have 1 or one for each of the {} targets", owner, alphas.size(), problem.n_targets());
+const std::vector<double>& RidgeProblem<T>::gram(const Context& ctx) {
+  if (gram_.empty()) gram_ = linear_.gram(ctx).to_host();
+  return gram_;
+}
+
+template <class T>
+const std::vector<double>& RidgeProblem<T>::triangle(const Context& ctx) {
+  if (triangle_.empty()) triangle_ = linear_.triangle(ctx).to_host();
+  return triangle_;
+}
+
+template <class T>
+bool RidgeProblem<T>::by_columns(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef) {
+  const std::int64_t d = linear_.n_cols(), k = linear_.n_targets(), p = d + k;
+  const std::vector<double>& all = gram(ctx);
+  std::vector<double> q, x;
+  for (std::int64_t i = 0; i < d; ++i) q.insert(q.end(), all.begin() + i * p + d, all.begin() + (i + 1) * p);
+  if (!solve_shifted(ctx, leading_square(all, p, d), d, alphas, q, k, x)) return false;
+  coef = transposed(x, d, k);
+  return true;
+}
+
+template <class T>
+bool RidgeProblem<T>::by_rows(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef) {
+  const std::int64_t n = linear_.n_rows(), d = linear_.n_cols(), k = linear_.n_targets();
+  if (!rows_) {
+    rows_ = Rows{linear_.rows(ctx), {}};
+    Matrix<double> K(ctx.memory(), n, n);
+    const MatrixView<const double> X = std::as_const(rows_->X).view();
+    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, X, X, 0.0, K.view());
+    rows_->products = K.to_host();
+  }
+  std::vector<double> dual;
+  if (!solve_shifted(ctx, rows_->products, n, alphas, linear_.targets(), k, dual)) return false;
+  const Matrix<double> D(ctx.memory(), n, k, dual);
+  Matrix<double> W(ctx.memory(), k, d);
+  ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), std::as_const(rows_->X).view(), 0.0, W.view());
+  coef = W.to_host();
+  return true;
+}
+
+template <class T>
+typename RidgeProblem<T>::Triples RidgeProblem<T>::triples(const Context& ctx) {
+  const std::int64_t n = linear_.n_rows(), d = linear_.n_cols(), p = d + linear_.n_targets();
+  if (n < d) return {decompose(ctx, linear_.rows(ctx).to_host(), n, d), n, linear_.targets()};
+  const std::vector<double>& R = triangle(ctx);   // Q'X and Q'y: the same singular values, d rows
+  std::vector<double> z;
+  for (std::int64_t i = 0; i < d; ++i) z.insert(z.end(), R.begin() + i * p + d, R.begin() + (i + 1) * p);
+  return {decompose(ctx, leading_square(R, p, d), d, d), d, std::move(z)};
+}
+
+template <class T>
+std::vector<double> RidgeProblem<T>::by_singular_values(const Context& ctx, const std::vector<double>& alphas) {
+  if (!triples_) triples_ = triples(ctx);
+  std::vector<double> coef;
+  add_triples(triples_->svd, triples_->m, linear_.n_cols(), triples_->Y, linear_.n_targets(), alphas, coef);
+  return coef;
+}
+
+// The triangle of [X; sqrt(alpha) I] poses the same problem without a penalty.
+template <class T>
+std::vector<double> RidgeProblem<T>::positive_only(const Context& ctx, const std::vector<double>& alphas) {
+  const std::int64_t d = linear_.n_cols(), k = linear_.n_targets(), p = d + k;
+  const std::vector<double>& all = triangle(ctx);
+  std::vector<double> coef;
+  for (std::int64_t t = 0; t < k; ++t) {
+    const double root = std::sqrt(alphas[alphas.size() == 1 ? 0 : static_cast<std::size_t>(t)]);
+    std::vector<double> stacked(static_cast<std::size_t>(2 * d * (d + 1)), 0.0);
+    for (std::int64_t i = 0; i < d; ++i) {
+      std::copy_n(all.begin() + i * p, d, stacked.begin() + i * (d + 1));
+      stacked[static_cast<std::size_t>(i * (d + 1) + d)] = all[static_cast<std::size_t>(i * p + d + t)];
+      stacked[static_cast<std::size_t>((d + i) * (d + 1) + i)] = root;
+    }
+    const Matrix<double> A(ctx.memory(), 2 * d, d + 1, stacked);
+    Matrix<double> R(ctx.memory(), d + 1, d + 1);
+    ctx.ops<double>().design_triangle({.X = A.view()}, R.view());
+    const std::vector<double> both = R.to_host();
+    std::vector<double> z;
+    for (std::int64_t i = 0; i < d; ++i) z.push_back(both[static_cast<std::size_t>(i * (d + 1) + d)]);
+    const std::vector<double> w = nonnegative_least_squares(ctx, leading_square(both, d + 1, d), z);
+    coef.insert(coef.end(), w.begin(), w.end());
+  }
+  return coef;
+}
+
+template <class T>
+RidgeSolution RidgeProblem<T>::solve(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options) {
+  require(alphas.size() == 1 || static_cast<std::int64_t>(alphas.size()) == linear_.n_targets(), schema::ErrorCode::kBadData,
+          "{}: alpha has {} numbers, must have 1 or one for each of the {} targets", owner_, alphas.size(), linear_.n_targets());
+  ctx.check_stop();
   RidgeSolution solution{.solver = "cholesky"};
   if (options.positive) {
-    solution.coef = positive_only(ctx, problem, alphas), solution.solver = "lbfgs";
+    solution.coef = positive_only(ctx, alphas), solution.solver = "lbfgs";
   } else {
-    const bool wide = problem.n_cols() > problem.n_rows();
-    const bool solved = options.solver != "svd" &&
-                        (wide ? by_rows(ctx, problem, alphas, solution.coef) : by_columns(ctx, problem, alphas, solution.coef));
-    if (!solved) solution.coef = by_singular_values(ctx, problem, alphas), solution.solver = "svd";
+    const bool wide = linear_.n_cols() > linear_.n_rows();
+    const bool solved =
+        options.solver != "svd" && (wide ? by_rows(ctx, alphas, solution.coef) : by_columns(ctx, alphas, solution.coef));
+    if (!solved) solution.coef = by_singular_values(ctx, alphas), solution.solver = "svd";
   }
-  solution.intercept = problem.intercepts(solution.coef);
+  solution.intercept = linear_.intercepts(solution.coef);
   return solution;
 }
 
-template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<float>&, const std::vector<double>&,
-                                   const RidgeOptions&);
-template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<double>&, const std::vector<double>&,
-                                   const RidgeOptions&);
+template class RidgeProblem<float>;
+template class RidgeProblem<double>;
 
 }   // namespace kedge::engine

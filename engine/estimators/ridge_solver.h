@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/core/params.h"
+#include "engine/estimators/least_squares.h"
 #include "engine/estimators/linear_problem.h"
 
 namespace kedge::engine {
@@ -28,12 +30,48 @@ struct RidgeSolution {
 // positive that scikit-learn does not combine.
 std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options);
 
-// min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
-// Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where that
-// fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a wrong
-// number of alphas.
+// The ridge problem of some samples. What several penalties have in common, Gram matrices and decompositions, is made on first use
+// and kept: a further penalty costs one Cholesky decomposition, and its solution is the same to the bit as that of a problem of its own.
 template <class T>
-RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
-                          const std::vector<double>& alphas, const RidgeOptions& options);
+class RidgeProblem {
+ public:
+  // As LinearProblem.
+  RidgeProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
+               const std::vector<double>& weights, bool fit_intercept)
+      : owner_(owner), linear_(ctx, owner, X, Y, n_targets, weights, fit_intercept) {}
+
+  // min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
+  // Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where that
+  // fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a wrong
+  // number of alphas.
+  RidgeSolution solve(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);
+
+  const LinearProblem<T>& linear() const { return linear_; }
+  // LinearProblem::gram() on the host.
+  const std::vector<double>& gram(const Context& ctx);
+
+ private:
+  struct Rows {                    // of the design, and their products with each other
+    Matrix<double> X;
+    std::vector<double> products;
+  };
+  struct Triples {                 // singular values, and targets turned with the rows
+    Decomposition svd;
+    std::int64_t m = 0;
+    std::vector<double> Y;
+  };
+  bool by_columns(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
+  bool by_rows(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
+  std::vector<double> by_singular_values(const Context& ctx, const std::vector<double>& alphas);
+  std::vector<double> positive_only(const Context& ctx, const std::vector<double>& alphas);
+  const std::vector<double>& triangle(const Context& ctx);
+  Triples triples(const Context& ctx);
+
+  const char* owner_;
+  LinearProblem<T> linear_;
+  std::vector<double> gram_, triangle_;   // p x p, host
+  std::optional<Rows> rows_;
+  std::optional<Triples> triples_;
+};
 
 }   // namespace kedge::engine

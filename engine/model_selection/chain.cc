@@ -60,6 +60,10 @@ struct FittedStep {
   Samples<T> made;
 };
 
+// Names of what a step is when fitted on a content, and of what that makes of a content.
+std::string fitted_name(WorkCache& work, const std::string& content, const std::string& step) { return work.name(content + " | " + step); }
+std::string made_name(WorkCache& work, const std::string& fitted, const std::string& content) { return work.name(fitted + " of " + content); }
+
 }  // namespace
 
 template <class T>
@@ -94,9 +98,9 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& X, std::siz
     return timed(ctx, step, &ChainTimings::transform, [&] { return transformer.transform(ctx, X); });
   };
   if (!ctx.work || X.content.empty() || fitted_content_[step].empty()) return work();
-  const std::string key = fitted_content_[step] + " of " + X.content;
-  Samples<T> made = *ctx.work->get<Samples<T>>(key, work);
-  made.content = key;
+  const std::string name = made_name(*ctx.work, fitted_content_[step], X.content);
+  Samples<T> made = *ctx.work->get<Samples<T>>("transform", name, work);
+  made.content = name;
   return made;
 }
 
@@ -108,10 +112,18 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, cons
     return {steps_[step].estimator, transform(ctx, X, step)};
   };
   if (!ctx.work || X.content.empty()) return work().made;
-  fitted_content_[step] = X.content + " | " + steps_[step].key;
-  const auto fitted = ctx.work->get<FittedStep<T>>("fit " + fitted_content_[step], work);
+  fitted_content_[step] = fitted_name(*ctx.work, X.content, steps_[step].key);
+  const auto fitted = ctx.work->get<FittedStep<T>>("fit", fitted_content_[step], work);
   steps_[step].estimator = fitted->estimator;
   return fitted->made;
+}
+
+template <class T>
+void Chain<T>::announce(WorkCache& plan, std::string content) const {
+  for (const Step& step : steps_) {
+    step.estimator->announce(plan, content);
+    content = made_name(plan, fitted_name(plan, content, step.key), content);
+  }
 }
 
 template <class T>

@@ -28,6 +28,9 @@ class Chain {
   // The estimators' names must be known. Errors: those of their parameters.
   explicit Chain(const std::vector<schema::Step>& steps);
 
+  // What fit() on samples of this content will share with other candidates, into the plan.
+  void announce(WorkCache& plan, std::string content) const;
+
   // Fits every step in order; y's weights go to the last one alone. Errors: those of the estimators; kBadData for a NaN that a
   // step does not take.
   void fit(const Context& ctx, const Samples<T>& X, const Target& y);

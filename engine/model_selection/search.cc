@@ -161,12 +161,14 @@ Round score_candidates(const Context& ctx, const std::vector<std::vector<schema:
     Context fold_ctx = ctx;
     fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
     const Fold<T> fold(fold_ctx, data, splits[k]);
+    for (const auto& pipeline : pipelines) Chain<T>(pipeline).announce(work, fold.train.content);
     for (std::size_t i = 0; i < pipelines.size(); ++i) {
       std::optional<schema::Error> failure;
       round.scores[i].push_back(score_one(fold_ctx, pipelines[i], round.params[i], fold, setup, failure));
       if (failure) last_failure = std::move(failure), ++n_failed;
       ctx.progress("candidate", ++done, total, "fits");
     }
+    for (const auto& [kind, count] : work.made()) round.made[kind] += count;
   }
   if (n_failed == total) {
     throw schema::Error(last_failure->code, fmt::format("all {} fits of the search failed, the last: {}", total, last_failure->message));

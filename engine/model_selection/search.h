@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,11 @@ struct Round {
   std::vector<Candidate> params;
   std::vector<std::vector<FoldScores>> scores;   // by candidate and fold
   std::int64_t iteration = 0, n_resources = 0;   // of successive halving
+  std::map<std::string, std::int64_t> made;      // pieces of shared work by kind, of all folds: see WorkCache
 };
 
 // Scores candidates (pipelines, and the parameters that make them) on the folds. Transformers and other work that is equal for
-// several candidates are done once a fold (Context::work). Emits one progress event ("candidate") for each candidate and fold,
+// several candidates are done once a fold (Context::work); each candidate announces first what it will want. Emits one progress event ("candidate") for each candidate and fold,
 // and a warning for each candidate that fails. Errors: kCancelled; without error_score those of the fits; with it, the last of them
 // when every fit has failed.
 template <class T>

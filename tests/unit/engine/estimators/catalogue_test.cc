@@ -43,31 +43,11 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
   return info.param.estimator + "_" + info.param.device + (info.param.is_double ? "_double" : "_float");
 }
 
-// Small enough that the emulated device grows it in a moment.
-schema::ValueMap small_params(const std::string& estimator) {
-  if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
-  if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
-  const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
-  if (estimator == "ColumnTransformer") {
-    return {{"transformers", schema::ValueList{schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}}}}, {"remainder", "passthrough"}};
-  }
-  if (estimator == "FeatureUnion") {
-    return {{"transformer_list", schema::ValueList{schema::ValueList{"scaled", scaler}, schema::ValueList{"same", "passthrough"}}}};
-  }
-  if (estimator == "MissingIndicator") return {{"features", "all"}};
-  if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
-  if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused
-  if (estimator == "RadiusNeighborsClassifier") return {{"outlier_label", "most_frequent"}};
-  if (estimator == "RadiusNeighborsRegressor") return {{"radius", 10.0}};
-  if (estimator == "KMeans" || estimator == "MiniBatchKMeans") return {{"n_clusters", 3}};
-  return {};
-}
-
 template <class T>
 std::unique_ptr<Estimator<T>> make(const std::string& name) {
   const CatalogueEntry* entry = find_estimator(name);
-  if constexpr (std::is_same_v<T, float>) return entry->make_f32(small_params(name));
-  else return entry->make_f64(small_params(name));
+  if constexpr (std::is_same_v<T, float>) return entry->make_f32(testing::small_params(name));
+  else return entry->make_f64(testing::small_params(name));
 }
 
 void expect_all_finite(const schema::Value& value) {

@@ -65,6 +65,25 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
   return data;
 }
 
+schema::ValueMap small_params(const std::string& estimator) {
+  if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
+  if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
+  const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
+  if (estimator == "ColumnTransformer") {
+    return {{"transformers", schema::ValueList{schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}}}}, {"remainder", "passthrough"}};
+  }
+  if (estimator == "FeatureUnion") {
+    return {{"transformer_list", schema::ValueList{schema::ValueList{"scaled", scaler}, schema::ValueList{"same", "passthrough"}}}};
+  }
+  if (estimator == "MissingIndicator") return {{"features", "all"}};
+  if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
+  if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused
+  if (estimator == "RadiusNeighborsClassifier") return {{"outlier_label", "most_frequent"}};
+  if (estimator == "RadiusNeighborsRegressor") return {{"radius", 10.0}};
+  if (estimator == "KMeans" || estimator == "MiniBatchKMeans") return {{"n_clusters", 3}};
+  return {};
+}
+
 template <class T>
 Loaded<T>::Loaded(Device& device, const Data& data)
     : device_(device), data_(data), codes_(device.memory(), std::span<const std::int32_t>(data.y)) {

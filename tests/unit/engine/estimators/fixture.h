@@ -25,6 +25,9 @@ struct Data {
 Data load_data(const std::string& name);   // "iris" ...: tests/data/estimators/NAME.csv, target last
 Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes);   // separable blobs, the same every time
 
+// Parameters with which the estimator of a catalogue row takes ordinary data, small enough for the emulated device.
+schema::ValueMap small_params(const std::string& estimator);
+
 std::string read_text(const std::string& name);   // of tests/data/estimators/NAME
 
 // Device copies of a Data, and selections of its rows. Must outlive the samples and targets that it gives.

@@ -1,0 +1,55 @@
+// Ridge models of one problem: a single fit, or the candidates of a search that differ in alpha alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/estimators/ridge_solver.h"
+
+namespace kedge::engine {
+
+// The models of one problem for several penalties. The predictions of all of them for some rows are one product.
+template <class T>
+class RidgeFamily {
+ public:
+  RidgeFamily(RidgeProblem<T> problem, RidgeOptions options, std::string key, const std::set<double>& alphas);
+  const RidgeSolution& solution(const Context& ctx, double alpha);
+  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() but for the rounding of a product that
+  // has more columns.
+  Matrix<double> values(const Context& ctx, const Samples<T>& X, double alpha);
+
+ private:
+  std::vector<std::vector<double>> all_values(const Context& ctx, const Samples<T>& X);
+
+  RidgeProblem<T> problem_;
+  RidgeOptions options_;
+  std::string key_;
+  std::map<double, RidgeSolution> solutions_;   // of every penalty that was announced; without coefficients until it is wanted
+};
+
+// What Ridge and RidgeClassifier fit.
+template <class T>
+class RidgeModel {
+ public:
+  // `more` tells apart what the estimator adds to the problem.
+  static void announce(WorkCache& plan, const std::string& content, const std::string& more, const RidgeOptions& options,
+                       const std::vector<double>& alphas);
+  void fit(const Context& ctx, const Samples<T>& X, const std::string& more, const RidgeOptions& options,
+           const std::vector<double>& alphas, const std::function<RidgeProblem<T>()>& make_problem);
+  // n x targets.
+  Matrix<double> values(const Context& ctx, const Samples<T>& X) const;
+  const RidgeSolution& solution() const { return solution_; }
+
+ private:
+  static std::string work_key(const std::string& content, const std::string& more, const RidgeOptions& options);
+
+  RidgeSolution solution_;
+  double alpha_ = 0;
+  std::shared_ptr<RidgeFamily<T>> family_;   // owned together with other candidates of a search; null outside of searches
+};
+
+}   // namespace kedge::engine
