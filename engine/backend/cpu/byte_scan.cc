@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::int64_t kBlock = 64, kQueryRows = 6, kQueryTile = 48;
 constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kSampled = 64;          // at most, queries that tell whether bytes are useful
-constexpr std::int64_t kUsefulShare = 32;      // a list may have this part of the points
-constexpr double kRounding = 1e-9;             // of sums in double, with much to spare
+constexpr std::int64_t kSampled = 64;       // at most, queries that tell whether bytes are useful
+constexpr std::int64_t kUsefulShare = 32;   // a list may have this part of the points
+constexpr double kRounding = 1e-9;          // of sums in double, with much to spare
 
 template <class T>
 KEDGE_CLONES double exact_distance(const T* a, const T* b, std::int64_t d) {
@@ -35,10 +35,12 @@ KEDGE_CLONES double round_row(const T* row, std::int64_t d, double middle, doubl
     const double level = std::rint((static_cast<double>(row[j]) - middle) * inverse);
     levels[j] = static_cast<std::int8_t>(level < -128 ? -128 : level > 127 ? 127 : level);
   }
-  return std::sqrt(lane_sum(d, [=](std::int64_t j) {
-           const double rest = static_cast<double>(row[j]) - (middle + step * static_cast<double>(levels[j]));
-           return rest * rest;
-         })) * (1 + kRounding);
+  return std::sqrt(lane_sum(d,
+                            [=](std::int64_t j) {
+                              const double rest = static_cast<double>(row[j]) - (middle + step * static_cast<double>(levels[j]));
+                              return rest * rest;
+                            })) *
+         (1 + kRounding);
 }
 
 template <class T>
@@ -60,7 +62,9 @@ struct Four {   // times 16 points
 };
 
 // In assembly, because gcc 12 copies every sum before its intrinsic and after it.
-KEDGE_VNNI void add_products(__m512i points, __m512i query, __m512i& sum) { asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(points), "v"(query)); }
+KEDGE_VNNI void add_products(__m512i points, __m512i query, __m512i& sum) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(points), "v"(query));
+}
 
 KEDGE_VNNI void add_products(const Four& points, const std::int8_t* query, Four& sums) {
   std::int32_t word;
@@ -84,14 +88,17 @@ KEDGE_VNNI std::uint64_t put_scores(const Four& sums, const std::int32_t* norms,
 
 // Of M queries with 64 points: scores[m][p] = norms[p] - 2 * (query m times point p); bit p of a hit: that is at most limits[m].
 template <int M>
-__attribute__((target("avx512f,avx512bw,avx512vnni"))) void score_block(const std::uint8_t* block, std::int64_t words, const std::int8_t* queries,
-                                                                        const std::int32_t* norms, const std::int32_t* limits,
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) void score_block(const std::uint8_t* block, std::int64_t words,
+                                                                        const std::int8_t* queries, const std::int32_t* norms,
+                                                                        const std::int32_t* limits,
                                                                         std::int32_t (*scores)[kBlock], std::uint64_t* hits) {
   const __m512i zero = _mm512_setzero_si512();
-  Four s0{zero, zero, zero, zero}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0;   // one by one: an array would not stay in registers
+  Four s0{zero, zero, zero, zero}, s1 = s0, s2 = s0, s3 = s0, s4 = s0,
+                                   s5 = s0;   // one by one: an array would not stay in registers
   const std::int64_t row = 4 * words;
   for (std::int64_t w = 0; w < words; ++w, block += 4 * kBlock, queries += 4) {
-    const Four points{_mm512_loadu_si512(block), _mm512_loadu_si512(block + 64), _mm512_loadu_si512(block + 128), _mm512_loadu_si512(block + 192)};
+    const Four points{_mm512_loadu_si512(block), _mm512_loadu_si512(block + 64), _mm512_loadu_si512(block + 128),
+                      _mm512_loadu_si512(block + 192)};
     add_products(points, queries, s0);
     if constexpr (M > 1) add_products(points, queries + row, s1);
     if constexpr (M > 2) add_products(points, queries + 2 * row, s2);
@@ -107,9 +114,10 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void score_block(const st
   if constexpr (M > 5) hits[5] = put_scores(s5, norms, limits[5], scores[5]);
 }
 
-void score_rows(std::int64_t rows, const std::uint8_t* block, std::int64_t words, const std::int8_t* queries, const std::int32_t* norms,
-                const std::int32_t* limits, std::int32_t (*scores)[kBlock], std::uint64_t* hits) {
-  constexpr decltype(&score_block<1>) kForRows[] = {score_block<1>, score_block<2>, score_block<3>, score_block<4>, score_block<5>, score_block<6>};
+void score_rows(std::int64_t rows, const std::uint8_t* block, std::int64_t words, const std::int8_t* queries,
+                const std::int32_t* norms, const std::int32_t* limits, std::int32_t (*scores)[kBlock], std::uint64_t* hits) {
+  constexpr decltype(&score_block<1>) kForRows[] = {score_block<1>, score_block<2>, score_block<3>,
+                                                    score_block<4>, score_block<5>, score_block<6>};
   kForRows[rows - 1](block, words, queries, norms, limits, scores, hits);
 }
 #else
@@ -117,7 +125,7 @@ void score_rows(std::int64_t, const std::uint8_t*, std::int64_t, const std::int8
                 std::int32_t (*)[kBlock], std::uint64_t*) {}
 #endif
 
-}  // namespace
+}   // namespace
 
 bool has_byte_products() {
 #ifdef KEDGE_BYTE_PRODUCTS
@@ -129,9 +137,9 @@ bool has_byte_products() {
 
 template <class T>
 struct ByteScan<T>::Queries {
-  std::vector<std::int8_t> levels;      // words of four columns
-  std::vector<std::int64_t> offsets;    // score + offset = |q - q'|^2
-  std::vector<double> slack;            // twice what rounding hides, in steps
+  std::vector<std::int8_t> levels;     // words of four columns
+  std::vector<std::int64_t> offsets;   // score + offset = |q - q'|^2
+  std::vector<double> slack;           // twice what rounding hides, in steps
 };
 
 // Points whose score is at most the limit, which falls as they come in.
@@ -150,7 +158,8 @@ struct ByteScan<T>::Shortlist {
     const auto kth = list.begin() + static_cast<std::ptrdiff_t>(k - 1);
     std::ranges::nth_element(list, kth, {}, &Scored::score);
     const double reach = (std::sqrt(static_cast<double>(kth->score + offset)) + slack) * (1 + kRounding);
-    limit = static_cast<std::int32_t>(std::min(std::ceil(reach * reach) - static_cast<double>(offset), static_cast<double>(kNever - 1)));
+    limit = static_cast<std::int32_t>(
+        std::min(std::ceil(reach * reach) - static_cast<double>(offset), static_cast<double>(kNever - 1)));
     std::erase_if(list, [&](const Scored& s) { return s.score > limit; });
     if (2 * list.size() > capacity) capacity *= 2;
     if (list.size() > most) given_up = true, limit = std::numeric_limits<std::int32_t>::min(), list.clear();
@@ -173,7 +182,8 @@ std::unique_ptr<ByteScan<T>> ByteScan<T>::make(MatrixView<const T> points) {
   scan->levels_.assign(static_cast<std::size_t>(blocks * kBlock * scan->words_ * 4), 0);
   scan->norms_.assign(static_cast<std::size_t>(blocks * kBlock), kNever);
   std::vector<double> rests(static_cast<std::size_t>(blocks));
-  for_tiles(blocks, 1, n * d, [&](std::int64_t block, std::int64_t, std::int64_t) { rests[static_cast<std::size_t>(block)] = scan->pack(block); });
+  for_tiles(blocks, 1, n * d,
+            [&](std::int64_t block, std::int64_t, std::int64_t) { rests[static_cast<std::size_t>(block)] = scan->pack(block); });
   scan->largest_rest_ = *std::ranges::max_element(rests);
   return scan;
 }
@@ -186,7 +196,8 @@ double ByteScan<T>::pack(std::int64_t block) {
   std::uint8_t* const out = levels_.data() + first * words_ * 4;
   double largest = 0;
   for (std::int64_t p = 0; p < count; ++p) {
-    largest = std::max(largest, round_row(points_.data + (first + p) * points_.stride, d, level_.middle, level_.step, row.data()));
+    largest =
+        std::max(largest, round_row(points_.data + (first + p) * points_.stride, d, level_.middle, level_.step, row.data()));
     std::int32_t norm = 0;
     for (std::int64_t j = 0; j < d; ++j) {
       const std::int32_t level = row[static_cast<std::size_t>(j)];
@@ -249,32 +260,36 @@ template <class T>
 bool ByteScan<T>::is_useful(MatrixView<const T> queries, int k) const {
   const MatrixView<const T> some = queries.row_range(0, std::clamp<std::int64_t>(queries.rows / 8, 1, kSampled));
   std::int64_t listed = 0;
-  for (const Shortlist& list : shortlist(prepare(some), k)) listed += list.given_up ? points_.rows : static_cast<std::int64_t>(list.list.size());
+  for (const Shortlist& list : shortlist(prepare(some), k))
+    listed += list.given_up ? points_.rows : static_cast<std::int64_t>(list.list.size());
   return listed <= some.rows * (points_.rows / kUsefulShare + 4 * std::int64_t{k});
 }
 
 template <class T>
-std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> squared) const {
+std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices,
+                                               MatrixView<T> squared) const {
   const std::int64_t d = points_.cols;
   std::vector<std::vector<std::int64_t>> left(static_cast<std::size_t>(tiles_of(queries.rows, kQueryTile)));
-  for_tiles(queries.rows, kQueryTile, queries.rows * points_.size() / 64, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-    const std::vector<Shortlist> lists = shortlist(prepare(queries.row_range(begin, end - begin)), k);
-    std::vector<std::pair<double, std::int32_t>> found;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Shortlist& list = lists[static_cast<std::size_t>(i - begin)];
-      if (list.given_up) {
-        left[static_cast<std::size_t>(tile)].push_back(i);
-        continue;
-      }
-      found.clear();
-      for (const auto& [score, p] : list.list) found.emplace_back(exact_distance(queries.data + i * queries.stride, points_.data + p * points_.stride, d), p);
-      std::ranges::partial_sort(found, found.begin() + k);
-      for (int j = 0; j < k; ++j) {
-        indices.data[i * indices.stride + j] = found[static_cast<std::size_t>(j)].second;
-        squared.data[i * squared.stride + j] = static_cast<T>(found[static_cast<std::size_t>(j)].first);
-      }
-    }
-  });
+  for_tiles(queries.rows, kQueryTile, queries.rows * points_.size() / 64,
+            [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+              const std::vector<Shortlist> lists = shortlist(prepare(queries.row_range(begin, end - begin)), k);
+              std::vector<std::pair<double, std::int32_t>> found;
+              for (std::int64_t i = begin; i < end; ++i) {
+                const Shortlist& list = lists[static_cast<std::size_t>(i - begin)];
+                if (list.given_up) {
+                  left[static_cast<std::size_t>(tile)].push_back(i);
+                  continue;
+                }
+                found.clear();
+                for (const auto& [score, p] : list.list)
+                  found.emplace_back(exact_distance(queries.data + i * queries.stride, points_.data + p * points_.stride, d), p);
+                std::ranges::partial_sort(found, found.begin() + k);
+                for (int j = 0; j < k; ++j) {
+                  indices.data[i * indices.stride + j] = found[static_cast<std::size_t>(j)].second;
+                  squared.data[i * squared.stride + j] = static_cast<T>(found[static_cast<std::size_t>(j)].first);
+                }
+              }
+            });
   std::vector<std::int64_t> all;
   for (const auto& some : left) all.insert(all.end(), some.begin(), some.end());
   return all;
@@ -283,4 +298,4 @@ std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int 
 template class ByteScan<float>;
 template class ByteScan<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

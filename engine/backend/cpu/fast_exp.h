@@ -6,8 +6,9 @@
 
 namespace kedge::engine {
 
-// e^x for x <= 700, within 2 units in the last place, NaN for NaN, at least 3e-308. x is cut into whole multiples n of log 2 and a rest, for
-// which Taylor's polynomial of degree 13 is exact to 1e-17; n goes into the exponent. Inlined into functions marked KEDGE_CLONES.
+// e^x for x <= 700, within 2 units in the last place, NaN for NaN, at least 3e-308. x is cut into whole multiples n of log 2 and
+// a rest, for which Taylor's polynomial of degree 13 is exact to 1e-17; n goes into the exponent. Inlined into functions marked
+// KEDGE_CLONES.
 inline __attribute__((always_inline)) double fast_exp(double x) {
   constexpr double kLog2e = 0x1.71547652b82fep0, kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   constexpr double kRound = 0x1.8p52;   // adding it rounds to a whole number, which is then in the lowest bits
@@ -32,4 +33,4 @@ inline __attribute__((always_inline)) double fast_exp(double x) {
   return x == x ? power : x;
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -15,14 +15,18 @@ TEST(FastExp, IsWithinTwoUnitsOfTheLibrary) {
   for (double x = -707; x < 700; x += 0.00731) ASSERT_NEAR(fast_exp(x) / std::exp(x), 1, kUnits) << x;
 }
 
-TEST(FastExp, IsExactAtZero) { EXPECT_EQ(fast_exp(0), 1); }
+TEST(FastExp, IsExactAtZero) {
+  EXPECT_EQ(fast_exp(0), 1);
+}
 
 TEST(FastExp, IsNearZeroFarBelow) {
   EXPECT_LT(fast_exp(-1e9), 1e-300);
   EXPECT_LT(fast_exp(-std::numeric_limits<double>::infinity()), 1e-300);
 }
 
-TEST(FastExp, KeepsNaN) { EXPECT_TRUE(std::isnan(fast_exp(std::numeric_limits<double>::quiet_NaN()))); }
+TEST(FastExp, KeepsNaN) {
+  EXPECT_TRUE(std::isnan(fast_exp(std::numeric_limits<double>::quiet_NaN())));
+}
 
-}  // namespace
-}  // namespace kedge::engine
+}   // namespace
+}   // namespace kedge::engine

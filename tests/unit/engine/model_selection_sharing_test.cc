@@ -14,8 +14,8 @@ namespace kedge::engine {
 namespace {
 
 constexpr double kSameBits = 0;
-constexpr double kRounding = 1e-12;      // of a product that has more columns
-constexpr double kPathTolerance = 1e-6;  // two solutions within tol = 1e-9 of the minimum
+constexpr double kRounding = 1e-12;       // of a product that has more columns
+constexpr double kPathTolerance = 1e-6;   // two solutions within tol = 1e-9 of the minimum
 constexpr std::int64_t kFolds = 3;
 
 Device& cpu() {
@@ -44,12 +44,12 @@ struct Problem {
 };
 
 struct Sharing {
-  std::string name, steps;             // steps as JSON; "?" stands for each of the values
+  std::string name, steps;   // steps as JSON; "?" stands for each of the values
   std::vector<std::string> values;
   std::string scorer;
   std::int64_t n_rows = 120, n_cols = 6;
   double tolerance = kSameBits;
-  std::string kind;                    // of shared work, of which there is `pieces` a fold
+  std::string kind;   // of shared work, of which there is `pieces` a fold
   std::int64_t pieces = 1;
   friend void PrintTo(const Sharing& c, std::ostream* out) { *out << c.name; }
 };
@@ -57,13 +57,15 @@ struct Sharing {
 std::vector<schema::Step> steps_of(const Sharing& c, const std::string& value) {
   std::string text = c.steps;
   for (std::size_t at; (at = text.find('?')) != std::string::npos;) text.replace(at, 1, value);
-  return schema::from_json<schema::JobSpec>(R"({"dataset": {"builtin": "iris"}, "task": {"fit": {}}, "pipeline": )" + text + "}").pipeline;
+  return schema::from_json<schema::JobSpec>(R"({"dataset": {"builtin": "iris"}, "task": {"fit": {}}, "pipeline": )" + text + "}")
+      .pipeline;
 }
 
 class SharedSearch : public testing::TestWithParam<Sharing> {
  protected:
   SharedSearch()
-      : problem_(GetParam().n_rows, GetParam().n_cols, find_scorer(GetParam().scorer)->kind == ScorerKind::kRegression ? TargetKind::kValues : TargetKind::kClasses),
+      : problem_(GetParam().n_rows, GetParam().n_cols,
+                 find_scorer(GetParam().scorer)->kind == ScorerKind::kRegression ? TargetKind::kValues : TargetKind::kClasses),
         data_(ctx_, problem_.table, problem_.target),
         splits_(k_fold(GetParam().n_rows, kFolds, 1)),
         setup_{.scorers = {find_scorer(GetParam().scorer)}} {}
@@ -87,7 +89,8 @@ TEST_P(SharedSearch, ScoresWhatFitsOfTheirOwnScore) {
     for (std::size_t k = 0; k < splits_.size(); ++k) {
       const Fold<double> fold(ctx_, data_, splits_[k]);
       const FoldScores alone = fit_and_score(ctx_, steps_of(GetParam(), GetParam().values[i]), fold, setup_.scorers, false);
-      EXPECT_NEAR(together.scores[i][k].test[0], alone.test[0], GetParam().tolerance * std::abs(alone.test[0])) << GetParam().values[i] << " fold " << k;
+      EXPECT_NEAR(together.scores[i][k].test[0], alone.test[0], GetParam().tolerance * std::abs(alone.test[0]))
+          << GetParam().values[i] << " fold " << k;
     }
   }
 }
@@ -114,38 +117,102 @@ const std::vector<std::string> kAlphas = {"0.01", "10.0", "1.0", "0.1", "100.0"}
 const std::vector<std::string> kSmallAlphas = {"0.02", "0.2", "0.05", "0.1"};
 
 const std::vector<Sharing> kCases = {
-    {.name = "Neighbours", .steps = one("KNeighborsClassifier", R"("n_neighbors": ?)"), .values = {"3", "1", "17", "5"},
-     .scorer = "neg_log_loss", .kind = "neighbours"},
-    {.name = "NeighboursWeighted", .steps = one("KNeighborsClassifier", R"("weights": "distance", "n_neighbors": ?)"), .values = {"2", "9", "4"},
-     .scorer = "neg_log_loss", .kind = "neighbours"},
-    {.name = "NeighboursByWeights", .steps = one("KNeighborsRegressor", R"("weights": "?")"), .values = {"uniform", "distance"}, .scorer = "r2",
+    {.name = "Neighbours",
+     .steps = one("KNeighborsClassifier", R"("n_neighbors": ?)"),
+     .values = {"3", "1", "17", "5"},
+     .scorer = "neg_log_loss",
      .kind = "neighbours"},
-    {.name = "NeighboursByMetric", .steps = one("KNeighborsRegressor", R"("p": ?)"), .values = {"1", "2", "3"}, .scorer = "r2",
-     .kind = "neighbours", .pieces = 3},
-    {.name = "NeighboursScanned", .steps = one("KNeighborsRegressor", R"("n_neighbors": ?)"), .values = {"3", "1", "40", "5"}, .scorer = "r2",
-     .n_cols = 40, .kind = "neighbours"},
+    {.name = "NeighboursWeighted",
+     .steps = one("KNeighborsClassifier", R"("weights": "distance", "n_neighbors": ?)"),
+     .values = {"2", "9", "4"},
+     .scorer = "neg_log_loss",
+     .kind = "neighbours"},
+    {.name = "NeighboursByWeights",
+     .steps = one("KNeighborsRegressor", R"("weights": "?")"),
+     .values = {"uniform", "distance"},
+     .scorer = "r2",
+     .kind = "neighbours"},
+    {.name = "NeighboursByMetric",
+     .steps = one("KNeighborsRegressor", R"("p": ?)"),
+     .values = {"1", "2", "3"},
+     .scorer = "r2",
+     .kind = "neighbours",
+     .pieces = 3},
+    {.name = "NeighboursScanned",
+     .steps = one("KNeighborsRegressor", R"("n_neighbors": ?)"),
+     .values = {"3", "1", "40", "5"},
+     .scorer = "r2",
+     .n_cols = 40,
+     .kind = "neighbours"},
     {.name = "NeighboursAfterAScaler",
      .steps = R"([{"estimator": "StandardScaler"}, {"estimator": "KNeighborsClassifier", "params": {"n_neighbors": ?}}])",
-     .values = {"3", "11"}, .scorer = "neg_log_loss", .kind = "neighbours"},
-    {.name = "Ridge", .steps = one("Ridge", R"("alpha": ?)"), .values = kAlphas, .scorer = "r2", .tolerance = kRounding, .kind = "ridge problem"},
-    {.name = "RidgeWide", .steps = one("Ridge", R"("alpha": ?)"), .values = kAlphas, .scorer = "r2", .n_rows = 40, .n_cols = 90,
-     .tolerance = kRounding, .kind = "ridge problem"},
-    {.name = "RidgeBySingularValues", .steps = one("Ridge", R"("solver": "svd", "alpha": ?)"), .values = kAlphas, .scorer = "r2",
-     .tolerance = kRounding, .kind = "ridge problem"},
-    {.name = "RidgePositive", .steps = one("Ridge", R"("positive": true, "alpha": ?)"), .values = kAlphas, .scorer = "r2",
-     .tolerance = kRounding, .kind = "ridge problem"},
-    {.name = "RidgePredictions", .steps = one("Ridge", R"("alpha": ?)"), .values = kAlphas, .scorer = "r2", .tolerance = kRounding,
+     .values = {"3", "11"},
+     .scorer = "neg_log_loss",
+     .kind = "neighbours"},
+    {.name = "Ridge",
+     .steps = one("Ridge", R"("alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "r2",
+     .tolerance = kRounding,
+     .kind = "ridge problem"},
+    {.name = "RidgeWide",
+     .steps = one("Ridge", R"("alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "r2",
+     .n_rows = 40,
+     .n_cols = 90,
+     .tolerance = kRounding,
+     .kind = "ridge problem"},
+    {.name = "RidgeBySingularValues",
+     .steps = one("Ridge", R"("solver": "svd", "alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "r2",
+     .tolerance = kRounding,
+     .kind = "ridge problem"},
+    {.name = "RidgePositive",
+     .steps = one("Ridge", R"("positive": true, "alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "r2",
+     .tolerance = kRounding,
+     .kind = "ridge problem"},
+    {.name = "RidgePredictions",
+     .steps = one("Ridge", R"("alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "r2",
+     .tolerance = kRounding,
      .kind = "ridge predictions"},
-    {.name = "RidgeByIntercept", .steps = one("Ridge", R"("fit_intercept": ?)"), .values = {"true", "false"}, .scorer = "r2",
-     .tolerance = kRounding, .kind = "ridge problem", .pieces = 2},
-    {.name = "RidgeClassifier", .steps = one("RidgeClassifier", R"("alpha": ?)"), .values = kAlphas, .scorer = "accuracy", .kind = "ridge problem"},
-    {.name = "RidgeClassifierByWeight", .steps = one("RidgeClassifier", R"("class_weight": ?)"), .values = {"null", "\"balanced\""},
-     .scorer = "accuracy", .kind = "ridge problem", .pieces = 2},
+    {.name = "RidgeByIntercept",
+     .steps = one("Ridge", R"("fit_intercept": ?)"),
+     .values = {"true", "false"},
+     .scorer = "r2",
+     .tolerance = kRounding,
+     .kind = "ridge problem",
+     .pieces = 2},
+    {.name = "RidgeClassifier",
+     .steps = one("RidgeClassifier", R"("alpha": ?)"),
+     .values = kAlphas,
+     .scorer = "accuracy",
+     .kind = "ridge problem"},
+    {.name = "RidgeClassifierByWeight",
+     .steps = one("RidgeClassifier", R"("class_weight": ?)"),
+     .values = {"null", "\"balanced\""},
+     .scorer = "accuracy",
+     .kind = "ridge problem",
+     .pieces = 2},
     {.name = "Lasso", .steps = one("Lasso", R"("alpha": ?)"), .values = kSmallAlphas, .scorer = "r2", .kind = "gram"},
-    {.name = "ElasticNetByRatio", .steps = one("ElasticNet", R"("alpha": 0.1, "l1_ratio": ?)"), .values = {"0.2", "0.9", "0.5"}, .scorer = "r2",
+    {.name = "ElasticNetByRatio",
+     .steps = one("ElasticNet", R"("alpha": 0.1, "l1_ratio": ?)"),
+     .values = {"0.2", "0.9", "0.5"},
+     .scorer = "r2",
      .kind = "gram"},
-    {.name = "LassoWide", .steps = one("Lasso", R"("tol": 1e-9, "max_iter": 10000, "alpha": ?)"), .values = kSmallAlphas, .scorer = "r2",
-     .n_rows = 60, .n_cols = 1100, .tolerance = kPathTolerance, .kind = "elastic net path"},
+    {.name = "LassoWide",
+     .steps = one("Lasso", R"("tol": 1e-9, "max_iter": 10000, "alpha": ?)"),
+     .values = kSmallAlphas,
+     .scorer = "r2",
+     .n_rows = 60,
+     .n_cols = 1100,
+     .tolerance = kPathTolerance,
+     .kind = "elastic net path"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cases, SharedSearch, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
@@ -157,12 +224,13 @@ TEST(SharedWork, LeavesACandidateWithTooManyNeighboursToFailAlone) {
   const TaskData<double> data(ctx, problem.table, problem.target);
   const SearchSetup setup{.scorers = {find_scorer("r2")}, .error_score = std::nan("")};
   const Sharing c{.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")};
-  const Round round = score_candidates(ctx, {steps_of(c, "3"), steps_of(c, "25")}, std::vector<Candidate>(2), data, k_fold(30, kFolds, 1), setup);
+  const Round round =
+      score_candidates(ctx, {steps_of(c, "3"), steps_of(c, "25")}, std::vector<Candidate>(2), data, k_fold(30, kFolds, 1), setup);
   for (std::size_t k = 0; k < kFolds; ++k) {
     EXPECT_TRUE(std::isfinite(round.scores[0][k].test[0]));
     EXPECT_TRUE(std::isnan(round.scores[1][k].test[0]));
   }
 }
 
-}  // namespace
-}  // namespace kedge::engine
+}   // namespace
+}   // namespace kedge::engine

@@ -1,5 +1,5 @@
-// What must not change when the same data are told in another way: rows in another order, weights written as repeated rows, columns in
-// other units, folds copied to tables of their own. Over the rows of the catalogue to which it applies.
+// What must not change when the same data are told in another way: rows in another order, weights written as repeated rows,
+// columns in other units, folds copied to tables of their own. Over the rows of the catalogue to which it applies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,14 +20,19 @@ namespace {
 using testing::Data;
 using testing::Loaded;
 
-constexpr double kRounding = 1e-9;      // sums in another order, through a solver
-constexpr double kIterated = 2e-3;      // minima found to the default tol of 1e-4
-constexpr double kUnits = 8;            // a power of two: no value is rounded
+constexpr double kRounding = 1e-9;   // sums in another order, through a solver
+constexpr double kIterated = 2e-3;   // minima found to the default tol of 1e-4
+constexpr double kUnits = 8;         // a power of two: no value is rounded
 
-const std::set<std::string> kIterative = {"LogisticRegression", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "PowerTransformer"};
-double tolerance_of(const std::string& name) { return kIterative.contains(name) ? kIterated : kRounding; }
+const std::set<std::string> kIterative = {"LogisticRegression", "Lasso",           "ElasticNet", "LassoCV",
+                                          "ElasticNetCV",       "PowerTransformer"};
+double tolerance_of(const std::string& name) {
+  return kIterative.contains(name) ? kIterated : kRounding;
+}
 
-std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
+  return info.param;
+}
 
 // Two groups of columns with different spreads, so that no two principal components are alike.
 Data data_of(std::int64_t n_rows) {
@@ -47,7 +52,9 @@ Data counts_of(Data data) {
   for (double& x : data.X) x = std::floor(2 * x);
   return data;
 }
-bool takes_counts(const std::string& name) { return name == "CategoricalNB" || name == "MultinomialNB" || name == "ComplementNB"; }
+bool takes_counts(const std::string& name) {
+  return name == "CategoricalNB" || name == "MultinomialNB" || name == "ComplementNB";
+}
 Data ordinary_data(const std::string& name, std::int64_t n_rows = 90) {
   return takes_counts(name) ? counts_of(data_of(n_rows)) : data_of(n_rows);
 }
@@ -57,7 +64,8 @@ Data at(const Data& data, const std::vector<std::int32_t>& rows) {
   for (const std::int32_t row : rows) {
     const auto first = data.X.begin() + row * data.n_cols;
     chosen.X.insert(chosen.X.end(), first, first + data.n_cols);
-    chosen.y.push_back(data.y[static_cast<std::size_t>(row)]), chosen.values.push_back(data.values[static_cast<std::size_t>(row)]);
+    chosen.y.push_back(data.y[static_cast<std::size_t>(row)]),
+        chosen.values.push_back(data.values[static_cast<std::size_t>(row)]);
   }
   return chosen;
 }
@@ -72,9 +80,13 @@ const Context& context() {
   return ctx;
 }
 
-std::unique_ptr<Estimator<double>> make(const std::string& name) { return find_estimator(name)->make_f64(testing::small_params(name)); }
+std::unique_ptr<Estimator<double>> make(const std::string& name) {
+  return find_estimator(name)->make_f64(testing::small_params(name));
+}
 
-std::vector<double> as_numbers(const std::vector<std::int32_t>& labels) { return {labels.begin(), labels.end()}; }
+std::vector<double> as_numbers(const std::vector<std::int32_t>& labels) {
+  return {labels.begin(), labels.end()};
+}
 
 // What a fitted estimator says of rows.
 std::vector<double> outcome(const Estimator<double>& estimator, const Samples<double>& X) {
@@ -88,11 +100,13 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(&estimator)) return regressor->predict(ctx, X);
   if (const auto* clusterer = dynamic_cast<const Clusterer<double>*>(&estimator); clusterer && clusterer->can_predict())
     return as_numbers(clusterer->predict(ctx, X));
-  if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator)) return testing::host_values(ctx, transformer->transform(ctx, X));
+  if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))
+    return testing::host_values(ctx, transformer->transform(ctx, X));
   return {};
 }
 
-std::vector<double> fit_and_apply(const std::string& name, const Data& train, const Data& queries, const std::vector<double>& weights = {}) {
+std::vector<double> fit_and_apply(const std::string& name, const Data& train, const Data& queries,
+                                  const std::vector<double>& weights = {}) {
   const Loaded<double> loaded(context().device, train), asked(context().device, queries);
   const auto estimator = make(name);
   Target y = loaded.target();
@@ -116,9 +130,21 @@ std::vector<std::string> names_where(const auto& applies) {
 }
 
 // Those that draw rows, cut them into batches or folds in order, or answer about their own rows alone.
-const std::set<std::string> kOrdered = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor",
-                                        "DecisionTreeClassifier", "DecisionTreeRegressor", "KMeans", "MiniBatchKMeans", "DBSCAN",
-                                        "IncrementalPCA", "Nystroem", "LassoCV", "ElasticNetCV", "NearestNeighbors", "TruncatedSVD"};
+const std::set<std::string> kOrdered = {"RandomForestClassifier",
+                                        "RandomForestRegressor",
+                                        "ExtraTreesClassifier",
+                                        "ExtraTreesRegressor",
+                                        "DecisionTreeClassifier",
+                                        "DecisionTreeRegressor",
+                                        "KMeans",
+                                        "MiniBatchKMeans",
+                                        "DBSCAN",
+                                        "IncrementalPCA",
+                                        "Nystroem",
+                                        "LassoCV",
+                                        "ElasticNetCV",
+                                        "NearestNeighbors",
+                                        "TruncatedSVD"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
@@ -131,11 +157,21 @@ TEST_P(OfRowsInAnotherOrder, LearnsTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OfRowsInAnotherOrder,
-                         ::testing::ValuesIn(names_where([](const std::string& name) { return !kOrdered.contains(name); })), name_of);
+                         ::testing::ValuesIn(names_where([](const std::string& name) { return !kOrdered.contains(name); })),
+                         name_of);
 
 // Weights that are whole numbers. Not where rows are drawn, or cut into folds.
-const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor",
-                                               "KMeans", "MiniBatchKMeans", "DBSCAN", "LassoCV", "ElasticNetCV", "RidgeCV", "SplineTransformer",
+const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
+                                               "RandomForestRegressor",
+                                               "ExtraTreesClassifier",
+                                               "ExtraTreesRegressor",
+                                               "KMeans",
+                                               "MiniBatchKMeans",
+                                               "DBSCAN",
+                                               "LassoCV",
+                                               "ElasticNetCV",
+                                               "RidgeCV",
+                                               "SplineTransformer",
                                                "KBinsDiscretizer"};
 
 class OfWeights : public ::testing::TestWithParam<std::string> {};
@@ -148,19 +184,35 @@ TEST_P(OfWeights, LearnsAsFromRepeatedRows) {
     weights.push_back(i % 4);   // a weight of 0 is a row that is not there
     repeated.insert(repeated.end(), static_cast<std::size_t>(i % 4), i);
   }
-  expect_alike(fit_and_apply(GetParam(), data, data, weights), fit_and_apply(GetParam(), at(data, repeated), data), tolerance_of(GetParam()));
+  expect_alike(fit_and_apply(GetParam(), data, data, weights), fit_and_apply(GetParam(), at(data, repeated), data),
+               tolerance_of(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OfWeights, ::testing::ValuesIn(names_where([](const std::string& name) {
                            return make(name)->takes_weights() && !kWeightsOfDraws.contains(name);
-                         })), name_of);
+                         })),
+                         name_of);
 
 // Columns in units of an eighth: the answer is the same, or in those units too.
-const std::set<std::string> kWithoutUnits = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "KBinsDiscretizer",
-                                             "QuantileTransformer", "SplineTransformer", "KNeighborsClassifier", "KNeighborsRegressor",
-                                             "RandomForestClassifier", "LinearRegression", "GaussianNB", "LinearDiscriminantAnalysis", "KMeans",
-                                             "DummyClassifier", "DummyRegressor"};
-const std::set<std::string> kWithUnits = {"PCA", "IncrementalPCA", "TruncatedSVD", "VarianceThreshold", "SelectKBest", "SelectPercentile", "SimpleImputer"};
+const std::set<std::string> kWithoutUnits = {"StandardScaler",
+                                             "MinMaxScaler",
+                                             "MaxAbsScaler",
+                                             "RobustScaler",
+                                             "Normalizer",
+                                             "KBinsDiscretizer",
+                                             "QuantileTransformer",
+                                             "SplineTransformer",
+                                             "KNeighborsClassifier",
+                                             "KNeighborsRegressor",
+                                             "RandomForestClassifier",
+                                             "LinearRegression",
+                                             "GaussianNB",
+                                             "LinearDiscriminantAnalysis",
+                                             "KMeans",
+                                             "DummyClassifier",
+                                             "DummyRegressor"};
+const std::set<std::string> kWithUnits = {"PCA",         "IncrementalPCA",   "TruncatedSVD", "VarianceThreshold",
+                                          "SelectKBest", "SelectPercentile", "SimpleImputer"};
 
 class OfOtherUnits : public ::testing::TestWithParam<std::string> {};
 
@@ -174,7 +226,8 @@ TEST_P(OfOtherUnits, LearnsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OfOtherUnits, ::testing::ValuesIn(names_where([](const std::string& name) {
                            return kWithoutUnits.contains(name) || kWithUnits.contains(name);
-                         })), name_of);
+                         })),
+                         name_of);
 
 // Folds are selections of one table. A fit on a fold is a fit on its rows.
 class OfAFold : public ::testing::TestWithParam<std::string> {};
@@ -191,5 +244,5 @@ TEST_P(OfAFold, LearnsAsFromItsRowsAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OfAFold, ::testing::ValuesIn(names_where([](const std::string&) { return true; })), name_of);
 
-}  // namespace
-}  // namespace kedge::engine
+}   // namespace
+}   // namespace kedge::engine
