@@ -42,7 +42,7 @@ void rows(CLI::App& app, Options& options) {
 void uploads(CLI::App& app, Options& options) {
   app.add_option("file", options.upload, "Upload this file; - reads stdin. Without it the uploads are listed");
   app.add_option("--name", options.name, "What to call it; else the file's name");
-  app.add_option("--format", options.format, "csv, arff or npy; else by the name's ending");
+  app.add_option("--format", options.format, "csv, arff, libsvm or npy; else by the name's ending");
   app.add_option("--delete", options.forget, "Forget this upload");
 }
 void nothing(CLI::App&, Options&) {}

@@ -50,12 +50,12 @@ awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Uploa
 }  // namespace
 
 std::string format_of(std::string_view file_name, std::string_view content_type) {
-  for (const std::string_view format : {"csv", "arff", "npy"})
+  for (const std::string_view format : {"csv", "arff", "libsvm", "npy"})
     if (file_name.ends_with("." + std::string(format))) return std::string(format);
   if (http::is_media_type(content_type, "text/csv")) return "csv";
   if (http::is_media_type(content_type, "text/x-arff")) return "arff";
   if (http::is_media_type(content_type, "application/x-npy")) return "npy";
-  throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff or npy", "format");
+  throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff, libsvm or npy", "format");
 }
 
 Uploads& uploads(const Api& api) {
@@ -69,11 +69,20 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   const std::string name(request.capture("name")), tenant = request.caller.tenant;
   const auto wanted = request.query_value("format");
   const std::string format = wanted ? std::string(*wanted) : format_of(name, request.field("Content-Type"));
-  auto begin = [&] { return std::pair(store.find(tenant, name).has_value(), store.begin(tenant, name, format)); };
-  auto [existed, upload] = co_await request.peer->offload(begin);
+  bool existed = false;
+  std::unique_ptr<Uploads::Upload> upload;
+  auto begin = [&] {
+    existed = store.find(tenant, name).has_value();
+    upload = store.begin(tenant, name, format);
+  };
+  co_await request.peer->offload(begin);
   co_await receive(*request.body_reader, *request.peer, *upload);
-  auto finish = [&upload = upload] { return upload->finish({}); };
-  const UploadInfo info = co_await (api.upload_threads ? http::Peer::offload_to(*api.upload_threads, finish) : request.peer->offload(finish));
+  UploadInfo info;
+  auto finish = [&] { info = upload->finish({}); };
+  if (api.upload_threads)
+    co_await http::Peer::offload_to(*api.upload_threads, finish);
+  else
+    co_await request.peer->offload(finish);
   Response response = json_answer(existed ? 200 : 201, schema::value_to_json(to_value(info)));
   response.fields.emplace_back("Location", "/v1/datasets/" + name);
   co_return response;

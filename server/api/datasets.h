@@ -8,7 +8,7 @@
 
 namespace kedge::server::api {
 
-// "csv", "arff" or "npy" by the ending of a file's name, else by its media type. Throws kInvalidValue when neither tells.
+// "csv", "arff", "libsvm" or "npy" by the ending of a file's name, else by its media type. Throws kInvalidValue when neither tells.
 std::string format_of(std::string_view file_name, std::string_view content_type);
 
 // Throws kUnavailable where no uploads are taken.

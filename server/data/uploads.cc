@@ -25,7 +25,7 @@ using engine::require;
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr std::array<std::string_view, 3> kFormats{"csv", "arff", "npy"};
+constexpr std::array<std::string_view, 4> kFormats{"csv", "arff", "libsvm", "npy"};
 constexpr std::size_t kLongestName = 64;
 
 bool is_name(std::string_view name) {
@@ -166,7 +166,7 @@ void Uploads::publish(const std::string& tenant, const UploadInfo& info) {
 
 std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const std::string& name, const std::string& format) {
   require(is_name(name), ErrorCode::kInvalidValue, "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
-  require(std::ranges::find(kFormats, format) != kFormats.end(), ErrorCode::kInvalidValue, "format is '{}', must be csv, arff or npy", format);
+  require(std::ranges::find(kFormats, format) != kFormats.end(), ErrorCode::kInvalidValue, "format is '{}', must be csv, arff, libsvm or npy", format);
   return std::unique_ptr<Upload>(new Upload(*this, tenant, {.name = name, .format = format}));
 }
 

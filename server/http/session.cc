@@ -66,7 +66,7 @@ class Session::UploadReader final : public BodyReader {
       : session_(session), parser_(parser), framing_(framing) {}
 
   net::awaitable<std::string> read() override {
-    if (!framing_.has_body()) co_return std::string();
+    if (!framing_.has_body() || parser_.done()) co_return std::string();
     if (!started_) {
       started_ = true;
       start_ = Clock::now();
