@@ -173,10 +173,10 @@ schema::EstimatorInfo Lasso<T>::info() {
 
 template <class T>
 void ElasticNetModel<T>::state(StateArchive& archive) {
-  archive.field("coef", coef_, archive.n_features());
-  archive.field("intercept", intercept_);
-  archive.field("dual_gap", dual_gap_);
-  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  archive.field("coef", fit_.coef, archive.n_features());
+  archive.field("intercept", fit_.intercept);
+  archive.field("dual_gap", fit_.gap);
+  archive.number("n_iter", fit_.n_iter, 0, kMaxSize);
 }
 
 template class ElasticNetModel<float>;
