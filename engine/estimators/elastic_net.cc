@@ -75,14 +75,21 @@ std::vector<double> normalised_weights(std::vector<double> weights) {
 
 template <class T>
 void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
   if (params_.alpha == 0)
     ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
-  const ElasticNetSolutions solved = solve_elastic_nets(
-      ctx, problem, {params_.alpha}, params_.l1_ratio,
-      descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state));
-  coef_ = solved.coef, dual_gap_ = solved.gap[0], n_iter_ = solved.n_iter[0];
-  intercept_ = problem.intercepts(coef_)[0];
+  const auto solve = [&](const auto& problem) {
+    const ElasticNetSolutions solved = solve_elastic_nets(
+        ctx, problem, {params_.alpha}, params_.l1_ratio,
+        descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state));
+    coef_ = solved.coef, dual_gap_ = solved.gap[0], n_iter_ = solved.n_iter[0];
+    intercept_ = problem.intercepts(coef_)[0];
+  };
+  const std::vector<double> weights = normalised_weights(y.weights);
+  if (is_large_sparse(X) && params_.alpha * params_.l1_ratio > 0)
+    solve(SparseProblem<T>(ctx, name_, X, y.values, 1, weights, params_.fit_intercept));
+  else
+    solve(LinearProblem<T>(ctx, name_, densified(ctx, std::string(name_) + " without an L1 penalty", X), y.values, 1, weights,
+                           params_.fit_intercept));
   if (n_iter_ >= params_.max_iter)
     ctx.warn(fmt::format("{}: stopped after max_iter = {} passes with a duality gap of {:.3g}; more may be needed", name_,
                          params_.max_iter, dual_gap_));

@@ -21,6 +21,7 @@ const ParamSet<RidgeOptions>& param_set() {
 
 std::vector<std::string> ridge_deviations() {
   return {
+      "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol and max_iter say.",
       "Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ "
       "says what was done.",
       "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",
@@ -44,8 +45,7 @@ schema::EstimatorInfo Ridge<T>::info() {
 
 template <class T>
 void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
-  solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
+  solution_ = fit_ridge(ctx, kName, X, y.values, 1, y.weights, alphas_, params_);
 }
 
 template <class T>

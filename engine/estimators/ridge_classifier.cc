@@ -70,9 +70,7 @@ void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   n_features_ = X.n_cols();
   const std::vector<double> by_class = class_weights(kName, params_.class_weight, present_, y);
   const std::int64_t targets = present_.size() <= 2 ? 1 : present_.size();
-  const LinearProblem<T> problem(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y),
-                                 params_.fit_intercept);
-  solution_ = solve_ridge(ctx, kName, problem, alphas_, params_);
+  solution_ = fit_ridge(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y), alphas_, params_);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "engine/core/require.h"
 #include "engine/estimators/least_squares.h"
+#include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
 namespace {
@@ -179,6 +180,24 @@ RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const Line
   return solution;
 }
 
+template <class T>
+RidgeSolution fit_ridge(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
+                        const std::vector<double>& weights, const std::vector<double>& alphas, const RidgeOptions& options) {
+  if (is_large_sparse(X) && !options.positive && options.solver != "svd" && options.solver != "cholesky") {
+    const SparseProblem<T> problem(ctx, owner, X, Y, n_targets, weights, options.fit_intercept);
+    RidgeSolution solution{.coef = solve_sparse_least_squares(ctx, owner, problem, alphas), .intercept = {}, .solver = "sparse_cg"};
+    solution.intercept = problem.intercepts(solution.coef);
+    return solution;
+  }
+  const LinearProblem<T> problem(ctx, owner, densified(ctx, std::string(owner) + " with these parameters", X), Y, n_targets, weights,
+                                 options.fit_intercept);
+  return solve_ridge(ctx, owner, problem, alphas, options);
+}
+
+template RidgeSolution fit_ridge(const Context&, const char*, const Samples<float>&, std::span<const double>, std::int64_t,
+                                 const std::vector<double>&, const std::vector<double>&, const RidgeOptions&);
+template RidgeSolution fit_ridge(const Context&, const char*, const Samples<double>&, std::span<const double>, std::int64_t,
+                                 const std::vector<double>&, const std::vector<double>&, const RidgeOptions&);
 template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<float>&, const std::vector<double>&,
                                    const RidgeOptions&);
 template RidgeSolution solve_ridge(const Context&, std::string_view, const LinearProblem<double>&, const std::vector<double>&,

@@ -36,4 +36,10 @@ template <class T>
 RidgeSolution solve_ridge(const Context& ctx, std::string_view owner, const LinearProblem<T>& problem,
                           const std::vector<double>& alphas, const RidgeOptions& options);
 
+// The same for samples, dense or sparse. Sparse ones of more than kFewCells cells stay sparse, unless `positive` needs them dense, and are
+// solved by conjugate gradients: "sparse_cg".
+template <class T>
+RidgeSolution fit_ridge(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
+                        const std::vector<double>& weights, const std::vector<double>& alphas, const RidgeOptions& options);
+
 }   // namespace kedge::engine

@@ -65,7 +65,7 @@ class Probe:
 
     def run(self, case, rows, dtype):
         spec = {"steps": [{"estimator": e, "params": p} for e, p in [*case.before, (case.estimator, case.params)]], "dtype": dtype,
-                "device": self.device, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
+                "device": self.device, "sparse": case.sparse, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
                 "test": self.file("test", [v for row in rows.test for v in row]), "values": self.file("values", rows.y),
                 "want": ["attributes"] + [m for m in case.checks if m in METHODS]}
         if rows.is_classes:
@@ -107,11 +107,16 @@ class ScikitLearn:
         import warnings
         np = self.numpy
         X, test, y = np.array(rows.X), np.array(rows.test), np.array(rows.y)
+        if case.sparse:
+            import scipy.sparse
+            X, test = scipy.sparse.csr_matrix(X), scipy.sparse.csr_matrix(test)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, params in case.before:
                 step = self.classes[name](**self.arguments(params)).fit(X, y)
-                X, test = self.dense(step.transform(X)), self.dense(step.transform(test))
+                X, test = step.transform(X), step.transform(test)
+                if not case.sparse:
+                    X, test = self.dense(X), self.dense(test)
             params = {**case.params, **(case.sk or {}), **more}
             if isinstance(params.get("score_func"), str):   # there it is the function itself
                 import sklearn.feature_selection
