@@ -118,9 +118,6 @@ class ScikitLearn:
                 if not case.sparse:
                     X, test = self.dense(X), self.dense(test)
             params = {**case.params, **(case.sk or {}), **more}
-            if isinstance(params.get("score_func"), str):   # there it is the function itself
-                import sklearn.feature_selection
-                params["score_func"] = getattr(sklearn.feature_selection, params["score_func"])
             estimator = self.classes[case.estimator](**self.arguments(params))
             estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
         return estimator, test
@@ -132,6 +129,9 @@ class ScikitLearn:
         """The value of a parameter as scikit-learn takes it: ranges as tuples, NaN as such, transformers as objects."""
         if name.endswith("_range") and isinstance(value, list):
             return tuple(value)
+        if name == "score_func":   # there it is the function itself
+            import sklearn.feature_selection
+            return getattr(sklearn.feature_selection, value)
         if name in ("transformers", "transformer_list"):
             return [(part["name"], self.made(part["transformer"]), *([part["columns"]] if "columns" in part else [])) for part in value]
         if name in ("missing_values", "encoded_missing_value", "unknown_value"):

@@ -1,5 +1,6 @@
 """What a case of the differential suite is made of: data, checks, and the comparison. Plain Python, so that CI needs nothing else."""
 import csv
+import functools
 import math
 import pathlib
 import random
@@ -179,6 +180,7 @@ def magnitude(rows):
 
 # --- data ---
 
+@functools.lru_cache(maxsize=2)
 def load(name):
     """X as rows, y (ints for classes, floats for values), and the name of each column or None."""
     if name in SYNTHETIC:
