@@ -22,6 +22,7 @@ class MaxAbsScaler final : public Transformer<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool accepts_nan() const override { return true; }
+  bool accepts_sparse() const override { return !params_.clip; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/core/require.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 
@@ -56,12 +57,24 @@ Samples<T> weighted_rows(const Context& ctx, const Samples<T>& X, const std::vec
   return selected_rows(ctx, X, kept);
 }
 
+// The rows of a transpose are columns.
+template <class T>
+Samples<T> selected_sparse(const Context& ctx, const Samples<T>& X, VectorView<const std::int32_t> columns) {
+  const CsrMatrix<T> all = unscaled_columns(ctx, X), some = taken_rows(ctx, all.view(), columns);
+  return samples_of(transposed(ctx, some.view()));
+}
+
 template <class T>
 Samples<T> selected_columns(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& columns) {
   const Array<std::int32_t> taken(ctx.memory(), std::span<const std::int32_t>(columns));
-  Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
-  if (!columns.empty()) ctx.ops<T>().take_columns(std::as_const(X.table->X).view(), X.row_view(), taken.view(), out.view());
-  Samples<T> result = samples_of(std::move(out));
+  Samples<T> result;
+  if (X.is_sparse()) {
+    result = selected_sparse(ctx, X, taken.view());
+  } else {
+    Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
+    if (!columns.empty()) ctx.ops<T>().take_columns(std::as_const(X.table->X).view(), X.row_view(), taken.view(), out.view());
+    result = samples_of(std::move(out));
+  }
   if (X.table->is_finite && *X.table->is_finite) result.table->is_finite = true;
   for (const std::int32_t j : columns) {
     const auto at = static_cast<std::size_t>(j);
@@ -74,7 +87,7 @@ Samples<T> selected_columns(const Context& ctx, const Samples<T>& X, const std::
 template <class T>
 bool has_only_finite(const Context& ctx, const Samples<T>& X) {
   Table<T>& table = *X.table;
-  if (!table.is_finite) table.is_finite = !ctx.ops<T>().find_nonfinite(std::as_const(table.X).view());
+  if (!table.is_finite) table.is_finite = !first_nonfinite(ctx, table);
   return *table.is_finite;
 }
 
@@ -84,7 +97,9 @@ PresentMoments present_moments(const Context& ctx, const Samples<T>& X, const st
   Array<double> count(ctx.memory(), X.n_cols()), mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
   const MatrixView<const T> table = std::as_const(X.table->X).view();
   const bool clean = has_only_finite(ctx, X);
-  if (clean)
+  if (X.is_sparse())
+    ctx.ops<T>().sparse_moments(unscaled_columns(ctx, X).view(), device_weights.view(), mean.view(), variance.view());
+  else if (clean)
     ctx.ops<T>().column_moments(table, X.row_view(), device_weights.view(), mean.view(), variance.view());
   else
     ctx.ops<T>().present_moments(table, X.row_view(), device_weights.view(), count.view(), mean.view(), variance.view());

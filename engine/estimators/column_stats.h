@@ -43,7 +43,7 @@ Samples<T> selected_columns(const Context& ctx, const Samples<T>& X, const std::
 template <class T>
 bool has_only_finite(const Context& ctx, const Samples<T>& X);
 
-// For an estimator that takes missing values. Errors: kBadData "OWNER: column 'age' has an infinite value ...".
+// For an estimator that takes missing values (of sparse samples: none are missing). Errors: kBadData "OWNER: column 'age' has an infinite value ...".
 template <class T>
 void refuse_infinite(const Context& ctx, const char* owner, const Samples<T>& X);
 

@@ -10,6 +10,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 namespace {
@@ -182,8 +183,45 @@ void DiscreteNB<T, K>::set_categories(const Context& ctx, const Samples<T>& X) {
   width_ = offsets_.back();
 }
 
+// What is counted of sparse samples, without zeros: they encode as 0.
+template <class T, BayesKind K>
+CsrMatrix<T> DiscreteNB<T, K>::encoded_sparse(const Context& ctx, const Samples<T>& X) const {
+  CsrMatrix<T> rows = copied_rows(ctx, X);
+  if (K != kBernoulli || !params_.binarize) return rows;
+  const MatrixView<T> entries(rows.view().values.data, rows.n_entries(), 1);
+  const Array<double> threshold(ctx.memory(), std::vector<double>{*params_.binarize});
+  ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
+  return rows;
+}
+
+template <class T, BayesKind K>
+void DiscreteNB<T, K>::count_sparse(const Context& ctx, const Samples<T>& X, const Target& y) {
+  const auto k = static_cast<std::size_t>(present_.size()), n = y.codes.size();
+  std::vector<double> members(n * k, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    members[i * k + static_cast<std::size_t>(present_.positions[static_cast<std::size_t>(y.codes[i])])] = y.weights.empty() ? 1.0 : y.weights[i];
+  const CsrMatrix<T> rows = encoded_sparse(ctx, X), columns = transposed(ctx, rows.view());
+  const std::vector<double> counts = product(ctx, columns.view(), members, present_.size()).to_host();
+  feature_count_.assign(counts.size(), 0.0);
+  for (std::size_t e = 0; e < counts.size(); ++e) feature_count_[e % k * (counts.size() / k) + e / k] = counts[e];
+}
+
+template <class T, BayesKind K>
+void DiscreteNB<T, K>::predict_sparse(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
+  const auto k = static_cast<std::size_t>(present_.size()), d = static_cast<std::size_t>(width_);
+  std::vector<double> by_column(weights_.size());
+  for (std::size_t e = 0; e < weights_.size(); ++e) by_column[e % d * k + e / d] = weights_[e];
+  const CsrMatrix<T> rows = encoded_sparse(ctx, X);
+  Matrix<double> scores = product(ctx, rows.view(), by_column, present_.size());
+  const Array<double> biases(ctx.memory(), std::span<const double>(biases_));
+  ctx.ops<double>().add_to_rows(biases.view(), scores.view());
+  spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
+  ctx.ops<double>().softmax_rows(proba);
+}
+
 template <class T, BayesKind K>
 void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Target& y) {
+  if (X.is_sparse()) return count_sparse(ctx, X, y);
   const std::int64_t k = present_.size(), n = X.n_rows();
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
   const Array<double> weights(ctx.memory(), std::span<const double>(y.weights));
@@ -314,6 +352,7 @@ template <class T, BayesKind K>
 void DiscreteNB<T, K>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   if (present_.size() > 0) require_fitted_columns(name_of(K), X, static_cast<std::size_t>(n_features_));
   check_values(ctx, X, false);
+  if (X.is_sparse()) return predict_sparse(ctx, X, proba);
   const std::int64_t k = present_.size();
   const std::vector<T> host_weights(weights_.begin(), weights_.end()), host_biases(biases_.begin(), biases_.end());
   const Matrix<T> weights(ctx.memory(), k, width_, host_weights);

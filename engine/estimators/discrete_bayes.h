@@ -35,6 +35,7 @@ class DiscreteNB final : public Classifier<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return K != BayesKind::kCategorical; }
   bool accepts_categories() const override { return K == BayesKind::kCategorical; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
@@ -48,6 +49,9 @@ class DiscreteNB final : public Classifier<T> {
   void set_categories(const Context& ctx, const Samples<T>& X);
   void check_values(const Context& ctx, const Samples<T>& X, bool is_fit) const;
   void count(const Context& ctx, const Samples<T>& X, const Target& y);
+  CsrMatrix<T> encoded_sparse(const Context& ctx, const Samples<T>& X) const;
+  void count_sparse(const Context& ctx, const Samples<T>& X, const Target& y);
+  void predict_sparse(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const;
   void set_prior(const Target& y);
   std::vector<double> smoothing(const Context& ctx) const;
   void set_probabilities(const std::vector<double>& alpha);

@@ -5,6 +5,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
 namespace {
@@ -133,13 +134,24 @@ typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_shared(const Context
 
 template <class T>
 void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const auto make = [&] { return LinearProblem<T>(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept); };
   if (params_.alpha == 0)
     ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
+  const std::vector<double> weights = normalised_weights(y.weights);
   const bool is_shared = ctx.work && !X.content.empty();
-  fit_ = is_shared ? solve_shared(ctx, *ctx.work->get<LinearProblem<T>>("elastic net problem", problem_key(X.content), make), X.content)
-                         .at(params_.alpha)
-                   : solve_alone(ctx, make()).at(params_.alpha);
+  const auto make = [&] {
+    return LinearProblem<T>(ctx, name_, densified(ctx, std::string(name_) + " without an L1 penalty", X), y.values, 1, weights,
+                            params_.fit_intercept);
+  };
+  if (is_large_sparse(X) && params_.alpha * params_.l1_ratio > 0) {
+    const SparseProblem<T> problem(ctx, name_, X, y.values, 1, weights, params_.fit_intercept);
+    const ElasticNetSolutions found = solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio, options(ctx));
+    fit_ = {found.coef, problem.intercepts(found.coef)[0], found.gap[0], found.n_iter[0]};
+  } else if (is_shared) {
+    const auto problem = ctx.work->get<LinearProblem<T>>("elastic net problem", problem_key(X.content), make);
+    fit_ = solve_shared(ctx, *problem, X.content).at(params_.alpha);
+  } else {
+    fit_ = solve_alone(ctx, make()).at(params_.alpha);
+  }
   if (fit_.n_iter >= params_.max_iter)
     ctx.warn(fmt::format("{}: stopped after max_iter = {} passes with a duality gap of {:.3g}; more may be needed", name_,
                          params_.max_iter, fit_.gap));

@@ -40,6 +40,7 @@ class ElasticNetModel : public Regressor<T> {
   void announce(WorkCache& plan, const std::string& content) const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;

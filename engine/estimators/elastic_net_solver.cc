@@ -1,6 +1,9 @@
 // Elastic nets by Gram matrices and by working sets.
 #include "engine/estimators/elastic_net_solver.h"
 
+#include "engine/estimators/elastic_net_columns.h"
+#include "engine/estimators/elastic_net_dual.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,36 +15,28 @@ constexpr std::int64_t kFewColumns = 1000, kMostColumns = 6000;
 constexpr std::int64_t kLeastWorkingSet = 64, kLargestFirstSet = 512;
 constexpr double kInnerTolerance = 0.3;   // of what is allowed in all, within a working set
 constexpr double kInnerGap = 0.1;         // of the present gap: early sets need no exact solution
-constexpr std::int64_t kColumnsAtOnce = 4096;
+constexpr std::size_t kMostDualRows = 3000;   // a step then takes a second
 constexpr int kMostWorkingSets = 200;   // a penalty
 
-// Working sets on the rows X (n x d) of one problem, from penalty to penalty.
+// Working sets on the columns of one problem, from penalty to penalty. Borrows them.
 class WorkingSets {
  public:
-  WorkingSets(const Context& ctx, Matrix<double> X, const std::vector<double>& y, const ElasticNetOptions& options)
-      : ctx_(ctx),
-        X_(std::move(X)),
-        y_(y),
-        options_(options),
-        device_y_(ctx.memory(), X_.rows(), 1, y),
-        residual_(y),
-        w_(static_cast<std::size_t>(X_.cols()), 0.0) {
-    Array<double> mean(ctx.memory(), X_.cols()), variance(ctx.memory(), X_.cols());
-    ctx.ops<double>().column_moments(std::as_const(X_).view(), {}, {}, mean.view(), variance.view());
-    const std::vector<double> m = mean.to_host(), v = variance.to_host();
-    for (std::size_t j = 0; j < m.size(); ++j) squared_norms_.push_back(static_cast<double>(X_.rows()) * (v[j] + m[j] * m[j]));
+  WorkingSets(const Context& ctx, DesignColumns& columns, const std::vector<double>& y, const ElasticNetOptions& options)
+      : ctx_(ctx), columns_(columns), y_(y), options_(options), residual_(y), squared_norms_(columns.squared_norms()) {
+    w_.assign(squared_norms_.size(), 0.0);
     for (const double value : y) y_squared_ += value * value;
   }
 
   // Moves w to the solution; returns the gap, and adds the passes over coordinates to n_iter.
   double solve(double l1, double l2, std::int64_t& n_iter) {
+    if (l1 == 0) return n_iter += solve_dual(l1, l2), ridge_gap(l2);
     double gap = look(l1, l2);
     for (int round = 0; round < kMostWorkingSets && !(gap >= 0 && gap <= options_.tol * y_squared_) && n_iter < options_.max_iter;
          ++round) {
       ctx_.check_stop();
       choose(l1, l2, gap);
       if (set_.empty()) break;
-      n_iter += descend(l1, l2, gap, options_.max_iter - n_iter);
+      n_iter += is_dual_smaller(l2) ? solve_dual(l1, l2) : descend(l1, l2, gap, options_.max_iter - n_iter);
       gap = look(l1, l2);
     }
     return gap;
@@ -51,17 +46,7 @@ class WorkingSets {
  private:
   // X'r for the present residual, and the gap over all columns.
   double look(double l1, double l2) {
-    const Matrix<double> r(ctx_.memory(), X_.rows(), 1, residual_);
-    Matrix<double> slopes(ctx_.memory(), 1, X_.cols());
-    const std::int64_t step =
-        std::clamp<std::int64_t>(X_.rows() - 1, 1, kColumnsAtOnce);   // products thinner than tall need no copy of X
-    for (std::int64_t j = 0; j < X_.cols(); j += step) {
-      const std::int64_t count = std::min(step, X_.cols() - j);
-      ctx_.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, r.view(),
-                              MatrixView<const double>(X_.data() + j, X_.rows(), count, X_.cols()), 0.0,
-                              MatrixView<double>(slopes.data() + j, 1, count, X_.cols()));
-    }
-    dual_ = slopes.to_host();
+    dual_ = columns_.products(residual_);
     double l1_norm = 0, squared = 0, rr = 0, ry = 0;
     dual_norm_ = -std::numeric_limits<double>::infinity();
     for (std::size_t j = 0; j < w_.size(); ++j) {
@@ -72,6 +57,15 @@ class WorkingSets {
     for (std::size_t i = 0; i < residual_.size(); ++i) rr += residual_[i] * residual_[i], ry += residual_[i] * y_[i];
     const double scale = dual_norm_ > l1 ? l1 / dual_norm_ : 1.0, penalised = rr + l2 * squared;
     return 0.5 * penalised + l1 * l1_norm + 0.5 * scale * scale * penalised - scale * ry;
+  }
+
+  // The gap where the dual has no constraint, at the residual as its point.
+  double ridge_gap(double l2) const {
+    double rr = 0, ry = 0, ww = 0, squares = 0;
+    for (std::size_t i = 0; i < y_.size(); ++i) rr += residual_[i] * residual_[i], ry += residual_[i] * y_[i];
+    for (const double w : w_) ww += w * w;
+    for (const double slope : columns_.products(residual_)) squares += options_.positive && slope < 0 ? 0.0 : slope * slope;
+    return std::max(0.0, rr + l2 * ww / 2 - ry + squares / (2 * l2));
   }
 
   // The support, and the columns nearest to their dual constraint that the gap does not exclude.
@@ -88,20 +82,30 @@ class WorkingSets {
                         static_cast<std::int32_t>(j));
     }
     const auto size = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(near.size()),
-                                               std::max(std::clamp(X_.rows(), kLeastWorkingSet, kLargestFirstSet), 2 * support));
+                                               std::max(std::clamp(static_cast<std::int64_t>(y_.size()), kLeastWorkingSet, kLargestFirstSet), 2 * support));
     std::ranges::nth_element(near, near.begin() + size);
     set_.clear();
     for (auto it = near.begin(); it != near.begin() + size; ++it) set_.push_back(it->second);
     std::ranges::sort(set_);
   }
 
+  // Many columns at once: a step of the dual then costs less than a Gram matrix.
+  bool is_dual_smaller(double l2) const {
+    const std::size_t n = y_.size();
+    return l2 > 0 && columns_.has_outer() && n <= kMostDualRows && set_.size() > std::max<std::size_t>(2 * n, kLargestFirstSet);
+  }
+
+  std::int64_t solve_dual(double l1, double l2) {
+    DualPoint point = minimize_dual(ctx_, columns_,
+                                    {.y = y_, .l1 = l1, .l2 = l2, .positive = options_.positive, .tolerance = kInnerTolerance * options_.tol},
+                                    residual_);
+    w_ = std::move(point.coef), residual_ = std::move(point.residual);
+    return std::max<std::int64_t>(point.steps, 1);
+  }
+
   std::int64_t descend(double l1, double l2, double gap, std::int64_t max_iter) {
     const auto m = static_cast<std::int64_t>(set_.size());
-    const Array<std::int32_t> columns(ctx_.memory(), std::span<const std::int32_t>(set_));
-    Matrix<double> some(ctx_.memory(), X_.rows(), m), fitted(ctx_.memory(), X_.rows(), 1);
-    ctx_.ops<double>().take_columns(std::as_const(X_).view(), {}, columns.view(), some.view());
-    TargetGram gram{Matrix<double>(ctx_.memory(), m + 1, m + 1), y_squared_};
-    ctx_.ops<double>().design_gram({.X = std::as_const(some).view(), .Y = device_y_.view()}, gram.all.view());
+    TargetGram gram{columns_.gram(set_), y_squared_};
     std::vector<double> start;
     for (const std::int32_t j : set_) start.push_back(w_[static_cast<std::size_t>(j)]);
     PathBuffers buffers(ctx_, m, {1.0}, 0.0, 1.0, start);
@@ -110,21 +114,18 @@ class WorkingSets {
     inner.tol = std::max(kInnerTolerance * options_.tol, kInnerGap * gap / y_squared_), inner.max_iter = max_iter;
     const ElasticNetPath path = buffers.path(gram);
     ctx_.ops<double>().elastic_net_paths({&path, 1}, inner);
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(some).view(), buffers.coef().view(), 0.0,
-                            fitted.view());
     const ElasticNetSolutions solved = buffers.solutions(1.0);
     for (std::size_t i = 0; i < set_.size(); ++i) w_[static_cast<std::size_t>(set_[i])] = solved.coef[i];
-    const std::vector<double> values = fitted.to_host();
+    const std::vector<double> values = columns_.fitted(set_, solved.coef);
     for (std::size_t i = 0; i < y_.size(); ++i) residual_[i] = y_[i] - values[i];
     return std::max<std::int64_t>(solved.n_iter[0], 1);
   }
 
   const Context& ctx_;
-  Matrix<double> X_;
+  DesignColumns& columns_;
   const std::vector<double>& y_;
   const ElasticNetOptions& options_;
-  Matrix<double> device_y_;
-  std::vector<double> residual_, w_, squared_norms_, dual_;
+  std::vector<double> residual_, squared_norms_, w_, dual_;
   std::vector<std::int32_t> set_;
   double y_squared_ = 0, dual_norm_ = 0;
 };
@@ -135,9 +136,19 @@ bool takes_gram(std::int64_t n_rows, std::int64_t n_cols) {
   return n_cols <= kFewColumns || (n_cols <= n_rows && n_cols <= kMostColumns);
 }
 
+namespace {
+
+// Without an L1 penalty every column is in the working set at once.
+bool is_dual_ridge(std::int64_t n, std::int64_t d, const std::vector<double>& alphas, double l1_ratio) {
+  const bool all_penalised = std::ranges::all_of(alphas, [&](double a) { return a * (1 - l1_ratio) > 0; });
+  return all_penalised && static_cast<std::size_t>(n) <= kMostDualRows && d > std::max<std::int64_t>(2 * n, kLargestFirstSet);
+}
+
+}   // namespace
+
 bool takes_gram(std::int64_t n_rows, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio) {
   const bool has_l1 = l1_ratio > 0 && std::ranges::all_of(alphas, [](double a) { return a > 0; });
-  return takes_gram(n_rows, n_cols) || !has_l1;
+  return takes_gram(n_rows, n_cols) || (!has_l1 && !is_dual_ridge(n_rows, n_cols, alphas, l1_ratio));
 }
 
 PathBuffers::PathBuffers(const Context& ctx, std::int64_t n_cols, const std::vector<double>& alphas, double l1_ratio,
@@ -191,13 +202,12 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const TargetGram& gra
   return buffers.solutions(n_rows);
 }
 
-template <class T>
-ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
-                                       double l1_ratio, const ElasticNetOptions& options) {
-  const auto rows = static_cast<double>(problem.n_rows());
-  if (takes_gram(problem.n_rows(), problem.n_cols(), alphas, l1_ratio))
-    return solve_elastic_nets(ctx, target_gram(ctx, problem), rows, alphas, l1_ratio, options);
-  WorkingSets sets(ctx, problem.rows(ctx), problem.targets(), options);
+namespace {
+
+ElasticNetSolutions solve_by_sets(const Context& ctx, DesignColumns& columns, const std::vector<double>& y, const std::vector<double>& alphas,
+                                  double l1_ratio, const ElasticNetOptions& options) {
+  const auto rows = static_cast<double>(y.size());
+  WorkingSets sets(ctx, columns, y, options);
   ElasticNetSolutions all;
   for (const double alpha : alphas) {
     std::int64_t n_iter = 0;
@@ -208,8 +218,30 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T
   return all;
 }
 
+}   // namespace
+
+template <class T>
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options) {
+  if (takes_gram(problem.n_rows(), problem.n_cols(), alphas, l1_ratio))
+    return solve_elastic_nets(ctx, target_gram(ctx, problem), static_cast<double>(problem.n_rows()), alphas, l1_ratio, options);
+  DenseColumns columns(ctx, problem.rows(ctx), problem.targets());
+  return solve_by_sets(ctx, columns, problem.targets(), alphas, l1_ratio, options);
+}
+
+template <class T>
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const SparseProblem<T>& problem, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options) {
+  SparseColumns<T> columns(ctx, problem);
+  return solve_by_sets(ctx, columns, problem.target(0), alphas, l1_ratio, options);
+}
+
 template TargetGram target_gram(const Context&, const LinearProblem<float>&);
 template TargetGram target_gram(const Context&, const LinearProblem<double>&);
+template ElasticNetSolutions solve_elastic_nets(const Context&, const SparseProblem<float>&, const std::vector<double>&, double,
+                                                const ElasticNetOptions&);
+template ElasticNetSolutions solve_elastic_nets(const Context&, const SparseProblem<double>&, const std::vector<double>&, double,
+                                                const ElasticNetOptions&);
 template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<float>&, const std::vector<double>&, double,
                                                 const ElasticNetOptions&);
 template ElasticNetSolutions solve_elastic_nets(const Context&, const LinearProblem<double>&, const std::vector<double>&, double,

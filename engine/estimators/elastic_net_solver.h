@@ -7,6 +7,7 @@
 
 #include "engine/backend/elastic_net.h"
 #include "engine/estimators/linear_problem.h"
+#include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
 
@@ -27,6 +28,11 @@ bool takes_gram(std::int64_t n_rows, std::int64_t n_cols, const std::vector<doub
 // Salmon, "Celer", 2018). Cost: a Gram matrix, then d an update; with working sets, a pass over X for each. Errors: kCancelled.
 template <class T>
 ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T>& problem, const std::vector<double>& alphas,
+                                       double l1_ratio, const ElasticNetOptions& options);
+
+// The same for sparse samples, always by working sets. The penalty has an L1 part.
+template <class T>
+ElasticNetSolutions solve_elastic_nets(const Context& ctx, const SparseProblem<T>& problem, const std::vector<double>& alphas,
                                        double l1_ratio, const ElasticNetOptions& options);
 
 // A Gram matrix on the device whose last column and row belong to the target.

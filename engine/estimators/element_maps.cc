@@ -5,6 +5,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 namespace {
@@ -62,6 +63,11 @@ void Normalizer<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) 
 template <class T>
 Samples<T> Normalizer<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns("Normalizer", X, static_cast<std::size_t>(n_features_));
+  if (X.is_sparse()) {
+    CsrMatrix<T> rows = copied_rows(ctx, X);
+    ctx.ops<T>().sparse_normalize(norm_of(params_.norm), rows.view());
+    return samples_of(std::move(rows), X.table->features);
+  }
   Matrix<T> out = copied(ctx, X);
   ctx.ops<T>().normalize_rows(norm_of(params_.norm), out.view());
   return samples_of(std::move(out));
@@ -91,6 +97,13 @@ void Binarizer<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
 template <class T>
 Samples<T> Binarizer<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns("Binarizer", X, static_cast<std::size_t>(n_features_));
+  if (X.is_sparse()) {
+    CsrMatrix<T> rows = copied_rows(ctx, X);
+    const MatrixView<T> entries(rows.view().values.data, rows.n_entries(), 1);
+    const Array<double> threshold(ctx.memory(), std::vector<double>{params_.threshold});
+    ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
+    return samples_of(std::move(rows), X.table->features);
+  }
   const Array<double> threshold(ctx.memory(), std::vector<double>(static_cast<std::size_t>(n_features_), params_.threshold));
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
   ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, X.values(ctx, scratch), out.view());

@@ -7,6 +7,7 @@
 
 #include "engine/estimators/checks.h"
 #include "engine/estimators/classes.h"
+#include "engine/estimators/sparse_rows.h"
 #include "engine/estimators/tail_probabilities.h"
 
 namespace kedge::engine {
@@ -16,9 +17,31 @@ struct ClassMoments {   // of the present classes, row-major
   std::vector<double> count, mean, variance;
 };
 
+// A pass over the columns for each class, whose rows weigh 1 and all others 0.
+template <class T>
+ClassMoments sparse_class_moments(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y) {
+  const SparseRows<T> rows(ctx, X);
+  const CsrMatrix<T> columns = transposed(ctx, rows.view());
+  ClassMoments moments;
+  for (std::int32_t c = 0; c < present.size(); ++c) {
+    ctx.check_stop();
+    std::vector<double> is_member;
+    for (const std::int32_t code : y.codes) is_member.push_back(present.positions[static_cast<std::size_t>(code)] == c ? 1.0 : 0.0);
+    const Array<double> weights(ctx.memory(), std::span<const double>(is_member));
+    Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
+    ctx.ops<T>().sparse_moments(columns.view(), weights.view(), mean.view(), variance.view());
+    const std::vector<double> m = mean.to_host(), v = variance.to_host();
+    moments.count.push_back(static_cast<double>(present.counts[static_cast<std::size_t>(c)]));
+    moments.mean.insert(moments.mean.end(), m.begin(), m.end());
+    moments.variance.insert(moments.variance.end(), v.begin(), v.end());
+  }
+  return moments;
+}
+
 template <class T>
 ClassMoments class_moments(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y) {
   const Array<std::int32_t> codes = device_positions(ctx, present, y);
+  if (X.is_sparse()) return sparse_class_moments(ctx, X, present, y);
   Array<double> count(ctx.memory(), present.size());
   Matrix<double> mean(ctx.memory(), present.size(), X.n_cols()), variance(ctx.memory(), present.size(), X.n_cols());
   Matrix<T> scratch;
@@ -83,6 +106,11 @@ FeatureScores chi_squared(const Context& ctx, const char* owner, const Samples<T
 template <class T>
 std::vector<double> covariances(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean,
                                 const std::vector<double>& y) {
+  if (X.is_sparse()) {   // y is centred, so that the columns' means drop out
+    const SparseRows<T> rows(ctx, X);
+    const CsrMatrix<T> columns = transposed(ctx, rows.view());
+    return product(ctx, columns.view(), y, 1).to_host();
+  }
   std::vector<T> centred(y.begin(), y.end());
   const Matrix<T> target(ctx.memory(), X.n_rows(), 1, centred);
   Matrix<T> scratch, products(ctx.memory(), X.n_cols(), 1);

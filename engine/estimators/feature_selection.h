@@ -25,6 +25,7 @@ class VarianceThreshold final : public Transformer<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool accepts_nan() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"variances_", variances_}}; }
   void state(StateArchive& archive) override;

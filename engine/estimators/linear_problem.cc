@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 namespace {
@@ -162,11 +163,27 @@ Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X) {
   return out;
 }
 
+namespace {
+
+template <class T>
+Matrix<double> sparse_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef, std::span<const double> intercept) {
+  const auto k = intercept.size(), d = static_cast<std::size_t>(X.n_cols());
+  std::vector<double> by_column(coef.size());
+  for (std::size_t e = 0; e < coef.size(); ++e) by_column[e % d * k + e / d] = coef[e];
+  const SparseRows<T> rows(ctx, X);
+  Matrix<double> values = product(ctx, rows.view(), by_column, static_cast<std::int64_t>(k));
+  ctx.ops<double>().add_to_rows(Array<double>(ctx.memory(), intercept).view(), values.view());
+  return values;
+}
+
+}   // namespace
+
 template <class T>
 Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef,
                              std::span<const double> intercept) {
   const auto targets = static_cast<std::int64_t>(intercept.size());
   const std::int64_t n = X.n_rows(), d = X.n_cols();
+  if (X.is_sparse()) return sparse_values(ctx, X, coef, intercept);
   const Matrix<double> W(ctx.memory(), targets, d, coef);
   const Array<double> b(ctx.memory(), intercept);
   Matrix<double> values(ctx.memory(), n, targets);

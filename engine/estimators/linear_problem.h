@@ -11,7 +11,7 @@
 namespace kedge::engine {
 
 // Samples and targets as a design in double: columns of X less their weighted means (with an intercept), targets less theirs,
-// rows times the square roots of their weights. Nothing of X is copied. Borrows the samples' table.
+// rows times the square roots of their weights. Nothing of X, which is dense, is copied. Borrows the samples' table.
 template <class T>
 class LinearProblem {
  public:
@@ -60,7 +60,7 @@ class LinearProblem {
 template <class T>
 Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X);
 
-// X coef' + intercept (X.n_rows() x targets) on the device, in double. coef: targets x columns, row-major, host.
+// X coef' + intercept (X.n_rows() x targets) on the device, in double; X may be sparse. coef: targets x columns, row-major, host.
 template <class T>
 Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<const double> coef,
                              std::span<const double> intercept);

@@ -10,6 +10,7 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/precise_least_squares.h"
+#include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
 namespace {
@@ -59,6 +60,8 @@ schema::EstimatorInfo LinearRegression<T>::info() {
                          "Which columns depend on each other is found after they were scaled, and in float64 at the level of "
                          "rounding; scikit-learn "
                          "drops singular values below tol of the unscaled columns, and with them columns in small units.",
+                         "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol says; "
+                         "rank_ and singular_ are then not there.",
                          "With positive, rank_ and singular_ are given as well."}};
 }
 
@@ -171,7 +174,17 @@ void LinearRegression<T>::solve_wide(const Context& ctx, const LinearProblem<T>&
 }
 
 template <class T>
-void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+void LinearRegression<T>::solve_sparse(const Context& ctx, const Samples<T>& X, const Target& y) {
+  const SparseProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  coef_ = solve_sparse_least_squares(ctx, kName, problem, {0.0});
+  intercept_ = problem.intercepts(coef_)[0];
+  rank_ = -1, singular_.clear();
+}
+
+template <class T>
+void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& given, const Target& y) {
+  if (is_large_sparse(given) && !params_.positive) return solve_sparse(ctx, given, y);
+  const Samples<T> X = densified(ctx, "LinearRegression with these parameters", given);
   LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
   if (X.n_rows() < X.n_cols() && !params_.positive)
     solve_wide(ctx, problem);
@@ -187,6 +200,7 @@ std::vector<double> LinearRegression<T>::predict(const Context& ctx, const Sampl
 
 template <class T>
 schema::ValueMap LinearRegression<T>::attributes() const {
+  if (rank_ < 0) return {{"coef_", coef_}, {"intercept_", intercept_}};
   return {{"coef_", coef_}, {"intercept_", intercept_}, {"rank_", rank_}, {"singular_", singular_}};
 }
 

@@ -31,6 +31,7 @@ class LinearRegression final : public Regressor<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
@@ -38,13 +39,14 @@ class LinearRegression final : public Regressor<T> {
  private:
   bool solve_refined(const Context& ctx, const LinearProblem<T>& problem);
   void solve_tall(const Context& ctx, LinearProblem<T>& problem, const Samples<T>& X, const Target& y);
+  void solve_sparse(const Context& ctx, const Samples<T>& X, const Target& y);
   void solve_wide(const Context& ctx, const LinearProblem<T>& problem);
   bool solve_precisely(const Context& ctx, const Samples<T>& X, const Target& y);
   void intercept_from(const LinearProblem<T>& problem);
   double cutoff(std::int64_t n) const;
 
   LinearRegressionParams params_;
-  std::int64_t rank_ = 0;
+  std::int64_t rank_ = 0;   // -1: not known
   std::vector<double> coef_, singular_;
   double intercept_ = 0;
 };

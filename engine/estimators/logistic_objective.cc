@@ -2,12 +2,26 @@
 #include "engine/estimators/logistic_objective.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kCurvatureEntries = std::int64_t{1} << 22;  // of second derivatives by the margins, at a time: 32 MiB
+
+}  // namespace
+
+namespace {
+
+// The transpose of a row-major matrix with `cols` columns.
+template <class T>
+std::vector<T> flipped(const std::vector<T>& A, std::int64_t cols) {
+  const auto d = static_cast<std::size_t>(cols), k = A.size() / d;
+  std::vector<T> out(A.size());
+  for (std::size_t e = 0; e < A.size(); ++e) out[e % d * k + e / d] = A[e];
+  return out;
+}
 
 }  // namespace
 
@@ -34,6 +48,7 @@ template <class T>
 void LogisticObjective<T>::upload(std::span<const double> w) {
   const std::int64_t n_coef = n_rows_ * data_.X.cols;
   host_.assign(w.begin(), w.begin() + n_coef);
+  if (data_.is_sparse()) host_ = flipped(host_, data_.X.cols);
   ctx_.memory().to_device(coef_.data(), host_.data(), host_.size() * sizeof(T));
   host_.assign(static_cast<std::size_t>(data_.n_classes), T{0});
   if (fit_intercept_) std::copy(w.begin() + n_coef, w.end(), host_.end() - n_rows_);
@@ -47,8 +62,21 @@ MatrixView<T> LogisticObjective<T>::margins(std::span<const double> w) {
   const std::int64_t skipped = data_.n_classes - n_rows_;
   if (skipped) margins_.zero();
   const MatrixView<T> columns(margins_.data() + skipped, data_.X.rows, n_rows_, data_.n_classes);
+  if constexpr (std::is_same_v<T, double>)
+    if (data_.is_sparse()) return data_.times({coef_.data(), data_.X.cols, n_rows_}, columns), columns;
   ctx_.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0}, columns);
   return columns;
+}
+
+template <class T>
+std::vector<T> LogisticObjective<T>::coef_gradient(MatrixView<T> columns) {
+  if constexpr (std::is_same_v<T, double>)
+    if (data_.is_sparse()) {
+      data_.transpose_times(columns, {coef_gradient_.data(), data_.X.cols, n_rows_});
+      return flipped(coef_gradient_.to_host(), n_rows_);
+    }
+  ctx_.ops<T>().gemm(Transpose::kYes, Transpose::kNo, T{1}, columns, data_.X, T{0}, coef_gradient_.view());
+  return coef_gradient_.to_host();
 }
 
 template <class T>
@@ -66,9 +94,7 @@ double LogisticObjective<T>::operator()(std::span<const double> w, std::span<dou
   Backend<T>& ops = ctx_.ops<T>();
   const MatrixView<T> columns = margins(w);
   const double loss = ops.logistic_loss(margins_.view(), std::as_const(intercept_).view(), data_.y, data_.weights);
-  ops.gemm(Transpose::kYes, Transpose::kNo, T{1}, columns, data_.X, T{0}, coef_gradient_.view());
-
-  const std::vector<T> coef_gradient = coef_gradient_.to_host();
+  const std::vector<T> coef_gradient = this->coef_gradient(columns);
   for (std::size_t i = 0; i < coef_gradient.size(); ++i) gradient[i] = coef_gradient[i] / data_.weight_sum;
   if (fit_intercept_) {
     ops.column_sums(std::as_const(margins_).view(), intercept_gradient_.view());

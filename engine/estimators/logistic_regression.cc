@@ -8,7 +8,9 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/linear_problem.h"
 #include "engine/estimators/logistic_solvers.h"
+#include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 namespace {
@@ -102,6 +104,7 @@ schema::EstimatorInfo LogisticRegression<T>::info() {
           "liblinear, newton-cg, newton-cholesky, sag and saga find the minimum by Newton's method (with coordinate descent "
           "for L1), or where its matrix would be large by L-BFGS or OWL-QN; n_iter_ counts those iterations, and tol bounds the "
           "gradient.",
+          "Sparse data of more than 4,194,304 cells are minimised by L-BFGS or OWL-QN whatever solver says, and in double.",
           "liblinear penalises the intercept, as scikit-learn's."}};
 }
 
@@ -130,7 +133,8 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
           "{}: solver liblinear takes two classes, the target has {}", kName, present_.size());
   n_features_ = X.n_cols();
   Matrix<T> scratch;
-  const std::vector<double> w = minimize(ctx, X.values(ctx, scratch), y);
+  const std::vector<double> w =
+      is_large_sparse(X) ? minimize_sparse(ctx, X, y) : minimize<T>(ctx, {.X = X.values(ctx, scratch)}, y);
   const std::int64_t rows = present_.size() == 2 ? 1 : present_.size();
   coef_.assign(w.begin(), w.begin() + rows * n_features_);
   intercept_.assign(w.begin() + rows * n_features_, w.end());
@@ -138,11 +142,23 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
 }
 
 template <class T>
-std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, MatrixView<const T> X, const Target& y) {
+std::vector<double> LogisticRegression<T>::minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y) {
+  const SparseRows<T> rows(ctx, X);
+  const CsrMatrix<T> columns = transposed(ctx, rows.view());
+  LogisticData<double> data{.X = {nullptr, X.n_rows(), X.n_cols()}};
+  data.times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(rows.view(), B, out); };
+  data.transpose_times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(columns.view(), B, out); };
+  return minimize<double>(ctx, std::move(data), y);
+}
+
+// data: what holds the rows is given.
+template <class T>
+template <class V>
+std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, LogisticData<V> data, const Target& y) {
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
   const std::vector<double> weights = row_weights(class_weights(kName, params_.class_weight, present_, y), present_, y);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
-  LogisticData<T> data{.X = X, .y = positions.view(), .weights = device_weights.view(), .n_classes = present_.size()};
+  data.y = positions.view(), data.weights = device_weights.view(), data.n_classes = present_.size();
   data.weight_sum = weights.empty() ? static_cast<double>(y.codes.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
   require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue,
           "{}: class_weight or the sample weights give every row the weight 0", kName);
@@ -154,12 +170,23 @@ std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, MatrixVi
   return std::move(fit.w);
 }
 
+// In double, and rounded at the end.
+template <class T>
+Matrix<T> LogisticRegression<T>::sparse_margins(const Context& ctx, const Samples<T>& X) const {
+  const std::vector<double> values = linear_values(ctx, X, coef_, intercept_).to_host();
+  const auto k = static_cast<std::size_t>(present_.size()), rows = intercept_.size();
+  std::vector<T> Z(static_cast<std::size_t>(X.n_rows()) * k, T{0});
+  for (std::size_t e = 0; e < values.size(); ++e) Z[e / rows * k + k - rows + e % rows] = static_cast<T>(values[e]);
+  return Matrix<T>(ctx.memory(), X.n_rows(), present_.size(), Z);
+}
+
 // For two classes the first column is 0 and the second the decision function.
 template <class T>
 Matrix<T> LogisticRegression<T>::margins(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
   const std::int64_t rows = static_cast<std::int64_t>(intercept_.size()), skipped = present_.size() - rows;
   const std::vector<T> host_coef(coef_.begin(), coef_.end()), host_intercept(intercept_.begin(), intercept_.end());
+  if (X.is_sparse()) return sparse_margins(ctx, X);
   const Matrix<T> coef(ctx.memory(), rows, n_features_, host_coef);
   const Array<T> intercept(ctx.memory(), std::span<const T>(host_intercept));
   Matrix<T> scratch, Z(ctx.memory(), X.n_rows(), present_.size());

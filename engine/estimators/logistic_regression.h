@@ -37,6 +37,7 @@ class LogisticRegression final : public Classifier<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
   bool has_decision() const override { return true; }
@@ -47,7 +48,10 @@ class LogisticRegression final : public Classifier<T> {
 
  private:
   LogisticPenalty penalty(double weight_sum, std::int64_t n_rows) const;
-  std::vector<double> minimize(const Context& ctx, MatrixView<const T> X, const Target& y);
+  template <class V>
+  std::vector<double> minimize(const Context& ctx, LogisticData<V> data, const Target& y);
+  std::vector<double> minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y);
+  Matrix<T> sparse_margins(const Context& ctx, const Samples<T>& X) const;
   Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;  // n x present classes
 
   LogisticRegressionParams params_;

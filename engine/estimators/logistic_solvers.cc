@@ -28,7 +28,7 @@ template <class T>
 bool is_newton_affordable(const LogisticData<T>& data, std::int64_t size) {
   const double q = static_cast<double>(data.X.cols + 1), k = data.n_classes;
   const double pairs = data.n_classes == 2 ? 1 : k * (k + 1) / 2;
-  return size <= kLargestMatrix && pairs * static_cast<double>(data.X.rows) * q * q / 2 <= kMostGramWork;
+  return !data.is_sparse() && size <= kLargestMatrix && pairs * static_cast<double>(data.X.rows) * q * q / 2 <= kMostGramWork;
 }
 
 template <class T>

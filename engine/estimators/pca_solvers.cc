@@ -8,6 +8,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "engine/estimators/sparse_rows.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -169,6 +171,43 @@ Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std:
   return spectrum_of(s.to_host(), components.to_host(), options.n_components, n);
 }
 
+// M is X or X', whichever is tall; both are there as rows.
+template <class T>
+Spectrum sparse_spectrum(const Context& ctx, const Samples<T>& X, const RandomizedOptions& options) {
+  const SparseRows<T> rows(ctx, X);
+  const CsrMatrix<T> columns = transposed(ctx, rows.view());
+  const std::int64_t n = X.n_rows(), d = X.n_cols(), small = std::min(n, d);
+  const CsrView<const T> M = n >= d ? rows.view() : columns.view(), Mt = n >= d ? columns.view() : rows.view();
+  const std::int64_t width = std::min(options.n_components + options.n_oversamples, small), n_iter = options.iterations(n, d);
+  const bool normalize = options.normalizer == "auto" ? n_iter > 2 : options.normalizer != "none";
+  Backend<double>& ops = ctx.ops<double>();
+  Matrix<double> Q(ctx.memory(), small, width), Z(ctx.memory(), std::max(n, d), width);
+  ops.fill_normal(options.seed, 0, Q.view());
+  for (std::int64_t i = 0; i < n_iter; ++i) {
+    ctx.check_stop();
+    ctx.ops<T>().sparse_multiply(M, std::as_const(Q).view(), Z.view());
+    if (normalize) ops.orthonormalize(Z.view());
+    ctx.ops<T>().sparse_multiply(Mt, std::as_const(Z).view(), Q.view());
+    if (normalize) ops.orthonormalize(Q.view());
+    ctx.progress("iterations", i + 1, n_iter, "iterations");
+  }
+  ctx.ops<T>().sparse_multiply(M, std::as_const(Q).view(), Z.view());
+  ops.orthonormalize(Z.view());
+  ctx.ops<T>().sparse_multiply(Mt, std::as_const(Z).view(), Q.view());   // (Z'M)' = U diag(s) Vt, so M is about (Z Vt') diag(s) U'
+  Matrix<double> U(ctx.memory(), small, width), Vt(ctx.memory(), width, width), right(ctx.memory(), width, d);
+  Array<double> s(ctx.memory(), width);
+  ops.svd(Q.view(), U.view(), s.view(), Vt.view());
+  if (n < d) {
+    ops.gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(Vt).view(), std::as_const(Z).view(), 0.0, right.view());
+    return spectrum_of(s.to_host(), right.to_host(), options.n_components, n);
+  }
+  const std::vector<double> left = U.to_host();
+  std::vector<double> components(left.size());
+  for (std::size_t e = 0; e < left.size(); ++e)
+    components[e % static_cast<std::size_t>(width) * static_cast<std::size_t>(small) + e / static_cast<std::size_t>(width)] = left[e];
+  return spectrum_of(s.to_host(), components, options.n_components, n);
+}
+
 std::int64_t RandomizedOptions::iterations(std::int64_t n, std::int64_t d) const {
   const bool few = static_cast<double>(n_components) < 0.1 * static_cast<double>(std::min(n, d));
   return n_iter.value_or(few ? 7 : 4);
@@ -231,6 +270,7 @@ Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<do
                                    const std::function<void(std::int64_t, MatrixView<const T>)>&);                         \
   template Spectrum covariance_spectrum(const Context&, const Samples<T>&, const std::vector<double>&, std::int64_t);      \
   template bool is_well_conditioned<T>(const Spectrum&, std::int64_t);                                                     \
+  template Spectrum sparse_spectrum(const Context&, const Samples<T>&, const RandomizedOptions&);                          \
   template Spectrum svd_spectrum(const Context&, const Samples<T>&, const std::vector<double>&);                           \
   template std::vector<T> projection(const std::vector<double>&, const std::vector<double>&, std::int64_t);                \
   template Samples<T> project(const Context&, const Samples<T>&, const std::vector<double>&, const std::vector<T>&);       \

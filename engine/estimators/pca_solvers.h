@@ -52,6 +52,10 @@ template <class T>
 Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean,
                              const RandomizedOptions& options);
 
+// The same about 0 for sparse samples, in double.
+template <class T>
+Spectrum sparse_spectrum(const Context& ctx, const Samples<T>& X, const RandomizedOptions& options);
+
 // Whether the covariance matrix of n x d data costs less than the passes over the data that the options ask for; it is then also the
 // better answer, being exact.
 bool is_covariance_cheaper(std::int64_t n, std::int64_t d, const RandomizedOptions& options);

@@ -22,6 +22,7 @@ const ParamSet<RidgeOptions>& param_set() {
 
 std::vector<std::string> ridge_deviations() {
   return {
+      "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol and max_iter say.",
       "Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ "
       "says what was done.",
       "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",
@@ -45,8 +46,7 @@ schema::EstimatorInfo Ridge<T>::info() {
 
 template <class T>
 void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  model_.fit(ctx, X, "values", params_, alphas_,
-             [&] { return RidgeProblem<T>(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept); });
+  model_.fit(ctx, kName, X, "values", params_, alphas_, [&] { return RidgeTargets{y.values, 1, y.weights}; });
 }
 
 template <class T>

@@ -22,6 +22,7 @@ class Ridge final : public Regressor<T> {
   }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;

@@ -71,9 +71,8 @@ void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   n_features_ = X.n_cols();
   const std::vector<double> by_class = class_weights(kName, params_.class_weight, present_, y);
   const std::int64_t targets = present_.size() <= 2 ? 1 : present_.size();
-  model_.fit(ctx, X, schema::to_string(params_.class_weight), params_, alphas_, [&] {
-    return RidgeProblem<T>(ctx, kName, X, signs(present_, y), targets, row_weights(by_class, present_, y), params_.fit_intercept);
-  });
+  model_.fit(ctx, kName, X, schema::to_string(params_.class_weight), params_, alphas_,
+             [&] { return RidgeTargets{signs(present_, y), targets, row_weights(by_class, present_, y)}; });
 }
 
 template <class T>

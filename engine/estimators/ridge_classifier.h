@@ -25,6 +25,7 @@ class RidgeClassifier final : public Classifier<T> {
   }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
+  bool accepts_sparse() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   bool has_proba() const override { return false; }
   bool has_decision() const override { return true; }

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/estimators/sparse_rows.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -66,9 +68,19 @@ void RidgeModel<T>::announce(WorkCache& plan, const std::string& content, const 
 }
 
 template <class T>
-void RidgeModel<T>::fit(const Context& ctx, const Samples<T>& X, const std::string& more, const RidgeOptions& options,
-                        const std::vector<double>& alphas, const std::function<RidgeProblem<T>()>& make_problem) {
+void RidgeModel<T>::fit(const Context& ctx, const char* owner, const Samples<T>& X, const std::string& more,
+                        const RidgeOptions& options, const std::vector<double>& alphas,
+                        const std::function<RidgeTargets()>& make_targets) {
   family_.reset();
+  if (solves_sparse(is_large_sparse(X), options)) {
+    solution_ = solve_sparse_ridge(ctx, owner, X, make_targets(), alphas, options.fit_intercept);
+    return;
+  }
+  const auto make_problem = [&] {
+    const RidgeTargets targets = make_targets();
+    return RidgeProblem<T>(ctx, owner, densified(ctx, std::string(owner) + " with these parameters", X), targets.Y, targets.n_targets,
+                           targets.weights, options.fit_intercept);
+  };
   if (!ctx.work || X.content.empty() || alphas.size() > 1) {
     solution_ = make_problem().solve(ctx, alphas, options);
     return;

@@ -38,8 +38,8 @@ class RidgeModel {
   // `more` tells apart what the estimator adds to the problem.
   static void announce(WorkCache& plan, const std::string& content, const std::string& more, const RidgeOptions& options,
                        const std::vector<double>& alphas);
-  void fit(const Context& ctx, const Samples<T>& X, const std::string& more, const RidgeOptions& options,
-           const std::vector<double>& alphas, const std::function<RidgeProblem<T>()>& make_problem);
+  void fit(const Context& ctx, const char* owner, const Samples<T>& X, const std::string& more, const RidgeOptions& options,
+           const std::vector<double>& alphas, const std::function<RidgeTargets()>& make_targets);
   // n x targets.
   Matrix<double> values(const Context& ctx, const Samples<T>& X) const;
   const RidgeSolution& solution() const { return solution_; }

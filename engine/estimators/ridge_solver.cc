@@ -6,6 +6,7 @@
 
 #include "engine/core/require.h"
 #include "engine/estimators/least_squares.h"
+#include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
 namespace {
@@ -192,6 +193,23 @@ RidgeSolution RidgeProblem<T>::solve(const Context& ctx, const std::vector<doubl
   return solution;
 }
 
+bool solves_sparse(bool is_large_sparse, const RidgeOptions& options) {
+  return is_large_sparse && !options.positive && options.solver != "svd" && options.solver != "cholesky";
+}
+
+template <class T>
+RidgeSolution solve_sparse_ridge(const Context& ctx, const char* owner, const Samples<T>& X, const RidgeTargets& targets,
+                                 const std::vector<double>& alphas, bool fit_intercept) {
+  const SparseProblem<T> problem(ctx, owner, X, targets.Y, targets.n_targets, targets.weights, fit_intercept);
+  RidgeSolution solution{.coef = solve_sparse_least_squares(ctx, owner, problem, alphas), .intercept = {}, .solver = "sparse_cg"};
+  solution.intercept = problem.intercepts(solution.coef);
+  return solution;
+}
+
+template RidgeSolution solve_sparse_ridge(const Context&, const char*, const Samples<float>&, const RidgeTargets&,
+                                          const std::vector<double>&, bool);
+template RidgeSolution solve_sparse_ridge(const Context&, const char*, const Samples<double>&, const RidgeTargets&,
+                                          const std::vector<double>&, bool);
 template class RidgeProblem<float>;
 template class RidgeProblem<double>;
 

@@ -76,4 +76,18 @@ class RidgeProblem {
   std::optional<Triples> triples_;
 };
 
+// What is to be fitted beside the samples.
+struct RidgeTargets {
+  std::vector<double> Y;         // n x n_targets
+  std::int64_t n_targets = 1;
+  std::vector<double> weights;   // of rows; empty: 1 each
+};
+
+// Whether large sparse samples stay sparse.
+bool solves_sparse(bool is_large_sparse, const RidgeOptions& options);
+// The same by conjugate gradients on sparse samples: "sparse_cg".
+template <class T>
+RidgeSolution solve_sparse_ridge(const Context& ctx, const char* owner, const Samples<T>& X, const RidgeTargets& targets,
+                                 const std::vector<double>& alphas, bool fit_intercept);
+
 }   // namespace kedge::engine

@@ -26,6 +26,7 @@ class StandardScaler final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   bool accepts_nan() const override { return true; }
+  bool accepts_sparse() const override { return !params_.with_mean; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;

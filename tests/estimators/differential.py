@@ -65,7 +65,7 @@ class Probe:
 
     def run(self, case, rows, dtype):
         spec = {"steps": [{"estimator": e, "params": p} for e, p in [*case.before, (case.estimator, case.params)]], "dtype": dtype,
-                "device": self.device, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
+                "device": self.device, "sparse": case.sparse, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
                 "test": self.file("test", [v for row in rows.test for v in row]), "values": self.file("values", rows.y),
                 "want": ["attributes"] + [m for m in case.checks if m in METHODS]}
         if rows.is_classes:
@@ -107,15 +107,17 @@ class ScikitLearn:
         import warnings
         np = self.numpy
         X, test, y = np.array(rows.X), np.array(rows.test), np.array(rows.y)
+        if case.sparse:
+            import scipy.sparse
+            X, test = scipy.sparse.csr_matrix(X), scipy.sparse.csr_matrix(test)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, params in case.before:
                 step = self.classes[name](**self.arguments(params)).fit(X, y)
-                X, test = self.dense(step.transform(X)), self.dense(step.transform(test))
+                X, test = step.transform(X), step.transform(test)
+                if not case.sparse:
+                    X, test = self.dense(X), self.dense(test)
             params = {**case.params, **(case.sk or {}), **more}
-            if isinstance(params.get("score_func"), str):   # there it is the function itself
-                import sklearn.feature_selection
-                params["score_func"] = getattr(sklearn.feature_selection, params["score_func"])
             estimator = self.classes[case.estimator](**self.arguments(params))
             estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
         return estimator, test
@@ -127,6 +129,9 @@ class ScikitLearn:
         """The value of a parameter as scikit-learn takes it: ranges as tuples, NaN as such, transformers as objects."""
         if name.endswith("_range") and isinstance(value, list):
             return tuple(value)
+        if name == "score_func":   # there it is the function itself
+            import sklearn.feature_selection
+            return getattr(sklearn.feature_selection, value)
         if name in ("transformers", "transformer_list"):
             return [(part["name"], self.made(part["transformer"]), *([part["columns"]] if "columns" in part else [])) for part in value]
         if name in ("missing_values", "encoded_missing_value", "unknown_value"):

@@ -1,5 +1,6 @@
 """What a case of the differential suite is made of: data, checks, and the comparison. Plain Python, so that CI needs nothing else."""
 import csv
+import functools
 import math
 import pathlib
 import random
@@ -19,6 +20,7 @@ class Case:
     f32: tolerance in float32, which replaces every float tolerance; None: float64 only. `not_in_f32` leaves checks out there.
     before: steps that come before, [("StandardScaler", {}), ...]. weights: "counts" gives rows 0 to 3 times their weight.
     sk: parameters for scikit-learn where they have another form or must differ (a tighter tol ...).
+    sparse: Kedge and scikit-learn get the rows compressed (CSR).
     error: a part of the message with which the fit must be refused (no scikit-learn is run then).
     """
     estimator: str
@@ -33,11 +35,12 @@ class Case:
     sk: dict | None = None
     error: str | None = None
     note: str = ""
+    sparse: bool = False
 
     @property
     def id(self):
         parts = [self.estimator, self.data] + [f"{k}={v}" for k, v in sorted(self.params.items())]
-        parts += [step for step, _ in self.before] + ([f"weights={self.weights}"] if self.weights else []) + ([self.note] if self.note else [])
+        parts += [step for step, _ in self.before] + ([f"weights={self.weights}"] if self.weights else []) + (["sparse"] if self.sparse else []) + ([self.note] if self.note else [])
         return " ".join(str(p) for p in parts)
 
 
@@ -177,6 +180,7 @@ def magnitude(rows):
 
 # --- data ---
 
+@functools.lru_cache(maxsize=2)
 def load(name):
     """X as rows, y (ints for classes, floats for values), and the name of each column or None."""
     if name in SYNTHETIC:
@@ -251,7 +255,31 @@ def with_missing():
     return [[math.nan if draw.random() < 0.15 else v for v in row] for row in X], y
 
 
+def words(n_rows, n_cols, n_classes=4, per_row=12, seed=8):
+    """Counts of words as in 20 newsgroups: few of many, some in every text, and each topic with words of its own."""
+    draw = random.Random(seed)
+    topics = [[int(n_cols * draw.random() ** 2) for _ in range(n_cols // 8)] for _ in range(n_classes)]
+    X, y = [], []
+    for i in range(n_rows):
+        row, topic = [0.0] * n_cols, i % n_classes
+        for _ in range(per_row):
+            row[draw.choice(topics[topic]) if draw.random() < 0.4 else int(n_cols * draw.random() ** 3)] += 1.0
+        X.append(row)
+        y.append(topic)
+    return X, y
+
+
+def rated(data, seed=9):
+    """A target that a tenth of the columns decide, with noise."""
+    X, _ = data
+    draw = random.Random(seed)
+    w = [draw.gauss(0, 1) if draw.random() < 0.1 else 0.0 for _ in X[0]]
+    return X, [sum(w[j] * v for j, v in enumerate(row) if v) + 0.3 * draw.gauss(0, 1) for row in X]
+
+
 SYNTHETIC = {
+    "words": lambda: words(240, 150), "many_words": lambda: words(3240, 2000, per_row=30),
+    "rated_words": lambda: rated(words(240, 60)), "many_rated_words": lambda: rated(words(4500, 1500, per_row=40)),
     "regression": regression,
     "badly_scaled": lambda: regression(spread=8),
     "offset_1e6": lambda: regression(offset=1e6),

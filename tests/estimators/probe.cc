@@ -2,7 +2,7 @@
 //
 // In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" | "emulated" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
-//       "features": [{"name": ..., "categories": [...]}], "want": ["attributes", "transform", "predict", ...], "repeat": 1}
+//       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform", "predict", ...], "repeat": 1}
 //      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a column nominal.
 // Out: {"fit": seconds, "apply": seconds, "attributes": {...}, "transform": {"rows": n, "values": [...]}, ...} or {"error": {...}}.
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/loader.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/checks.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {
@@ -113,12 +114,31 @@ class Case {
     const std::vector<double> host = numbers(path);
     const std::vector<T> values(host.begin(), host.end());
     const std::int64_t d = whole(spec_, "n_cols", 1);
-    Samples<T> X = samples_of(Matrix<T>(ctx_.memory(), static_cast<std::int64_t>(host.size()) / d, d, values));
+    const auto n = static_cast<std::int64_t>(host.size()) / d;
+    Samples<T> X = is_sparse() ? samples_of(compressed(values, n, d)) : samples_of(Matrix<T>(ctx_.memory(), n, d, values));
     for (const Value& entry : list(spec_, "features")) {
       const auto& feature = std::get<ValueMap>(entry.data);
       X.table->features.push_back({text(feature, "name"), texts(list(feature, "categories")), find(feature, "categories") != nullptr});
     }
     return X;
+  }
+
+  bool is_sparse() const {
+    const Value* sparse = find(spec_, "sparse");
+    return sparse && *sparse == Value(true);
+  }
+
+  CsrMatrix<T> compressed(const std::vector<T>& rows, std::int64_t n, std::int64_t d) {
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int32_t> columns;
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < d; ++j)
+        if (const T value = rows[static_cast<std::size_t>(i * d + j)]; value != 0)
+          columns.push_back(static_cast<std::int32_t>(j)), values.push_back(value);
+      offsets.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    return {ctx_.memory(), d, std::span<const std::int64_t>(offsets), std::span<const std::int32_t>(columns), std::span<const T>(values)};
   }
 
   static std::unique_ptr<Estimator<T>> make(const ValueMap& step) {
@@ -139,14 +159,20 @@ class Case {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       steps_.push_back(make(std::get<ValueMap>(specs[i].data)));
       if (!steps_[i]->accepts_nan()) require_finite(ctx_, text(std::get<ValueMap>(specs[i].data), "estimator"), current);
+      current = readable(i, current);
       steps_[i]->fit(ctx_, current, i + 1 < specs.size() ? unweighted_ : y_);
       if (i + 1 < specs.size()) current = transformer(i).transform(ctx_, current);
     }
   }
 
   void apply(Samples<T> rows) {
-    for (std::size_t i = 0; i + 1 < steps_.size(); ++i) rows = transformer(i).transform(ctx_, rows);
+    for (std::size_t i = 0; i + 1 < steps_.size(); ++i) rows = transformer(i).transform(ctx_, readable(i, rows));
+    rows = readable(steps_.size() - 1, rows);
     for (const std::string& want : texts(list(spec_, "want"))) answers_.emplace_back(want, answer(want, rows));
+  }
+
+  Samples<T> readable(std::size_t step, const Samples<T>& X) const {
+    return X.is_sparse() ? accepted(ctx_, "the probe", *steps_[step], X) : X;
   }
 
   static Value matrix(std::int64_t rows, std::vector<double> values) { return ValueMap{{"rows", rows}, {"values", std::move(values)}}; }
