@@ -45,7 +45,7 @@ Catalogue Controller::offers(const Wish& wish) {
 
 // "Not there" is believed once the provider has shown the machine, or long enough after the launch for every list to show it.
 bool Controller::gone(const Intent& intent, const std::optional<Machine>& machine) {
-  return !machine && (intent.seen || clock_.unix_seconds() - intent.created > times_.settle.count());
+  return !machine && (intent.seen || clock_.unix_seconds() - intent.created > require(intent.offer.provider).settle().count());
 }
 
 std::optional<Machine> Controller::look_up(Provider& provider, const std::string& id) {
@@ -76,6 +76,7 @@ bool Controller::end(Intent intent, const std::string& why, std::chrono::seconds
     store_.put(intent);
   }
   const double deadline = clock_.steady_seconds() + static_cast<double>(limit.count());
+  std::chrono::milliseconds wait = kFirstPoll;
   while (true) {
     try {
       std::optional<Machine> machine;
@@ -96,7 +97,8 @@ bool Controller::end(Intent intent, const std::string& why, std::chrono::seconds
       if (error.trouble == Trouble::kAuth) throw;
     }
     if (clock_.steady_seconds() >= deadline) return false;
-    clock_.sleep(times_.poll);
+    clock_.sleep(wait);
+    wait = std::min(2 * wait, times_.poll);
   }
 }
 

@@ -82,13 +82,15 @@ struct NothingRented : schema::Error {
       : schema::Error(schema::ErrorCode::kUnavailable, std::move(message)), attempts(std::move(attempts)) {}
 };
 
-// Timing of the loops. After `settle` a launch of which no list shows anything counts as never having happened.
+// Timing of the loops.
 struct ControllerTimes {
-  std::chrono::seconds settle{120};
   std::chrono::milliseconds poll{2000};
   std::chrono::seconds end_limit{300};   // how long end() waits for "gone"
   std::chrono::seconds sweep_limit{30};  // the same, for each machine in sweep()
 };
+
+// Loops ask so soon at first and half as often each time, down to ControllerTimes::poll: a local machine is there at once.
+constexpr std::chrono::milliseconds kFirstPoll{100};
 
 class Controller {
  public:

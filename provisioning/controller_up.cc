@@ -152,6 +152,7 @@ void Controller::Trial::give_up(const std::string& why) {
 // Until the provider says that it runs and where.
 bool Controller::Trial::boot(double deadline) {
   std::string state = "nothing was heard of it";
+  std::chrono::milliseconds wait = kFirstPoll;
   while (controller.clock_.steady_seconds() < deadline) {
     try {
       const auto machine = provider.describe(intent);
@@ -164,7 +165,8 @@ bool Controller::Trial::boot(double deadline) {
       if (error.trouble == Trouble::kAuth) throw;
       state = error.what();
     }
-    controller.clock_.sleep(controller.times_.poll);
+    controller.clock_.sleep(wait);
+    wait = std::min(2 * wait, controller.times_.poll);
   }
   return give_up(fmt::format("the machine did not come up within {} s: {}", options.boot_limit.count(), state)), false;
 }

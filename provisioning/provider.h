@@ -1,6 +1,7 @@
 // The interface of a provider of machines. Everything that makes renting reliable is in controller.h, above it.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ class Provider {
   virtual bool launch_repeatable() const { return false; }
   // By intent.machine, nullopt: the provider does not know it or says that it is gone for good.
   virtual std::optional<Machine> describe(const Intent& intent) = 0;
+  // After this long without a trace of it, a launch counts as never having happened: how far lists may lag behind.
+  virtual std::chrono::seconds settle() const { return std::chrono::seconds(120); }
   // Asks for the end; not an error when it is gone. Whether it ended is describe()'s to say.
   virtual void terminate(const Intent& intent) = 0;
   // Every machine of this owner that is not gone, by name or tag ("kedge-<owner>-"); what is stopped but paid for included.

@@ -36,6 +36,8 @@ class Docker final : public Provider {
   std::string_view name() const override { return "docker"; }
   std::string_view fuse() const override { return "none: the container ends with its server"; }
 
+  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }  // processes are seen at once
+
   std::vector<Offer> offers(const Wish&) override {
     Offer offer{.provider = "docker", .id = "container", .cpus = static_cast<int>(std::thread::hardware_concurrency()), .region = "here"};
     offer.price_source = "live";

@@ -56,6 +56,8 @@ class Local final : public Provider {
   std::string_view name() const override { return "local"; }
   std::string_view fuse() const override { return "timeout(1) ends the process after its life"; }
 
+  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }  // processes are seen at once
+
   std::vector<Offer> offers(const Wish&) override {
     Offer offer{
         .provider = "local", .id = "process", .cpus = static_cast<int>(std::thread::hardware_concurrency()), .region = "here"};

@@ -34,6 +34,8 @@ class Ssh final : public Provider {
   std::string_view name() const override { return "ssh"; }
   std::string_view fuse() const override { return "timeout(1) on the host ends the server after its life"; }
 
+  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }  // processes are seen at once
+
   std::vector<Offer> offers(const Wish&) override {
     std::vector<Offer> offers;
     for (const std::string& host : hosts_) {

@@ -1,0 +1,159 @@
+"""Machines that are processes: rented, used, given back, and gone for certain whoever is killed when."""
+import json
+import os
+import signal
+import unittest
+
+from machine import SPEC, User, wait_until
+
+LOCAL = ["--provider", "local"]
+
+
+class Local(unittest.TestCase):
+    def setUp(self):
+        self.user = User()
+        self.addCleanup(self.user.close)
+
+    def test_up_run_and_down_leave_nothing(self):
+        out, err = self.user.kedge("up", *LOCAL)
+        self.assertRegex(out, r"^https://127.0.0.1:\d+\n$")
+        for phase in ("offers", "launch", "boot", "start", "ready"):
+            self.assertIn(phase, err)
+        out, err = self.user.kedge("run", SPEC)
+        self.assertIn("accuracy", out)
+        self.assertIn("cost so far", err)
+        out, _ = self.user.kedge("machines")
+        self.assertIn("process", out)
+        self.user.kedge("down")
+        self.assertEqual(self.user.rows(), [])
+        self.assertEqual(self.user.servers(), [])
+        self.assertEqual(list((self.user.home / "state" / "local").iterdir()), [])
+
+    def test_phases_and_the_machine_as_json_without_its_secrets(self):
+        out, _ = self.user.kedge("--json", "up", *LOCAL)
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([line["phase"] for line in lines[:-1]], ["offers", "launch", "boot", "start"])
+        self.assertTrue(lines[-1]["url"].startswith("https://"))
+        row = self.user.rows()[0]
+        self.assertNotIn(row["identity"]["token"], out)
+        self.assertNotIn("PRIVATE", out)
+
+    def test_a_stranger_without_the_token_is_refused(self):
+        self.user.kedge("up", *LOCAL)
+        row = self.user.rows()[0]
+        stranger = User(KEDGE_URL=f"https://127.0.0.1:{row['port']}", KEDGE_PIN=row["identity"]["pin"], KEDGE_TOKEN="wrong")
+        _, err = stranger.kedge("jobs", code=1)
+        self.assertIn("UNAUTHENTICATED", err)
+        stranger.environment.update(KEDGE_TOKEN=row["identity"]["token"], KEDGE_PIN="0" * 64)
+        stranger.kedge("jobs", code=69)
+
+    def test_run_on_gives_back_what_it_rented(self):
+        out, err = self.user.kedge("run", "--on", "local", SPEC)
+        self.assertIn("accuracy", out)
+        self.assertIn("gone", err)
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_run_on_gives_back_after_ctrl_c(self):
+        process = self.user.start("run", "--on", "local", SPEC, start_new_session=True)
+        wait_until(self.user.servers, "a server")
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_ctrl_c_during_up_ends_the_machine_when_nobody_can_be_asked(self):
+        process = self.user.start("up", *LOCAL)
+        wait_until(self.user.rows, "an intent")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        if process.returncode != 0:   # else it was ready before the signal came
+            self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_a_server_that_nobody_uses_ends_by_itself(self):
+        self.user.kedge("up", *LOCAL, "--idle", "0.05")
+        self.assertEqual(len(self.user.servers()), 1)
+        wait_until(lambda: not self.user.servers(), "the end of an idle server")
+        self.user.kedge("machines", "gc")
+        self.assertEqual(self.user.rows(), [])
+
+    def test_a_server_ends_at_the_end_of_its_life_whatever_it_does(self):
+        self.user.kedge("up", *LOCAL, "--life", "0.01")   # 36 s, too long to wait for here; the row says it
+        self.assertEqual(self.user.rows()[0]["lease"]["lifeS"], 36)
+
+    def test_a_client_killed_in_any_phase_leaves_what_gc_ends(self):
+        for phase in ("row", "server", "running"):
+            with self.subTest(phase):
+                process = self.user.start("run", "--on", "local", SPEC)
+                ready = {"row": self.user.rows, "server": self.user.servers,
+                         "running": lambda: any(r["stage"] == "running" for r in self.user.rows())}[phase]
+                wait_until(ready, phase)
+                process.kill()
+                process.communicate()
+                wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.servers(), "the sweep")
+        # Of a launch that never came about the row stays until every list would have shown it.
+        for row in self.user.rows():
+            self.assertFalse(row["seen"])
+
+    def test_gc_leaves_what_is_used(self):
+        self.user.kedge("up", *LOCAL)
+        out, _ = self.user.kedge("machines", "gc")
+        self.assertIn("nothing to end", out)
+        self.user.kedge("doctor", code=None)
+        self.assertEqual(len(self.user.servers()), 1)
+
+    def test_a_damaged_state_file_is_made_up_for(self):
+        self.user.kedge("up", *LOCAL)
+        for file in (self.user.home / "state" / "intents").glob("*.json"):
+            file.write_text('{"id": "ked')
+        _, err = self.user.kedge("machines")
+        self.assertIn("damaged", err)
+        self.user.kedge("machines", "gc", code=None)
+        wait_until(lambda: not self.user.servers(), "the end of the machine without a record")
+
+    def test_two_at_once_are_two_machines(self):
+        both = [self.user.start("up", *LOCAL) for _ in range(2)]
+        for process in both:
+            process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0)
+        self.assertEqual(len(self.user.rows()), 2)
+        self.user.kedge("down", "--all")
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_a_server_that_does_not_start_shows_its_log(self):
+        self.user.environment["KEDGE_KEDGED"] = "/bin/false"
+        _, err = self.user.kedge("up", *LOCAL, "--boot-limit", "3", code=1)
+        self.assertIn("did not", err)
+
+
+class BadInput(unittest.TestCase):
+    def setUp(self):
+        self.user = User()
+        self.addCleanup(self.user.folder.cleanup)
+
+    def refused(self, *arguments, code=1):
+        return self.user.kedge(*arguments, code=code)[1]
+
+    def test_without_credentials_it_says_where_it_looked(self):
+        err = self.refused("up")
+        for word in ("AWS_ACCESS_KEY_ID", "~/.aws/credentials", "RUNPOD_API_KEY", "VAST_API_KEY"):
+            self.assertIn(word, err)
+
+    def test_an_unknown_provider_has_a_nearest_one(self):
+        self.assertIn("did you mean local?", self.refused("up", "--provider", "locla"))
+
+    def test_an_unknown_gpu_says_what_is_offered(self):
+        self.assertIn("nobody offers a GPU 'H900'", self.refused("up", "--provider", "local", "--gpu", "H900"))
+
+    def test_a_dry_run_changes_nothing(self):
+        out, _ = self.user.kedge("up", "--provider", "local", "--dry-run")
+        self.assertIn("process", out)
+        self.assertEqual(list((self.user.home / "state" / "intents").iterdir()), [])
+
+    def test_nothing_is_rented_for_a_bad_spec(self):
+        self.assertIn("cannot read", self.refused("run", "--on", "local", "/nowhere.json"))
+
+    def test_down_without_a_machine(self):
+        self.assertIn("no current machine", self.refused("down"))
+
+
+if __name__ == "__main__":
+    unittest.main()
