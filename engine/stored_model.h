@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/model_file.h"
 #include "engine/model_rows.h"
 #include "engine/model_selection/chain.h"
 
