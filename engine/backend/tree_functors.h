@@ -35,11 +35,10 @@ KEDGE_HD inline std::uint32_t feature_step(std::uint32_t word, std::uint32_t lef
   return static_cast<std::uint32_t>((std::uint64_t{word} * left) >> 32);
 }
 
-// Where in [0, 1) between a column's least and greatest value in a node its random cut lies.
-KEDGE_HD inline double random_cut(std::uint64_t seed, std::uint64_t node_key, std::uint32_t column) {
-  const PhiloxBlock block = philox(seed, mix_bits(node_key ^ 0x637574u), column);
-  return static_cast<double>(((std::uint64_t{block.word[0]} << 32) | block.word[1]) >> 11) * 0x1.0p-53;
-}
+// Words of this stream, one for each column in the order in which a node draws them, say where between the column's least and
+// greatest value in the node its random cut lies.
+KEDGE_HD inline std::uint64_t random_cut_stream(std::uint64_t node_key) { return mix_bits(node_key ^ 0x637574u); }
+KEDGE_HD inline double random_cut_share(std::uint32_t word) { return word * 0x1.0p-32; }
 
 // --- impurity ---
 

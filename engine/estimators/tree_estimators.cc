@@ -47,7 +47,8 @@ std::vector<std::string> attributes_of(bool classes, bool is_single) {
 std::vector<std::string> deviations_of(bool is_single, bool classes) {
   std::vector<std::string> list;
   if (is_single) {
-    list = {"Columns are compared in the data set's dtype; scikit-learn rounds them to float32 and takes values within 1e-7 for equal.",
+    list = {"With splitter random, a column with more than 256 distinct values is cut between 256 quantiles of all rows of the job's table.",
+            "Columns are compared in the data set's dtype; scikit-learn rounds them to float32 and takes values within 1e-7 for equal.",
             "Equal cuts: the column drawn first, then the lower cut; draws differ from numpy's, so another of equal trees may be found.",
             "n_leaves_ and depth_ are what get_n_leaves() and get_depth() return; tree_ is an object of arrays."};
   } else {
@@ -107,7 +108,7 @@ void TreeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
   ctx.check_stop();
   present_ = PresentClasses(y);
   TreeFit fit{.owner = owner_, .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed), .target = {},
-              .y = y, .is_exact = is_single_, .ccp_alpha = params_.ccp_alpha, .share_key = {}};
+              .y = y, .is_exact = is_single_ && params_.splitter == "best", .ccp_alpha = params_.ccp_alpha, .share_key = {}};
   std::vector<double> weights;
   weigh(y, fit.options, weights);
   fit.target = {.n_classes = y.n_classes(), .codes = {}, .values = {}, .weights = weights};
@@ -175,7 +176,7 @@ void TreeRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target
     require(sum_of(y.values) > 0, schema::ErrorCode::kBadData, "{}: the target sums to 0, criterion poisson needs more", owner_);
   }
   TreeFit fit{.owner = owner_, .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed), .target = {},
-              .y = y, .is_exact = is_single_, .ccp_alpha = params_.ccp_alpha, .share_key = {}};
+              .y = y, .is_exact = is_single_ && params_.splitter == "best", .ccp_alpha = params_.ccp_alpha, .share_key = {}};
   fit.target.values = y.values;
   if (params_.bootstrap) fit.options.draw_weights = y.weights;
   else fit.target.weights = y.weights;

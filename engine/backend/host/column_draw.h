@@ -23,6 +23,7 @@ class ColumnDraw {
     seed_ = seed, key_ = key, drawn_ = 0;
   }
   std::int64_t left() const { return static_cast<std::int64_t>(order_.size()) - drawn_; }
+  std::uint32_t drawn() const { return drawn_; }
   // Draws the next n, n <= left().
   void take(std::int64_t n, std::uint32_t* out) {
     for (; n > 0; --n, ++drawn_) {

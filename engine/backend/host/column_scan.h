@@ -1,11 +1,11 @@
-// Looks for the best cut of one column in one node, or tries one at random.
+// Looks for the best cut of a column in a node, or tries one at random.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <vector>
 
 #include "engine/backend/host/tree_draft.h"
@@ -22,6 +22,24 @@ struct ColumnCut {
   bool found() const { return score > kRefusedCut; }
 };
 
+// The cut at the share `at` of the way from the least to the greatest of two bins of a column, least < most; not scored.
+inline ColumnCut random_cut(const double* low, const double* high, std::int32_t least, std::int32_t most, double at) {
+  ColumnCut cut{.varies = true};
+  double threshold = low[least] + at * (high[most] - low[least]);
+  if (!(threshold < high[most])) threshold = low[least];   // also where the width overflows
+  std::int32_t first = least;   // of the bins that end beyond the threshold
+  for (std::int32_t n = most - least; n > 0;) {
+    const std::int32_t half = (n + 1) / 2;
+    first += high[first + half - 1] <= threshold ? half : 0;
+    n -= half;
+  }
+  while (first < most && high[first] <= threshold) ++first;
+  cut.left_bin = std::max(least, first - 1), cut.right_bin = cut.left_bin + 1;
+  const double end = high[cut.left_bin], next = low[cut.right_bin];
+  cut.threshold = threshold >= end && threshold < next ? threshold : middle_of(end, next);
+  return cut;
+}
+
 // One thread's working memory. Side judges cuts; Bins adds up the rows of each byte, unless kSums is false.
 template <class Side, class Bins, bool kSums>
 class ColumnScan {
@@ -34,97 +52,93 @@ class ColumnScan {
   template <class Code>
   ColumnCut best_of_bytes(const Code& code, const Item* items, std::uint32_t n) {
     if (!kSums || n <= kFew) return best_of_few(code, items, n);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint8_t bin = code(i);
-      if constexpr (kSums) bins_.add(bin, items[i]);
-      present_[bin] = 1;
-    }
-    side_.clear();
-    ColumnCut best;
-    std::int32_t before = -1;
-    for (std::int32_t word = 0; word < 256; word += 8) {
-      std::uint64_t bits;
-      std::memcpy(&bits, present_.data() + word, 8);
-      for (; bits != 0; bits &= bits - 1) {
-        const std::int32_t bin = word + std::countr_zero(bits) / 8;
-        if (before >= 0) look(before, bin, best);
-        if constexpr (kSums) bins_.move_to(static_cast<std::uint8_t>(bin), side_);
-        before = bin;
+    if constexpr (kSums) {
+      auto&& bins = bins_.access();
+      std::uint64_t present[4] = {};
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint8_t bin = code(i);
+        bins.add(bin, items[i]);
+        present[bin / 64] |= std::uint64_t{1} << (bin % 64);
       }
+      auto&& side = side_.swept();
+      ColumnCut best;
+      std::int32_t before = -1;
+      for (std::int32_t word = 0; word < 4; ++word) {
+        for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
+          const std::int32_t bin = 64 * word + std::countr_zero(bits);
+          if (before >= 0) look(side, before, bin, best);
+          bins.move_to(static_cast<std::uint8_t>(bin), side);
+          before = bin;
+        }
+      }
+      return best;
     }
-    present_.fill(0);
-    return best;
+    return {};
   }
 
   // The node's items in the order of their ranks: rank << 32 | item.
   ColumnCut best_of_ranks(const std::uint64_t* list, const Item* items, std::uint32_t n) {
-    side_.clear();
+    auto&& side = side_.swept();
     ColumnCut best;
+    std::uint64_t before = list[0] >> 32;
     for (std::uint32_t i = 0; i < n; ++i) {
-      const auto rank = static_cast<std::int32_t>(list[i] >> 32);
-      if (i > 0 && list[i - 1] >> 32 != list[i] >> 32) look(static_cast<std::int32_t>(list[i - 1] >> 32), rank, best);
-      side_.add(items[static_cast<std::uint32_t>(list[i])]);
+      const std::uint64_t rank = list[i] >> 32;
+      if (rank != before) look(side, static_cast<std::int32_t>(before), static_cast<std::int32_t>(rank), best);
+      side.add(items[static_cast<std::uint32_t>(list[i])]);
+      before = rank;
     }
     return best;
   }
 
-  // One cut at the share `at` of the way from the column's least to its greatest value in the node; edges of the column.
-  template <class Code>
-  ColumnCut random(const Code& code, const Item* items, std::uint32_t n, const double* low, const double* high, double at) {
-    codes_.resize(n);
-    std::int32_t least = 0x7fffffff, most = -1;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const auto bin = static_cast<std::int32_t>(code(i));
-      codes_[i] = bin, least = std::min(least, bin), most = std::max(most, bin);
+  // A random cut of each of the first `cuts.size()` columns of the block; edges(k) are those of column k, at[k] says where.
+  template <class Edges>
+  void random(const CodeBlock& block, const Item* items, std::uint32_t n, const double* at, const Edges& edges, std::span<ColumnCut> cuts) {
+    std::array<std::uint8_t, CodeBlock::kMost> least, most, left{};
+    block.ranges(least.data(), most.data());
+    for (std::size_t k = 0; k < cuts.size(); ++k) {
+      cuts[k] = {};
+      if (least[k] >= most[k]) continue;
+      const auto [low, high] = edges(k);
+      cuts[k] = random_cut(low, high, least[k], most[k], at[k]);
+      left[k] = static_cast<std::uint8_t>(cuts[k].left_bin);
     }
-    ColumnCut cut;
-    if (least >= most) return cut;
-    cut.varies = true;
-    double threshold = low[least] + at * (high[most] - low[least]);
-    if (!(threshold < high[most])) threshold = low[least];   // also where the width overflows
-    const auto beyond = std::upper_bound(high + least, high + most, threshold) - high;
-    cut.left_bin = std::max(least, static_cast<std::int32_t>(beyond) - 1), cut.right_bin = cut.left_bin + 1;
-    const double end = high[cut.left_bin], next = low[cut.right_bin];
-    cut.threshold = threshold >= end && threshold < next ? threshold : middle_of(end, next);
-    side_.clear();
-    for (std::uint32_t i = 0; i < n; ++i) side_.add_where(items[i], codes_[i] <= cut.left_bin);
-    side_.settle();
-    cut.score = side_.score();
-    return cut;
+    side_.split_items(items, n);
+    side_.sum_cuts(block, items, n, left.data());
+    for (std::size_t k = 0; k < cuts.size(); ++k)
+      if (cuts[k].varies) cuts[k].score = side_.score_cut(static_cast<std::int64_t>(k));
   }
 
  private:
-  static constexpr std::uint32_t kFew = 16;
+  static constexpr std::uint32_t kFew = 6;   // up to here sorting is faster than adding up bins
 
-  void look(std::int32_t left, std::int32_t right, ColumnCut& best) const {
+  template <class Swept>
+  static void look(const Swept& side, std::int32_t left, std::int32_t right, ColumnCut& best) {
     best.varies = true;
-    const double score = side_.score();
+    const double score = side.score();
     if (score > best.score) best.score = score, best.left_bin = left, best.right_bin = right;
   }
 
   template <class Code>
   ColumnCut best_of_few(const Code& code, const Item* items, std::uint32_t n) {
-    keys_.resize(n);
-    for (std::uint32_t i = 0; i < n; ++i) keys_[i] = std::uint64_t{code(i)} << 32 | i;
+    keys_.resize(std::max<std::size_t>(keys_.size(), n));
+    std::uint64_t* const keys = keys_.data();
+    for (std::uint32_t i = 0; i < n; ++i) keys[i] = std::uint64_t{code(i)} << 32 | i;
     if (n > kFew) {
-      std::sort(keys_.begin(), keys_.end());
+      std::sort(keys, keys + n);
     } else {
       for (std::uint32_t i = 1; i < n; ++i) {
-        const std::uint64_t key = keys_[i];
+        const std::uint64_t key = keys[i];
         std::uint32_t place = i;
-        for (; place > 0 && keys_[place - 1] > key; --place) keys_[place] = keys_[place - 1];
-        keys_[place] = key;
+        for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1];
+        keys[place] = key;
       }
     }
-    if (n == 0 || keys_[0] >> 32 == keys_[n - 1] >> 32) return {};
-    return best_of_ranks(keys_.data(), items, n);
+    return keys[0] >> 32 == keys[n - 1] >> 32 ? ColumnCut{} : best_of_ranks(keys, items, n);
   }
 
   Side side_;
   Bins bins_;
-  std::array<std::uint8_t, 256> present_{};
   std::vector<std::uint64_t> keys_;
-  std::vector<std::int32_t> codes_;
 };
 
 }  // namespace kedge::engine

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "engine/backend/host/column_draw.h"
 #include "engine/backend/host/parallel_tasks.h"
@@ -14,7 +15,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::uint32_t kColumnMajorRows = 2048;          // from here on a column's bytes are read in one sweep
-constexpr std::int64_t kParallelCells = 1 << 18;          // of a node, from which its columns are worth several threads
+constexpr std::int64_t kParallelCells = 1 << 16;          // of a node, from which its columns are worth several threads
 constexpr std::int64_t kCellsBetweenStops = 8 << 20;
 
 struct Range {
@@ -28,7 +29,7 @@ class HostGrower {
  public:
   HostGrower(const HostForestInput& in, int n_threads)
       : in_(in), n_threads_(n_threads), columns_(in.columns.n_cols),
-        is_listed_(in.columns.ranks != nullptr && in.options.splitter == Splitter::kBest) {
+        is_listed_(in.columns.ranks != nullptr), blocks_(static_cast<std::size_t>(n_threads)) {
     for (int i = 0; i < n_threads; ++i) scans_.emplace_back(in.target.n_classes);
   }
 
@@ -55,6 +56,7 @@ class HostGrower {
     const std::vector<double> class_weight = class_weights();
     rows_ = {};
     double total = 0;
+    bool are_whole = true;
     for (std::int64_t i = 0; i < in_.n_rows; ++i) {
       const auto row = static_cast<std::uint32_t>(in_.rows ? in_.rows[i] : i);
       double weight = drawn_[i];
@@ -62,11 +64,10 @@ class HostGrower {
       if (!class_weight.empty()) weight *= class_weight[in_.target.codes.data[row]];
       if (!(weight > 0)) continue;
       rows_.position.push_back(static_cast<std::uint32_t>(i)), rows_.table_row.push_back(row), rows_.weight.push_back(weight);
-      total += weight;
+      total += weight, are_whole = are_whole && weight == std::floor(weight);
     }
     require(rows_.size() > 0, schema::ErrorCode::kBadData, "all rows of a tree weigh 0, some must weigh more");
-    const bool is_counted = in_.target.weights.empty() && class_weight.empty();
-    rows_.weight_scale = is_counted ? 1 : fixed_point_scale(total);
+    rows_.weight_scale = are_whole && total < 0x7fffffff ? 1 : fixed_point_scale(total);
   }
 
   std::vector<double> class_weights() const {
@@ -141,8 +142,9 @@ class HostGrower {
     for (std::int64_t visited = 0; columns_.left() > 0 && (visited < in_.options.max_features || !best.varies);) {
       const std::int64_t group = std::min<std::int64_t>(columns_.left(), std::max<std::int64_t>(1, in_.options.max_features - visited));
       features_.resize(static_cast<std::size_t>(group)), cuts_.resize(features_.size());
+      draw_shares(key, columns_.drawn(), group);
       columns_.take(group, features_.data());
-      scan_group(key, range);
+      scan_group(range);
       for (std::size_t k = 0; k < cuts_.size(); ++k) {
         const bool varies = best.varies || cuts_[k].varies;
         if (cuts_[k].score > best.score) best = cuts_[k], feature = features_[k];
@@ -153,45 +155,69 @@ class HostGrower {
     return best;
   }
 
-  void scan_group(std::uint64_t key, Range range) {
+  // Where the columns first .. first + n - 1 of the node's order are cut at random.
+  void draw_shares(std::uint64_t key, std::uint32_t first, std::int64_t n) {
+    if (in_.options.splitter != Splitter::kRandom) return;
+    constexpr std::uint32_t kWords = 4 * kPhiloxRun;
+    std::uint32_t words[kWords];
+    shares_.clear();
+    for (std::uint32_t run = first / kWords * kWords; run < first + n; run += kWords) {
+      philox_run(in_.options.seed, random_cut_stream(key), run / 4, words);
+      for (std::uint32_t w = 0; w < kWords; ++w)
+        if (run + w >= first && run + w < first + n) shares_.push_back(random_cut_share(words[w]));
+    }
+  }
+
+  void scan_group(Range range) {
     const auto n_cols = static_cast<std::int64_t>(features_.size());
     const int threads = n_cols * range.n() >= kParallelCells ? n_threads_ : 1;
     check_stop(n_cols * range.n());
     const CutLimits limits{in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf), rules_.min_weight_leaf * rows_.weight_scale};
     for (int t = 0; t < threads; ++t)
       scans_[t].side().set_node(node_items(), is_listed_ ? order_.data() + range.begin : nullptr, range.n(), limits);
-    const std::int64_t chunk = threads == 1 ? n_cols : std::max<std::int64_t>(1, n_cols / (4 * threads));
+    const bool in_blocks = in_.options.splitter == Splitter::kRandom;
+    const std::int64_t chunk = in_blocks ? CodeBlock::kMost : threads == 1 ? n_cols : std::max<std::int64_t>(1, n_cols / (4 * threads));
     parallel_tasks(threads, (n_cols + chunk - 1) / chunk, [&](std::int64_t task, int worker) {
-      for (std::int64_t k = task * chunk; k < std::min(n_cols, (task + 1) * chunk); ++k) cuts_[k] = scan(scans_[worker], key, range, features_[k]);
+      const std::int64_t first = task * chunk, last = std::min(n_cols, first + chunk);
+      if (in_blocks) return scan_block(worker, range, first, last);
+      for (std::int64_t k = first; k < last; ++k) cuts_[k] = scan(scans_[worker], range, k);
     });
   }
 
-  ColumnCut scan(typename Kind::Scan& scan, std::uint64_t key, Range range, std::uint32_t col) const {
+  // Calls visit with the bytes of a column, by its place in the group, for rows by their place in the node.
+  template <class Visit>
+  auto with_codes(Range range, const Visit& visit) const {
     const HostColumns& in = in_.columns;
-    if (is_listed_) return scan.best_of_ranks(lists_.data() + std::size_t{col} * rows_.size() + range.begin, node_items(), range.n());
-    const std::uint32_t* rows = table_rows_.data();
-    if (in.ranks) {
-      const std::uint32_t* ranks = in.ranks + col * in.n_table;
-      return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return ranks[rows[i]]; });
-    }
+    const std::uint32_t *rows = table_rows_.data(), *features = features_.data();
     if (range.n() >= kColumnMajorRows) {
-      const std::uint8_t* codes = in.codes + col * in.n_table;
-      return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return codes[rows[i]]; });
+      const std::uint8_t* codes = in.codes;
+      const std::int64_t n = in.n_table;
+      return visit([=](std::uint32_t i, std::int64_t k) { return codes[features[k] * n + rows[i]]; });
     }
-    const std::uint8_t* codes = in.row_codes + col;
+    const std::uint8_t* codes = in.row_codes;
     const std::int64_t stride = in.row_stride;
-    return scan_codes(scan, key, col, range, [=](std::uint32_t i) { return codes[rows[i] * stride]; });
+    return visit([=](std::uint32_t i, std::int64_t k) { return codes[rows[i] * stride + features[k]]; });
   }
 
-  template <class Code>
-  ColumnCut scan_codes(typename Kind::Scan& scan, std::uint64_t key, std::uint32_t col, Range range, const Code& code) const {
-    if (in_.options.splitter == Splitter::kRandom) {
-      const BinEdges& edges = *in_.columns.edges;
-      const double *low = edges.low.data() + edges.offset[col], *high = edges.high.data() + edges.offset[col];
-      return scan.random(code, node_items(), range.n(), low, high, random_cut(in_.options.seed, key, col));
-    }
-    if constexpr (sizeof(decltype(code(0))) == 1) return scan.best_of_bytes(code, node_items(), range.n());
-    else return {};
+  // Random cuts of the columns first .. last - 1 of the group, at most CodeBlock::kMost.
+  void scan_block(int worker, Range range, std::int64_t first, std::int64_t last) {
+    CodeBlock& block = blocks_[worker];
+    with_codes(range, [&](const auto& code) { block.fill(range.n(), last - first, [&](std::uint32_t i, std::int64_t k) { return code(i, first + k); }); });
+    const BinEdges& edges = *in_.columns.edges;
+    scans_[worker].random(
+        block, node_items(), range.n(), shares_.data() + first,
+        [&](std::size_t k) {
+          const std::int32_t begin = edges.offset[features_[first + k]];
+          return std::pair(edges.low.data() + begin, edges.high.data() + begin);
+        },
+        {cuts_.data() + first, static_cast<std::size_t>(last - first)});
+  }
+
+  ColumnCut scan(typename Kind::Scan& scan, Range range, std::int64_t k) const {
+    if (is_listed_) return scan.best_of_ranks(lists_.data() + std::size_t{features_[k]} * rows_.size() + range.begin, node_items(), range.n());
+    return with_codes(range, [&](const auto& code) {
+      return scan.best_of_bytes([&code, k](std::uint32_t i) { return code(i, k); }, node_items(), range.n());
+    });
   }
 
   // Items and rows of the node side by side, where they are not read in the order of a list.
@@ -250,7 +276,7 @@ class HostGrower {
   const HostForestInput& in_;
   int n_threads_;
   ColumnDraw columns_;
-  bool is_listed_;   // best cuts on ranks: every column has its rows in order
+  bool is_listed_;   // on ranks: every column has its rows in order
   Kind kind_;
   std::vector<typename Kind::Scan> scans_;
   TreeRules rules_;
@@ -259,6 +285,8 @@ class HostGrower {
   std::vector<std::uint32_t> drawn_, order_, scratch_, table_rows_, features_;
   std::vector<Range> range_;   // by node
   std::vector<ColumnCut> cuts_;
+  std::vector<double> shares_;         // by column of the group: where its random cut lies
+  std::vector<CodeBlock> blocks_;      // by thread
   std::vector<Item> node_items_;
   std::vector<std::uint64_t> lists_, moved_;
   std::vector<std::uint8_t> goes_left_;
@@ -299,6 +327,7 @@ Forest grow_on_host(const HostForestInput& input, int n_threads, const TreeProgr
 
 template <class T>
 Forest grow_exact_on_host(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop, int n_threads) {
+  require(options.splitter == Splitter::kBest, schema::ErrorCode::kInternal, "an exact tree has no random cuts");
   require(X.rows <= 0x7fffffff && X.size() <= 0x7fffffff, schema::ErrorCode::kBadData,
           "an exact tree on {} x {} numbers, at most 2147483647 are possible", X.rows, X.cols);
   const RankedTable ranked = rank_columns(X, n_threads);

@@ -33,7 +33,7 @@ bool needs_host_grower(const TreeTarget& target, const ForestOptions& options);
 // The same forest at any number of threads, and whatever device asks for it. Errors: kCancelled; those of draw_rows().
 Forest grow_on_host(const HostForestInput& input, int n_threads, const TreeProgress& progress);
 
-// The forest of all rows of X (host memory): ranks its columns, then grows. Errors: kBadData without rows or columns, or for NaN.
+// The forest of all rows of X (host memory) with best cuts: ranks its columns, then grows. Errors: kBadData without rows or columns, or for NaN.
 template <class T>
 Forest grow_exact_on_host(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop, int n_threads);
 

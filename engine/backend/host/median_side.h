@@ -35,8 +35,8 @@ class RankWeights {
   Median median(const std::vector<double>& values, double unit) const {
     const Prefix below = find(total_, false), through = find(total_, true);
     const double low = values[below.rank], high = values[std::min(through.rank, values.size() - 1)], value = low == high ? low : (low + high) / 2;
-    const double left_sum = static_cast<double>(below.sum) * unit, all = static_cast<double>(total_sum_) * unit;
-    const auto left = static_cast<double>(below.weight), right = static_cast<double>(total_ - below.weight);
+    const double left_sum = static_cast<double>(through.sum) * unit, all = static_cast<double>(total_sum_) * unit;
+    const auto left = static_cast<double>(through.weight), right = static_cast<double>(total_ - through.weight);
     return {value, all - left_sum - value * right + value * left - left_sum};
   }
 
@@ -82,15 +82,25 @@ class MedianSide {
       all_.add(r, items[i].weight, sum_of(items[i]));
     }
   }
-  void clear() { left_.assign(n_), right_ = all_, left_rows_ = 0; }
+  MedianSide& swept() {   // nothing is on the left
+    left_.assign(n_), right_ = all_, left_rows_ = 0;
+    return *this;
+  }
   void add(const Item& item) {
     const std::uint32_t rank = rank_[&item - items_];
     left_.add(rank, item.weight, sum_of(item)), right_.add(rank, -item.weight, -sum_of(item)), ++left_rows_;
   }
-  void add_where(const Item& item, bool taken) {
-    if (taken) add(item);
+
+  void split_items(const Item*, std::uint32_t) {}
+  void sum_cuts(const CodeBlock& block, const Item* items, std::uint32_t n, const std::uint8_t* left_bin) {
+    block_ = &block, items_of_block_ = items, n_of_block_ = n, left_bin_ = left_bin;
   }
-  void settle() {}
+  double score_cut(std::int64_t k) {
+    swept();
+    for (std::uint32_t i = 0; i < n_of_block_; ++i)
+      if (block_->at(i, k) <= left_bin_[k]) add(items_of_block_[i]);
+    return score();
+  }
 
   double score() const {
     const auto l = static_cast<double>(left_.total()), r = static_cast<double>(right_.total());
@@ -107,6 +117,10 @@ class MedianSide {
   std::int64_t sum_of(const Item& item) const {
     return static_cast<std::int64_t>(static_cast<double>(item.weight) * item.value * scale_);
   }
+  const CodeBlock* block_ = nullptr;   // of sum_cuts(), borrowed until the last score_cut()
+  const Item* items_of_block_ = nullptr;
+  std::uint32_t n_of_block_ = 0;
+  const std::uint8_t* left_bin_ = nullptr;
   const Item* items_ = nullptr;
   std::int64_t n_ = 0, left_rows_ = 0;
   CutLimits limits_;
@@ -119,6 +133,7 @@ class MedianSide {
 // Rows are not added up before they are looked at.
 struct NoBins {
   explicit NoBins(std::int32_t) {}
+  NoBins& access() { return *this; }
 };
 
 }  // namespace kedge::engine

@@ -26,7 +26,7 @@ struct TreeRows {
 // the nodes predict. Sums over rows are in double and in the order of the table.
 class ValueKind {
  public:
-  using Scan = ColumnScan<ValueSide, ValueBins, true>;
+  using Scan = ColumnScan<ValueCuts, ValueBins, true>;
 
   void start(const HostForestInput& in, const TreeRows& rows) {
     criterion_ = in.options.criterion, weight_ = rows.weight, mean_.clear();

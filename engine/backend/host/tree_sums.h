@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/host/random_scan.h"
 #include "engine/backend/tree_functors.h"
 #include "engine/backend/trees.h"
 
@@ -40,17 +42,23 @@ class ValueSide {
     total_ = Item{}, limits_ = limits;
     for (std::uint32_t i = 0; i < n; ++i) total_ += items[order ? order[i] : i];
   }
-  void clear() { left_ = Item{}; }
+  // Nothing is on the left; a copy, which a loop can keep in registers.
+  ValueSide swept() const {
+    ValueSide side = *this;
+    side.left_ = Item{};
+    return side;
+  }
   void add(const Item& item) { left_ += item; }
-  void add_where(const Item& item, bool taken) { left_ += item & (Item{} - taken); }
-  void settle() {}   // to be called after add_where()
 
-  double score() const {
-    const Item right = total_ - left_;
-    if (left_[0] < limits_.min_rows || right[0] < limits_.min_rows) return kRefusedCut;
-    const auto l = static_cast<double>(left_[1]), r = static_cast<double>(right[1]);
+  double score() const { return score_of(left_); }
+
+ protected:
+  double score_of(const Item& left) const {
+    const Item right = total_ - left;
+    if (left[0] < limits_.min_rows || right[0] < limits_.min_rows) return kRefusedCut;
+    const auto l = static_cast<double>(left[1]), r = static_cast<double>(right[1]);
     if (!(l > 0) || !(r > 0) || l < limits_.min_weight || r < limits_.min_weight) return kRefusedCut;
-    const auto sl = static_cast<double>(left_[2]), sr = static_cast<double>(right[2]);
+    const auto sl = static_cast<double>(left[2]), sr = static_cast<double>(right[2]);
     if (limits_.criterion == Criterion::kPoisson) return sl > 0 && sr > 0 ? poisson_score(sl, l) + poisson_score(sr, r) : kRefusedCut;
     return sl * sl / l + sr * sr / r;
   }
@@ -60,12 +68,42 @@ class ValueSide {
   CutLimits limits_;
 };
 
+// ValueSide and what the random cuts of many columns need.
+class ValueCuts : public ValueSide {
+ public:
+  using ValueSide::ValueSide;
+  // The cuts of column k of `block` at left_bin[k] all at once: score_cut(k) after sum_cuts().
+  void split_items(const Item* items, std::uint32_t n) {
+    weights_.resize(n), sums_.resize(n);
+    for (std::uint32_t i = 0; i < n; ++i) weights_[i] = items[i][1], sums_[i] = items[i][2];
+  }
+  void sum_cuts(const CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+    cut_rows_.fill(0), cut_weights_.fill(0), cut_sums_.fill(0);
+    block.count_left(left_bin, cut_rows_.data());
+    block.sum_left(left_bin, weights_.data(), nullptr, cut_weights_.data());
+    block.sum_left(left_bin, sums_.data(), nullptr, cut_sums_.data());
+  }
+  double score_cut(std::int64_t k) const {
+    return score_of(Item{cut_rows_[k], cut_weights_[k], cut_sums_[k], 0});
+  }
+
+ private:
+  std::vector<std::int64_t> weights_, sums_;   // by row
+  std::array<std::int32_t, CodeBlock::kMost> cut_rows_{};
+  std::array<std::int64_t, CodeBlock::kMost> cut_weights_{}, cut_sums_{};
+};
+
 // Sums of the rows of each bin, all zero between scans.
 class ValueBins {
  public:
   explicit ValueBins(std::int32_t) : sums_(256) {}
-  void add(std::uint8_t bin, const Sums4& item) { sums_[bin] += item; }
-  void move_to(std::uint8_t bin, ValueSide& side) { side.add(sums_[bin]), sums_[bin] = Sums4{}; }
+  // What a loop keeps in registers.
+  struct Access {
+    Sums4* sums;
+    void add(std::uint8_t bin, const Sums4& item) const { sums[bin] += item; }
+    void move_to(std::uint8_t bin, ValueSide& side) const { side.add(sums[bin]), sums[bin] = Sums4{}; }
+  };
+  Access access() { return {sums_.data()}; }
 
  private:
   std::vector<Sums4> sums_;
@@ -92,9 +130,10 @@ class ClassSide {
     squares_ = 0, counted_ = limits.criterion == Criterion::kGini && weight_ < (std::int64_t{1} << 31);
     for (const std::int64_t t : total_) squares_ += counted_ ? t * t : 0;
   }
-  void clear() {
+  ClassSide& swept() {   // nothing is on the left
     std::fill(left_.begin(), left_.end(), 0);
     left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = squares_;
+    return *this;
   }
   void add(const Item& item) { add(item.cls, item.weight, 1); }
   void add(std::int32_t cls, std::int64_t weight, std::int64_t rows) {
@@ -104,16 +143,24 @@ class ClassSide {
     }
     left_[cls] += weight, left_rows_ += rows, left_weight_ += weight;
   }
-  void add_where(const Item& item, bool taken) {
-    const std::int64_t mask = -std::int64_t{taken}, weight = item.weight & mask;
-    left_[item.cls] += weight, left_rows_ += taken, left_weight_ += weight;
+
+  void split_items(const Item* items, std::uint32_t n) {
+    weights_.resize(n), classes_.resize(n);
+    for (std::uint32_t i = 0; i < n; ++i) weights_[i] = items[i].weight, classes_[i] = items[i].cls;
   }
-  void settle() {
-    left_squares_ = right_squares_ = 0;
-    for (std::size_t c = 0; counted_ && c < left_.size(); ++c) {
+  void sum_cuts(const CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+    cut_rows_.fill(0), cut_weights_.assign(left_.size() * CodeBlock::kMost, 0);
+    block.count_left(left_bin, cut_rows_.data());
+    block.sum_left(left_bin, weights_.data(), classes_.data(), cut_weights_.data());
+  }
+  double score_cut(std::int64_t k) {
+    left_rows_ = cut_rows_[k], left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+    for (std::size_t c = 0; c < left_.size(); ++c) {
+      left_[c] = cut_weights_[c * CodeBlock::kMost + k], left_weight_ += left_[c];
       const std::int64_t right = total_[c] - left_[c];
-      left_squares_ += left_[c] * left_[c], right_squares_ += right * right;
+      if (counted_) left_squares_ += left_[c] * left_[c], right_squares_ += right * right;
     }
+    return score();
   }
 
   double score() const {
@@ -134,11 +181,15 @@ class ClassSide {
   std::int64_t rows_ = 0, weight_ = 0, squares_ = 0, left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
   bool counted_ = false;   // squares of the weights fit into 64 bits
   CutLimits limits_;
+  std::vector<std::int64_t> weights_, cut_weights_;   // by row; classes x columns
+  std::vector<std::int32_t> classes_;
+  std::array<std::int32_t, CodeBlock::kMost> cut_rows_{};
 };
 
 class ClassBins {
  public:
   explicit ClassBins(std::int32_t n_classes) : n_classes_(n_classes), weight_(std::size_t{256} * n_classes), rows_(weight_.size()) {}
+  ClassBins& access() { return *this; }
   void add(std::uint8_t bin, const ClassItem& item) {
     const std::size_t at = std::size_t{bin} * n_classes_ + item.cls;
     weight_[at] += item.weight, ++rows_[at];

@@ -29,6 +29,7 @@ TEST_P(EveryCase, PredictsTheSameFromBytesAndFromValues) {
   EXPECT_EQ(grown.proba, grown.proba_of_values);
 }
 
+INSTANTIATE_TEST_SUITE_P(CpuHost, EveryCase, testing::ValuesIn(host_cases(4)), [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Cpu, EveryCase, testing::ValuesIn(forest_cases(4)), [](const auto& info) { return info.param.name; });
 
 // Weighted impurity of a set of rows, from its definition.

@@ -18,6 +18,7 @@ TEST_P(EmulatedForest, IsTheForestOfTheCpu) {
   expect_same(run_case(*make_cpu_trees(memory, 2), memory, GetParam()), emulated);
 }
 
+INSTANTIATE_TEST_SUITE_P(Host, EmulatedForest, testing::ValuesIn(host_cases(1)), [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Kernels, EmulatedForest, testing::ValuesIn(forest_cases(1)), [](const auto& info) { return info.param.name; });
 
 TEST(EmulatedForestEdges, LooksPastConstantColumnsAsTheCpuDoes) {

@@ -85,6 +85,44 @@ inline std::vector<Case> forest_cases(int size) {
       {"decrease", sparse, with([](auto& o) { o.min_impurity_decrease = 0.004; })},
       {"few_draws", sparse, with([](auto& o) { o.n_draws = 90; })},
       {"many_draws", dense, with([](auto& o) { o.n_draws = 3000; })},
+      {"random_cuts", sparse, with([](auto& o) { o.splitter = Splitter::kRandom, o.bootstrap = false; })},
+      {"random_cuts_entropy", dense, with([](auto& o) { o.splitter = Splitter::kRandom, o.criterion = Criterion::kEntropy; })},
+  };
+}
+
+// Forests of values, and of weighted rows: grown on the host whatever the device.
+inline std::vector<Case> host_cases(int size) {
+  const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
+  const auto values_of = [](const Data& data) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < data.rows; ++i) values.push_back(data.y[i] + 0.25 * data.X[i * data.cols] * data.X[i * data.cols] + 0.001 * static_cast<double>(i % 17));
+    return values;
+  };
+  const auto weights_of = [](const Data& data) {
+    std::vector<double> weights;
+    for (std::int64_t i = 0; i < data.rows; ++i) weights.push_back(0.3 * static_cast<double>(i % 5));
+    return weights;
+  };
+  const auto with = [&](Criterion criterion, auto change) {
+    ForestOptions o{.n_trees = size + 1, .criterion = criterion, .max_features = 4, .seed = 7};
+    change(o);
+    return o;
+  };
+  const auto same = [](auto&) {};
+  const auto random = [](auto& o) { o.splitter = Splitter::kRandom; };
+  using enum Criterion;
+  return {
+      {"values", dense, with(kSquaredError, same), false, values_of(dense)},
+      {"values_sparse", sparse, with(kSquaredError, [](auto& o) { o.min_samples_leaf = 3; }), false, values_of(sparse)},
+      {"values_random", dense, with(kSquaredError, random), false, values_of(dense)},
+      {"values_weighted", dense, with(kSquaredError, [](auto& o) { o.bootstrap = false; }), false, values_of(dense), weights_of(dense)},
+      {"values_leaf_nodes", sparse, with(kSquaredError, [](auto& o) { o.max_leaf_nodes = 9; }), false, values_of(sparse)},
+      {"values_drawn_by_weight", dense, with(kSquaredError, [&](auto& o) { o.draw_weights = weights_of(dense); }), false, values_of(dense)},
+      {"poisson", dense, with(kPoisson, same), false, values_of(dense)},
+      {"absolute_error", dense, with(kAbsoluteError, same), false, values_of(dense)},
+      {"absolute_error_random", sparse, with(kAbsoluteError, random), false, values_of(sparse)},
+      {"weighted_classes", sparse, with(kGini, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(sparse)},
+      {"weighted_classes_entropy", dense, with(kEntropy, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(dense)},
   };
 }
 

@@ -67,6 +67,34 @@ TEST_F(RandomForest, ReportsImportancesThatSumToOneAndAnOobScore) {
   EXPECT_LT(oob, 1.0);
 }
 
+// Candidates of a search in an order that lets each take less, more or something else than what is there.
+TEST_F(RandomForest, SharesTreesInASearchWithoutChangingThem) {
+  WorkCache work;
+  Context searching{.device = *device_, .work = &work};
+  Samples<float> X = samples();
+  X.content = "train";
+  const auto params = [](std::int64_t n, schema::Value depth) {
+    return schema::ValueMap{{"n_estimators", n}, {"max_depth", std::move(depth)}, {"random_state", 3}, {"oob_score", true}};
+  };
+  for (const schema::ValueMap& candidate : {params(4, 3), params(9, 3), params(6, schema::Value()), params(12, 2), params(9, schema::Value()), params(5, 1)}) {
+    RandomForestClassifier<float> shared(candidate), alone(candidate);
+    shared.fit(searching, X, target_), alone.fit(ctx_(), X, target_);
+    EXPECT_EQ(proba(shared, X), proba(alone, X));
+    EXPECT_EQ(shared.attributes(), alone.attributes());
+  }
+}
+
+TEST_F(RandomForest, PrunesToASingleLeafWhereLeavesCostMuch) {
+  const auto leaves = [&](double alpha) {
+    DecisionTreeClassifier<float> tree({{"ccp_alpha", alpha}, {"random_state", 0}});
+    tree.fit(ctx_(), samples(), target_);
+    return std::get<std::int64_t>(find_value(tree.attributes(), "n_leaves_")->data);
+  };
+  EXPECT_GT(leaves(0.0), leaves(0.005));
+  EXPECT_GT(leaves(0.005), leaves(1.0));
+  EXPECT_EQ(leaves(1.0), 1);
+}
+
 TEST_F(RandomForest, RefusesWhatItCannotDo) {
   const auto make = [](const schema::ValueMap& params) { RandomForestClassifier<float> forest(params); };
   EXPECT_THROW(make({{"n_estimators", 0}}), schema::Error);
