@@ -46,6 +46,14 @@ def counts(n, d, k=5):
     return draw.poisson(draw.gamma(1.0, size=(k, d))[y]).astype(float), y
 
 
+def pixels(n, d, k=10):
+    """Bytes of which four in five are 0, as in pictures of digits."""
+    draw = np.random.RandomState(0)
+    y = draw.randint(k, size=n)
+    level = draw.uniform(0, 1, size=(k, d)) ** 8
+    return np.floor(256 * np.clip(level[y] + 0.2 * draw.normal(size=(n, d)) - 0.1, 0, 0.999)), y
+
+
 # name of the row -> estimator, parameters, data, shape, what is done after the fit, dtype. Shapes: those of oneDAL's benchmarks that fit
 # into memory, cut to some seconds on two cores.
 ROWS = {
@@ -90,8 +98,15 @@ ROWS = {
     "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
     "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
     "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
+    "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
+    "ExtraTreesClassifier": ("ExtraTreesClassifier", {"n_estimators": 100, "random_state": 0}, classes, (20000, 50), None, "float32"),
+    "ExtraTreesRegressor": ("ExtraTreesRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
+    "DecisionTreeClassifier": ("DecisionTreeClassifier", {"random_state": 0}, classes, (20000, 50), None, "float64"),
+    "DecisionTreeClassifier pixels": ("DecisionTreeClassifier", {"random_state": 0}, pixels, (10000, 784), None, "float32"),
+    "DecisionTreeRegressor": ("DecisionTreeRegressor", {"random_state": 0}, numbers, (20000, 50), None, "float64"),
+    "DecisionTreeRegressor absolute": ("DecisionTreeRegressor", {"criterion": "absolute_error", "max_depth": 8, "random_state": 0}, numbers, (5000, 20), None, "float64"),
 }
-PARALLEL = {"RandomForestClassifier", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
+PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
 
 
 class Probe:
@@ -147,7 +162,8 @@ def run_row(probe, name, row, options):
 
 
 # Fits on less than 1 MB, through the server: what a user waits for, against a fit in a warm Python process.
-SERVED = ["GaussianNB", "LogisticRegression", "KNeighborsClassifier", "RandomForestClassifier", "LinearDiscriminantAnalysis", "KMeans", "PCA",
+SERVED = ["GaussianNB", "LogisticRegression", "KNeighborsClassifier", "DecisionTreeClassifier", "DecisionTreeRegressor", "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier",
+          "ExtraTreesRegressor", "LinearDiscriminantAnalysis", "KMeans", "PCA",
           "StandardScaler", "Ridge", "LinearRegression", "Lasso", "LassoCV"]
 
 

@@ -1,28 +1,64 @@
-"""Trees: a single tree where no two cuts are equally good, else quality within the spread of scikit-learn's seeds."""
+"""Trees: a single tree equals scikit-learn's where ties do not decide, that is where scikit-learn finds the same tree with twelve seeds;
+forests score the rows left out within the spread of scikit-learn's seeds."""
 from harness import Case, Exact, Spread
 
-SHAPE = {"n_leaves_": Exact(), "depth_": Exact()}
-CLASSIFIER = {"predict": Exact(), "predict_proba": 1e-6, "feature_importances_": 1e-6}
-REGRESSOR = {"predict": 1e-9, "feature_importances_": 1e-9}
+SHAPE = {"n_features_in_": Exact(), "max_features_": Exact()}
+CLASSIFIER = {"predict": Exact(), "predict_proba": 1e-6, "feature_importances_": 1e-6, "classes_": Exact(), **SHAPE}
+REGRESSOR = {"predict": 1e-9, "feature_importances_": 1e-9, **SHAPE}
+
+# Parameters and the data without ties; "__w" stands for sample weights.
+CLASSES = [
+    ({"criterion": "gini", "max_depth": 1}, "wine digits breast_cancer two_blobs badly_scaled_classes ties"),
+    ({"criterion": "gini", "max_depth": 2}, "wine badly_scaled_classes ties"),
+    ({"criterion": "gini", "max_depth": 3}, "badly_scaled_classes ties"),
+    ({"criterion": "entropy", "max_depth": 1}, "wine digits breast_cancer two_blobs badly_scaled_classes ties"),
+    ({"criterion": "entropy", "max_depth": 2}, "digits breast_cancer badly_scaled_classes ties"),
+    ({"criterion": "entropy", "max_depth": 3}, "badly_scaled_classes ties"),
+    ({"max_leaf_nodes": 5}, "digits two_blobs badly_scaled_classes ties"),
+    ({"min_samples_leaf": 8, "max_depth": 4}, "ties"),
+    ({"min_weight_fraction_leaf": 0.1}, "digits ties"),
+    ({"ccp_alpha": 0.03}, "wine breast_cancer two_blobs badly_scaled_classes ties"),
+    ({"class_weight": "balanced", "max_depth": 3}, "badly_scaled_classes ties"),
+    ({"min_impurity_decrease": 0.03}, "wine breast_cancer two_blobs badly_scaled_classes ties"),
+    ({"min_samples_split": 0.3}, "wine digits two_blobs badly_scaled_classes ties"),
+    ({"max_depth": 3, "__w": "counts"}, "wine ties"),
+]
+VALUES = [
+    ({"criterion": "squared_error", "max_depth": 1}, "diabetes regression rank_deficient badly_scaled"),
+    ({"criterion": "squared_error", "max_depth": 2}, "diabetes regression rank_deficient badly_scaled"),
+    ({"criterion": "squared_error", "max_depth": 3}, "diabetes"),
+    ({"criterion": "absolute_error", "max_depth": 1}, "diabetes regression wide rank_deficient badly_scaled"),
+    ({"criterion": "absolute_error", "max_depth": 2}, "diabetes rank_deficient"),
+    ({"criterion": "absolute_error", "max_depth": 3}, "diabetes"),
+    ({"criterion": "poisson", "max_depth": 1}, "diabetes"),
+    ({"criterion": "poisson", "max_depth": 2}, "diabetes"),
+    ({"criterion": "poisson", "max_depth": 3}, "diabetes"),
+    ({"max_leaf_nodes": 7}, "diabetes regression badly_scaled"),
+    ({"min_samples_leaf": 12}, "regression wide rank_deficient badly_scaled"),
+    ({"min_weight_fraction_leaf": 0.1}, "diabetes regression rank_deficient badly_scaled"),
+    ({"min_samples_split": 0.3}, "diabetes regression rank_deficient badly_scaled"),
+    ({"ccp_alpha": 0.5, "max_depth": 4}, "regression rank_deficient badly_scaled"),
+    ({"max_depth": 3, "criterion": "absolute_error", "__w": "counts"}, "diabetes"),
+]
 
 
-def classify(params, data, **more):
-    return Case("DecisionTreeClassifier", {"random_state": 0, **params}, data, CLASSIFIER, **more)
+def single(estimator, params, data, checks, f32):
+    given = {k: v for k, v in params.items() if k != "__w"}
+    return Case(estimator, {"random_state": 0, **given}, data, checks, f32=f32, weights=params.get("__w"))
 
 
-def regress(params, data, **more):
-    return Case("DecisionTreeRegressor", {"random_state": 0, **params}, data, REGRESSOR, f32=1e-5, **more)
+CASES = [single("DecisionTreeClassifier", p, d, CLASSIFIER, 1e-5) for p, data in CLASSES for d in data.split()]
+CASES += [single("DecisionTreeRegressor", p, d, REGRESSOR, 1e-5) for p, data in VALUES for d in data.split()]
+CASES += [Case(e, {"criterion": "poisson"}, "regression", {"predict": 1e-9}, error="negative") for e in ("DecisionTreeRegressor", "RandomForestRegressor")]
 
 
-CLASSES = ("iris", "wine", "digits", "breast_cancer", "two_blobs", "blobs", "badly_scaled_classes", "counts", "ties")
-VALUES = ("diabetes", "regression", "wide", "rank_deficient", "badly_scaled")
-CASES = [classify({"criterion": c, "max_depth": d}, data) for c in ("gini", "entropy") for d in (1, 2, 3, 4) for data in CLASSES]
-CASES += [classify(p, data) for p in ({"max_leaf_nodes": 5}, {"min_samples_leaf": 8, "max_depth": 4}, {"min_weight_fraction_leaf": 0.1},
-                                      {"ccp_alpha": 0.03}, {"class_weight": "balanced", "max_depth": 3}, {"min_impurity_decrease": 0.03},
-                                      {"min_samples_split": 0.3}) for data in CLASSES]
-CASES += [classify({"max_depth": 3}, data, weights="counts") for data in CLASSES]
-CASES += [regress({"criterion": c, "max_depth": d}, data) for c in ("squared_error", "absolute_error") for d in (1, 2, 3, 4) for data in VALUES]
-CASES += [regress({"criterion": "poisson", "max_depth": d}, "diabetes") for d in (1, 2, 3, 4)]
-CASES += [regress(p, data) for p in ({"max_leaf_nodes": 7}, {"min_samples_leaf": 12}, {"min_weight_fraction_leaf": 0.1}, {"min_samples_split": 0.3},
-                                     {"ccp_alpha": 0.5, "max_depth": 4}) for data in VALUES]
-CASES += [regress({"max_depth": 3, "criterion": c}, data, weights="counts") for c in ("squared_error", "absolute_error") for data in VALUES]
+def forest(estimator, params, data):
+    given = {"n_estimators": 40, "bootstrap": True, "oob_score": True, "random_state": 0, **params}
+    return Case(estimator, given, data, {"oob_score_": Spread(1.0, 6)}, not_in_f32=("oob_score_",))
+
+
+CASES += [forest(e, p, data) for e in ("RandomForestClassifier", "ExtraTreesClassifier") for data in ("wine", "breast_cancer")
+          for p in ({}, {"criterion": "entropy", "max_features": 0.5}, {"max_depth": 4, "class_weight": "balanced"})]
+CASES += [forest(e, p, "diabetes") for e in ("RandomForestRegressor", "ExtraTreesRegressor")
+          for p in ({}, {"max_features": "sqrt"}, {"min_samples_leaf": 5, "max_samples": 0.5})]
+CASES += [forest("RandomForestRegressor", {"criterion": "absolute_error", "max_depth": 3}, "regression")]
