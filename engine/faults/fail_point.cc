@@ -48,8 +48,7 @@ void pass(std::size_t point) {
   static std::atomic<int> hits = 0;
   if (plan.name.empty() || kNames[point] != plan.name || ++hits < plan.from_hit) return;
   if (plan.action == "abort") ::_exit(kExitCode);
-  if (plan.action == "error")
-    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("fail point {}", plan.name));
+  if (plan.action == "error") throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("fail point {}", plan.name));
   while (plan.action == "pause") ::pause();
   std::this_thread::sleep_for(plan.wait);
 }

@@ -1,6 +1,7 @@
 // Places where a test can make the program die, fail, wait or break its promise. In other builds they are nothing at all.
 //
-// KEDGE_FAIL_POINT=NAME=ACTION[@HIT], in the environment, arms one of them, from its HIT-th pass on (1 by default; `abort` needs no more):
+// KEDGE_FAIL_POINT=NAME=ACTION[@HIT], in the environment, arms one of them, from its HIT-th pass on (1 by default; `abort` needs
+// no more):
 //   abort       the process ends at once, nothing is flushed       error   throws Error{kUnavailable}
 //   sleep:MS    waits                                               pause   waits for ever
 // KEDGE_CONTROL=NAME breaks a promise on purpose, so that a test can be seen to notice.
@@ -14,20 +15,20 @@ namespace kedge::faults {
 
 // Every place, once; "before" and "after" are two. A name that is not here does not compile.
 inline constexpr std::array<std::string_view, 58> kNames = {
-    "store.open.before", "store.open.after", "store.migrate.before", "store.migrate.after",
-    "store.recover.before", "store.recover.after", "store.begin.before", "store.begin.after",
-    "store.commit.before", "store.commit.after", "store.insert.before", "store.insert.after",
-    "store.key.before", "store.key.after", "store.change.before", "store.change.after",
-    "store.result.before", "store.result.after", "store.append.before", "store.append.after",
-    "store.cancel.before", "store.cancel.after", "store.acknowledge.before", "store.acknowledge.after",
-    "store.wake.before", "store.wake.after", "store.remove.before", "store.remove.after",
-    "job.submit.before", "job.submit.after", "job.fetch.before", "job.fetch.after",
-    "job.run.before", "job.run.after", "job.event.before", "job.event.after",
-    "job.done.before", "job.done.after", "job.failed.before", "job.failed.after",
-    "job.cancel.before", "job.cancel.after", "job.retry.before", "job.retry.after",
-    "worker.list.before", "worker.list.after", "worker.spawn.before", "worker.spawn.after",
-    "worker.send.before", "worker.send.after", "worker.receive.before", "worker.receive.after",
-    "worker.reap.before", "worker.reap.after", "dataset.sync.before", "dataset.sync.after",
+    "store.open.before",     "store.open.after",    "store.migrate.before",     "store.migrate.after",
+    "store.recover.before",  "store.recover.after", "store.begin.before",       "store.begin.after",
+    "store.commit.before",   "store.commit.after",  "store.insert.before",      "store.insert.after",
+    "store.key.before",      "store.key.after",     "store.change.before",      "store.change.after",
+    "store.result.before",   "store.result.after",  "store.append.before",      "store.append.after",
+    "store.cancel.before",   "store.cancel.after",  "store.acknowledge.before", "store.acknowledge.after",
+    "store.wake.before",     "store.wake.after",    "store.remove.before",      "store.remove.after",
+    "job.submit.before",     "job.submit.after",    "job.fetch.before",         "job.fetch.after",
+    "job.run.before",        "job.run.after",       "job.event.before",         "job.event.after",
+    "job.done.before",       "job.done.after",      "job.failed.before",        "job.failed.after",
+    "job.cancel.before",     "job.cancel.after",    "job.retry.before",         "job.retry.after",
+    "worker.list.before",    "worker.list.after",   "worker.spawn.before",      "worker.spawn.after",
+    "worker.send.before",    "worker.send.after",   "worker.receive.before",    "worker.receive.after",
+    "worker.reap.before",    "worker.reap.after",   "dataset.sync.before",      "dataset.sync.after",
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
@@ -44,7 +45,7 @@ consteval std::size_t index_in(const std::array<std::string_view, N>& names, std
   throw "no such fail point or control";
 }
 
-void pass(std::size_t point);          // does what the environment says
+void pass(std::size_t point);   // does what the environment says
 bool is_on(std::size_t control);
 
 }  // namespace kedge::faults

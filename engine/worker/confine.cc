@@ -71,13 +71,15 @@ class Filter {
   std::vector<sock_filter> code_;
 };
 
-constexpr std::uint32_t error(int number) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(number); }
+constexpr std::uint32_t error(int number) {
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(number);
+}
 
 Filter make_filter() {
-  constexpr std::array kDenied{SYS_execve, SYS_execveat,        SYS_ptrace,           SYS_process_vm_readv, SYS_process_vm_writev,
-                               SYS_mount,  SYS_io_uring_setup,  SYS_bpf,              SYS_kexec_load,       SYS_init_module,
+  constexpr std::array kDenied{SYS_execve,  SYS_execveat,       SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
+                               SYS_mount,   SYS_io_uring_setup, SYS_bpf,    SYS_kexec_load,       SYS_init_module,
 #ifdef SYS_fork
-                               SYS_fork,   SYS_vfork,
+                               SYS_fork,    SYS_vfork,
 #endif
                                SYS_unshare, SYS_setns};
   Filter filter;
@@ -102,7 +104,9 @@ void limit_resources(std::int64_t memory_bytes) {
   if (memory_bytes > 0) lower(RLIMIT_AS, static_cast<rlim_t>(memory_bytes));
 }
 
-void leave_network() noexcept { ::unshare(CLONE_NEWNET); }   // only root may; the filter does the same for the others
+void leave_network() noexcept {
+  ::unshare(CLONE_NEWNET);
+}   // only root may; the filter does the same for the others
 
 std::string deny_system_calls() {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return std::generic_category().message(errno);

@@ -6,8 +6,9 @@
 
 namespace kedge::engine {
 
-// No core files, few descriptors, files of at most 16 GiB, and for memory_bytes > 0 at most so much address space (not for a worker
-// with a GPU: CUDA reserves more address space than any machine has memory). What cannot be had is then an error where it is asked for.
+// No core files, few descriptors, files of at most 16 GiB, and for memory_bytes > 0 at most so much address space (not for a
+// worker with a GPU: CUDA reserves more address space than any machine has memory). What cannot be had is then an error where it
+// is asked for.
 void limit_resources(std::int64_t memory_bytes);
 
 // A network namespace without interfaces, where the system allows one. Before the process has a second thread.

@@ -21,7 +21,7 @@ from kedge_server import BIN, FINAL, Kedged, Process, read_port, spec, wait_for 
 DIED = 86   # how a fail point ends the process
 PATIENCE = 60
 CONTROL_POINTS = {"acknowledge-before-commit": "store.commit.before", "forget-interrupted-jobs": "job.run.after",
-                  "skip-event-numbers": "job.run.after", "publish-stale-results": None}
+                  "skip-event-numbers": "job.run.after"}
 
 
 def points():

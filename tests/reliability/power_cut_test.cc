@@ -28,7 +28,9 @@ struct Told {
   bool has_ended;
 };
 
-std::string name_of(int job) { return "job_" + std::to_string(1000 + job); }
+std::string name_of(int job) {
+  return "job_" + std::to_string(1000 + job);
+}
 
 class Run {
  public:
@@ -49,7 +51,10 @@ class Run {
       w.append(id, lease, "t2", schema::LogEvent{"info", std::string(300, 'x')});
     });
     write([&](StoreWriter& w) {
-      w.change({.job = id, .state = JobState::kSucceeded, .time = "t3", .held_lease = lease,
+      w.change({.job = id,
+                .state = JobState::kSucceeded,
+                .time = "t3",
+                .held_lease = lease,
                 .result = schema::Result{.nSamples = lease}});
     });
     told_.push_back({disk_.count(), id, true});

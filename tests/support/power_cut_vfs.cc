@@ -23,7 +23,9 @@ struct File {
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
 
-File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
+File& of(sqlite3_file* file) {
+  return *reinterpret_cast<File*>(file);
+}
 
 template <auto Method, class... Args>
 int forward(sqlite3_file* file, Args... args) {
@@ -31,7 +33,9 @@ int forward(sqlite3_file* file, Args... args) {
   return (real->pMethods->*Method)(real, args...);
 }
 
-int close(sqlite3_file* file) { return forward<&sqlite3_io_methods::xClose>(file); }
+int close(sqlite3_file* file) {
+  return forward<&sqlite3_io_methods::xClose>(file);
+}
 
 int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   const auto* bytes = static_cast<const std::uint8_t*>(data);
@@ -70,9 +74,13 @@ const sqlite3_io_methods kMethods = {
     .xFetch = nullptr,
     .xUnfetch = nullptr};
 
-PowerCutVfs& owner(sqlite3_vfs* vfs) { return *static_cast<PowerCutVfs*>(vfs->pAppData); }
+PowerCutVfs& owner(sqlite3_vfs* vfs) {
+  return *static_cast<PowerCutVfs*>(vfs->pAppData);
+}
 
-std::string base_name(const char* path) { return path ? std::filesystem::path(path).filename().string() : std::string(); }
+std::string base_name(const char* path) {
+  return path ? std::filesystem::path(path).filename().string() : std::string();
+}
 
 int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out_flags) {
   File& opened = of(file);

@@ -19,8 +19,8 @@ class PowerCutVfs {
  public:
   struct Operation {
     enum class Kind { kWrite, kTruncate, kSync, kDelete } kind;
-    std::string file;                  // name without its folder
-    sqlite3_int64 offset = 0;          // of a write; the size, of a truncation
+    std::string file;           // name without its folder
+    sqlite3_int64 offset = 0;   // of a write; the size, of a truncation
     std::vector<std::uint8_t> bytes;
   };
 

@@ -25,10 +25,13 @@ constexpr std::string_view kJson = "Content-Type: application/json\r\n";
 
 std::string spec(std::string_view device) {
   return fmt::format(R"({{"dataset":{{"builtin":"iris"}},"pipeline":[{{"estimator":"GaussianNB"}}],)"
-                     R"("task":{{"crossValidate":{{"cv":2}}}},"device":"{}"}})", device);
+                     R"("task":{{"crossValidate":{{"cv":2}}}},"device":"{}"}})",
+                     device);
 }
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // Milliseconds that each call took, over all threads.
 class Samples {
@@ -76,15 +79,19 @@ int streams(std::uint16_t port, int count, int jobs, int seconds) {
   tests::HttpConnection connection(port);
   std::vector<std::string> ids;
   for (int i = 0; i < jobs; ++i)   // a device for each, so that all run at the same time
-    ids.push_back(schema::from_json<schema::Job>(connection.request("POST", "/v1/jobs", spec(fmt::format("cuda:{}", i)), kJson).body).id);
+    ids.push_back(
+        schema::from_json<schema::Job>(connection.request("POST", "/v1/jobs", spec(fmt::format("cuda:{}", i)), kJson).body).id);
   load::ManyStreams all(port);
   for (int i = 0; i < count; ++i) all.open("/v1/jobs/" + ids[static_cast<std::size_t>(i % jobs)] + "/events");
   all.read_for(std::chrono::seconds(3));   // all have caught up
   all.begin_measuring();
   all.read_for(std::chrono::seconds(seconds));
   const load::Measured m = all.measured();
-  fmt::print("{} streams: {} events, {:.0f} a second, {} out of order, lag p50 {} ms, p99 {} ms, worst {} ms; fewest on a stream {}, most {}\n",
-             m.open, m.events, static_cast<double>(m.events) / seconds, m.out_of_order, m.p50_ms, m.p99_ms, m.worst_ms, m.fewest, m.most);
+  fmt::print(
+      "{} streams: {} events, {:.0f} a second, {} out of order, lag p50 {} ms, p99 {} ms, worst {} ms; fewest on a stream {}, "
+      "most {}\n",
+      m.open, m.events, static_cast<double>(m.events) / seconds, m.out_of_order, m.p50_ms, m.p99_ms, m.worst_ms, m.fewest,
+      m.most);
   std::fflush(stdout);
   for (const std::string& id : ids) connection.request("POST", "/v1/jobs/" + id + "/cancel");
   return m.open == count && m.out_of_order == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -103,7 +110,8 @@ int main(int argc, char** argv) {
     post_all(port, number(4), "/v1/jobs", "durable submits", [&] { return Clock::now() < end; });
   } else if (mode == "jobs") {
     std::atomic<int> left = number(3);
-    post_all(port, number(4), "/v1/jobs?wait=30s", fmt::format("submit to result, {} in flight", number(4)), [&] { return left-- > 0; });
+    post_all(port, number(4), "/v1/jobs?wait=30s", fmt::format("submit to result, {} in flight", number(4)),
+             [&] { return left-- > 0; });
   }
   return EXIT_SUCCESS;
 }

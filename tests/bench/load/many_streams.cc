@@ -91,13 +91,17 @@ void ManyStreams::line(Stream& stream, std::string_view text) {
   lags_ms_.push_back(now_ms() - to_ms(std::string(text.substr(time + 8, 24))));
 }
 
-void ManyStreams::begin_measuring() { measuring_ = true; }
+void ManyStreams::begin_measuring() {
+  measuring_ = true;
+}
 
 Measured ManyStreams::measured() const {
   Measured m{.out_of_order = out_of_order_};
   std::vector<std::int64_t> lags = lags_ms_;
   std::ranges::sort(lags);
-  const auto at = [&](double share) { return lags.empty() ? 0 : lags[static_cast<std::size_t>(share * static_cast<double>(lags.size() - 1))]; };
+  const auto at = [&](double share) {
+    return lags.empty() ? 0 : lags[static_cast<std::size_t>(share * static_cast<double>(lags.size() - 1))];
+  };
   m.events = static_cast<std::int64_t>(lags.size());
   m.p50_ms = at(0.5), m.p99_ms = at(0.99), m.worst_ms = at(1);
   for (const Stream& stream : streams_) m.open += stream.fd >= 0;

@@ -27,7 +27,7 @@ class ManyStreams {
  private:
   struct Stream {
     int fd = -1;
-    std::string rest;            // an unfinished line
+    std::string rest;   // an unfinished line
     std::int64_t last_id = 0, events = 0;
   };
   void receive(Stream& stream);

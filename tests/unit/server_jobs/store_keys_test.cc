@@ -17,8 +17,11 @@ using schema::JobState;
 constexpr std::string_view kLongAgo = "2020-01-02T03:04:05.678Z";
 
 // Long after anything that a test does by itself.
-constexpr RetentionOptions kNever{.jobs = std::chrono::seconds(0), .events = std::chrono::seconds(0), .events_per_job = 0,
-                                  .store_bytes = 0, .interval = std::chrono::hours(1)};
+constexpr RetentionOptions kNever{.jobs = std::chrono::seconds(0),
+                                  .events = std::chrono::seconds(0),
+                                  .events_per_job = 0,
+                                  .store_bytes = 0,
+                                  .interval = std::chrono::hours(1)};
 
 class StoreKeysTest : public testing::Test {
  protected:
