@@ -66,7 +66,7 @@ schema::ValueMap Ridge<T>::attributes() const {
 
 template <class T>
 void Ridge<T>::state(StateArchive& archive) {
-  solution_.state(archive, 1);
+  model_.state(archive, 1);
 }
 
 template class Ridge<float>;

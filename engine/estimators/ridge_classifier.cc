@@ -111,7 +111,7 @@ template <class T>
 void RidgeClassifier<T>::state(StateArchive& archive) {
   archive.features(n_features_);
   present_.state(archive);
-  solution_.state(archive, present_.size() > 2 ? present_.size() : 1);
+  model_.state(archive, present_.size() > 2 ? present_.size() : 1);
 }
 
 template class RidgeClassifier<float>;

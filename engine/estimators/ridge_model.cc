@@ -97,6 +97,12 @@ Matrix<double> RidgeModel<T>::values(const Context& ctx, const Samples<T>& X) co
   return family_ ? family_->values(ctx, X, alpha_) : linear_values(ctx, X, solution_.coef, solution_.intercept);
 }
 
+template <class T>
+void RidgeModel<T>::state(StateArchive& archive, std::int64_t n_targets) {
+  if (archive.is_loading()) family_.reset();
+  solution_.state(archive, n_targets);
+}
+
 template class RidgeFamily<float>;
 template class RidgeFamily<double>;
 template class RidgeModel<float>;

@@ -43,6 +43,7 @@ class RidgeModel {
   // n x targets.
   Matrix<double> values(const Context& ctx, const Samples<T>& X) const;
   const RidgeSolution& solution() const { return solution_; }
+  void state(StateArchive& archive, std::int64_t n_targets);
 
  private:
   static std::string work_key(const std::string& content, const std::string& more, const RidgeOptions& options);

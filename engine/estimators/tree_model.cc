@@ -95,9 +95,9 @@ std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samp
   const std::int64_t n = options.n_trees;
   if (!ctx.work || X.content.empty()) return std::make_shared<const Forest>(grow(ctx, growth, 0, n, options.max_depth));
   const bool by_level = options.max_leaf_nodes == 0;   // else another depth is another tree
-  std::string key = "trees of " + X.content + " | " + growth.fit.owner + growth.fit.share_key;
+  std::string key = X.content + " | " + growth.fit.owner + growth.fit.share_key;
   if (!by_level) key += " depth " + std::to_string(options.max_depth);
-  SharedForest& shared = *ctx.work->get<SharedForest>(key, [] { return SharedForest{}; });
+  SharedForest& shared = *ctx.work->get<SharedForest>("trees", key, [] { return SharedForest{}; });
   if (!shared.forest || shared.max_depth < options.max_depth) {
     const std::int64_t wanted = std::max(n, shared.forest ? shared.forest->n_trees() : 0);
     shared = {std::make_shared<const Forest>(grow(ctx, growth, 0, wanted, options.max_depth)), options.max_depth};

@@ -27,12 +27,6 @@ struct Api {
   Uploads* uploads = nullptr;                        // null: none are taken
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
   std::function<std::string()> metrics;              // in Prometheus' text format; called on the loop's thread
-};  // of event streams in which nothing happens
-  Models* models = nullptr;                     // null: none are kept
-  StreamCounts* streams = nullptr;  // null: not counted, and no bound
-  Uploads* uploads = nullptr;       // null: none are taken
-  http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
-  std::function<std::string()> metrics;  // in Prometheus' text format; called on the loop's thread
 };
 
 // The routes refer to `api`.

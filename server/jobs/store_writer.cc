@@ -135,7 +135,7 @@ bool SqlStoreWriter::change(const StateChange& change) {
     while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
     }
   }
-  if (change.model) insert_model(*change.model);
+  if (change.model) insert_model(*change.model, {});
   if (change.result) {
     KEDGE_FAIL_POINT("store.result.before");
     insert_result_.run(change.job, schema::to_binary(*change.result));

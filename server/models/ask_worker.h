@@ -17,7 +17,7 @@ namespace kedge::server {
 // Thread safe; questions are answered one by one, in order. The process starts with the first question and is replaced when it dies.
 class AskWorker {
  public:
-  explicit AskWorker(std::filesystem::path program) : program_(std::move(program)) {
+  explicit AskWorker(WorkerProgram program) : program_(std::move(program)) {
     thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
   }
   // Blocks for the answer. Errors: those of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded when it takes more than
@@ -34,7 +34,7 @@ class AskWorker {
   schema::WorkerReport receive(std::chrono::steady_clock::time_point until);
   void drain();   // reads heartbeats, so that the pipe never fills
 
-  const std::filesystem::path program_;
+  const WorkerProgram program_;
   std::int64_t last_token_ = 0;               // the thread's alone, as is the next
   std::unique_ptr<WorkerProcess> process_;
   std::mutex mutex_;                          // guards what follows

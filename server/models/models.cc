@@ -51,7 +51,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
 class LocalModels final : public Models {
  public:
   LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program)
-      : jobs_(jobs), uploads_(data_dir / "models"), worker_(program.empty() ? beside_this_program() : program) {}
+      : jobs_(jobs), uploads_(data_dir / "models"), worker_({.file = program.empty() ? beside_this_program() : program, .temporary = data_dir / "tmp"}) {}
 
   schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant) const override {
     return jobs_.list_models(page_size, page_token, tenant);
