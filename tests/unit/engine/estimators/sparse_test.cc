@@ -156,8 +156,8 @@ TEST_P(Sparse, SolvesRidgeByConjugateGradients) {
       for (std::size_t i = 0; weighted && i < rows_.size(); ++i)
         weights.push_back(static_cast<double>(i % 3));
       const RidgeOptions options{.alpha = 0.7, .fit_intercept = intercept};
-      const LinearProblem<double> problem(ctx_, "Ridge", dense_.rows(rows_), values, 1, weights, intercept);
-      const RidgeSolution expected = solve_ridge(ctx_, "Ridge", problem, {0.7}, options);
+      RidgeProblem<double> problem(ctx_, "Ridge", dense_.rows(rows_), values, 1, weights, intercept);
+      const RidgeSolution expected = problem.solve(ctx_, {0.7}, options);
       const SparseProblem<double> sparse(ctx_, "Ridge", chosen(), values, 1, weights, intercept);
       const std::vector<double> coef = solve_sparse_least_squares(ctx_, "Ridge", sparse, {0.7});
       expect_near(coef, expected.coef, kSolved);
