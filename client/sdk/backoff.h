@@ -1,4 +1,5 @@
-// How long to wait before trying again: exponential back-off with full jitter, so that clients that failed together do not return together.
+// How long to wait before trying again: exponential back-off with full jitter, so that clients that failed together do not return
+// together.
 #pragma once
 
 #include <algorithm>

@@ -74,8 +74,9 @@ std::optional<schema::Event> EventStream::next() {
     if (impl_->stop.stop_requested() || !Backoff::sleep(pause, impl_->stop))
       throw Error(schema::ErrorCode::kCancelled, "the event stream was stopped by its reader");
     if (steady_clock::now() > give_up)
-      throw Error(schema::ErrorCode::kConnection, fmt::format("{}: the event stream broke and the server did not come back within {} s",
-                                                              impl_->transport->url(), Impl::kPatience.count() / 1000));
+      throw Error(schema::ErrorCode::kConnection,
+                  fmt::format("{}: the event stream broke and the server did not come back within {} s", impl_->transport->url(),
+                              Impl::kPatience.count() / 1000));
   }
 }
 

@@ -17,9 +17,13 @@ using schema::JobState;
 constexpr std::int64_t kCrashesOfASpec = 3;   // jobs of one tenant and spec that may fail so before the next is not tried
 
 // The shorter of what the job and the server ask for; 0: no deadline.
-double shorter(double job, double server) { return job > 0 && server > 0 ? std::min(job, server) : std::max(job, server); }
+double shorter(double job, double server) {
+  return job > 0 && server > 0 ? std::min(job, server) : std::max(job, server);
+}
 
-std::string spec_key(const ActiveJob& job) { return job.tenant + "\n" + job.digest; }
+std::string spec_key(const ActiveJob& job) {
+  return job.tenant + "\n" + job.digest;
+}
 
 Error late(std::string_view what, double limit, std::string_view name) {
   return Error(ErrorCode::kDeadlineExceeded, fmt::format("{} longer than its {} deadline of {} s", what, name, limit),
@@ -79,8 +83,12 @@ bool Dispatcher::fail_poison(const JobPointer& job) {
   return true;
 }
 
-void Dispatcher::remember_crash(const ActiveJob& job) { ++crashes_by_spec_[spec_key(job)]; }
-void Dispatcher::forget_crashes(const ActiveJob& job) { crashes_by_spec_.erase(spec_key(job)); }
+void Dispatcher::remember_crash(const ActiveJob& job) {
+  ++crashes_by_spec_[spec_key(job)];
+}
+void Dispatcher::forget_crashes(const ActiveJob& job) {
+  crashes_by_spec_.erase(spec_key(job));
+}
 
 void Dispatcher::begin_drain() {
   const std::lock_guard lock(mutex_);

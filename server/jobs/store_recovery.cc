@@ -22,9 +22,10 @@ struct Found {
 };
 
 std::vector<Found> find_open_jobs(SqliteConnection& connection) {
-  SqliteStatement statement(connection,
-                            "SELECT id, wish, created, tenant, digest, crashes, specs.bytes, state, cancel_requested, lease_token "
-                            "FROM jobs JOIN specs ON specs.job = jobs.id WHERE state < 4 ORDER BY id");
+  SqliteStatement statement(
+      connection,
+      "SELECT id, wish, created, tenant, digest, crashes, specs.bytes, state, cancel_requested, lease_token "
+      "FROM jobs JOIN specs ON specs.job = jobs.id WHERE state < 4 ORDER BY id");
   SqliteStatement::Rows rows = statement.open();
   std::vector<Found> found;
   while (rows.next())
@@ -52,8 +53,7 @@ Recovered recover(SqliteConnection& connection, SqlStoreWriter& writer) {
   const std::string now = format_time(std::chrono::system_clock::now());
   writer.begin();
   for (Found& f : found) {
-    if (f.cancel)
-      writer.change({.job = f.job.id, .state = schema::JobState::kCancelled, .time = now});
+    if (f.cancel) writer.change({.job = f.job.id, .state = schema::JobState::kCancelled, .time = now});
     else if (f.interrupted)
       writer.change({.job = f.job.id, .reason = "SERVER_RESTARTED", .time = now, .new_lease = ++recovered.last_lease});
     if (!f.cancel && !KEDGE_CONTROL("forget-interrupted-jobs")) recovered.jobs.push_back(std::move(f.job));

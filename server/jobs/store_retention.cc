@@ -13,7 +13,9 @@ namespace {
 constexpr std::int64_t kJobsAtOnce = 64;   // in one transaction, so that submits wait little
 constexpr std::chrono::seconds kWriteWait{10};
 
-std::string time_before_now(std::chrono::seconds age) { return format_time(std::chrono::system_clock::now() - age); }
+std::string time_before_now(std::chrono::seconds age) {
+  return format_time(std::chrono::system_clock::now() - age);
+}
 
 }  // namespace
 
@@ -59,12 +61,10 @@ void Retention::sweep() {
   const auto remove = [](StoreWriter& writer, const Expired& job) { writer.remove(job.job); };
   const auto trim = [](StoreWriter& writer, const Expired& job) { writer.trim_events(job.job, job.first_kept); };
   write([](StoreWriter& writer) { writer.expire_keys(); });
-  if (options_.jobs.count() > 0)
-    work([&] { return store_.ended_before(time_before_now(options_.jobs), kJobsAtOnce); }, remove);
+  if (options_.jobs.count() > 0) work([&] { return store_.ended_before(time_before_now(options_.jobs), kJobsAtOnce); }, remove);
   if (options_.events.count() > 0)
     work([&] { return store_.events_ended_before(time_before_now(options_.events), kJobsAtOnce); }, trim);
-  if (options_.events_per_job > 0)
-    work([&] { return store_.with_more_events_than(options_.events_per_job, kJobsAtOnce); }, trim);
+  if (options_.events_per_job > 0) work([&] { return store_.with_more_events_than(options_.events_per_job, kJobsAtOnce); }, trim);
   if (options_.store_bytes > 0)
     work(
         [&] {

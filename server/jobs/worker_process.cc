@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +34,9 @@ constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops i
 constexpr int kListAttempts = 3;                        // a kill in passing must not leave the server without devices
 constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
 
-std::string system_text(int error) { return std::generic_category().message(error); }
+std::string system_text(int error) {
+  return std::generic_category().message(error);
+}
 
 // What posix_spawn needs, freed together.
 struct SpawnSetup {
@@ -47,7 +49,7 @@ struct SpawnSetup {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);    // the server blocks some signals, a worker none
+    posix_spawnattr_setsigmask(&attributes, &none);   // the server blocks some signals, a worker none
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -68,7 +70,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 // What a computation may need of the server's environment: no token, no proxy, nothing that is not named here.
 std::vector<std::string> clean_environment() {
   constexpr std::array<std::string_view, 6> kNames{"PATH=", "HOME=", "LANG=", "TZ=", "LD_LIBRARY_PATH=", "KEDGE_CONTROL="};
-  constexpr std::array<std::string_view, 9> kFamilies{"LC_",     "OMP_",  "GOMP_",  "OPENBLAS_", "CUDA_",
+  constexpr std::array<std::string_view, 9> kFamilies{"LC_",     "OMP_",  "GOMP_",      "OPENBLAS_",  "CUDA_",
                                                       "NVIDIA_", "ASAN_", "KEDGE_FAIL", "KEDGE_FAKE_"};
   std::vector<std::string> kept;
   for (char** variable = environ; *variable; ++variable) {
@@ -90,8 +92,7 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
   std::vector<char*> argv = pointers(arguments), envp = pointers(variables);
   pid_t pid = -1;
   const int error = posix_spawn(&pid, argv[0], &setup.actions, &setup.attributes, argv.data(), envp.data());
-  if (error != 0)
-    throw Error(ErrorCode::kUnavailable, fmt::format("cannot start {}: {}", arguments[0], system_text(error)));
+  if (error != 0) throw Error(ErrorCode::kUnavailable, fmt::format("cannot start {}: {}", arguments[0], system_text(error)));
   KEDGE_FAIL_POINT("worker.spawn.after");
   return pid;
 }
@@ -178,7 +179,7 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
     throw;
   }
   ::close(sockets[1]);
-  pid_fd_ = ::pidfd_open(pid_, 0);
+  pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));   // glibc 2.36 declares its own only for C
 }
 
 WorkerProcess::~WorkerProcess() {

@@ -15,13 +15,14 @@ namespace kedge::server {
 
 struct WorkerProgram {
   std::filesystem::path file;
-  std::filesystem::path temporary;    // where each worker gets a directory of its own; empty: the system's
-  std::int64_t memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
+  std::filesystem::path temporary;   // where each worker gets a directory of its own; empty: the system's
+  std::int64_t memory_bytes = 0;     // address space of a worker without a GPU; 0: no bound
 };
 
 // One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else open
 // beyond the standard three. Its environment has what a computation may need and nothing of the
-// server's own, its temporary directory is its own and goes with it. The kernel kills it when the thread that made it ends (the worker asks for that itself).
+// server's own, its temporary directory is its own and goes with it. The kernel kills it when the thread that made it ends (the
+// worker asks for that itself).
 class WorkerProcess {
  public:
   // Errors: kUnavailable when the program cannot be started.

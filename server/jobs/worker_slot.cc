@@ -26,16 +26,18 @@ constexpr std::chrono::milliseconds kGoodbye{1'000};   // for an idle worker to 
 
 struct WorkerSlot::Session {
   WorkerProcess process;
-  Clock::time_point silent_until;                              // without a message until then it is killed
-  Clock::time_point kill_at = Clock::time_point::max();        // after a cancel
+  Clock::time_point silent_until;                         // without a message until then it is killed
+  Clock::time_point kill_at = Clock::time_point::max();   // after a cancel
   bool said_hello = false;
-  std::string job;                                             // that it runs; empty: idle
+  std::string job;   // that it runs; empty: idle
   std::int64_t lease = 0;
-  std::string last_words;                                      // why it could not open its device
+  std::string last_words;   // why it could not open its device
 };
 
 WorkerSlot::WorkerSlot(WorkerOptions options, std::string device, WorkerListener& listener)
-    : options_(std::move(options)), device_(std::move(device)), listener_(listener),
+    : options_(std::move(options)),
+      device_(std::move(device)),
+      listener_(listener),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
 }
@@ -51,8 +53,12 @@ void WorkerSlot::request_stop() {
   ::eventfd_write(wake_fd_, 1);
 }
 
-void WorkerSlot::run(schema::RunCommand command) { send_later({std::move(command)}); }
-void WorkerSlot::cancel(const std::string& job) { send_later({schema::CancelCommand{job}}); }
+void WorkerSlot::run(schema::RunCommand command) {
+  send_later({std::move(command)});
+}
+void WorkerSlot::cancel(const std::string& job) {
+  send_later({schema::CancelCommand{job}});
+}
 
 void WorkerSlot::send_later(schema::WorkerCommand command) {
   {
@@ -75,8 +81,7 @@ void WorkerSlot::loop(std::stop_token stop) {
     listener_.worker_lost(device_, end.how, end.job_begun);
     take_waiting();   // for the worker that has gone; the listener gives no new command before the next worker_ready()
     failures = end.said_hello ? 0 : failures + 1;
-    if (failures >= kFailuresToTell)
-      listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", end.how));
+    if (failures >= kFailuresToTell) listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", end.how));
     if (failures > 0) wait_before_retry(failures);
   }
 }
@@ -84,8 +89,7 @@ void WorkerSlot::loop(std::stop_token stop) {
 // The life of one worker.
 WorkerSlot::End WorkerSlot::live(std::stop_token stop) {
   try {
-    Session session{.process = WorkerProcess(options_.program, device_),
-                    .silent_until = Clock::now() + options_.start_timeout};
+    Session session{.process = WorkerProcess(options_.program, device_), .silent_until = Clock::now() + options_.start_timeout};
     std::string how = serve(session, stop);
     return {.how = std::move(how), .said_hello = session.said_hello, .job_begun = !session.job.empty()};
   } catch (const schema::Error& error) {
@@ -130,7 +134,7 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       return session.last_words.empty() ? how : session.last_words;
     }
     if (woken == Woken::kByDeath) return session.process.end();   // something that it left behind holds the channel open
-    send_waiting(session);   // after receive(): not to a worker that has just gone
+    send_waiting(session);                                        // after receive(): not to a worker that has just gone
     if (readable) continue;
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {
@@ -167,8 +171,7 @@ void WorkerSlot::send_waiting(Session& session) {
 bool WorkerSlot::receive(Session& session) {
   // The system tells a sender by ECONNRESET that the peer has died with something unread: then the job was not begun.
   std::byte first{};
-  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET)
-    session.job.clear();
+  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) session.job.clear();
   KEDGE_FAIL_POINT("worker.receive.before");
   std::optional<schema::WorkerReport> report;
   try {
