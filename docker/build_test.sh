@@ -22,7 +22,7 @@ finish() {
 trap finish EXIT
 for _ in $(seq 60); do docker info >/dev/null 2>&1 && break; sleep 0.5; done
 
-mirror=$(sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' /etc/apt/sources.list.d/* /etc/apt/sources.list 2>/dev/null | head -n 1)
+mirror=$(sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' /etc/apt/sources.list.d/* /etc/apt/sources.list 2>/dev/null | head -n 1 || true)
 [ -s "$work/base.tar" ] || mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$work/base.tar" "$mirror"
 docker import - debian:bookworm-slim <"$work/base.tar" >/dev/null
 
