@@ -99,16 +99,17 @@ ModelRows rows_of_dataset(const schema::ModelInfo& model, const DatasetFile& dat
             "{}: column '{}' is text, the model reads a {}", meta.name, names[c],
             builder.target_of(c) < 0 ? "" : model.columns[static_cast<std::size_t>(builder.target_of(c))].kind);
   }
+  std::vector<std::vector<double>> cells(names.size());
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (builder.target_of(c) >= 0) cells[c] = data.column(meta.columns[c].values_column, n_rows);
   for (std::int64_t i = 0; i < n_rows; ++i) {
     builder.add_row();
     for (std::size_t c = 0; c < names.size(); ++c) {
-      const ColumnInfo& column = meta.columns[c];
       const int target = builder.target_of(c);
       if (target < 0) continue;
-      const auto at = static_cast<std::size_t>(i * meta.n_values_columns + column.values_column);
-      const double value = meta.is_float32 ? static_cast<double>(data.values_f32()[at]) : data.values_f64()[at];
-      const bool is_code = column.type == ColumnInfo::Type::kNominal && !std::isnan(value);
-      if (is_code) builder.set(target, std::string_view(column.categories.at(static_cast<std::size_t>(value))));
+      const double value = cells[c][static_cast<std::size_t>(i)];
+      const bool is_code = meta.columns[c].type == ColumnInfo::Type::kNominal && !std::isnan(value);
+      if (is_code) builder.set(target, std::string_view(meta.columns[c].categories.at(static_cast<std::size_t>(value))));
       else builder.set(target, value);
     }
   }
