@@ -25,6 +25,7 @@ using schema::ErrorCode;
 constexpr std::size_t kBatchSize = 512;                        // writes in one transaction
 constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
 constexpr std::size_t kIdleReaders = 8;
+constexpr std::chrono::milliseconds kControlPause{20};   // for an answer that is too early to get out
 
 }  // namespace
 
@@ -91,7 +92,10 @@ struct Store::Impl {
   // One transaction for all of them. On failure nothing of it remains and `failure` says why.
   bool try_commit(std::deque<StoreWrite>& batch) {
     try {
-      if (KEDGE_CONTROL("acknowledge-before-commit")) acknowledge(batch);
+      if (KEDGE_CONTROL("acknowledge-before-commit")) {
+        acknowledge(batch);
+        std::this_thread::sleep_for(kControlPause);
+      }
       writer->begin();
       for (StoreWrite& write : batch) write.apply(*writer);
       writer->commit();

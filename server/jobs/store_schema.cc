@@ -61,8 +61,8 @@ constexpr std::array kMigrations = {
         time INTEGER NOT NULL,
         PRIMARY KEY (tenant, key)) WITHOUT ROWID;
       CREATE INDEX idempotency_by_time ON idempotency (time);
+      CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL, tenant TEXT NOT NULL);
     )sql",
-    "CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL, tenant TEXT NOT NULL DEFAULT '')",
 };
 
 std::int64_t first_integer(SqliteConnection& connection, std::string_view sql) {

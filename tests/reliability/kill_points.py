@@ -48,6 +48,16 @@ def normal(number):
     return spec(steps=[("GaussianNB", {"var_smoothing": 1e-9 * (1 + number)})], task={"crossValidate": {"cv": 2}})
 
 
+def with_data(tag):   # of its own, which the server has to file
+    rows = "\n".join(f"{i},{i % 2}" for i in range(12))
+    job = spec(steps=["GaussianNB"], task={"crossValidate": {"cv": 2}})
+    return {**job, "dataset": {"inline": {"csv": f"x,{tag}\n{rows}\n", "target": tag}}}
+
+
+def long(number):   # long enough to be cancelled
+    return spec(steps=[("RandomForestClassifier", {"n_estimators": 3000, "random_state": number})], task={"crossValidate": {"cv": 2}})
+
+
 def failing(number):
     return spec(steps=[("PCA", {"n_components": 100 + number}), "GaussianNB"])   # iris has 4 columns: the worker says so
 
@@ -73,12 +83,13 @@ class Round:
         try:
             first = self.submit(server, f"{self.tag}-a", normal(0))
             bad = self.submit(server, f"{self.tag}-b", failing(0))
-            last = self.submit(server, f"{self.tag}-c", normal(2))
+            last = self.submit(server, f"{self.tag}-c", long(2))
             again = self.submit(server, f"{self.tag}-a", normal(0))
             assert again == first, "a key was given two jobs"
             if server.call("POST", f"/v1/jobs/{last}/cancel", timeout=PATIENCE).status == 202:
                 self.cancelled.add(last)
-            for job in (first, bad):
+            own = self.submit(server, f"{self.tag}-d", with_data(self.tag))
+            for job in (first, bad, own):
                 server.call("GET", f"/v1/jobs/{job}?wait=10s", timeout=PATIENCE)
         except (OSError, urllib.error.URLError, json.JSONDecodeError, EOFError, ValueError) as error:
             self.ended = error

@@ -61,6 +61,11 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"LinearDiscriminantAnalysis", 13, 5},
     {"QuadraticDiscriminantAnalysis", 14, 10},
     {"RandomForestClassifier", 8, 2},
+    {"RandomForestRegressor", 1, 1},
+    {"ExtraTreesClassifier", 2, 2},
+    {"ExtraTreesRegressor", 1, 1},
+    {"DecisionTreeClassifier", 8, 2},
+    {"DecisionTreeRegressor", 1, 1},
     {"DummyClassifier", 0, 2},
     {"DummyRegressor", 0, 0},
 };
