@@ -42,6 +42,7 @@ class ScoreSelector : public Transformer<T> {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   TargetKind target_kind() const override { return score_func_ == "f_regression" ? TargetKind::kValues : TargetKind::kClasses; }
+  bool accepts_sparse() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return {{"scores_", scores_.scores}, {"pvalues_", scores_.p_values}}; }
   void state(StateArchive& archive) override;

@@ -31,7 +31,9 @@ for data in ("words", "many_words"):
     DECIDED = {"coef_": 1e-5, "intercept_": 1e-5, "predict_proba": 1e-5, "predict": Exact(0.01)}
     for params in ({"C": 0.5}, {"C": 0.5, "fit_intercept": False}, {"C": 0.5, "class_weight": "balanced"}):
         CASES.append(case("LogisticRegression", {**params, "tol": 1e-9, "max_iter": 2000}, data, DECIDED, before=[("MaxAbsScaler", {})]))
-    CASES.append(case("LogisticRegression", {"C": 0.5, "tol": 1e-9, "max_iter": 2000}, data, DECIDED, before=[("Normalizer", {})], weights="counts"))
+    # The weights leave one class of the words without weight: its intercept has no bound.
+    checks = {name: how for name, how in DECIDED.items() if data != "words" or name != "intercept_"}
+    CASES.append(case("LogisticRegression", {"C": 0.5, "tol": 1e-9, "max_iter": 2000}, data, checks, before=[("Normalizer", {})], weights="counts"))
     CASES.append(case("LogisticRegression", {"C": 2.0, "l1_ratio": 1.0, "solver": "saga", "tol": 1e-7, "max_iter": 3000}, data,
                       {"predict_proba": 1e-3}, f32=1e-2, before=[("Normalizer", {})], sk={"tol": 1e-6, "max_iter": 1000}))
     CASES.append(case("RidgeClassifier", {"alpha": 2.0}, data, {"coef_": 1e-6, "intercept_": 1e-6, "decision_function": 1e-6},

@@ -184,9 +184,12 @@ def main():
                 break
             dice = random.Random(seed)
             for point in chosen:
-                hit = 1 if seed == options.first_seed else dice.randint(1, 3)
-                rounds += 1
-                deaths[point] = deaths.get(point, 0) + run_round(folder, point, hit, seed, options.control, problems)
+                hits = range(1, 9) if options.control else [1 if seed == options.first_seed else dice.randint(1, 3)]
+                for hit in hits:   # a control is over once it was noticed
+                    rounds += 1
+                    deaths[point] = deaths.get(point, 0) + run_round(folder, point, hit, seed, options.control, problems)
+                    if options.control and problems:
+                        break
     never = sorted(point for point, count in deaths.items() if count == 0)
     print(f"{rounds} rounds at {len(chosen)} points, {sum(deaths.values())} deaths, {len(problems)} broken promises, "
           f"{time.monotonic() - begin:.0f} s")
