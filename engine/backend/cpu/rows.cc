@@ -1,11 +1,7 @@
 // Row-wise ops on the CPU.
 #include "engine/backend/cpu/rows.h"
 
-#include <cmath>
-#include <numeric>
-
 #include "engine/backend/cpu/cpu_backend.h"
-#include "engine/backend/cpu/fast_exp.h"
 #include "engine/backend/cpu/simd.h"
 
 namespace kedge::engine {
@@ -21,9 +17,7 @@ KEDGE_CLONES void add_row(const T* row, std::int64_t cols, double* __restrict su
   for (std::int64_t j = 0; j < cols; ++j) sums[j] += static_cast<double>(row[j]);
 }
 
-constexpr std::int64_t kExpNs = 10;      // an exponential or logarithm in double
-constexpr std::int64_t kFastExpNs = 3;   // one of many exponentials, with what is around it
-constexpr std::int64_t kTogether = 64;   // rows of a loss whose exponentials are taken together
+constexpr std::int64_t kExpNs = 10;   // an exponential or logarithm in double
 
 // body(i) for every row, in about row_ns each.
 template <class Body>
@@ -31,36 +25,6 @@ void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
   for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) body(i);
   });
-}
-
-KEDGE_CLONES void exp_all(double* x, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) x[i] = fast_exp(x[i]);
-}
-
-// logistic_row() of functors.h for some rows, with their exponentials side by side. `shares`: room for rows x classes.
-template <class T>
-double logistic_rows(MatrixView<T> Z, const T* intercepts, const std::int32_t* y, const double* weights, double* shares) {
-  const std::int64_t k = Z.cols;
-  for (std::int64_t i = 0; i < Z.rows; ++i) {
-    T* const z = Z.data + i * Z.stride;
-    for (std::int64_t c = 0; intercepts && c < k; ++c) z[c] += intercepts[c];
-    const double top = static_cast<double>(z[argmax_row(z, k)]);
-    for (std::int64_t c = 0; c < k; ++c) shares[i * k + c] = static_cast<double>(z[c]) - top;
-  }
-  std::vector<double> own(static_cast<std::size_t>(Z.rows));
-  for (std::int64_t i = 0; i < Z.rows; ++i) own[static_cast<std::size_t>(i)] = shares[i * k + y[i]];
-  exp_all(shares, Z.rows * k);
-  double loss = 0;
-  for (std::int64_t i = 0; i < Z.rows; ++i) {
-    T* const z = Z.data + i * Z.stride;
-    const double weight = weights ? weights[i] : 1.0;
-    double sum = 0;
-    for (std::int64_t c = 0; c < k; ++c) sum += shares[i * k + c];
-    const double share = weight / sum;
-    for (std::int64_t c = 0; c < k; ++c) z[c] = static_cast<T>(shares[i * k + c] * share - (c == y[i] ? weight : 0.0));
-    loss += weight * (std::log(sum) - own[static_cast<std::size_t>(i)]);
-  }
-  return loss;
 }
 
 }  // namespace
@@ -109,16 +73,10 @@ void CpuRows<T>::argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out
 template <class T>
 double CpuRows<T>::logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                                  VectorView<const double> weights) {
-  std::vector<double> sums(static_cast<std::size_t>(tiles_of(Z.rows, kRowTile)), 0.0);
-  for_tiles(Z.rows, kRowTile, Z.rows * kFastExpNs * (Z.cols + 2), [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-    std::vector<double> shares(static_cast<std::size_t>(kTogether * Z.cols));
-    for (std::int64_t i = begin; i < end; i += kTogether) {
-      const std::int64_t count = std::min(kTogether, end - i);
-      sums[static_cast<std::size_t>(tile)] += logistic_rows(Z.row_range(i, count), b.empty() ? nullptr : b.data, y.data + i,
-                                                            weights.empty() ? nullptr : weights.data + i, shares.data());
-    }
+  const T* const intercepts = b.empty() ? nullptr : b.data;
+  return tile_sum(Z.rows, kExpNs * (Z.cols + 1), [&](std::int64_t i) {
+    return logistic_row(Z.data + i * Z.stride, Z.cols, intercepts, y.data[i], weights.empty() ? 1.0 : weights.data[i]);
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 template <class T>
