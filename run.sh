@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(
-  g++ cmake ninja-build ccache pkg-config python3 python3-venv curl ca-certificates
+  g++ cmake ninja-build ccache pkg-config python3 python3-venv curl openssl ca-certificates
   libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
   libfast-float-dev libgtest-dev libgmock-dev libbenchmark-dev

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kCurvatureEntries = std::int64_t{1} << 22;  // of second derivatives by the margins, at a time: 32 MiB
 
-}  // namespace
-
-namespace {
-
 // The transpose of a row-major matrix with `cols` columns.
 template <class T>
 std::vector<T> flipped(const std::vector<T>& A, std::int64_t cols) {

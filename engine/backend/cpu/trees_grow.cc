@@ -43,7 +43,6 @@ struct TreeGrower::Impl {
 
   Forest grow(std::int64_t tree);
   std::uint16_t take_rows(std::int64_t tree);
-  void grow_nodes();
   bool evaluate(std::int32_t node);
   Node look_at(std::int32_t node) const;
   BestCut find_cut(std::int32_t node, const Node& at);
@@ -96,7 +95,7 @@ Forest TreeGrower::Impl::grow(std::int64_t tree) {
   range.assign(1, {0, static_cast<std::uint32_t>(rows.size())});
   left_counts.resize(by_class.size()), right_counts.resize(by_class.size());
   right_rows.resize(rows.size() + 1);
-  grow_nodes();
+  expand(draft, in.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
   return finish_tree(draft, in.n_classes, in.table.edges, in.table.n_cols,
                      [this](std::int32_t node, Forest& out) { draft.append_value(node, rules, out); });
 }
@@ -118,22 +117,6 @@ std::uint16_t TreeGrower::Impl::take_rows(std::int64_t tree) {
   }
   rows.resize(used);
   return static_cast<std::uint16_t>(most);
-}
-
-void TreeGrower::Impl::grow_nodes() {
-  if (in.options.max_leaf_nodes > 0) {
-    expand_best_first(draft, in.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
-    return;
-  }
-  std::vector<std::int32_t> stack{0};
-  while (!stack.empty()) {
-    const std::int32_t node = stack.back();
-    stack.pop_back();
-    if (!evaluate(node)) continue;
-    draft.nodes[node].expanded = true;
-    stack.push_back(draft.nodes[node].right);
-    stack.push_back(draft.nodes[node].left);
-  }
 }
 
 // Finds the node's split, makes its children and tells whether the split is wanted.

@@ -43,7 +43,7 @@ class HostGrower {
     draft_.nodes.clear(), range_.clear();
     add_node({0, rows_.size()}, 0, tree_root_key(tree));
     rules_.min_weight_leaf = in_.options.min_weight_fraction_leaf * draft_.nodes[0].weight;
-    grow_nodes();
+    expand(draft_, in_.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
     return finish_tree(draft_, in_.target.n_classes, *in_.columns.edges, in_.columns.n_cols,
                        [this](std::int32_t node, Forest& out) { kind_.append_value(node, out); });
   }
@@ -100,21 +100,6 @@ class HostGrower {
     node.depth = depth, node.key = key, node.n_rows = static_cast<std::int32_t>(range.n());
     draft_.nodes.push_back(node), range_.push_back(range);
     return static_cast<std::int32_t>(draft_.nodes.size()) - 1;
-  }
-
-  void grow_nodes() {
-    if (in_.options.max_leaf_nodes > 0) {
-      expand_best_first(draft_, in_.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
-      return;
-    }
-    std::vector<std::int32_t> stack{0};
-    while (!stack.empty()) {
-      const std::int32_t node = stack.back();
-      stack.pop_back();
-      if (!evaluate(node)) continue;
-      draft_.nodes[node].expanded = true;
-      stack.push_back(draft_.nodes[node].right), stack.push_back(draft_.nodes[node].left);
-    }
   }
 
   // Finds the node's split, makes its children and tells whether the split is wanted.

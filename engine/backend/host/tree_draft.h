@@ -80,6 +80,20 @@ void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evalu
   }
 }
 
+// The same in any number, depth first, left before right; with max_leaf_nodes > 0 as expand_best_first().
+template <class Evaluate>
+void expand(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate) {
+  if (max_leaf_nodes > 0) return expand_best_first(tree, max_leaf_nodes, evaluate);
+  std::vector<std::int32_t> stack{0};
+  while (!stack.empty()) {
+    const std::int32_t node = stack.back();
+    stack.pop_back();
+    if (!evaluate(node)) continue;
+    tree.nodes[node].expanded = true;
+    stack.push_back(tree.nodes[node].right), stack.push_back(tree.nodes[node].left);
+  }
+}
+
 // Where to cut column `feature` between two neighbouring bins that are present in a node.
 struct Cut {
   std::int32_t bin = 0;
