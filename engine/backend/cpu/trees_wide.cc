@@ -19,7 +19,9 @@ namespace {
 constexpr int kColumns = WideNodes::kColumns;
 constexpr std::int64_t kRecordColumns = 1024;   // bits that two registers hold
 constexpr std::uint32_t kBlock = 64;            // rows whose codes are turned together
-constexpr std::int64_t kAhead = 12;             // rows from one that is copied to one that is fetched
+constexpr std::uint32_t kAhead = 12;            // rows from one that is read to one that is fetched
+constexpr std::uint32_t kFetched = 1024;        // rows from which on a node's records are not all near
+constexpr int kFetchedLines = 5;                // of a record: most have no more
 constexpr __mmask64 kEven = 0x5555555555555555;
 
 struct alignas(64) Line {
@@ -133,6 +135,7 @@ struct WideNodes::Impl {
 
   static constexpr std::uint32_t kLong = 1u << 31;   // in `where`: more codes than a byte counts
   void load_records(std::uint32_t n);
+  void fetch(Packed row) const;
   __m512i read_row(const Picker& picker, Packed row) const;
   void read_few(std::uint32_t begin, std::uint32_t n);
   void read_columns(std::uint32_t begin, std::uint32_t n);
@@ -188,7 +191,7 @@ KEDGE_WIDE void WideNodes::Impl::load_records(std::uint32_t n) {
   records.reserve(static_cast<std::size_t>(lines));
   std::uint32_t line = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
-    const std::uint64_t* ahead = from + loaded[std::min<std::int64_t>(n - 1, i + kAhead)].record;
+    const std::uint64_t* ahead = from + loaded[std::min(n - 1, i + kAhead)].record;
     for (int k = 0; k < 6; ++k) __builtin_prefetch(ahead + k * 8);
     const std::uint32_t begin = loaded[i].record, end = table.record_of[loaded[i].row + 1];
     const std::uint32_t first = line;
@@ -202,6 +205,12 @@ KEDGE_WIDE void WideNodes::Impl::load_records(std::uint32_t n) {
 
 void WideNodes::store(TreeRow* rows) const {
   for (const Impl::Packed row : impl_->rows) *rows++ = impl_->loaded[row >> 8];
+}
+
+// Asks for the record of a row that is read soon: a subtree's rows lie in the order in which they were loaded, not in the node's.
+KEDGE_WIDE_INLINE void WideNodes::Impl::fetch(Packed row) const {
+  const Line* record = records.data() + (where[row >> 8] & ~kLong);
+  for (int k = 0; k < kFetchedLines; ++k) __builtin_prefetch(record + k);
 }
 
 KEDGE_WIDE_INLINE __m512i WideNodes::Impl::read_row(const Picker& picker, Packed row) const {
@@ -237,6 +246,7 @@ KEDGE_WIDE void WideNodes::Impl::read_columns(std::uint32_t begin, std::uint32_t
     const std::uint32_t here = std::min(kBlock, n - block * kBlock);
     for (std::uint32_t i = 0; i < here; ++i) drawn[block].byte[i] = static_cast<std::uint8_t>(from[i]);
     for (std::uint32_t i = 0; i < here; i += 2) {
+      if (recorded && n >= kFetched) fetch(from[std::min(here - 1, i + kAhead)]), fetch(from[std::min(here - 1, i + kAhead + 1)]);
       const __m512i second = read_row(picker, from[std::min(i + 1, here - 1)]);
       _mm512_store_si512(pairs[i / 2], _mm512_or_si512(read_row(picker, from[i]), _mm512_slli_epi16(second, 8)));
     }
