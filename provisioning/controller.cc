@@ -153,6 +153,8 @@ void Controller::sweep_row(Intent intent, Swept& swept) {
   if (const std::string reason = reason_to_end(intent); !reason.empty()) return note_end(intent, reason, swept);
   const auto machine = provider.describe(intent);
   if (gone(intent, machine) && forget(intent, provider)) swept.ended.push_back(intent.id + ": it had ended by itself");
+  // Stopped, and still there: of no use to anybody, and often paid for.
+  if (machine && machine->state == MachineState::kEnding) note_end(intent, "it had ended by itself", swept);
 }
 
 void Controller::sweep_provider(Provider& provider, Swept& swept) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,7 +95,8 @@ Outcome run_program(const std::vector<std::string>& arguments, std::string_view 
   const pid_t child = ::fork();
   if (child < 0) refuse("start a program");
   if (child == 0) {
-    ::setpgid(0, 0);  // a Ctrl-C is ours to handle
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // what it was to make is not made after we were killed, behind a sweeper's back
+    ::setpgid(0, 0);                     // a Ctrl-C is ours to handle
     become(argv.data(), in.ends[0], out.ends[1], err.ends[1]);
   }
   in.close_end(0), out.close_end(1), err.close_end(1);

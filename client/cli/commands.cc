@@ -57,10 +57,9 @@ void lease(CLI::App& app, Options& options) {
   app.add_option("--idle", rent.idle_minutes, "Minutes without use after which the machine ends (default 15)")->check(CLI::Range(0.05, 10080.0));
   app.add_option("--life", rent.life_hours, "Hours after which it ends whatever it does (default 8)")->check(CLI::Range(0.01, 720.0));
   app.add_option("--max-spend", rent.max_spend, "USD for this machine, at most")->check(CLI::NonNegativeNumber);
-  app.add_option("--spend-cap", rent.spend_cap, "USD for all machines: those rented now and 30 days of past ones")
-      ->check(CLI::NonNegativeNumber)
-      ->envname("KEDGE_SPEND_CAP");
-  app.add_option("--image", rent.image, "The container image of the server")->envname("KEDGE_IMAGE");
+  app.add_option("--spend-cap", rent.spend_cap, "USD for all machines: those rented now and 30 days of past ones; else KEDGE_SPEND_CAP")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--image", rent.image, "The container image of the server; else KEDGE_IMAGE");
   app.add_option("--boot-limit", rent.boot_limit_s, "Seconds until the server must answer (default 600)")->check(CLI::Range(1, 7200));
 }
 void wish(CLI::App& app, Options& options) {

@@ -64,7 +64,7 @@ int follow(const Job& job, std::int64_t after, const Options& options) {
   }
   std::signal(SIGINT, SIG_DFL);
   const schema::Job ended = job.status();
-  if (const std::string cost = cost_line(options); !cost.empty()) fmt::print(stderr, "{}\n", cost);
+  if (const std::string cost = cost_line(options); !cost.empty()) fmt::print(options.json ? stdout : stderr, "{}\n", cost);
   return options.json ? exit_code(ended.state) : print_outcome(ended, options);
 }
 

@@ -62,9 +62,14 @@ Intent chosen_machine(const IntentStore& store, const std::string& name) {
                       fmt::format("no machine '{}'{}", id, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
-bool end_one(Rental& rental, const Intent& intent) {
+bool end_one(Rental& rental, const Intent& intent, bool json) {
   const double begin = rental.clock.steady_seconds();
   const bool gone = rental.controller.end(intent, "kedge down");
+  if (json) {
+    fmt::print("{}\n", json::write(json::ValueMap{{"id", intent.id}, {"gone", gone}, {"seconds", rental.clock.steady_seconds() - begin},
+                                                  {"costUsd", cost_so_far(intent, rental.clock.unix_seconds())}}));
+    return gone;
+  }
   fmt::print(stderr, "{}: {} after {:.1f} s; {:.2f} USD\n", intent.id, gone ? "gone" : "asked to end, not gone yet: `kedge machines gc` goes on",
              rental.clock.steady_seconds() - begin, cost_so_far(intent, rental.clock.unix_seconds()));
   return gone;
@@ -94,7 +99,9 @@ int up(const Options& options) {
   if (options.rent.dry_run) return show_selection(options, true);
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
-  const UpResult result = rental.controller.up(up_options(options));
+  const UpOptions wanted = up_options(options);
+  check_image(wanted);
+  const UpResult result = rental.controller.up(wanted);
   rental.store.set_current(result.intent.id);
   double total = 0;
   for (const Phase& phase : result.phases) total += phase.seconds;
@@ -113,11 +120,11 @@ int up(const Options& options) {
 int down(const Options& options) {
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kEverything, {}, options.json);
-  if (!options.rent.all) return end_one(rental, chosen_machine(rental.store, options.argument)) ? kSucceeded : kFailed;
+  if (!options.rent.all) return end_one(rental, chosen_machine(rental.store, options.argument), options.json) ? kSucceeded : kFailed;
   bool all = true;
   for (const Intent& intent : rental.store.list().intents) {
     try {
-      all = end_one(rental, intent) && all;
+      all = end_one(rental, intent, options.json) && all;
     } catch (const ProviderError& error) {
       fmt::print(stderr, "{}: {}\n", intent.id, error.what());
       all = false;

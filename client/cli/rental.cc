@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "provisioning/json.h"
@@ -29,6 +31,17 @@ void print_phase(const Phase& phase) {
   if (phase.seconds < 0) return;
   fmt::print("{}\n", json::write(json::ValueMap{{"phase", phase.name}, {"seconds", phase.seconds}, {"note", phase.note}}));
   std::fflush(stdout);
+}
+
+// Read here and not by the parser, which would let the variable of one subcommand overrule the option of another.
+std::optional<double> spend_cap_of_environment() {
+  const auto text = provisioning::environment_variable("KEDGE_SPEND_CAP");
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  const double cap = std::strtod(text->c_str(), &end);
+  if (*end != 0 || !(cap >= 0))
+    throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("KEDGE_SPEND_CAP is '{}', must be a number of USD, at least 0", *text));
+  return cap;
 }
 
 provisioning::Surroundings surroundings(Rental& rental) {
@@ -55,6 +68,15 @@ bool ask_to_keep(const provisioning::Intent& intent) {
   return read(STDIN_FILENO, &answer, 1) == 1 && (answer == 'k' || answer == 'K');
 }
 
+void check_image(const provisioning::UpOptions& up) {
+  const auto rows = provisioning::provider_rows();
+  const bool cloud = std::ranges::any_of(rows, [&](const auto& row) { return row.by_default && (up.wish.provider.empty() || up.wish.provider == row.name); });
+  if (cloud && up.image.empty())
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        "clouds pull the server's image from a registry: build it (docker/README.md), push it, and name it with --image or KEDGE_IMAGE",
+                        "image");
+}
+
 provisioning::UpOptions up_options(const Options& options) {
   const RentOptions& rent = options.rent;
   provisioning::UpOptions up;
@@ -64,8 +86,8 @@ provisioning::UpOptions up_options(const Options& options) {
   up.lease.idle_s = static_cast<std::int64_t>(rent.idle_minutes * 60);
   up.lease.life_s = static_cast<std::int64_t>(rent.life_hours * 3600);
   up.max_spend = rent.max_spend;
-  up.spend_cap = rent.spend_cap;
-  up.image = rent.image;
+  up.spend_cap = rent.spend_cap ? rent.spend_cap : spend_cap_of_environment();
+  up.image = !rent.image.empty() ? rent.image : provisioning::environment_variable("KEDGE_IMAGE").value_or("");
   up.boot_limit = std::chrono::seconds(rent.boot_limit_s);
   up.keep_after_interrupt = ask_to_keep;
   return up;
@@ -75,6 +97,13 @@ std::string machine_line(const provisioning::Intent& intent) {
   const auto& offer = intent.offer;
   return fmt::format("{} {}{} {} at {:.3f} USD/h", offer.provider, offer.id, offer.gpu.empty() ? "" : " (" + offer.gpu + ")", offer.region,
                      offer.price_usd_per_hour);
+}
+
+std::string cost_json(const provisioning::Intent& intent, std::int64_t now) {
+  return json::write(json::ValueMap{{"machine", intent.id},
+                                    {"provider", intent.offer.provider},
+                                    {"offer", intent.offer.id},
+                                    {"costUsd", cost_so_far(intent, now)}});
 }
 
 std::string intent_json(const provisioning::Intent& intent, std::int64_t now) {

@@ -70,6 +70,7 @@ int run_on(const Options& options) {
   check_spec(options);   // before anything costs money
   Rental rental(Rental::Reach::kRent, rented.rent.provider, options.json);
   UpOptions wanted = up_options(rented);
+  check_image(wanted);
   wanted.one_job = true;
   wanted.keep_after_interrupt = nullptr;
   UpResult result = rental.controller.up(wanted);
@@ -81,6 +82,7 @@ int run_on(const Options& options) {
   }
   const int code = child < 0 ? kFailed : wait_for(child, result.intent, rental);
   const bool gone = rental.controller.end(result.intent, "its job has ended");
+  if (options.json) fmt::print("{}\n", cost_json(result.intent, rental.clock.unix_seconds()));
   fmt::print(stderr, "{}: {}; {:.4f} USD\n", machine_line(result.intent), gone ? "gone" : "asked to end, not gone yet: `kedge machines gc` goes on",
              cost_so_far(result.intent, rental.clock.unix_seconds()));
   return code;

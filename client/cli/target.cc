@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "client/cli/rental.h"
 #include "provisioning/clock.h"
 #include "provisioning/store.h"
 
@@ -51,6 +52,7 @@ std::string cost_line(const Options& options) {
   const auto machine = current_machine(options);
   if (!machine) return {};
   const std::int64_t now = provisioning::SystemClock().unix_seconds();
+  if (options.json) return cost_json(*machine, now);
   return fmt::format("cost so far {:.4f} USD: {} {} for {} min", cost_so_far(*machine, now), machine->offer.provider, machine->offer.id,
                      (now - machine->created) / 60);
 }

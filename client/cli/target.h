@@ -13,7 +13,8 @@ namespace kedge::cli {
 Session connect_server(const Options& options);
 std::string server_url(const Options& options);
 
-// "so far 0.12 USD for kedge-... (aws g6.xlarge, 10 min)", or empty when the server is not a rented machine.
+// What the rented machine has cost so far: "cost so far 0.12 USD: aws g6.xlarge for 10 min", or with --json cost_json(). Empty when the
+// server is not a rented machine.
 std::string cost_line(const Options& options);
 
 }  // namespace kedge::cli
