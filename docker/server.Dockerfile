@@ -36,5 +36,6 @@ USER 10001:10001
 VOLUME /data
 EXPOSE 5334
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["/kedge/kedge", "health"]
+# An engine asks first after one interval, and a new server is to be healthy within 2 s; a check takes 0.03 s of CPU. For less: --health-interval.
+HEALTHCHECK --interval=1s --timeout=5s --start-period=5s CMD ["/kedge/kedge", "health"]
 ENTRYPOINT ["/kedge/kedge", "host"]

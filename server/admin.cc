@@ -86,7 +86,7 @@ std::vector<std::string> own_names() {
   return {"localhost", "127.0.0.1", "::1", name};
 }
 
-int init(const Options& options, const std::filesystem::path& directory) {
+int init(const Options& options, const std::filesystem::path& directory, const std::string& listen) {
   const auto folder = directory / "tls", certificate = folder / "cert.pem", key = folder / "key.pem";
   std::filesystem::create_directories(folder);
   if (std::filesystem::exists(certificate))
@@ -98,13 +98,14 @@ int init(const Options& options, const std::filesystem::path& directory) {
   write_private(certificate, made.certificate);
   const std::string token = TokenStore(directory).create({.tenant = "default", .name = "init", .scopes = {true, true, true}});
   const std::string host = options.hosts.empty() ? hosts.back() : options.hosts.front();
+  const std::string port = listen.substr(listen.rfind(':') + 1);
   fmt::print(R"(A certificate lies in {}; the token below is shown once and may do everything.
 
 Start the server:
-  kedged --listen 0.0.0.0:5334 --data-dir {}
+  kedged --listen {} --data-dir {}
 
 Connect:
-  export KEDGE_URL=https://{}:5334
+  export KEDGE_URL=https://{}:{}
   export KEDGE_PIN={}
   export KEDGE_TOKEN={}
   kedge doctor
@@ -112,7 +113,7 @@ Connect:
 curl, with a copy of the certificate:
   curl --cacert cert.pem -H "Authorization: Bearer $KEDGE_TOKEN" $KEDGE_URL/v1/info
 )",
-             certificate.string(), directory.string(), host, http::TlsContext({.certificate = made.certificate, .key = made.key}).fingerprint(),
+             certificate.string(), listen, directory.string(), host, port, http::TlsContext({.certificate = made.certificate, .key = made.key}).fingerprint(),
              token);
   return EXIT_SUCCESS;
 }
@@ -146,7 +147,7 @@ std::optional<int> run_admin_command(const std::vector<std::string>& arguments, 
   }
   try {
     const std::filesystem::path directory = data_dir(options, environment);
-    if (init_command->parsed()) return init(options, directory);
+    if (init_command->parsed()) return init(options, directory, environment("KEDGE_LISTEN").value_or("0.0.0.0:5334"));
     if (create_command->parsed()) return create(options, directory);
     if (list_command->parsed()) return list(directory);
     TokenStore(directory).revoke(options.id);
