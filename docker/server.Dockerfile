@@ -31,7 +31,7 @@ LABEL org.opencontainers.image.title="Kedge server (CUDA)" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=collected /image/ /
 ENV KEDGE_DATA_DIR=/data KEDGE_LISTEN=0.0.0.0:5334 SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
-    NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+    LD_LIBRARY_PATH=/usr/local/cuda/lib64 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 10001:10001
 VOLUME /data
 EXPOSE 5334
