@@ -22,22 +22,10 @@ struct ColumnCut {
   bool found() const { return score > kRefusedCut; }
 };
 
-// The cut at the share `at` of the way from the least to the greatest of two bins of a column, least < most; not scored.
-inline ColumnCut random_cut(const double* low, const double* high, std::int32_t least, std::int32_t most, double at) {
-  ColumnCut cut{.varies = true};
-  double threshold = low[least] + at * (high[most] - low[least]);
-  if (!(threshold < high[most])) threshold = low[least];   // also where the width overflows
-  std::int32_t first = least;   // of the bins that end beyond the threshold
-  for (std::int32_t n = most - least; n > 0;) {
-    const std::int32_t half = (n + 1) / 2;
-    first += high[first + half - 1] <= threshold ? half : 0;
-    n -= half;
-  }
-  while (first < most && high[first] <= threshold) ++first;
-  cut.left_bin = std::max(least, first - 1), cut.right_bin = cut.left_bin + 1;
+// Sets the final threshold of a random cut, whose `threshold` is the value drawn; low and high are those of the column's bins.
+inline void settle_random_cut(const double* low, const double* high, ColumnCut& cut) {
   const double end = high[cut.left_bin], next = low[cut.right_bin];
-  cut.threshold = threshold >= end && threshold < next ? threshold : middle_of(end, next);
-  return cut;
+  if (!(cut.threshold >= end && cut.threshold < next)) cut.threshold = middle_of(end, next);
 }
 
 // One thread's working memory. Side judges cuts; Bins adds up the rows of each byte, unless kSums is false.
@@ -90,22 +78,24 @@ class ColumnScan {
     return best;
   }
 
-  // A random cut of each of the first `cuts.size()` columns of the block; edges(k) are those of column k, at[k] says where.
-  template <class Edges>
-  void random(const CodeBlock& block, const Item* items, std::uint32_t n, const double* at, const Edges& edges, std::span<ColumnCut> cuts) {
+  // A random cut of each of the columns features[0 .. cuts.size() - 1], which are those of the block; at[k] says where. Their thresholds
+  // are not settled.
+  void random(CodeBlock& block, const Item* items, std::uint32_t n, const double* at, const BinEdges& edges, const std::uint32_t* features,
+              std::span<ColumnCut> cuts) {
     std::array<std::uint8_t, CodeBlock::kMost> least, most, left{};
     block.ranges(least.data(), most.data());
+    for (std::size_t k = 0; k < cuts.size(); ++k)
+      places_.begin[k] = edges.offset[features[k]] + least[k], places_.width[k] = most[k] - least[k], places_.at[k] = at[k];
+    place_cuts(static_cast<std::int64_t>(cuts.size()), edges.low.data(), edges.high.data(), places_);
     for (std::size_t k = 0; k < cuts.size(); ++k) {
-      cuts[k] = {};
-      if (least[k] >= most[k]) continue;
-      const auto [low, high] = edges(k);
-      cuts[k] = random_cut(low, high, least[k], most[k], at[k]);
-      left[k] = static_cast<std::uint8_t>(cuts[k].left_bin);
+      left[k] = static_cast<std::uint8_t>(least[k] + places_.left[k]);
+      cuts[k] = {.left_bin = left[k], .right_bin = left[k] + 1, .threshold = places_.threshold[k], .varies = least[k] < most[k]};
     }
     side_.split_items(items, n);
     side_.sum_cuts(block, items, n, left.data());
+    side_.score_cuts(scores_.data(), cuts.size());
     for (std::size_t k = 0; k < cuts.size(); ++k)
-      if (cuts[k].varies) cuts[k].score = side_.score_cut(static_cast<std::int64_t>(k));
+      if (cuts[k].varies) cuts[k].score = scores_[k];
   }
 
  private:
@@ -139,6 +129,8 @@ class ColumnScan {
   Side side_;
   Bins bins_;
   std::vector<std::uint64_t> keys_;
+  CutPlaces places_{};
+  std::array<double, CodeBlock::kMost> scores_{};
 };
 
 }  // namespace kedge::engine

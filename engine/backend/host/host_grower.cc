@@ -108,8 +108,9 @@ class HostGrower {
     const Range range = range_[node];
     if (!may_split(at, range.n(), in_.options, rules_)) return false;
     std::uint32_t feature = 0;
-    const ColumnCut cut = find_cut(at.key, range, feature);
+    ColumnCut cut = find_cut(at.key, range, feature);
     if (!cut.found()) return false;
+    if (in_.options.splitter == Splitter::kRandom) settle(feature, cut);
     const std::uint32_t middle = partition(range, feature, cut);
     const std::int32_t left = add_node({range.begin, middle}, at.depth + 1, tree_child_key(at.key, false));
     const std::int32_t right = add_node({middle, range.end}, at.depth + 1, tree_child_key(at.key, true));
@@ -138,6 +139,12 @@ class HostGrower {
       visited += group;
     }
     return best;
+  }
+
+  void settle(std::uint32_t feature, ColumnCut& cut) const {
+    const BinEdges& edges = *in_.columns.edges;
+    const std::int32_t begin = edges.offset[feature];
+    settle_random_cut(edges.low.data() + begin, edges.high.data() + begin, cut);
   }
 
   // Where the columns first .. first + n - 1 of the node's order are cut at random.
@@ -184,18 +191,19 @@ class HostGrower {
     return visit([=](std::uint32_t i, std::int64_t k) { return codes[rows[i] * stride + features[k]]; });
   }
 
+  void fill_block(CodeBlock& block, Range range, std::int64_t first, std::int64_t last) const {
+    const HostColumns& in = in_.columns;
+    if (CodeBlock::can_gather(in.row_stride))
+      return block.gather(in.row_codes, in.row_stride, table_rows_.data(), range.n(), features_.data() + first, last - first);
+    with_codes(range, [&](const auto& code) { block.fill(range.n(), last - first, [&](std::uint32_t i, std::int64_t k) { return code(i, first + k); }); });
+  }
+
   // Random cuts of the columns first .. last - 1 of the group, at most CodeBlock::kMost.
   void scan_block(int worker, Range range, std::int64_t first, std::int64_t last) {
     CodeBlock& block = blocks_[worker];
-    with_codes(range, [&](const auto& code) { block.fill(range.n(), last - first, [&](std::uint32_t i, std::int64_t k) { return code(i, first + k); }); });
-    const BinEdges& edges = *in_.columns.edges;
-    scans_[worker].random(
-        block, node_items(), range.n(), shares_.data() + first,
-        [&](std::size_t k) {
-          const std::int32_t begin = edges.offset[features_[first + k]];
-          return std::pair(edges.low.data() + begin, edges.high.data() + begin);
-        },
-        {cuts_.data() + first, static_cast<std::size_t>(last - first)});
+    fill_block(block, range, first, last);
+    scans_[worker].random(block, node_items(), range.n(), shares_.data() + first, *in_.columns.edges, features_.data() + first,
+                          {cuts_.data() + first, static_cast<std::size_t>(last - first)});
   }
 
   ColumnCut scan(typename Kind::Scan& scan, Range range, std::int64_t k) const {
@@ -218,20 +226,29 @@ class HostGrower {
 
   // Orders the node's rows: left ones first, both sides in their former order. Returns where the right side begins.
   std::uint32_t partition(Range range, std::uint32_t col, const ColumnCut& cut) {
-    const auto code = [&](std::uint32_t item) -> std::int64_t {
-      const std::int64_t at = std::int64_t{col} * in_.columns.n_table + rows_.table_row[item];
-      return in_.columns.ranks ? static_cast<std::int64_t>(in_.columns.ranks[at]) : in_.columns.codes[at];
-    };
-    std::uint32_t left = range.begin, right = 0;
-    for (std::uint32_t i = range.begin; i < range.end; ++i) {
-      const std::uint32_t item = order_[i];
-      const bool goes_left = code(item) <= cut.left_bin;
-      if (is_listed_) goes_left_[item] = goes_left;
-      order_[left] = item, scratch_[right] = item;
-      left += goes_left, right += !goes_left;
+    if (is_listed_) {
+      const std::uint32_t* ranks = in_.columns.ranks + std::int64_t{col} * in_.columns.n_table;
+      const auto last = static_cast<std::uint32_t>(cut.left_bin);
+      for (std::uint32_t i = range.begin; i < range.end; ++i) goes_left_[order_[i]] = ranks[rows_.table_row[order_[i]]] <= last;
+      const std::uint32_t middle = part_order(range, [&](std::uint32_t i) { return goes_left_[order_[i]] != 0; });
+      part_lists(range, middle - range.begin);
+      return middle;
     }
-    std::copy_n(scratch_.begin(), right, order_.begin() + left);
-    if (is_listed_) part_lists(range, left - range.begin);
+    const std::uint8_t* codes = in_.columns.codes + std::int64_t{col} * in_.columns.n_table;
+    const std::uint32_t* rows = table_rows_.data() - range.begin;
+    return part_order(range, [&](std::uint32_t i) { return codes[rows[i]] <= cut.left_bin; });
+  }
+
+  template <class GoesLeft>
+  std::uint32_t part_order(Range range, const GoesLeft& goes_left) {
+    std::uint32_t *order = order_.data(), *scratch = scratch_.data(), left = range.begin, right = 0;
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const bool is_left = goes_left(i);
+      const std::uint32_t item = order[i];
+      order[left] = item, scratch[right] = item;
+      left += is_left, right += !is_left;
+    }
+    std::copy_n(scratch, right, order + left);
     return left;
   }
 

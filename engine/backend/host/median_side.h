@@ -92,14 +92,16 @@ class MedianSide {
   }
 
   void split_items(const Item*, std::uint32_t) {}
-  void sum_cuts(const CodeBlock& block, const Item* items, std::uint32_t n, const std::uint8_t* left_bin) {
+  void sum_cuts(CodeBlock& block, const Item* items, std::uint32_t n, const std::uint8_t* left_bin) {
     block_ = &block, items_of_block_ = items, n_of_block_ = n, left_bin_ = left_bin;
   }
-  double score_cut(std::int64_t k) {
-    swept();
-    for (std::uint32_t i = 0; i < n_of_block_; ++i)
-      if (block_->at(i, k) <= left_bin_[k]) add(items_of_block_[i]);
-    return score();
+  void score_cuts(double* scores, std::size_t n) {
+    for (std::size_t k = 0; k < n; ++k) {
+      swept();
+      for (std::uint32_t i = 0; i < n_of_block_; ++i)
+        if (block_->at(i, static_cast<std::int64_t>(k)) <= left_bin_[k]) add(items_of_block_[i]);
+      scores[k] = score();
+    }
   }
 
   double score() const {
@@ -117,7 +119,7 @@ class MedianSide {
   std::int64_t sum_of(const Item& item) const {
     return static_cast<std::int64_t>(static_cast<double>(item.weight) * item.value * scale_);
   }
-  const CodeBlock* block_ = nullptr;   // of sum_cuts(), borrowed until the last score_cut()
+  const CodeBlock* block_ = nullptr;   // of sum_cuts(), borrowed until score_cuts()
   const Item* items_of_block_ = nullptr;
   std::uint32_t n_of_block_ = 0;
   const std::uint8_t* left_bin_ = nullptr;

@@ -1,51 +1,222 @@
 // The loops over a block of codes; each is a few vector instructions a row.
 #include "engine/backend/host/random_scan.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include "engine/backend/cpu/simd.h"
+#include "engine/backend/tree_functors.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace kedge::engine {
 namespace {
 
-KEDGE_CLONES void ranges_of(const std::uint8_t* __restrict codes, std::int64_t n, std::int64_t stride, std::uint8_t* __restrict least,
-                            std::uint8_t* __restrict most) {
-  for (std::int64_t k = 0; k < stride; ++k) least[k] = 255, most[k] = 0;
+constexpr std::int64_t kSlack = 64;      // bytes that a row of the block may be written beyond its end
+constexpr std::int64_t kTallied = 255;   // rows that bytes can count
+
+template <int kWidth>
+struct ByteVector {
+  using Type [[gnu::vector_size(kWidth)]] = std::uint8_t;
+};
+template <int kWidth>
+using Bytes = typename ByteVector<kWidth>::Type;
+using EightBytes [[gnu::vector_size(8)]] = std::int8_t;
+using EightSums [[gnu::vector_size(64)]] = std::int64_t;
+
+// Vectors lie anywhere.
+template <class V>
+[[gnu::always_inline]] inline V& load(const void* from, V& to) {
+  __builtin_memcpy(&to, from, sizeof to);
+  return to;
+}
+template <class V>
+[[gnu::always_inline]] inline void store(void* to, const V& from) {
+  __builtin_memcpy(to, &from, sizeof from);
+}
+
+template <int kWidth>
+[[gnu::always_inline]] inline void find_ranges(const std::uint8_t* codes, std::int64_t n, std::uint8_t* least,
+                                               std::uint8_t* most) {
+  Bytes<kWidth> low, high, row;
+  load(codes, low), load(codes, high);
+  for (std::int64_t i = 1; i < n; ++i) {
+    load(codes + i * kWidth, row);
+    low = row < low ? row : low, high = row > high ? row : high;
+  }
+  store(least, low), store(most, high);
+}
+
+// A row on the left of a cut is 1 in its byte of the tally; bytes are added up before they can overflow.
+template <int kWidth>
+[[gnu::always_inline]] inline void count_rows(const std::uint8_t* codes, std::int64_t n, const std::uint8_t* left_bin,
+                                              const std::int32_t* group, std::int32_t n_groups, std::uint8_t* tally,
+                                              std::int32_t* counts) {
+  Bytes<kWidth> left, row, sum;
+  load(left_bin, left);
+  for (std::int64_t first = 0; first < n; first += kTallied) {
+    const std::int64_t last = std::min(n, first + kTallied);
+    std::memset(tally, 0, static_cast<std::size_t>(n_groups * kWidth));
+    for (std::int64_t i = first; i < last; ++i) {
+      std::uint8_t* const own = tally + (group ? group[i] * kWidth : 0);
+      load(codes + i * kWidth, row), load(own, sum);
+      sum -= reinterpret_cast<Bytes<kWidth>>(row <= left);
+      store(own, sum);
+    }
+    for (std::int32_t g = 0; g < n_groups; ++g)
+      for (int k = 0; k < kWidth; ++k) counts[g * CodeBlock::kMost + k] += tally[g * kWidth + k];
+  }
+}
+
+template <int kWidth>
+[[gnu::always_inline]] inline void sum_rows(const std::uint8_t* codes, std::int64_t n, const std::uint8_t* left_bin,
+                                            const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) {
+  constexpr int kParts = kWidth / 8;
+  Bytes<kWidth> left, row;
+  load(left_bin, left);
+  EightSums parts[kParts] = {}, sum;
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::uint8_t* row = codes + i * stride;
-    for (std::int64_t k = 0; k < stride; ++k) {
-      least[k] = row[k] < least[k] ? row[k] : least[k];
-      most[k] = row[k] > most[k] ? row[k] : most[k];
+    load(codes + i * kWidth, row);
+    const auto is_left = row <= left;
+    std::int64_t* const own = sums + (group ? group[i] * CodeBlock::kMost : 0);
+    for (int p = 0; p < kParts; ++p) {
+      EightBytes mask;
+      __builtin_memcpy(&mask, reinterpret_cast<const char*>(&is_left) + 8 * p, sizeof mask);
+      const EightSums part = __builtin_convertvector(mask, EightSums) & value[i];
+      if (group) store(own + 8 * p, load(own + 8 * p, sum) + part);
+      else parts[p] += part;
     }
   }
+  for (int p = 0; p < kParts && !group; ++p) store(sums + 8 * p, load(sums + 8 * p, sum) + parts[p]);
 }
 
-KEDGE_CLONES void sum_left_of(const std::uint8_t* __restrict codes, std::int64_t n, std::int64_t stride, const std::uint8_t* __restrict left_bin,
-                              const std::int64_t* __restrict value, const std::int32_t* __restrict group, std::int64_t* __restrict sums) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::uint8_t* row = codes + i * stride;
-    std::int64_t* out = sums + (group ? group[i] * CodeBlock::kMost : 0);
-    const std::int64_t v = value[i];
-    for (std::int64_t k = 0; k < stride; ++k) out[k] += row[k] <= left_bin[k] ? v : 0;
+KEDGE_CLONES void ranges_of(const std::uint8_t* codes, std::int64_t n, std::int64_t width, std::uint8_t* least,
+                            std::uint8_t* most) {
+  if (width == 16) find_ranges<16>(codes, n, least, most);
+  else if (width == 32) find_ranges<32>(codes, n, least, most);
+  else find_ranges<64>(codes, n, least, most);
+}
+
+KEDGE_CLONES void count_left_of(const std::uint8_t* codes, std::int64_t n, std::int64_t width, const std::uint8_t* left_bin,
+                                const std::int32_t* group, std::int32_t n_groups, std::uint8_t* tally, std::int32_t* counts) {
+  if (width == 16) count_rows<16>(codes, n, left_bin, group, n_groups, tally, counts);
+  else if (width == 32) count_rows<32>(codes, n, left_bin, group, n_groups, tally, counts);
+  else count_rows<64>(codes, n, left_bin, group, n_groups, tally, counts);
+}
+
+KEDGE_CLONES void sum_left_of(const std::uint8_t* codes, std::int64_t n, std::int64_t width, const std::uint8_t* left_bin,
+                              const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) {
+  if (width == 16) sum_rows<16>(codes, n, left_bin, value, group, sums);
+  else if (width == 32) sum_rows<32>(codes, n, left_bin, value, group, sums);
+  else sum_rows<64>(codes, n, left_bin, value, group, sums);
+}
+
+// A binary search in all columns at once: how many of the first width bins end up to the threshold.
+KEDGE_CLONES void place_all(std::int64_t n_cols, std::int32_t widest, const double* __restrict low, const double* __restrict high,
+                            const std::int32_t* __restrict begin, const std::int32_t* __restrict width,
+                            const double* __restrict at, double* __restrict threshold, std::int32_t* __restrict ended) {
+  for (std::int64_t k = 0; k < n_cols; ++k) {
+    const double least = low[begin[k]], most = high[begin[k] + width[k]], drawn = least + at[k] * (most - least);
+    threshold[k] = drawn < most ? drawn : least;   // also where the width overflows
+    ended[k] = 0;
+  }
+  for (std::int32_t step = widest; step > 0; step /= 2) {
+    for (std::int64_t k = 0; k < n_cols; ++k) {
+      const std::int32_t next = ended[k] + step, last = (next < width[k] ? next : width[k]) - 1;
+      const double end = high[begin[k] + (last < 0 ? 0 : last)];
+      ended[k] = next <= width[k] && end <= threshold[k] ? next : ended[k];
+    }
+  }
+  for (std::int64_t k = 0; k < n_cols; ++k) ended[k] = ended[k] > 0 ? ended[k] - 1 : 0;
+}
+
+KEDGE_CLONES void score_all(std::int64_t n_cols, const NodeSums& node, const std::int32_t* __restrict rows,
+                            const std::int64_t* __restrict weights, const std::int64_t* __restrict sums,
+                            double* __restrict scores) {
+  const NodeSums all = node;
+  for (std::int64_t k = 0; k < n_cols; ++k) {
+    const auto l = static_cast<double>(weights[k]), r = static_cast<double>(all.weight - weights[k]);
+    const auto sl = static_cast<double>(sums[k]), sr = static_cast<double>(all.sum - sums[k]);
+    const auto nl = static_cast<double>(rows[k]), nr = static_cast<double>(all.rows - rows[k]);
+    const double score = sl * sl / l + sr * sr / r;
+    const bool is_heavy =
+        (nl >= all.min_rows) & (nr >= all.min_rows) & (l > 0) & (r > 0) & (l >= all.min_weight) & (r >= all.min_weight);
+    scores[k] = is_heavy ? score : kRefusedCut;
   }
 }
 
-KEDGE_CLONES void count_left_of(const std::uint8_t* __restrict codes, std::int64_t n, std::int64_t stride, const std::uint8_t* __restrict left_bin,
-                                std::int32_t* __restrict counts) {
+#if defined(__x86_64__)
+// One permutation picks up to 64 of a row's 64 or 128 bytes.
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"))) void gather_rows(const std::uint8_t* row_codes,
+                                                                                 std::int64_t stride, const std::uint32_t* rows,
+                                                                                 std::int64_t n, const std::uint8_t* columns,
+                                                                                 std::int64_t width, std::uint8_t* out) {
+  const __m512i places = _mm512_loadu_si512(columns);
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::uint8_t* row = codes + i * stride;
-    for (std::int64_t k = 0; k < stride; ++k) counts[k] += row[k] <= left_bin[k] ? 1 : 0;
+    const std::uint8_t* row = row_codes + rows[i] * stride;
+    const __m512i low = _mm512_loadu_si512(row);
+    const __m512i picked = stride == 64 ? _mm512_maskz_permutexvar_epi8(~__mmask64{0}, places, low)
+                                        : _mm512_permutex2var_epi8(low, places, _mm512_loadu_si512(row + 64));
+    _mm512_storeu_si512(out + i * width, picked);   // what is beyond the width, the next row overwrites
   }
 }
+bool has_permutations() {
+  return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+#else
+void gather_rows(const std::uint8_t*, std::int64_t, const std::uint32_t*, std::int64_t, const std::uint8_t*, std::int64_t,
+                 std::uint8_t*) {}
+bool has_permutations() {
+  return false;
+}
+#endif
 
-}  // namespace
+}   // namespace
 
-void CodeBlock::ranges(std::uint8_t* least, std::uint8_t* most) const { ranges_of(codes_.data(), n_, stride_, least, most); }
-
-void CodeBlock::sum_left(const std::uint8_t* left_bin, const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) const {
-  sum_left_of(codes_.data(), n_, stride_, left_bin, value, group, sums);
+void place_cuts(std::int64_t n_cols, const double* low, const double* high, CutPlaces& places) {
+  const std::int32_t widest = *std::max_element(places.width.begin(), places.width.begin() + n_cols);
+  place_all(n_cols, static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(widest))), low, high, places.begin.data(),
+            places.width.data(), places.at.data(), places.threshold.data(), places.left.data());
 }
 
-void CodeBlock::count_left(const std::uint8_t* left_bin, std::int32_t* counts) const {
-  count_left_of(codes_.data(), n_, stride_, left_bin, counts);
+void score_means(std::int64_t n_cols, const NodeSums& node, const std::int32_t* rows, const std::int64_t* weights,
+                 const std::int64_t* sums, double* scores) {
+  score_all(n_cols, node, rows, weights, sums, scores);
 }
 
-}  // namespace kedge::engine
+void CodeBlock::resize(std::uint32_t n_rows, std::int64_t n_cols) {
+  n_ = n_rows, width_ = n_cols <= 16 ? 16 : n_cols <= 32 ? 32 : 64;
+  codes_.resize(std::max(codes_.size(), static_cast<std::size_t>(n_ * width_ + kSlack)));
+}
+
+bool CodeBlock::can_gather(std::int64_t stride) {
+  static const bool has = has_permutations();
+  return has && (stride == 64 || stride == 128);
+}
+
+void CodeBlock::gather(const std::uint8_t* row_codes, std::int64_t stride, const std::uint32_t* rows, std::uint32_t n_rows,
+                       const std::uint32_t* columns, std::int64_t n_cols) {
+  resize(n_rows, n_cols);
+  std::array<std::uint8_t, kMost> places{};
+  std::copy_n(columns, n_cols, places.begin());
+  gather_rows(row_codes, stride, rows, n_, places.data(), width_, codes_.data());
+}
+
+void CodeBlock::ranges(std::uint8_t* least, std::uint8_t* most) const {
+  ranges_of(codes_.data(), n_, width_, least, most);
+}
+
+void CodeBlock::sum_left(const std::uint8_t* left_bin, const std::int64_t* value, const std::int32_t* group,
+                         std::int64_t* sums) const {
+  sum_left_of(codes_.data(), n_, width_, left_bin, value, group, sums);
+}
+
+void CodeBlock::count_left(const std::uint8_t* left_bin, const std::int32_t* group, std::int32_t n_groups, std::int32_t* counts) {
+  tally_.resize(std::max(tally_.size(), static_cast<std::size_t>(n_groups) * kMost));
+  count_left_of(codes_.data(), n_, width_, left_bin, group, n_groups, tally_.data(), counts);
+}
+
+}   // namespace kedge::engine

@@ -63,7 +63,6 @@ class ValueSide {
     return sl * sl / l + sr * sr / r;
   }
 
- private:
   Item total_{}, left_{};
   CutLimits limits_;
 };
@@ -72,22 +71,29 @@ class ValueSide {
 class ValueCuts : public ValueSide {
  public:
   using ValueSide::ValueSide;
-  // The cuts of column k of `block` at left_bin[k] all at once: score_cut(k) after sum_cuts().
+  // The cuts of column k of `block` at left_bin[k] all at once: score_cuts() after sum_cuts().
   void split_items(const Item* items, std::uint32_t n) {
-    weights_.resize(n), sums_.resize(n);
-    for (std::uint32_t i = 0; i < n; ++i) weights_[i] = items[i][1], sums_[i] = items[i][2];
+    weights_.resize(n), sums_.resize(n), are_equal_ = true;
+    for (std::uint32_t i = 0; i < n; ++i)
+      weights_[i] = items[i][1], sums_[i] = items[i][2], are_equal_ = are_equal_ && weights_[i] == weights_[0];
   }
-  void sum_cuts(const CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+  void sum_cuts(CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
     cut_rows_.fill(0), cut_weights_.fill(0), cut_sums_.fill(0);
-    block.count_left(left_bin, cut_rows_.data());
-    block.sum_left(left_bin, weights_.data(), nullptr, cut_weights_.data());
+    block.count_left(left_bin, nullptr, 1, cut_rows_.data());
     block.sum_left(left_bin, sums_.data(), nullptr, cut_sums_.data());
+    if (!are_equal_) return block.sum_left(left_bin, weights_.data(), nullptr, cut_weights_.data());
+    for (std::size_t k = 0; k < cut_rows_.size(); ++k) cut_weights_[k] = cut_rows_[k] * weights_[0];
   }
-  double score_cut(std::int64_t k) const {
-    return score_of(Item{cut_rows_[k], cut_weights_[k], cut_sums_[k], 0});
+  void score_cuts(double* scores, std::size_t n) const {
+    if (limits_.criterion != Criterion::kPoisson)
+      return score_means(static_cast<std::int64_t>(n),
+                         {total_[0], total_[1], total_[2], static_cast<double>(limits_.min_rows), limits_.min_weight}, cut_rows_.data(),
+                         cut_weights_.data(), cut_sums_.data(), scores);
+    for (std::size_t k = 0; k < n; ++k) scores[k] = score_of(Item{cut_rows_[k], cut_weights_[k], cut_sums_[k], 0});
   }
 
  private:
+  bool are_equal_ = false;                     // the weights of the node's rows
   std::vector<std::int64_t> weights_, sums_;   // by row
   std::array<std::int32_t, CodeBlock::kMost> cut_rows_{};
   std::array<std::int64_t, CodeBlock::kMost> cut_weights_{}, cut_sums_{};
@@ -145,18 +151,25 @@ class ClassSide {
   }
 
   void split_items(const Item* items, std::uint32_t n) {
-    weights_.resize(n), classes_.resize(n);
-    for (std::uint32_t i = 0; i < n; ++i) weights_[i] = items[i].weight, classes_[i] = items[i].cls;
+    weights_.resize(n), classes_.resize(n), are_equal_ = true;
+    for (std::uint32_t i = 0; i < n; ++i)
+      weights_[i] = items[i].weight, classes_[i] = items[i].cls, are_equal_ = are_equal_ && weights_[i] == weights_[0];
   }
-  void sum_cuts(const CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
-    cut_rows_.fill(0), cut_weights_.assign(left_.size() * CodeBlock::kMost, 0);
-    block.count_left(left_bin, cut_rows_.data());
+  void sum_cuts(CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+    cut_rows_.assign(left_.size() * CodeBlock::kMost, 0);
+    block.count_left(left_bin, classes_.data(), static_cast<std::int32_t>(left_.size()), cut_rows_.data());
+    if (are_equal_) return;
+    cut_weights_.assign(cut_rows_.size(), 0);
     block.sum_left(left_bin, weights_.data(), classes_.data(), cut_weights_.data());
   }
-  double score_cut(std::int64_t k) {
-    left_rows_ = cut_rows_[k], left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+  void score_cuts(double* scores, std::size_t n) {
+    for (std::size_t k = 0; k < n; ++k) scores[k] = score_cut(k);
+  }
+  double score_cut(std::size_t k) {
+    left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
     for (std::size_t c = 0; c < left_.size(); ++c) {
-      left_[c] = cut_weights_[c * CodeBlock::kMost + k], left_weight_ += left_[c];
+      const std::size_t at = c * CodeBlock::kMost + k;
+      left_rows_ += cut_rows_[at], left_[c] = are_equal_ ? cut_rows_[at] * weights_[0] : cut_weights_[at], left_weight_ += left_[c];
       const std::int64_t right = total_[c] - left_[c];
       if (counted_) left_squares_ += left_[c] * left_[c], right_squares_ += right * right;
     }
@@ -181,9 +194,9 @@ class ClassSide {
   std::int64_t rows_ = 0, weight_ = 0, squares_ = 0, left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
   bool counted_ = false;   // squares of the weights fit into 64 bits
   CutLimits limits_;
+  bool are_equal_ = false;                            // the weights of the node's rows
   std::vector<std::int64_t> weights_, cut_weights_;   // by row; classes x columns
-  std::vector<std::int32_t> classes_;
-  std::array<std::int32_t, CodeBlock::kMost> cut_rows_{};
+  std::vector<std::int32_t> classes_, cut_rows_;      // by row; classes x columns
 };
 
 class ClassBins {
