@@ -11,17 +11,22 @@
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/blas_core.h"
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/host/huge_pages.h"
 #include "engine/backend/trees_factory.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
 namespace {
 
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kLarge = std::size_t{4} << 20;   // new pages of 4 KiB cost more than filling them
+
 class CpuMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) override {
     void* p = nullptr;
-    require(posix_memalign(&p, 256, bytes ? bytes : 1) == 0, schema::ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
+    require(posix_memalign(&p, bytes < kLarge ? kAlignment : kHugePage, bytes ? bytes : 1) == 0, schema::ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
+    if (bytes >= kLarge) advise_huge_pages(p, static_cast<std::int64_t>(bytes));
     return p;
   }
   void deallocate(void* p) noexcept override { std::free(p); }
