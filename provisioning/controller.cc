@@ -163,6 +163,7 @@ void Controller::sweep_provider(Provider& provider, Swept& swept) {
     if (!store_.is_ours(machine.name) || store_.find(machine.name)) continue;
     Intent intent{.id = machine.name, .stage = Stage::kEnding, .machine = machine.id, .seen = true};
     intent.offer.provider = provider.name();
+    intent.offer.region = machine.region;
     intent.created = intent.ended = clock_.unix_seconds();
     intent.note = "there was no record of it";
     store_.put(intent);

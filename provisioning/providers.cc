@@ -7,12 +7,17 @@
 
 #include "provisioning/providers/aws.h"
 #include "provisioning/providers/docker.h"
+#include "provisioning/providers/gcp.h"
+#include "provisioning/providers/hyperstack.h"
 #include "provisioning/providers/lambda.h"
 #include "provisioning/providers/local.h"
 #include "provisioning/providers/runpod.h"
+#include "provisioning/providers/scaleway.h"
 #include "provisioning/providers/ssh.h"
+#include "provisioning/providers/tensordock.h"
 #include "provisioning/providers/vastai.h"
 #include "provisioning/providers/verda.h"
+#include "provisioning/providers/vultr.h"
 
 namespace kedge::provisioning {
 namespace {
@@ -26,6 +31,11 @@ constexpr ProviderRow kProviders[] = {
     {"vastai", "machines of many hosts", "VAST_API_KEY", true, make_vastai},
     {"lambda", "GPU machines", "LAMBDA_API_KEY", true, make_lambda},
     {"verda", "GPU machines", "VERDA_CLIENT_ID and VERDA_CLIENT_SECRET", true, make_verda},
+    {"gcp", "Compute Engine instances", "GOOGLE_APPLICATION_CREDENTIALS (a service account), or KEDGE_GCP_TOKEN and GOOGLE_CLOUD_PROJECT", true, make_gcp},
+    {"hyperstack", "GPU machines", "HYPERSTACK_API_KEY", true, make_hyperstack},
+    {"vultr", "GPU and compute machines", "VULTR_API_KEY", true, make_vultr},
+    {"tensordock", "machines of many hosts", "TENSORDOCK_API_TOKEN", true, make_tensordock},
+    {"scaleway", "GPU and compute instances", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID", true, make_scaleway},
 };
 
 }  // namespace

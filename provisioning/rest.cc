@@ -69,11 +69,21 @@ json::Value Rest::call(const std::string& method, std::string_view path, const j
     request.body = json::write(*body);
     request.headers.emplace_back("Content-Type", "application/json");
   }
+  return send(request, path);
+}
+
+json::Value Rest::patch_text(std::string_view path, const std::string& text) const {
+  http::Request request{.method = "PATCH", .url = base_ + std::string(path), .headers = headers_, .body = text};
+  request.headers.emplace_back("Content-Type", "text/plain");
+  return send(request, path);
+}
+
+json::Value Rest::send(const http::Request& request, std::string_view path) const {
   const http::Response response = client_.send(request);
   if (response.status < 400) return json::parse(response.body);
-  const std::string doing = fmt::format("{}: {} {}", provider_, method, path.substr(0, path.find('?')));
+  const std::string doing = fmt::format("{}: {} {}", provider_, request.method, path.substr(0, path.find('?')));
   throw ProviderError(classify_(response.status, response.body), doing, words_of(response.body), response.status,
-                      (method == "POST" || method == "PUT") && response.status >= 500);
+                      request.method != "GET" && request.method != "DELETE" && response.status >= 500);
 }
 
 }  // namespace kedge::provisioning

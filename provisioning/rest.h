@@ -22,12 +22,15 @@ class Rest {
   json::Value get(std::string_view path) const { return call("GET", path, nullptr); }
   json::Value post(std::string_view path, const json::Value& body) const { return call("POST", path, &body); }
   json::Value put(std::string_view path, const json::Value& body) const { return call("PUT", path, &body); }
+  json::Value patch(std::string_view path, const json::Value& body) const { return call("PATCH", path, &body); }
+  json::Value patch_text(std::string_view path, const std::string& text) const;  // the body as it is, text/plain
   json::Value remove(std::string_view path) const { return call("DELETE", path, nullptr); }
 
   void set_header(const std::string& name, const std::string& value);  // replaces, or adds
 
  private:
   json::Value call(const std::string& method, std::string_view path, const json::Value* body) const;
+  json::Value send(const http::Request& request, std::string_view path) const;
 
   http::Client& client_;  // outlives this
   std::string provider_, base_;

@@ -42,7 +42,7 @@ HOMES = {
     "isa-l/": ["server/data/inflate", "server/http/compress"],
     "zstd": ["server/http/compress", "tests"],
     "openssl/": ["server/http", "server/auth", "server/data", "client/sdk/transport", "provisioning/http", "provisioning/identity",
-                 "provisioning/providers/sigv4", "tests"],
+                 "provisioning/providers/sigv4", "provisioning/providers/google_token", "provisioning/ssh_key", "tests"],
     "cblas": ["engine/backend/cpu"],
     "lapack": ["engine/backend/cpu", "engine/backend/emulated"],
     "cuda": ["engine/backend/cuda"],

@@ -10,6 +10,7 @@
 #include "provisioning/bootstrap.h"
 #include "provisioning/providers/aws_api.h"
 #include "provisioning/providers/aws_types.h"
+#include "provisioning/providers/list_prices.h"
 
 namespace kedge::provisioning {
 namespace {
@@ -20,6 +21,7 @@ struct AwsSettings {
   AwsKeys keys;
   std::vector<std::string> regions;
   std::string endpoint, image;
+  ListPrices prices;
 };
 
 std::string zone_to_region(const std::string& zone) {  // us-east-1a -> us-east-1
@@ -165,6 +167,7 @@ class Aws final : public Provider {
       machine.state = MachineState::kRunning;
     else if (machine.detail != "pending" && !machine.detail.empty())
       machine.state = MachineState::kEnding;
+    machine.region = instance.value("placement/availabilityZone");
     machine.address = instance.value("ipAddress");
     machine.port = kServerPort;
     return machine;
@@ -206,8 +209,9 @@ class Aws final : public Provider {
     }
   }
 
-  // From the price service; where that does not answer, from our list, which holds for one region.
+  // What the user knows; else from the price service; where that does not answer, from our list, which holds for one region.
   std::pair<double, std::string> on_demand_price(const std::string& region, const AwsType& type) {
+    if (const Price own = settings_.prices.of(type.name, 0, ""); own.usd_per_hour > 0) return {own.usd_per_hour, own.source};
     if (prices_answer_) {
       try {
         if (const double price = live_price(region, type); price > 0) return {price, "live"};
@@ -335,6 +339,7 @@ std::unique_ptr<Provider> make_aws(const Surroundings& here) {
   for (std::string region; std::getline(regions, region, ',');) settings.regions.push_back(region);
   settings.endpoint = variable("AWS_ENDPOINT_URL");
   settings.image = variable("KEDGE_AWS_AMI");
+  settings.prices = ListPrices(variable("KEDGE_AWS_PRICES"));
   return std::make_unique<Aws>(here, std::move(settings));
 }
 

@@ -15,6 +15,6 @@ struct AwsType {
 
 std::span<const AwsType> aws_types();
 // Where list_price is from; used when the price service does not answer.
-constexpr const char* kAwsListSource = "list of us-east-1, January 2026";
+constexpr const char* kAwsListSource = "list of us-east-1, November 2026";
 
 }  // namespace kedge::provisioning

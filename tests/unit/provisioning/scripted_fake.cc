@@ -6,40 +6,12 @@
 #include <algorithm>
 
 #include "provisioning/json.h"
+#include "tests/unit/provisioning/fake_answers.h"
 
 namespace kedge::provisioning {
 namespace {
 
-using http::Request;
-using http::Response;
-
-Response ok(std::string body) { return {.status = 200, .body = std::move(body)}; }
-Response not_found() { return {.status = 404, .body = R"({"error": "not found"})"}; }
-Response refused() { return {.status = 400, .body = R"({"message": "the machine is being created"})"}; }
-
-// What follows `part` in the URL, without a query and slashes.
-std::string after(const Request& request, const std::string& part) {
-  const std::size_t start = request.url.find(part);
-  if (start == std::string::npos) return {};
-  std::string rest = request.url.substr(start + part.size());
-  rest = rest.substr(0, rest.find_first_of("/?"));
-  return rest;
-}
-bool ends(const Request& request, const std::string& part) { return request.url.substr(0, request.url.find('?')).ends_with(part); }
-bool authorized(const Request& request, const std::string& value) {
-  return std::ranges::any_of(request.headers, [&](const auto& header) { return header.first == "Authorization" && header.second == value; });
-}
-Response unauthorized() { return {.status = 401, .body = R"({"error": "bad key"})"}; }
-
-std::string joined(const std::vector<FakeMachines::Row>& rows, const std::function<std::string(const FakeMachines::Row&)>& show) {
-  std::string out;
-  for (const auto& row : rows) out += (out.empty() ? "" : ",") + show(row);
-  return "[" + out + "]";
-}
-
-Response made(FakeMachines& machines, const std::string& id, const std::string& usual, const std::string& empty) {
-  return ok(machines.partial ? empty : machines.id_only ? "\"" + id + "\"" : usual);
-}
+using namespace fakes;
 
 Response runpod(FakeMachines& machines, const Request& request, std::int64_t now) {
   if (!authorized(request, "Bearer key")) return unauthorized();
@@ -161,23 +133,26 @@ std::vector<FakeMachines::Row> FakeMachines::shown(std::int64_t now) const {
 
 int FakeMachines::alive() const { return static_cast<int>(std::ranges::count(rows, true, &Row::alive)); }
 
-Response ScriptedFake::send(const Request& request) {
+http::Response ScriptedFake::send(const http::Request& request) {
   ++calls;
   clock_.sleep(std::chrono::milliseconds(100));
   const Fault now = calls == fault_at ? fault : Fault::kNone;
   if (now == Fault::kTooManyRequests) return {.status = 429, .body = R"({"error":"slow down"})", .headers = {{"retry-after", "3"}}};
   if (now == Fault::kServerError) return {.status = 500, .body = "oops"};
-  Response response = script_(machines, request, clock_.unix_seconds());
+  http::Response response = script_(machines, request, clock_.unix_seconds());
   if (now == Fault::kErrorAfterSuccess) return {.status = 502, .body = "<html>Bad Gateway</html>"};
   if (now == Fault::kLostReply) throw ProviderError(Trouble::kRetryLater, "fake", "timeout", 0, true);
   return response;
 }
 
 std::vector<FakeRow> fake_rows() {
-  return {{"runpod", {{"RUNPOD_API_KEY", "key"}}, runpod},
+  std::vector<FakeRow> rows = more_fake_rows();
+  const std::vector<FakeRow> these{{"runpod", {{"RUNPOD_API_KEY", "key"}}, runpod},
           {"vastai", {{"VAST_API_KEY", "key"}}, vastai},
           {"lambda", {{"LAMBDA_API_KEY", "key"}}, lambda},
           {"verda", {{"VERDA_CLIENT_ID", "id"}, {"VERDA_CLIENT_SECRET", "secret"}}, verda}};
+  rows.insert(rows.begin(), these.begin(), these.end());
+  return rows;
 }
 
 }  // namespace kedge::provisioning

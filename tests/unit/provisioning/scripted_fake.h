@@ -20,6 +20,7 @@ struct FakeMachines {
     std::string id, name;
     std::int64_t created = 0, visible = 0;
     bool alive = true;
+    bool on = true;   // where being there and running are two things
   };
   std::vector<Row> rows;
   int lies = 0;                 // so many ends are agreed to and not done
@@ -62,5 +63,6 @@ struct FakeRow {
   Script script;
 };
 std::vector<FakeRow> fake_rows();
+std::vector<FakeRow> more_fake_rows();  // those of scripted_fake_machines.cc
 
 }  // namespace kedge::provisioning
