@@ -14,7 +14,7 @@ import time
 import unittest
 
 import namespace
-from machine import BIN, SPEC, User, wait_until
+from machine import BIN, SPEC, User, listens, wait_until
 
 try:
     import boto3
@@ -95,7 +95,7 @@ class Aws(unittest.TestCase):
             port = probe.getsockname()[1]
         cls.moto = subprocess.Popen([sys.executable, "-m", "moto.server", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.endpoint = f"http://127.0.0.1:{port}"
-        wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "moto")
+        wait_until(lambda: listens(port), "moto")
         cls.region = Region(cls.endpoint)
 
     @classmethod

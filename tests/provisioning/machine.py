@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +21,11 @@ def wait_until(condition, what, patience=PATIENCE_S):
             return found
         time.sleep(0.05)
     raise AssertionError(f"not within {patience} s: {what}")
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class User:
