@@ -55,4 +55,5 @@ struct Event {
     result @7 :Job.Result;
     gap @8 :GapEvent;
   }
+  traceId @9 :Text $Json.optional;   # of the request that submitted the job; the server adds it to what it streams
 }

@@ -24,6 +24,7 @@ struct CommandStorer {
     run.setDataDigest(Utf8(command.dataDigest));
     run.setModelPath(Utf8(command.modelPath));
     run.setOutputDir(Utf8(command.outputDir));
+    run.setTrace(Utf8(command.trace));
   }
   void operator()(const CancelCommand& command) { builder.initCancel().setJobId(Utf8(command.jobId)); }
   void operator()(const ExitCommand&) { builder.initExit(); }
@@ -53,7 +54,8 @@ RunCommand load_run(wire::RunCommand::Reader reader) {
                  .dataPath = text(reader.getDataPath()),
                  .dataDigest = text(reader.getDataDigest()),
                  .modelPath = text(reader.getModelPath()),
-                 .outputDir = text(reader.getOutputDir())};
+                 .outputDir = text(reader.getOutputDir()),
+                 .trace = text(reader.getTrace())};
   load(run.spec, reader.getSpec());
   return run;
 }

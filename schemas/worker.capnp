@@ -17,6 +17,7 @@ struct RunCommand {
   dataDigest @4 :Text;
   modelPath @5 :Text;
   outputDir @6 :Text;
+  trace @7 :Text;
 }
 
 struct AskCommand {

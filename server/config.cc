@@ -95,6 +95,10 @@ constexpr std::array kSettings{
     Setting{"insecure-listen", Kind::kSwitch,
             "allow to listen beyond loopback without tokens: everybody who reaches the port may run jobs",
             [](Config& c, const Values& v) { c.insecure_listen = to_switch(v[0]); }},
+    Setting{"allowed-host", Kind::kList,
+            "name or address by which clients call this server, *.NAME for all below; requests whose Host is another get 421; may be "
+            "repeated (default: on loopback its own names, else any)",
+            [](Config& c, const Values& v) { c.allowed_hosts = v; }},
     Setting{"tls-cert", Kind::kValue,
             "certificate of the server, then its intermediates: a PEM file, read again at SIGHUP, or PEM text (default "
             "tls/cert.pem in the data directory, where 'kedged init' puts one; plain HTTP when it is not there)",
@@ -160,6 +164,9 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.idle_end = to_integer(v[0], 0, kLongestLease); }},
     Setting{"life-end", Kind::kValue, "end so many seconds after the start, whatever runs then; 0: never (default 0)",
             [](Config& c, const Values& v) { c.life_end = to_integer(v[0], 0, kLongestLease); }},
+    Setting{"nvml", Kind::kValue,
+            "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",
+            [](Config& c, const Values& v) { c.nvml = v[0] == "off" ? std::string() : v[0]; }},
     Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)",
             [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
 };
@@ -303,6 +310,12 @@ bool is_loopback(const std::string& host) {
 
 std::string_view version() {
   return KEDGE_VERSION;
+}
+std::string_view commit() {
+  return KEDGE_COMMIT;
+}
+std::string_view cuda_version() {
+  return KEDGE_CUDA_VERSION;
 }
 
 Config load_config(const std::vector<std::string>& arguments, const Environment& environment) {

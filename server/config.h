@@ -15,6 +15,7 @@ struct Config {
   std::string listen_host = "127.0.0.1";  // an IP address
   std::uint16_t listen_port = 5334;       // 0: a free one
   bool insecure_listen = false;           // beyond loopback, although there is no authentication
+  std::vector<std::string> allowed_hosts; // that Host may name beside loopback; empty: beyond loopback any
   std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, else plain HTTP
   std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate
   std::string token_sha256;               // hex, of one more token; empty: none
@@ -36,6 +37,7 @@ struct Config {
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none
   std::int64_t drain_s = 30;            // for running jobs when the server stops
   std::int64_t idle_end = 0, life_end = 0;  // s; see lease.h; 0: never
+  std::string nvml = "libnvidia-ml.so.1";   // that figures of GPUs are read from; empty: none
   std::string log_level = "info";
   std::string print;  // not empty: print this (help, version) and exit
 };
@@ -51,5 +53,7 @@ Config load_config(const std::vector<std::string>& arguments, const Environment&
 bool is_loopback(const std::string& host);
 
 std::string_view version();
+std::string_view commit();         // "unknown" where the sources came without git
+std::string_view cuda_version();   // of the toolkit that the kernels were built with; "none" without
 
 }  // namespace kedge::server

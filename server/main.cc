@@ -18,9 +18,11 @@
 #include "server/auth/authenticator.h"
 #include "server/config.h"
 #include "server/http/server.h"
+#include "server/instruments.h"
 #include "server/jobs/job_service.h"
 #include "server/lease.h"
 #include "server/log.h"
+#include "server/observe/gpus.h"
 #include "server/observe/metrics.h"
 
 namespace kedge::server {
@@ -62,13 +64,16 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.data_dir = config.data_dir;
   options.data = {.directory = config.data_dir / "datasets",
                   .openml_url = config.openml_url,
-                  .allow_fetch = config.allow_fetch};
+                  .allow_fetch = config.allow_fetch,
+                  .downloaded = [&metrics](std::string_view outcome, std::int64_t bytes, double seconds) {
+                    metrics.downloaded(outcome, bytes, seconds);
+                  }};
   options.worker_program = config.worker;
   options.devices = config.devices;
   options.open_jobs_per_tenant = config.tenant_jobs;
-  options.ended = [&metrics](schema::JobState state, const std::string& reason, double queued, double total) {
-    metrics.job_ended(schema::job_state_name(state), reason, queued, total);
-  };
+  options.observer = &metrics;
+  const bool has_lines = config.log_level == "debug" || config.log_level == "info";
+  options.worker_log = !has_lines ? "off" : config.json_log ? "json" : "text";
   options.worker_memory_bytes = config.worker_memory_mib << 20;
   options.deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
                        .fetch = static_cast<double>(config.fetch_deadline_s),
@@ -122,6 +127,19 @@ void log_request(const http::RequestRecord& record) {
              {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
 }
 
+// Counts what the job service tells, and writes a line for each run and each end of a job.
+class Watch final : public observe::Metrics {
+ public:
+  void job_step(const JobStep& step) override {
+    Metrics::job_step(step);
+    constexpr std::size_t kTraceAt = 3, kTraceSize = 32;   // of the id in a traceparent
+    const std::string_view trace_id = step.trace.size() > kTraceAt ? step.trace.substr(kTraceAt, kTraceSize) : std::string_view();
+    log_event(schema::is_final(step.state) ? LogLevel::kInfo : LogLevel::kDebug, "job",
+              {{"job_id", step.job}, {"state", schema::job_state_name(step.state)}, {"reason", step.reason}, {"device", step.device},
+               {"seconds", fmt::format("{:.6f}", step.total_seconds)}, {"trace_id", trace_id}, {"tenant", step.tenant}});
+  }
+};
+
 bool has_open_jobs(const JobService& jobs) {
   using enum schema::JobState;
   for (const schema::JobState state : {kQueued, kFetching, kRunning, kFinalizing})
@@ -135,11 +153,13 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   options.port = config.listen_port;
   options.report = log_error;
   options.tls = {.certificate = config.tls_cert, .key = config.tls_key, .client_ca = config.tls_client_ca};
+  if (is_loopback(config.listen_host) || !config.allowed_hosts.empty()) options.hosts = http::HostRules(config.allowed_hosts);
   options.gatekeeper = &authenticator;
   options.observe = [&metrics](const http::RequestRecord& record) {
     metrics.request(record);
     log_request(record);
   };
+  options.stream_dropped = [&metrics](std::string_view reason) { metrics.stream_dropped(reason); };
   options.reload = [&authenticator] {
     authenticator.reload();
     log_info("certificates and tokens were read again");
@@ -158,12 +178,14 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 int serve(const Config& config) {
   auth::Authenticator authenticator(auth_options(config), log_error);
   check_listen(config, authenticator);
-  observe::Metrics metrics;
+  Watch metrics;
   JobService jobs(job_options(config, metrics));
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
   api::StreamCounts streams(config.tenant_streams);
   Uploads uploads(config.data_dir / "datasets", config.tenant_bytes);
   http::net::thread_pool upload_threads(kUploadThreads);
+  observe::Gpus gpus(config.nvml);
+  if (!gpus.problem().empty()) log_info(fmt::format("no figures of GPUs in /metrics: {}", gpus.problem()));
   const api::Api api{.jobs = jobs,
                      .info = server_info(),
                      .catalogue = catalogue(),
@@ -171,7 +193,10 @@ int serve(const Config& config) {
                      .streams = &streams,
                      .uploads = &uploads,
                      .upload_threads = &upload_threads,
-                     .metrics = [&metrics] { return metrics.text(); }};
+                     .metrics = [&metrics](const http::Caller& caller) {
+                       return metrics.text(caller.admin ? std::nullopt : std::optional(caller.tenant));
+                     },
+                     .service_metrics = [&jobs, &gpus] { return service_text(jobs, gpus); }};
   std::atomic<http::Server*> running = nullptr;
   Lease lease({.idle = std::chrono::seconds(config.idle_end), .life = std::chrono::seconds(config.life_end)},
               [&jobs] { return has_open_jobs(jobs); },
@@ -183,10 +208,14 @@ int serve(const Config& config) {
   http.stopping = [&jobs] { jobs.begin_drain(); };
   http::Server server(std::move(http), http::Router(lease.renewed_by(api::routes(api))));
   running = &server;
-  metrics.set_build(std::string(version()));
-  metrics.gauge("kedge_http_connections", "Open connections.", [&server] { return static_cast<double>(server.connections()); });
+  metrics.set_build({.version = std::string(version()), .commit = std::string(commit()), .cuda = std::string(cuda_version())});
+  metrics.add([&server](observe::Exposition& out) {
+    const http::Connections open = server.connections();
+    out.family("kedge_http_connections", "gauge", "Open connections, with a request in progress and without.");
+    out.sample({{"kind", "active"}}, static_cast<double>(open.active));
+    out.sample({{"kind", "idle"}}, static_cast<double>(open.idle));
+  });
   metrics.gauge("kedge_event_streams", "Open event streams.", [&streams] { return static_cast<double>(streams.total()); });
-  metrics.gauge("kedge_ready", "1 while the server takes jobs.", [&jobs] { return jobs.ready() ? 1.0 : 0.0; });
   write_port_file(config.port_file, server.port());
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}{}", version(), config.listen_host, server.port(),
                        config.data_dir.string(),

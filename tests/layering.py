@@ -20,7 +20,7 @@ ALLOWED = {
     "server/http": ["schemas"],
     "server/data": ["schemas", "engine/core", "engine/faults"],
     "server/auth": ["schemas", "server/http", "server/jobs/store_sqlite.h"],
-    "server/observe": ["schemas", "server/http"],
+    "server/observe": ["schemas", "server/http", "server/jobs/job_observer.h"],
     "server/jobs": ["schemas", "engine", "server/data"],
     "server/models": ["schemas", "engine", "server/jobs"],
     "server/api": ["schemas", "engine", "server"],

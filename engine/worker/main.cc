@@ -38,6 +38,7 @@ void print_devices(bool as_json) {
 int main(int argc, char** argv) {
   CLI::App app("Runs the jobs of a kedged on one device.");
   bool list = false, as_json = false;
+  std::string log = "off";
   std::string device = "cpu";
   int fd = 3;
   std::int64_t memory_limit = 0;
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes of address space, for a worker without a GPU; 0: no bound")->capture_default_str();
+  app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
   try {
@@ -58,7 +60,7 @@ int main(int argc, char** argv) {
     engine::limit_resources(device == "cpu" ? memory_limit : 0);
     ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
     engine::WorkerChannel channel(fd);
-    return engine::serve(device, channel);
+    return engine::serve(device, channel, engine::worker_log(log));
   } catch (const std::exception& error) {
     fmt::print(stderr, "kedge-worker: {}\n", error.what());
     return EXIT_FAILURE;

@@ -59,7 +59,7 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
 }
 
 // The main loop. Never returns: the reading thread borrows what lives here.
-[[noreturn]] void run_jobs(Device& device, WorkerChannel& channel) {
+[[noreturn]] void run_jobs(Device& device, const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
   Inbox inbox;
   std::thread([&] { read_commands(channel, inbox); }).detach();
   try {
@@ -68,7 +68,10 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
     while (true) {
       const PendingRun next = inbox.take();
       const auto* run = std::get_if<schema::RunCommand>(&next.command);
+      const auto start = std::chrono::steady_clock::now();
+      if (run) log_begin(log, *run, device_id);
       const bool is_well = run ? runner.run(*run, next.stop.get_token(), report) : runner.answer(std::get<schema::AskCommand>(next.command), report);
+      if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       if (!is_well) break;
     }
   } catch (const std::exception& error) {   // a report that could not be sent
@@ -79,7 +82,7 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
 
 }  // namespace
 
-int serve(const std::string& device_id, WorkerChannel& channel) {
+int serve(const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
   const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
   std::unique_ptr<Device> device;
   try {
@@ -93,7 +96,7 @@ int serve(const std::string& device_id, WorkerChannel& channel) {
   if (const std::string why = deny_system_calls(); !why.empty())
     fmt::print(stderr, "kedge-worker: jobs on {} can use the network and start programs: seccomp: {}\n", device_id, why);
   send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
-  run_jobs(*device, channel);
+  run_jobs(*device, device_id, channel, log);
 }
 
 }  // namespace kedge::engine

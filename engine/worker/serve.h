@@ -4,11 +4,12 @@
 #include <string>
 
 #include "engine/worker/channel.h"
+#include "engine/worker/log.h"
 
 namespace kedge::engine {
 
 // Opens the device and serves the channel. Returns the exit code when the device cannot be opened (after a FailedReport with lease
 // token 0) or cannot be trusted any more; otherwise the process ends inside, at once, when kedged says so or closes its end.
-int serve(const std::string& device_id, WorkerChannel& channel);
+int serve(const std::string& device_id, WorkerChannel& channel, WorkerLog log = WorkerLog::kOff);
 
 }  // namespace kedge::engine

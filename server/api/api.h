@@ -26,7 +26,10 @@ struct Api {
   StreamCounts* streams = nullptr;                   // null: not counted, and no bound
   Uploads* uploads = nullptr;                        // null: none are taken
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
-  std::function<std::string()> metrics;              // in Prometheus' text format; called on the loop's thread
+  // Both in Prometheus' text format; may be empty. `metrics` for this caller, on the loop's thread; `service_metrics` where it may
+  // take its time.
+  std::function<std::string(const http::Caller& caller)> metrics;
+  std::function<std::string()> service_metrics;
 };
 
 // The routes refer to `api`.

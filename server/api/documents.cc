@@ -2,6 +2,7 @@
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
 #include "server/api/openapi.h"
+#include "server/http/peer.h"
 
 namespace kedge::server::api {
 
@@ -9,7 +10,9 @@ awaitable<Response> get_metrics(const Api& api, Request request) {
   check_query(request, {});
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  if (api.metrics) response.body = api.metrics();
+  if (api.metrics) response.body = api.metrics(request.caller);
+  auto work = [&] { return api.service_metrics ? api.service_metrics() : std::string(); };
+  response.body += co_await request.peer->offload(work);
   co_return response;
 }
 

@@ -21,11 +21,13 @@ using schema::Event;
 
 constexpr std::size_t kBatch = 256;  // events of a job read at once; bounds what a stream holds in memory
 constexpr std::size_t kMaxJobs = 64;  // of one stream
+constexpr std::size_t kTraceAt = 3, kTraceSize = 32;  // of the id in a traceparent
 
 struct JobCursor {
   std::string id;
   std::int64_t after = 0;
   bool ended = false;
+  std::string trace_id = {};   // of the request that submitted it (W3C); empty: none is known
 };
 
 // Where a stream is in the logs of its jobs. As text: the last number of each, with dots between them, in the order of the
@@ -64,8 +66,14 @@ bool is_last(const Event& event) {
 
 std::string json_of(const Cursor& cursor, const JobCursor& job, const Event& event) {
   std::string json = schema::to_json(event);
+  if (!job.trace_id.empty()) json.insert(json.size() - 1, fmt::format(",\"traceId\":\"{}\"", job.trace_id));
   if (cursor.names_jobs) json.insert(1, fmt::format("\"job\":\"{}\",", job.id));
   return json;
+}
+
+void read_traces(const JobService& jobs, Cursor& cursor) {
+  for (JobCursor& job : cursor.jobs)
+    if (const std::string trace = jobs.trace(job.id); trace.size() > kTraceAt + kTraceSize) job.trace_id = trace.substr(kTraceAt, kTraceSize);
 }
 
 // Reads on from the cursor and returns the text for it.
@@ -97,8 +105,11 @@ awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor
   for (const JobCursor& job : cursor.jobs)
     subscriptions.push_back(api.jobs.subscribe(job.id, [bell = peer->bell()] { bell->ring(); }));
   auto read = [&] { return next_text(api.jobs, framing, cursor); };
+  auto read_first = [&] { return read_traces(api.jobs, cursor), next_text(api.jobs, framing, cursor); };
   auto look = [&] { mark_ended(api.jobs, cursor); };
   co_await out.write(framing.first);
+  const std::string first = co_await peer->offload(read_first);  // gcc 12 destroys temporaries of a co_await expression twice in places
+  co_await out.write(first);
   bool may_have_ended = true;  // asked once: a job that ends later says so in an event
   auto quiet_until = Peer::Clock::now() + api.heartbeat;
   while (!cursor.ended() && !peer->gone()) {
@@ -157,6 +168,7 @@ http::Response stream_of(const Api& api, const Request& request, Cursor cursor, 
   const Framing& framing = form == kSse ? kSseFraming : kNdjsonFraming;
   Response response;
   response.content_type = form;
+  response.is_live = true;
   response.fields.emplace_back("X-Accel-Buffering",
                                "no");  // else nginx in front collects events before it passes them on
   response.stream = [&api, &framing, counted, peer = request.peer, cursor = std::move(cursor)](http::BodyWriter& out) {

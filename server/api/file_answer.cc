@@ -2,6 +2,7 @@
 #include "server/api/file_answer.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "schemas/error.h"
+#include "server/http/problem.h"
 
 namespace kedge::server::api {
 namespace {
@@ -35,8 +37,19 @@ std::optional<Part> wanted_part(std::string_view range, std::uint64_t size) {
   if (dash == std::string_view::npos) return std::nullopt;
   const auto first = number(range.substr(0, dash)), last = number(range.substr(dash + 1));
   if (dash == 0) return last ? std::optional(Part{*last < size ? size - *last : 0, size - 1}) : std::nullopt;
-  if (!first || (dash + 1 < range.size() && !last)) return std::nullopt;
+  if (!first || (dash + 1 < range.size() && !last) || (last && *last < *first)) return std::nullopt;
   return Part{*first, std::min(last.value_or(size - 1), size - 1)};
+}
+
+// Files are written once: size, time and place tell one content from another.
+std::string etag_of(const std::filesystem::path& path, std::uint64_t size) {
+  struct stat status {};
+  ::stat(path.c_str(), &status);
+  return fmt::format("\"{:x}-{:x}-{:x}\"", size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, status.st_ino);
+}
+
+bool matches(std::string_view if_none_match, std::string_view etag) {
+  return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
 }
 
 std::string read_part(std::ifstream& file, std::uint64_t first, std::uint64_t size) {
@@ -47,10 +60,13 @@ std::string read_part(std::ifstream& file, std::uint64_t first, std::uint64_t si
   return bytes;
 }
 
-http::Response partial(std::ifstream& file, Part part, std::uint64_t size) {
+http::Response partial(const http::Request& request, std::ifstream& file, Part part, std::uint64_t size) {
   http::Response response;
   if (part.first >= size || part.first > part.last) {
-    response.status = 416;
+    constexpr int kNotSatisfiable = 416;
+    const schema::Error error(schema::ErrorCode::kInvalidValue,
+                              fmt::format("Range is '{}', must begin within the {} bytes of the file", request.field("Range"), size), "Range");
+    response = http::problem(kNotSatisfiable, error, request.id);
     response.fields.emplace_back("Content-Range", fmt::format("bytes */{}", size));
     return response;
   }
@@ -69,11 +85,17 @@ http::Response file_answer(const http::Request& request, const std::filesystem::
   if (!*file) throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no '{}' any more", name));
   const std::uint64_t size = std::filesystem::file_size(path);
   http::Response response;
-  if (const auto part = wanted_part(request.field("Range"), size)) {
-    response = partial(*file, *part, size);
+  const std::string etag = etag_of(path, size);
+  const std::string_view unless = request.field("If-Range");
+  const auto part = unless.empty() || unless == etag ? wanted_part(request.field("Range"), size) : std::nullopt;
+  if (matches(request.field("If-None-Match"), etag)) {
+    response.status = 304;
+  } else if (part) {
+    response = partial(request, *file, *part, size);
   } else if (size <= kInlineBytes) {
     response.body = read_part(*file, 0, size);
   } else {
+    response.stream_bytes = size;
     response.stream = [file](http::BodyWriter& writer) -> http::net::awaitable<void> {
       for (std::uint64_t at = 0;; at += kPieceBytes) {
         const std::string piece = read_part(*file, at, kPieceBytes);
@@ -83,8 +105,10 @@ http::Response file_answer(const http::Request& request, const std::filesystem::
       }
     };
   }
-  response.content_type = content_type;
+  response.fields.emplace_back("ETag", etag);
   response.fields.emplace_back("Accept-Ranges", "bytes");
+  if (response.status >= 300) return response;
+  response.content_type = content_type;
   response.fields.emplace_back("Content-Disposition", fmt::format("attachment; filename=\"{}\"", name));
   return response;
 }

@@ -91,7 +91,7 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant, idempotency_key(request)); };
+  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant, idempotency_key(request), request.trace); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {

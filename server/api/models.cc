@@ -5,6 +5,7 @@
 #include "server/api/file_answer.h"
 #include "server/api/handlers.h"
 #include "server/api/ownership.h"
+#include "server/data/digest.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
 
@@ -44,6 +45,15 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   co_return response;
 }
 
+// A body that is not what its Content-Digest says was damaged on its way.
+void check_content_digest(const Request& request) {
+  const std::string_view given = request.field("Content-Digest");
+  if (given.find("sha-256=") == std::string_view::npos) return;   // absent, or an algorithm that servers may ignore (RFC 9530)
+  const std::string is = digest_field(hex_digest(DigestKind::kSha256, request.body));
+  if (given.find(is) == std::string_view::npos)
+    throw Error(ErrorCode::kInvalidValue, fmt::format("Content-Digest is '{}', but that of the body is {}", given, is), "Content-Digest");
+}
+
 }  // namespace
 
 awaitable<Response> list_models(const Api& api, Request request) {
@@ -74,13 +84,21 @@ awaitable<Response> delete_model(const Api& api, Request request) {
 awaitable<Response> download_model(const Api& api, Request request) {
   check_query(request, {});
   const std::string id(request.capture("id"));
-  auto work = [&] { return file_answer(request, named_model(api, request).path(id), kModel, id + ".kedge"); };
+  auto work = [&] {
+    const Models& models = named_model(api, request);
+    Response response = file_answer(request, models.path(id), kModel, id + ".kedge");
+    if (const std::string sha256 = models.find(id).sha256; !sha256.empty()) response.fields.emplace_back("Repr-Digest", digest_field(sha256));
+    return response;
+  };
   co_return co_await request.peer->offload(work);
 }
 
 awaitable<Response> upload_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return models_of(api).upload(request.body, request.caller.tenant); };
+  auto work = [&] {
+    check_content_digest(request);
+    return models_of(api).upload(request.body, request.caller.tenant);
+  };
   const schema::ModelInfo model = co_await request.peer->offload(work);
   Response response = answer(request, 201, model);
   response.fields.emplace_back("Location", "/v1/models/" + model.id);

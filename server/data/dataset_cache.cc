@@ -67,7 +67,7 @@ struct DatasetCache::Impl {
 
   explicit Impl(DataOptions given)
       : options(std::move(given)), store(options.directory),
-        fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}) {}
+        fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}, options.downloaded) {}
 };
 
 DatasetCache::DatasetCache(DataOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -84,6 +84,8 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
   };
   return impl_->flights.fly(key, work, emit, std::move(stop));
 }
+
+std::uintmax_t DatasetCache::bytes() const { return impl_->store.bytes(); }
 
 std::vector<std::string> DatasetCache::builtin_names() { return builtin_dataset_names(); }
 

@@ -1,11 +1,13 @@
 // The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/dataset.h"
@@ -18,6 +20,8 @@ struct DataOptions {
   std::string openml_url = "https://www.openml.org";      // or a mirror; its host counts as allowed
   std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
   std::int64_t max_download_bytes = std::int64_t{4} << 30;
+  // Told of each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
+  std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)> downloaded = {};
 };
 
 // A data set that is ready. The file stays on disk at least as long as this value lives.
@@ -37,6 +41,8 @@ class DatasetCache {
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                           std::stop_token stop);
+
+  std::uintmax_t bytes() const;   // of all parsed data sets; reads the directory
 
   static std::vector<std::string> builtin_names();
 

@@ -22,6 +22,16 @@ std::filesystem::path prepared(std::filesystem::path directory) {
 DatasetStore::DatasetStore(std::filesystem::path directory)
     : directory_(prepared(std::move(directory))), index_(directory_ / "references") {}
 
+std::uintmax_t DatasetStore::bytes() const {
+  std::uintmax_t sum = 0;
+  std::error_code gone;   // a file may be removed meanwhile
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, gone)) {
+    const std::uintmax_t size = entry.path().extension() == ".kds" ? entry.file_size(gone) : 0;
+    if (!gone) sum += size;
+  }
+  return sum;
+}
+
 std::filesystem::path DatasetStore::temporary_path() { return path(fmt::format("text-{}.part", ++n_temporary_)); }
 
 bool DatasetStore::has(const std::string& file) const {

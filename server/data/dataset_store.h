@@ -23,6 +23,8 @@ class DatasetStore {
   const ReferenceIndex& index() const { return index_; }
   std::filesystem::path path(const std::string& file) const { return directory_ / file; }
 
+  std::uintmax_t bytes() const;   // of all files
+
   // A new name that no other thread uses; what is left there after a crash is removed at the next start.
   std::filesystem::path temporary_path();
 

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <openssl/evp.h>
 
+#include <fstream>
+
 #include "engine/core/require.h"
 
 namespace kedge::server {
@@ -29,6 +31,27 @@ std::string Digest::hex() {
   std::string text;
   for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
   return text;
+}
+
+std::string file_digest(DigestKind kind, const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  Digest digest(kind);
+  std::string piece(1 << 20, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
+    digest.update({piece.data(), static_cast<std::size_t>(file.gcount())});
+  engine::require(file.eof() && !file.bad(), schema::ErrorCode::kUnavailable, "{} cannot be read", path.filename().string());
+  return digest.hex();
+}
+
+std::string digest_field(std::string_view sha256_hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < sha256_hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(sha256_hex.substr(i, 2)), nullptr, 16));
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return "sha-256=:" + text + ":";
 }
 
 std::string hex_digest(DigestKind kind, std::string_view bytes) {

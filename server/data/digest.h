@@ -1,6 +1,7 @@
 // MD5 and SHA-256 of a stream of bytes.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ class Digest {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Of a whole file. Errors: kUnavailable when it cannot be read.
+std::string file_digest(DigestKind kind, const std::filesystem::path& path);
+
+// "sha-256=:BASE64:", the form of the fields Content-Digest and Repr-Digest (RFC 9530), of a SHA-256 in hex.
+std::string digest_field(std::string_view sha256_hex);
 
 std::string hex_digest(DigestKind kind, std::string_view bytes);
 

@@ -82,6 +82,8 @@ auto with_retries(const FetchRequest& request, const FetchLimits& limits, std::s
 
 bool is_success(long status) { return status >= 200 && status < 300; }
 
+}  // namespace
+
 // Passes a body on, within the limit of bytes, and computes its digest in another thread.
 class CheckedBody {
  public:
@@ -117,19 +119,33 @@ class CheckedBody {
   std::optional<BackgroundSink> hashing_;   // uses digest_
 };
 
-}  // namespace
-
 FetchLibrary::FetchLibrary() {
   engine::require(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, ErrorCode::kInternal, "libcurl cannot be initialised");
 }
 FetchLibrary::~FetchLibrary() { curl_global_cleanup(); }
 
-Fetcher::Fetcher(AddressRules rules, FetchLimits limits) : rules_(std::move(rules)), limits_(limits) {}
+Fetcher::Fetcher(AddressRules rules, FetchLimits limits, Observer observer)
+    : rules_(std::move(rules)), limits_(limits), observer_(std::move(observer)) {}
 
 Fetched Fetcher::to_sink(const FetchRequest& request, BodySink& sink, const Progress& progress, std::stop_token stop) const {
+  CheckedBody checked(request, limits_, sink);
+  const auto start = std::chrono::steady_clock::now();
+  const auto tell = [&](std::string_view outcome) {
+    if (observer_) observer_(outcome, checked.bytes(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  try {
+    const Fetched fetched = fetch(request, checked, progress, stop);
+    tell(fetched.not_modified ? "unchanged" : "ok");
+    return fetched;
+  } catch (...) {
+    tell(stop.stop_requested() ? "cancelled" : "failed");
+    throw;
+  }
+}
+
+Fetched Fetcher::fetch(const FetchRequest& request, CheckedBody& checked, const Progress& progress, std::stop_token stop) const {
   const auto deadline = std::chrono::steady_clock::now() + limits_.deadline;
   const TransferOptions options{rules_, limits_, deadline, stop, progress, is_success};
-  CheckedBody checked(request, limits_, sink);
   const BodyOutput output{[&] { checked.restart(); }, [&](std::string_view bytes) { checked.write(bytes); }};
   PartialBody body;
   return with_retries(request, limits_, stop, [&] {

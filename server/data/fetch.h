@@ -61,6 +61,8 @@ class BodySink {
   virtual void write(std::string_view bytes) = 0;
 };
 
+class CheckedBody;
+
 // Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. After a
 // broken connection it goes on where it stopped, if the server can promise that the file is the same (If-Range), and starts over
 // otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no credentials; redirects are followed hop
@@ -71,7 +73,11 @@ class Fetcher {
  public:
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown
 
-  Fetcher(AddressRules rules, FetchLimits limits);
+  // Told of the end of each to_sink() and to_file(): "ok", "unchanged", "failed" or "cancelled", the decoded bytes that have come
+  // (of the last attempt) and the seconds of all attempts.
+  using Observer = std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)>;
+
+  Fetcher(AddressRules rules, FetchLimits limits, Observer observer = {});
 
   // Hands the decoded body to `sink`. What the sink got is right only once this has returned, and nothing if not_modified.
   Fetched to_sink(const FetchRequest& request, BodySink& sink, const Progress& progress, std::stop_token stop) const;
@@ -84,8 +90,11 @@ class Fetcher {
   FetchedText text(const FetchRequest& request, std::stop_token stop) const;
 
  private:
+  Fetched fetch(const FetchRequest& request, CheckedBody& checked, const Progress& progress, std::stop_token stop) const;
+
   AddressRules rules_;
   FetchLimits limits_;
+  Observer observer_;
 };
 
 }  // namespace kedge::server

@@ -15,7 +15,9 @@ namespace {
 
 using std::string_view;
 
-constexpr std::array<string_view, 7> kMethods{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+// Those of kNowhere are known, so that the answer is 405 with what is offered, not 501; the connection ends with it.
+constexpr std::array<string_view, 9> kMethods{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"};
+constexpr std::array<string_view, 2> kNowhere{"TRACE", "QUERY"};
 
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -145,6 +147,7 @@ string_view take_line(string_view& rest) {
 Framing check_head(string_view head, const Limits& limits) {
   Framing framing;
   Seen seen;
+  framing.close = std::ranges::count(kNowhere, head.substr(0, head.find(' '))) > 0;
   check_request_line(take_line(head), limits);
   std::size_t fields = 0;
   for (string_view line = take_line(head); !line.empty(); line = take_line(head)) {

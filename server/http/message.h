@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -82,6 +83,8 @@ struct Response {
   std::string body;
   std::function<net::awaitable<void>(BodyWriter&)>
       stream;  // when set, it writes the body, and `body` is not used
+  std::optional<std::uint64_t> stream_bytes;  // how many the stream writes, if that is known
+  bool is_live = false;  // the stream tells what happens while it happens
 };
 
 using Handler = std::function<net::awaitable<Response>(Request)>;

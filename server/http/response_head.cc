@@ -40,10 +40,10 @@ std::string response_head(const Response& response, std::string_view request_id,
   fmt::format_to(std::back_inserter(head), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status,
                  reason_phrase(response.status), http_date());
   if (!response.content_type.empty()) append_field(head, "Content-Type", response.content_type);
-  if (response.stream)
+  if (response.stream && !response.stream_bytes)
     head += "Transfer-Encoding: chunked\r\n";
-  else if (response.status != 204)
-    fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", response.body.size());
+  else if (response.status != 204 && response.status != 304)
+    fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", response.stream ? *response.stream_bytes : response.body.size());
   append_field(head, "X-Request-Id", request_id);
   head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
   for (const auto& [name, value] : response.fields) append_field(head, name, value);
@@ -52,11 +52,20 @@ std::string response_head(const Response& response, std::string_view request_id,
   return head;
 }
 
+Response wrong_host(const Request& request) {
+  constexpr int kMisdirected = 421;
+  return problem(kMisdirected,
+                 schema::Error(schema::ErrorCode::kInvalidValue,
+                               fmt::format("Host is '{}', which is not a name of this server; --allowed-host adds one", request.field("Host")),
+                               "Host"),
+                 request.id);
+}
+
 Response without_route(const Request& request, const std::string& allow) {
   if (request.path == "*" || (request.method == "OPTIONS" && !allow.empty())) {
     Response response;
     response.status = 204;
-    response.fields.emplace_back("Allow", allow.empty() ? "GET, HEAD, POST, PUT, DELETE, OPTIONS" : allow);
+    response.fields.emplace_back("Allow", request.path == "*" ? "GET, HEAD, POST, PUT, DELETE, OPTIONS" : allow);
     return response;
   }
   if (allow.empty())

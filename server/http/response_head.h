@@ -10,6 +10,9 @@ namespace kedge::server::http {
 
 std::string response_head(const Response& response, std::string_view request_id, bool keep_alive);
 
+// The answer to a request for another server: 421.
+Response wrong_host(const Request& request);
+
 // 404, 405, or the answer to OPTIONS; `allow` as in Match.
 Response without_route(const Request& request, const std::string& allow);
 

@@ -65,10 +65,11 @@ Server::Impl::Impl(ServerOptions given, Router given_router)
     : options(std::move(given)),
       router(std::move(given_router)),
       pool(static_cast<std::size_t>(std::max(1, options.blocking_threads))),
-      shared{router, options.limits, options.deadlines, options.report, pool} {
+      shared{router, options.limits, options.deadlines, options.report, pool, options.hosts} {
   shared.id_prefix = fmt::format("{:08x}", std::random_device{}());
   shared.gatekeeper = options.gatekeeper;
   shared.observe = options.observe;
+  shared.stream_dropped = options.stream_dropped;
   if (!options.tls.certificate.empty()) shared.tls = std::make_shared<const TlsContext>(options.tls);
   listen();
 }
@@ -209,8 +210,10 @@ std::string Server::fingerprint() const {
   return impl_->shared.tls ? impl_->shared.tls->fingerprint() : std::string();
 }
 
-std::size_t Server::connections() const {
-  return impl_->shared.sessions.size();
+Connections Server::connections() const {
+  Connections counted;
+  for (const Session* session : impl_->shared.sessions) ++(session->is_idle() ? counted.idle : counted.active);
+  return counted;
 }
 
 }  // namespace kedge::server::http

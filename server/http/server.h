@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "server/http/gatekeeper.h"
+#include "server/http/host_rules.h"
 #include "server/http/limits.h"
 #include "server/http/observer.h"
 #include "server/http/router.h"
@@ -21,13 +22,21 @@ struct ServerOptions {
   int blocking_threads = 4;
   Limits limits;
   Deadlines deadlines;
+  HostRules hosts;                      // by default every Host is answered
   TlsOptions tls;                       // no certificate: plain HTTP
   Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: everybody may do everything
   Observer observe;
+  // Told of each event stream that the server cuts, on the loop's thread: "slow_reader", "revoked" or "shutdown".
+  std::function<void(std::string_view reason)> stream_dropped = [](std::string_view) {};
   std::function<void()> reload;         // at SIGHUP, beside the new certificate
   std::function<void()> stopping = [] {};  // at the first signal, or stop()
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see
+};
+
+// Open connections: with a request in progress, and between requests.
+struct Connections {
+  std::size_t active = 0, idle = 0;
 };
 
 class Server {
@@ -47,7 +56,7 @@ class Server {
   // any thread.
   void reload_certificates();
   std::string fingerprint() const;  // of the first certificate; empty without TLS
-  std::size_t connections() const;  // on the loop's thread
+  Connections connections() const;  // on the loop's thread
 
  private:
   struct Impl;

@@ -59,6 +59,22 @@ class Session::ChunkWriter final : public BodyWriter {
   Session& session_;
 };
 
+// Writes pieces as they are, up to the length that the header block has promised.
+class Session::PlainWriter final : public BodyWriter {
+ public:
+  PlainWriter(Session& session, std::uint64_t bytes) : session_(session), left_(bytes) {}
+  net::awaitable<void> write(std::string_view piece) override {
+    piece = piece.substr(0, left_);
+    left_ -= piece.size();
+    co_await session_.write(piece);
+  }
+  std::uint64_t left() const { return left_; }
+
+ private:
+  Session& session_;
+  std::uint64_t left_;
+};
+
 // Reads a body in pieces of at most 64 KiB, as the handler takes them.
 class Session::UploadReader final : public BodyReader {
  public:
@@ -130,15 +146,24 @@ net::awaitable<bool> Session::greet() {
 
 void Session::stop() {
   if (between_requests_) stream_.close();
+  drop_stream("shutdown");
   if (peer_) peer_->set_stopping();
 }
 
+// Counts once for each stream, whatever else befalls it.
+void Session::drop_stream(std::string_view reason) {
+  if (std::exchange(streams_, false)) shared_.stream_dropped(reason);
+}
+
 void Session::close_if_late(Clock::time_point now) {
-  if (now >= deadline_) stream_.close();
+  if (now < deadline_) return;
+  drop_stream("slow_reader");
+  stream_.close();
 }
 
 void Session::close_if_revoked() {
   if (!current_.caller || !shared_.gatekeeper || shared_.gatekeeper->still_valid(*current_.caller)) return;
+  drop_stream("revoked");
   if (peer_) peer_->set_gone();
   stream_.close();
 }
@@ -218,6 +243,7 @@ std::optional<Response> Session::turn_away(Request& head, Match& match) {
     split_target(head.target, head.path, head.query);
     match = shared_.router.find(head.method, head.path);
     current_.path = head.path;
+    if (!shared_.hosts.admits(head.field("Host"))) return wrong_host(head);
     head.captures = std::move(match.captures);
     if (!match.route) return without_route(head, match.allow);
     current_.route = match.route->path;
@@ -333,7 +359,7 @@ net::awaitable<void> Session::send(Response response, bool head_only, bool keep_
   compress(response, current_.accept_encoding);
   if (stream_.is_tls()) response.fields.emplace_back("Strict-Transport-Security", "max-age=31536000");
   std::string head = response_head(response, request_id_, keep_alive);
-  if (head_only || response.status == 204) {
+  if (head_only || response.status == 204 || response.status == 304) {
     co_await write(head);
   } else if (response.stream) {
     co_await send_stream(response, std::move(head));
@@ -347,8 +373,16 @@ net::awaitable<void> Session::send_stream(Response& response, std::string head) 
   if (in_.empty()) in_.shrink_to_fit();  // ten thousand of these may be open
   co_await write(head);
   head = {};
+  if (response.stream_bytes) {
+    PlainWriter writer(*this, *response.stream_bytes);
+    co_await response.stream(writer);
+    if (writer.left() > 0) throw boost::system::system_error(net::error::eof);   // nobody must take a part for the whole
+    co_return;
+  }
   ChunkWriter writer(*this);
+  streams_ = response.is_live;
   co_await response.stream(writer);
+  streams_ = false;
   if (peer_ && peer_->gone()) throw boost::system::system_error(net::error::connection_reset);
   co_await write("0\r\n\r\n");
 }

@@ -11,6 +11,7 @@
 
 #include "server/http/gate.h"
 #include "server/http/gatekeeper.h"
+#include "server/http/host_rules.h"
 #include "server/http/limits.h"
 #include "server/http/message.h"
 #include "server/http/observer.h"
@@ -31,9 +32,11 @@ struct Shared {
   const Deadlines deadlines;
   std::function<void(std::string_view)> report;
   net::thread_pool& pool;
+  const HostRules hosts;
   std::shared_ptr<const TlsContext> tls;   // of new connections, shared with those that shake hands; null: plain HTTP
   Gatekeeper* gatekeeper = nullptr;        // null: everybody may do everything
   Observer observe;                        // may be empty
+  std::function<void(std::string_view)> stream_dropped;
   std::unordered_set<Session*> sessions;
   std::uint64_t body_bytes = 0;  // held by requests in progress
   std::uint64_t requests = 0;
@@ -54,10 +57,12 @@ class Session : public std::enable_shared_from_this<Session> {
   void close_if_late(Clock::time_point now);
   void close_if_revoked();
   void close() { stream_.close(); }
+  bool is_idle() const { return between_requests_; }
   net::ip::address peer_address() const { return stream_.peer_address(); }
 
  private:
   class ChunkWriter;
+  class PlainWriter;
   class UploadReader;
 
   net::awaitable<bool> greet();
@@ -79,6 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<void> write(std::string_view first, std::string_view second = {});
   void prepare(Request& request, net::any_io_executor loop);
   void watch();
+  void drop_stream(std::string_view reason);
   void set_deadline(std::chrono::milliseconds from_now) { deadline_ = Clock::now() + from_now; }
   void clear_deadline() { deadline_ = Clock::time_point::max(); }
   std::string request_id(std::string_view wanted);
@@ -98,6 +104,7 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   Current current_;
   bool between_requests_ = true;
+  bool streams_ = false;  // the answer in progress is live
 };
 
 }  // namespace kedge::server::http

@@ -17,7 +17,7 @@ namespace kedge::server {
 struct ActiveJob {
   using Clock = std::chrono::steady_clock;
 
-  std::string id, wish, tenant, digest;
+  std::string id, wish, tenant, digest, trace;
   schema::JobState state = schema::JobState::kQueued;
   bool cancel_requested = false;
   std::int64_t crashes = 0;            // workers that died of it

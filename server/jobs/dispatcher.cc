@@ -26,7 +26,7 @@ constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that 
 }  // namespace
 
 Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
-    : store_(store), options_(std::move(options)), last_lease_(store.last_lease()),
+    : store_(store), options_(std::move(options)), observer_(options_.observer ? *options_.observer : nobody_), last_lease_(store.last_lease()),
       fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)),
       clock_(std::make_unique<DeadlineClock>([this](const std::string& id) { deadline_reached(id); })) {
   const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
@@ -63,7 +63,7 @@ void Dispatcher::recover() {
     auto job = std::make_shared<ActiveJob>();
     const std::chrono::duration<double> age(seconds_between(open.created, wall));
     job->id = open.id, job->wish = open.wish, job->tenant = open.tenant, job->crashes = open.crashes;
-    job->digest = open.digest, job->deadlines = open.deadlines;
+    job->digest = open.digest, job->trace = open.trace, job->deadlines = open.deadlines;
     job->submitted = job->waiting_since = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
     jobs_[job->id] = job;
     ++open_[job->tenant];
@@ -85,7 +85,7 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
   KEDGE_FAIL_POINT("job.submit.before");
   auto active = std::make_shared<ActiveJob>();
   active->id = given.job.id, active->wish = given.job.spec.device, active->tenant = given.tenant;
-  active->digest = given.digest, active->deadlines = given.job.spec.deadlines;
+  active->digest = given.digest, active->trace = given.trace, active->deadlines = given.job.spec.deadlines;
   active->submitted = active->waiting_since = Clock::now();
   {
     const std::lock_guard lock(mutex_);
@@ -126,6 +126,7 @@ void Dispatcher::close(const std::string& tenant) {
 }
 
 void Dispatcher::stored(const JobPointer& job) {
+  observer_.job_submitted();
   const std::lock_guard lock(mutex_);
   if (stopping_ || job->state != JobState::kQueued || fail_poison(job)) return;
   queue_.push(job->id, job->queue_key());
@@ -157,6 +158,7 @@ void Dispatcher::fetch(const JobPointer& job) {
     std::optional<schema::JobSpec> spec = store_.spec(job->id);
     KEDGE_FAIL_POINT("job.fetch.before");
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
+    if (const std::string* model = schema::model_of(spec->task); model && options_.check_model) options_.check_model(*model);
     AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token());
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
@@ -170,6 +172,7 @@ void Dispatcher::fetch(const JobPointer& job) {
 void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data) {
   const std::lock_guard lock(mutex_);
   --fetching_;
+  observer_.data_acquired(data.cold);
   if (!stopping_ && job->state == JobState::kFetching) {
     if (data.cold) {
       append(job, schema::TimingEvent{.phase = "download", .seconds = data.download_seconds});
@@ -231,6 +234,7 @@ void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
   job->state = JobState::kFinalizing;
   write(job, {.state = JobState::kFinalizing, .held_lease = job->lease});
   forget_crashes(*job);
+  const Clock::time_point publishing = Clock::now();
   try {
     if (job->spec && JobFiles::leaves_files(job->spec->task)) publish(job, report);
   } catch (const Error& error) {
@@ -241,6 +245,7 @@ void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
   timings.queued = job->queued_seconds;
   timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
   timings.total = std::chrono::duration<double>(Clock::now() - job->submitted).count();
+  observer_.job_ran(timings, std::chrono::duration<double>(Clock::now() - publishing).count());
   finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result), .model = std::move(report.model)});
 }
 
@@ -277,9 +282,14 @@ void Dispatcher::append(const JobPointer& job, schema::EventBody body) {
 void Dispatcher::write(const JobPointer& job, StateChange change) {
   change.job = job->id;
   change.time = now();
-  if (schema::is_final(change.state) && options_.ended)
-    options_.ended(change.state, change.reason, job->queued_seconds,
-                   std::chrono::duration<double>(Clock::now() - job->submitted).count());
+  observer_.job_step({.job = job->id,
+                      .tenant = job->tenant,
+                      .trace = job->trace,
+                      .state = change.state,
+                      .reason = change.reason,
+                      .device = job->device,
+                      .queued_seconds = job->queued_seconds,
+                      .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
   StoreWrite write{.job = job->id};
   if (schema::is_final(change.state))
     write.committed = [this, id = job->id] {
@@ -299,6 +309,23 @@ std::string Dispatcher::now() {
 std::vector<schema::DeviceEntry> Dispatcher::devices() const {
   const std::lock_guard lock(mutex_);
   return devices_.entries();
+}
+
+Load Dispatcher::load() const {
+  using enum JobState;
+  Load load;
+  for (const JobState state : {kQueued, kFetching, kRunning, kFinalizing}) load.jobs[schema::job_state_name(state)] = 0;
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  for (const auto& [id, job] : jobs_) {
+    if (schema::is_final(job->state)) continue;
+    ++load.jobs[schema::job_state_name(job->state)];
+    if (job->state == kQueued || (job->state == kFetching && job->spec))
+      load.oldest_wait_seconds = std::max(load.oldest_wait_seconds, std::chrono::duration<double>(now - job->waiting_since).count());
+  }
+  for (const auto& [device, worker] : workers_) load.idle_workers += worker.idle, load.busy_workers += worker.job != nullptr;
+  for (const schema::DeviceEntry& device : devices_.entries()) load.missing_devices += !device.missing.empty();
+  return load;
 }
 
 std::string Dispatcher::missing_reason(std::string_view wish) const {

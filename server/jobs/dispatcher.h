@@ -17,6 +17,8 @@
 #include "server/jobs/deadline_clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_pool.h"
+#include "server/jobs/job_observer.h"
+#include "server/jobs/load.h"
 #include "server/jobs/job_files.h"
 #include "server/jobs/queue.h"
 #include "server/jobs/store.h"
@@ -26,20 +28,17 @@ namespace kedge::server {
 
 struct ActiveJob;
 
-// Told of each job that ends: in which state and why, how long it waited, and how long it took altogether. Must not block.
-using JobObserver =
-    std::function<void(schema::JobState state, const std::string& reason, double queued_seconds, double total_seconds)>;
-
-// Files of jobs outlive the dispatcher that is given them.
+// Files and observer outlive the dispatcher that is given them.
 struct DispatcherOptions {
   WorkerOptions workers;
   std::vector<std::string> devices;   // to run workers for; empty: all
   // DatasetCache::acquire
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
       acquire;
+  std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
   std::size_t open_jobs_per_tenant = 0;   // 0: no bound
-  JobObserver ended;                      // may be empty
+  JobObserver* observer = nullptr;        // null: nobody
   schema::Deadlines deadlines;            // that no job may exceed; 0: none
 };
 
@@ -63,6 +62,7 @@ class Dispatcher final : public SupervisorListener {
   bool draining() const;
 
   std::vector<schema::DeviceEntry> devices() const;
+  Load load() const;
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
 
  private:
@@ -80,13 +80,14 @@ class Dispatcher final : public SupervisorListener {
   void worker_event(const std::string& device, schema::EventReport report) override;
   void worker_done(const std::string& device, schema::DoneReport report) override;
   void worker_failed(const std::string& device, schema::FailedReport report) override;
-  void worker_lost(const std::string& device, const std::string& how, bool job_begun) override;
+  void worker_lost(const std::string& device, const WorkerLoss& loss) override;
   void worker_unavailable(const std::string& device, const std::string& why) override;
   void stored(const JobPointer& job);
   void fetch(const JobPointer& job);
   void fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data);
   void fetch_failed(const JobPointer& job, const schema::Error& error);
   void deadline_reached(const std::string& id);
+  void add_digest(const std::string& device, schema::DoneReport& report);
   void drop(const JobPointer& job);   // was never stored
 
   // Under the lock.
@@ -119,6 +120,8 @@ class Dispatcher final : public SupervisorListener {
 
   Store& store_;
   const DispatcherOptions options_;
+  JobObserver nobody_;
+  JobObserver& observer_;
 
   mutable std::mutex mutex_;   // guards what follows
   bool stopping_ = false, draining_ = false, devices_known_ = false;

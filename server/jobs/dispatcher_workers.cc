@@ -3,6 +3,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "schemas/error.h"
+#include "server/data/digest.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/dispatcher.h"
 
@@ -60,7 +61,8 @@ schema::RunCommand Dispatcher::command_for(const ActiveJob& job) const {
                              .leaseToken = job.lease,
                              .spec = *job.spec,
                              .dataPath = job.data.path,
-                             .dataDigest = job.data.path.stem()};
+                             .dataDigest = job.data.path.stem(),
+                             .trace = job.trace};
   if (const std::string* model = schema::model_of(job.spec->task)) {
     command.modelPath = options_.files->model_path(*model);
     if (!std::filesystem::exists(command.modelPath)) throw Error(ErrorCode::kNotFound, fmt::format("the model '{}' was deleted", *model));
@@ -99,7 +101,9 @@ void Dispatcher::worker_event(const std::string& device, schema::EventReport rep
 }
 
 void Dispatcher::charge(const JobPointer& job) {
-  queue_.charge(job->tenant, std::chrono::duration<double>(Clock::now() - job->run_since).count());
+  const double seconds = std::chrono::duration<double>(Clock::now() - job->run_since).count();
+  queue_.charge(job->tenant, seconds);
+  observer_.device_used(job->device, job->tenant, seconds);
 }
 
 Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int64_t lease) {
@@ -111,8 +115,22 @@ Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int6
   return std::exchange(worker.job, nullptr);
 }
 
+// Not under the lock: a model may be large. The folder is this attempt's alone, so a stale report finds nothing there.
+void Dispatcher::add_digest(const std::string& device, schema::DoneReport& report) {
+  if (!report.model) return;
+  std::filesystem::path file;
+  {
+    const std::lock_guard lock(mutex_);
+    const JobPointer& job = workers_[device].job;
+    if (job && job->lease == report.leaseToken) file = options_.files->attempt(job->id, job->lease) / schema::kModelFile;
+  }
+  std::error_code missing;
+  if (std::filesystem::exists(file, missing)) report.model->sha256 = file_digest(DigestKind::kSha256, file);
+}
+
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
   KEDGE_FAIL_POINT("job.done.before");
+  add_digest(device, report);
   const std::lock_guard lock(mutex_);
   const JobPointer job = take_job(device, report.leaseToken);
   if (!job || stopping_) return;
@@ -138,16 +156,17 @@ void Dispatcher::worker_failed(const std::string& device, schema::FailedReport r
   KEDGE_FAIL_POINT("job.failed.after");
 }
 
-void Dispatcher::worker_lost(const std::string& device, const std::string& how, bool job_begun) {
+void Dispatcher::worker_lost(const std::string& device, const WorkerLoss& loss) {
   const std::lock_guard lock(mutex_);
   Worker& worker = workers_[device];
   worker.idle = false;
   const JobPointer job = std::exchange(worker.job, nullptr);
   drained_.notify_all();
+  observer_.worker_lost(loss.why, job != nullptr);
   if (!job || stopping_) return;
   options_.files->discard(job->id, job->lease);
   charge(job);
-  ++(job_begun ? job->crashes : job->false_starts);
+  ++(loss.job_begun ? job->crashes : job->false_starts);
   if (job->cancel_requested)
     finish(job, {.state = JobState::kCancelled});
   else if (job->late)
@@ -155,9 +174,9 @@ void Dispatcher::worker_lost(const std::string& device, const std::string& how, 
   else if (job->crashes > kCrashesAllowed || job->false_starts > kFalseStartsAllowed)
     fail_crashed(job, Error(ErrorCode::kWorkerCrashed,
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
-                                job->crashes + job->false_starts, how)));
+                                job->crashes + job->false_starts, loss.how)));
   else
-    retry(job, job_begun);
+    retry(job, loss.job_begun);
 }
 
 void Dispatcher::fail_crashed(const JobPointer& job, Error error) {

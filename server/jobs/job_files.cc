@@ -66,21 +66,21 @@ bool JobFiles::leaves_files(const schema::Task& task) {
   return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
 }
 
-fs::path JobFiles::part(const std::string& job, std::int64_t lease) const { return results_ / fmt::format("{}.{}{}", job, lease, kPartSuffix); }
+fs::path JobFiles::attempt(const std::string& job, std::int64_t lease) const { return results_ / fmt::format("{}.{}{}", job, lease, kPartSuffix); }
 
 fs::path JobFiles::begin(const std::string& job, std::int64_t lease) const {
-  const fs::path folder = part(job, lease);
+  const fs::path folder = attempt(job, lease);
   told("create", folder, [&] { fs::create_directory(folder); });
   return folder;
 }
 
 void JobFiles::discard(const std::string& job, std::int64_t lease) const noexcept {
   std::error_code ignored;   // what stays is removed at the next start
-  fs::remove_all(part(job, lease), ignored);
+  fs::remove_all(attempt(job, lease), ignored);
 }
 
 void JobFiles::publish(const std::string& job, std::int64_t lease, const std::string& model, bool has_artifacts) const {
-  const fs::path folder = part(job, lease);
+  const fs::path folder = attempt(job, lease);
   if (!model.empty()) adopt_model(folder / schema::kModelFile, model);
   if (!has_artifacts) return discard(job, lease);
   sync_folder(folder);

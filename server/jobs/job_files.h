@@ -23,6 +23,7 @@ class JobFiles {
   // Whether a task can leave files.
   static bool leaves_files(const schema::Task& task);
   std::filesystem::path begin(const std::string& job, std::int64_t lease) const;   // the empty folder for an attempt
+  std::filesystem::path attempt(const std::string& job, std::int64_t lease) const;   // that folder again
   void discard(const std::string& job, std::int64_t lease) const noexcept;
   // What the attempt left takes its final place, and is on disk when this returns: the model first, then the artifacts, if there are any. The
   // row that makes it known comes after.
@@ -37,7 +38,6 @@ class JobFiles {
   static std::string model_id_of(std::string_view job);
 
  private:
-  std::filesystem::path part(const std::string& job, std::int64_t lease) const;
   std::filesystem::path models_, results_;
 };
 

@@ -12,6 +12,7 @@
 #include "server/data/digest.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
+#include "server/jobs/model_digests.h"
 #include "server/jobs/store.h"
 #include "server/jobs/subscriptions.h"
 
@@ -66,17 +67,19 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   return options;
 }
 
-DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files) {
+DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, std::function<void(const std::string&)> check_model) {
   return {.workers = {.program = {.file = options.worker_program,
                                   .temporary = options.data_dir / "tmp",
+                                  .log = options.worker_log,
                                   .memory_bytes = options.worker_memory_bytes},
                       .heartbeat_timeout = options.heartbeat_timeout,
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
           .acquire = options.acquire,
+          .check_model = std::move(check_model),
           .files = &files,
           .open_jobs_per_tenant = options.open_jobs_per_tenant,
-          .ended = options.ended,
+          .observer = options.observer,
           .deadlines = options.deadlines};
 }
 
@@ -85,12 +88,17 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
 // Members are destroyed from the last to the first: the dispatcher before all that it uses.
 struct JobService::Impl {
   explicit Impl(JobServiceOptions given)
-      : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }),
+      : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }, committed(given.observer)),
         files(given.data_dir),
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
-        dispatcher(store, dispatcher_options(options, clean_files())),
+        dispatcher(store, dispatcher_options(options, clean_files(), [this](const std::string& model) { check(model); })),
         retention(store, options.retention) {}
+
+  static std::function<void(double)> committed(JobObserver* observer) {
+    if (!observer) return {};
+    return [observer](double seconds) { observer->store_committed(seconds); };
+  }
 
   // Before the first job runs: what a crash left and no row knows.
   const JobFiles& clean_files() {
@@ -100,6 +108,11 @@ struct JobService::Impl {
                            return job && job->state == schema::JobState::kSucceeded;
                          });
     return files;
+  }
+
+  // Before a job works with a model. Errors as JobService::check_model().
+  void check(const std::string& id) {
+    if (const std::optional<schema::ModelInfo> model = store.find_model(id)) digests.check(files.model_path(id), *model);
   }
 
   // Returns when the write is on disk. Errors: what it was refused with.
@@ -117,6 +130,7 @@ struct JobService::Impl {
   std::unique_ptr<DatasetCache> cache;
   const JobServiceOptions options;
   JobIds ids;
+  ModelDigests digests;
   Dispatcher dispatcher;
   Retention retention;   // ends first: it writes
 };
@@ -126,7 +140,7 @@ JobService::~JobService() = default;
 
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed, const std::string& tenant,
-                        const std::string& idempotency_key) {
+                        const std::string& idempotency_key, const std::string& trace) {
   check_key(idempotency_key);
   check_deadlines(spec.deadlines);
   impl_->options.validate(spec);
@@ -140,11 +154,14 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   impl_->dispatcher.submit({.job = {.id = impl_->ids.next(), .spec = std::move(spec)},
                             .tenant = tenant,
                             .idempotency_key = idempotency_key,
-                            .digest = std::move(digest)},
+                            .digest = std::move(digest),
+                            .trace = trace},
                            std::move(submitted), std::move(failed));
 }
 
 std::optional<std::string> JobService::tenant(std::string_view id) const { return impl_->store.tenant(id); }
+
+std::string JobService::trace(std::string_view id) const { return impl_->store.trace(id); }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
 
@@ -174,6 +191,14 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
 
 std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) const { return impl_->store.find_model(id); }
 
+std::filesystem::path JobService::check_model(std::string_view id) {
+  const std::optional<schema::ModelInfo> model = impl_->store.find_model(id);
+  if (!model) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
+  std::filesystem::path file = impl_->files.model_path(id);
+  impl_->digests.check(file, *model);
+  return file;
+}
+
 std::optional<std::string> JobService::model_tenant(std::string_view id) const { return impl_->store.model_tenant(id); }
 
 schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token,
@@ -185,6 +210,7 @@ schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schem
   model.id = JobFiles::model_id_of(impl_->ids.next());
   model.created = format_time(std::chrono::system_clock::now());
   model.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
+  model.sha256 = file_digest(DigestKind::kSha256, file);
   impl_->files.adopt_model(file, model.id);
   try {
     impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model, tenant); });
@@ -206,6 +232,16 @@ void JobService::delete_model(std::string_view id) {
 const JobFiles& JobService::files() const { return impl_->files; }
 
 std::vector<schema::DeviceEntry> JobService::devices() const { return impl_->dispatcher.devices(); }
+
+Load JobService::load() const {
+  Load load = impl_->dispatcher.load();
+  load.store_backlog = impl_->store.backlog();
+  if (impl_->cache) load.cache_bytes = impl_->cache->bytes();
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space(impl_->options.data_dir, unknown);
+  if (!unknown) load.free_bytes = space.available;
+  return load;
+}
 
 std::string JobService::unready_reason() const {
   if (impl_->dispatcher.draining()) return "the server is stopping";

@@ -18,6 +18,8 @@
 #include "schemas/model.h"
 #include "server/data/dataset_cache.h"
 #include "server/jobs/job_files.h"
+#include "server/jobs/job_observer.h"
+#include "server/jobs/load.h"
 #include "server/jobs/store_retention.h"
 
 namespace kedge::server {
@@ -31,8 +33,8 @@ struct JobServiceOptions {
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
   std::size_t open_jobs_per_tenant = 0;                  // 0: no bound
-  // Told of each job that ends, from a service thread; must not block. May be empty.
-  std::function<void(schema::JobState state, const std::string& reason, double queued_seconds, double total_seconds)> ended;
+  std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
+  JobObserver* observer = nullptr;                       // outlives the service; null: nobody
   RetentionOptions retention;
   schema::Deadlines deadlines{.queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
@@ -59,12 +61,15 @@ class JobService {
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
-  // again, or `failed` kIdempotencyKeyReused when the spec is another one. The job belongs to `tenant`. Throws for a bad spec;
+  // again, or `failed` kIdempotencyKeyReused when the spec is another one. The job belongs to `tenant`; its events
+  // and the log tell `trace`, a traceparent (W3C). Throws for a bad spec;
   // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
   void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {});
+              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {},
+              const std::string& trace = {});
 
   std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
+  std::string trace(std::string_view id) const;                   // of the request that submitted it; empty: none is known
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   schema::JobPage list(const JobFilter& filter) const;
   // From any state. kNotFound; kConflict when the job has ended.
@@ -76,7 +81,9 @@ class JobService {
   // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
 
-  // Stored models. The file of one that is listed is at files().model_path(id).
+  // Stored models. The file of one that is listed is at files().model_path(id); check_model() compares it with what its row says, once
+  // for each state of the file. Errors: kNotFound, kModelCorrupt.
+  std::filesystem::path check_model(std::string_view id);
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
   std::optional<std::string> model_tenant(std::string_view id) const;   // whose model it is; unset when there is none
   // page_size: 1 .. 500; tenant: only this one's models; unset: all
@@ -88,6 +95,7 @@ class JobService {
   const JobFiles& files() const;
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
+  Load load() const;                                  // looks into the data directory: call it where that may take its time
   std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
   bool ready() const { return unready_reason().empty(); }
 

@@ -1,6 +1,7 @@
 // The job store: opening and recovery, the writer thread with its group commit, and a pool of readers. See store.h.
 #include "server/jobs/store.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -30,8 +31,8 @@ constexpr std::chrono::milliseconds kControlPause{20};   // for an answer that i
 }  // namespace
 
 struct Store::Impl {
-  Impl(const std::filesystem::path& directory, std::function<void(const std::string&)> woken_callback)
-      : lock(directory), file(directory / "kedge.db"), woken(std::move(woken_callback)),
+  Impl(const std::filesystem::path& directory, std::function<void(const std::string&)> woken_callback, std::function<void(double)> committed_callback)
+      : lock(directory), file(directory / "kedge.db"), woken(std::move(woken_callback)), committed(std::move(committed_callback)),
         connection(file, SqliteConnection::Mode::kReadWrite) {
     KEDGE_FAIL_POINT("store.open.before");
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
@@ -96,9 +97,11 @@ struct Store::Impl {
         acknowledge(batch);
         std::this_thread::sleep_for(kControlPause);
       }
+      const auto start = std::chrono::steady_clock::now();
       writer->begin();
       for (StoreWrite& write : batch) write.apply(*writer);
       writer->commit();
+      if (committed) committed(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     } catch (const std::exception& error) {
       const auto* known = dynamic_cast<const Error*>(&error);
       failure = known ? *known : Error(ErrorCode::kInternal, error.what());
@@ -202,6 +205,7 @@ struct Store::Impl {
   DataLock lock;
   const std::filesystem::path file;
   const std::function<void(const std::string&)> woken;
+  const std::function<void(double)> committed;
   SqliteConnection connection;
   std::unique_ptr<SqlStoreWriter> writer;
   Recovered recovered;
@@ -219,8 +223,8 @@ struct Store::Impl {
   std::jthread thread;   // last: it uses everything above
 };
 
-Store::Store(const std::filesystem::path& directory, std::function<void(const std::string&)> woken)
-    : impl_(std::make_unique<Impl>(directory, std::move(woken))) {}
+Store::Store(const std::filesystem::path& directory, std::function<void(const std::string&)> woken, std::function<void(double)> committed)
+    : impl_(std::make_unique<Impl>(directory, std::move(woken), std::move(committed))) {}
 Store::~Store() { close(); }
 void Store::close() { impl_->close(); }
 
@@ -270,6 +274,10 @@ std::optional<schema::JobSpec> Store::spec(std::string_view id) const {
 
 std::optional<std::string> Store::tenant(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.tenant(id); });
+}
+
+std::string Store::trace(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.trace(id); });
 }
 
 schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,

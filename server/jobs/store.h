@@ -23,6 +23,7 @@ struct NewJob {
   std::string tenant;            // who may see it; empty without authentication
   std::string idempotency_key;   // of this tenant; empty: none
   std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
+  std::string trace = {};        // traceparent (W3C) of the request
 };
 
 // A job's step from one state to the next. It is stored together with its event, or not at all.
@@ -73,7 +74,7 @@ struct StoreWrite {
 
 // A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.
 struct OpenJob {
-  std::string id, wish, created, tenant, digest;
+  std::string id, wish, created, tenant, digest, trace;
   std::int64_t crashes = 0;
   schema::Deadlines deadlines;
 };
@@ -90,7 +91,9 @@ class Store {
   // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer thread, once
   // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read;
   // damaged; newer).
-  Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken);
+  // `committed` is told of each transaction, in seconds, on the writer thread; may be empty.
+  Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken,
+        std::function<void(double seconds)> committed = {});
   ~Store();
   void close();   // writes what waits, as far as the disk takes it, and ends the writer; later writes are dropped or refused
 
@@ -107,6 +110,7 @@ class Store {
   std::optional<schema::Job> find(std::string_view id) const;
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
+  std::string trace(std::string_view id) const;                  // of the request that submitted a job; empty: none is known
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;

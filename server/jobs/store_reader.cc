@@ -41,6 +41,7 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       find_(connection_, fmt::format("{} WHERE id = ?1", kJobColumns)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
+      trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
       list_(connection_, fmt::format("{} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       list_tenant_(connection_, fmt::format("{} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       events_(connection_,
@@ -71,6 +72,11 @@ std::optional<schema::JobSpec> StoreReader::spec(std::string_view id) {
 std::optional<std::string> StoreReader::tenant(std::string_view id) {
   SqliteStatement::Rows rows = tenant_.open(id);
   return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+std::string StoreReader::trace(std::string_view id) {
+  SqliteStatement::Rows rows = trace_.open(id);
+  return rows.next() ? rows.text(0) : std::string();
 }
 
 schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,

@@ -24,7 +24,7 @@ struct Found {
 std::vector<Found> find_open_jobs(SqliteConnection& connection) {
   SqliteStatement statement(
       connection,
-      "SELECT id, wish, created, tenant, digest, crashes, specs.bytes, state, cancel_requested, lease_token "
+      "SELECT id, wish, created, tenant, digest, crashes, specs.bytes, state, cancel_requested, lease_token, trace "
       "FROM jobs JOIN specs ON specs.job = jobs.id WHERE state < 4 ORDER BY id");
   SqliteStatement::Rows rows = statement.open();
   std::vector<Found> found;
@@ -34,6 +34,7 @@ std::vector<Found> find_open_jobs(SqliteConnection& connection) {
                              .created = rows.text(2),
                              .tenant = rows.text(3),
                              .digest = rows.text(4),
+                             .trace = rows.text(10),
                              .crashes = rows.integer(5),
                              .deadlines = schema::from_binary<schema::JobSpec>(rows.blob(6)).deadlines},
                      .interrupted = rows.integer(7) != 0,

@@ -63,6 +63,9 @@ constexpr std::array kMigrations = {
       CREATE INDEX idempotency_by_time ON idempotency (time);
       CREATE TABLE models (id TEXT PRIMARY KEY, bytes BLOB NOT NULL, tenant TEXT NOT NULL);
     )sql",
+    R"sql(
+      ALTER TABLE jobs ADD COLUMN trace TEXT NOT NULL DEFAULT '';
+    )sql",
 };
 
 std::int64_t first_integer(SqliteConnection& connection, std::string_view sql) {

@@ -30,7 +30,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       begin_(connection, "BEGIN IMMEDIATE"),
       commit_(connection, "COMMIT"),
       probe_(connection, "UPDATE probe SET n = n + 1"),
-      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)"),
+      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest, trace) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7)"),
       insert_spec_(connection, "INSERT INTO specs (job, bytes) VALUES (?1, ?2)"),
       change_(connection,
               "UPDATE jobs SET state = ?2, reason = ?3, error = ?4, "
@@ -85,7 +85,7 @@ std::optional<schema::Job> SqlStoreWriter::insert(const NewJob& given) {
   }
   KEDGE_FAIL_POINT("store.insert.before");
   insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, given.tenant,
-                  given.digest);
+                  given.digest, given.trace);
   insert_spec_.run(job.id, schema::to_binary(job.spec));
   insert_event(job.id, 1, job.created, schema::StateEvent{.state = schema::JobState::kQueued});
   KEDGE_FAIL_POINT("store.insert.after");

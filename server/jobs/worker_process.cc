@@ -173,6 +173,7 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
     if (!program.temporary.empty()) variables.push_back("TMPDIR=" + (temporary_ = make_directory(program.temporary)).string());
     std::vector<std::string> arguments{program.file.string(), "--device", device};
     if (program.memory_bytes > 0) arguments.push_back(fmt::format("--memory-limit={}", program.memory_bytes));
+    if (program.log != "off") arguments.push_back("--log=" + program.log);
     pid_ = spawn(std::move(arguments), std::move(variables), sockets[1], kChannelFd);
   } catch (...) {
     ::close(sockets[1]);

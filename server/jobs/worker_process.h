@@ -16,6 +16,7 @@ namespace kedge::server {
 struct WorkerProgram {
   std::filesystem::path file;
   std::filesystem::path temporary;   // where each worker gets a directory of its own; empty: the system's
+  std::string log = "off";           // of the worker's runs, to stderr: text, json or off
   std::int64_t memory_bytes = 0;     // address space of a worker without a GPU; 0: no bound
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "engine/faults/fail_point.h"
@@ -32,6 +33,7 @@ struct WorkerSlot::Session {
   std::string job;   // that it runs; empty: idle
   std::int64_t lease = 0;
   std::string last_words;   // why it could not open its device
+  std::optional<WorkerEnd> killed;   // by us, and why
 };
 
 WorkerSlot::WorkerSlot(WorkerOptions options, std::string device, WorkerListener& listener)
@@ -76,22 +78,24 @@ std::vector<schema::WorkerCommand> WorkerSlot::take_waiting() {
 void WorkerSlot::loop(std::stop_token stop) {
   int failures = 0;
   while (!stop.stop_requested()) {
-    const End end = live(stop);
+    const WorkerLoss loss = live(stop);
     if (stop.stop_requested()) return;
-    listener_.worker_lost(device_, end.how, end.job_begun);
+    listener_.worker_lost(device_, loss);
     take_waiting();   // for the worker that has gone; the listener gives no new command before the next worker_ready()
-    failures = end.said_hello ? 0 : failures + 1;
-    if (failures >= kFailuresToTell) listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", end.how));
+    failures = loss.why != WorkerEnd::kNotStarted ? 0 : failures + 1;
+    if (failures >= kFailuresToTell) listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", loss.how));
     if (failures > 0) wait_before_retry(failures);
   }
 }
 
 // The life of one worker.
-WorkerSlot::End WorkerSlot::live(std::stop_token stop) {
+WorkerLoss WorkerSlot::live(std::stop_token stop) {
   try {
     Session session{.process = WorkerProcess(options_.program, device_), .silent_until = Clock::now() + options_.start_timeout};
     std::string how = serve(session, stop);
-    return {.how = std::move(how), .said_hello = session.said_hello, .job_begun = !session.job.empty()};
+    const WorkerEnd why = session.said_hello ? session.killed.value_or(how.starts_with("signal") ? WorkerEnd::kSignal : WorkerEnd::kExit)
+                                             : WorkerEnd::kNotStarted;
+    return {.how = std::move(how), .why = why, .job_begun = !session.job.empty()};
   } catch (const schema::Error& error) {
     return {.how = error.message};
   }
@@ -139,10 +143,12 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {
       session.process.end();
+      session.killed = WorkerEnd::kCancelled;
       return fmt::format("killed: it did not cancel within {}", options_.cancel_grace);
     }
     if (now >= session.silent_until) {
       session.process.end();
+      session.killed = WorkerEnd::kSilent;
       return fmt::format("killed: no sign of life for {}",
                          session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/worker.h"
+#include "server/jobs/job_observer.h"
 #include "server/jobs/worker_process.h"
 
 namespace kedge::server {
@@ -20,6 +21,13 @@ struct WorkerOptions {
   std::chrono::milliseconds start_timeout{60'000};       // from the start to the first message; CUDA may be cold
 };
 
+// How a worker has ended; `how` in words: "signal 6 (Aborted)". `job_begun`: it had taken up the last job that it was given.
+struct WorkerLoss {
+  std::string how;
+  WorkerEnd why = WorkerEnd::kNotStarted;
+  bool job_begun = false;
+};
+
 // What a slot tells its owner, on the slot's thread.
 class WorkerListener {
  public:
@@ -28,9 +36,8 @@ class WorkerListener {
   virtual void worker_event(const std::string& device, schema::EventReport report) = 0;
   virtual void worker_done(const std::string& device, schema::DoneReport report) = 0;
   virtual void worker_failed(const std::string& device, schema::FailedReport report) = 0;
-  // It has ended and takes nothing with it but the job that it ran; `how`: "signal 6 (Aborted)". A new one is on its way.
-  // `job_begun`: it had taken up the last job that it was given.
-  virtual void worker_lost(const std::string& device, const std::string& how, bool job_begun) = 0;
+  // It has ended and takes nothing with it but the job that it ran. A new one is on its way.
+  virtual void worker_lost(const std::string& device, const WorkerLoss& loss) = 0;
   // It could not be started several times in a row. Attempts go on; worker_ready() takes this back.
   virtual void worker_unavailable(const std::string& device, const std::string& why) = 0;
 };
@@ -52,13 +59,8 @@ class WorkerSlot {
   using Clock = std::chrono::steady_clock;
   struct Session;   // the life of one worker process
 
-  struct End {
-    std::string how;
-    bool said_hello = false, job_begun = false;
-  };
-
   void loop(std::stop_token stop);
-  End live(std::stop_token stop);
+  WorkerLoss live(std::stop_token stop);
   std::string serve(Session& session, std::stop_token stop);
   bool receive(Session& session);
   void send_waiting(Session& session);

@@ -76,7 +76,7 @@ class LocalModels final : public Models {
   std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,
                   std::string_view accept) override {
     return worker_
-        .ask({.modelPath = path(id),
+        .ask({.modelPath = jobs_.check_model(id),
               .output = std::string(output),
               .contentType = std::string(content_type),
               .accept = std::string(accept),

@@ -1,71 +1,31 @@
-// Counting, and the exposition format: https://prometheus.io/docs/instrumenting/exposition_formats/
+// Counting, and the families in the order in which /metrics shows them.
 #include "server/observe/metrics.h"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <chrono>
 
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <iterator>
+#include "server/observe/process.h"
 
 namespace kedge::server::observe {
 namespace {
 
-template <class... Args>
-void add(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
+// Tenants beyond are counted together, so that the number of series has a bound.
+constexpr std::size_t kMostTenants = 200;
+constexpr const char* kOtherTenants = "(others)";
+
+void counters(Exposition& out, const std::string& label, const std::map<std::string, double>& values) {
+  for (const auto& [value, count] : values) out.sample({{label, value}}, count);
 }
 
-void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
-  add(out, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
-}
+}   // namespace
 
-// The process's own figures, named as Prometheus' client libraries name them.
-void append_process(std::string& out) {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
-  head(out, "process_cpu_seconds_total", "counter", "User and system time.");
-  add(out, "process_cpu_seconds_total {:.3f}\n", seconds(usage.ru_utime) + seconds(usage.ru_stime));
-  long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
-  add(out, "process_resident_memory_bytes {}\n", pages * ::sysconf(_SC_PAGESIZE));
-  std::error_code none;
-  const auto open = std::distance(std::filesystem::directory_iterator("/proc/self/fd", none), std::filesystem::directory_iterator());
-  head(out, "process_open_fds", "gauge", "Open file descriptors.");
-  add(out, "process_open_fds {}\n", open);
-}
-
-}  // namespace
-
-std::string label_value(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return out;
-}
-
-void Histogram::add(double seconds) {
-  const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
-  ++counts_[static_cast<std::size_t>(bound - kBounds.begin())];
-  sum_ += seconds;
-}
-
-void Histogram::append(std::string& out, std::string_view name, const std::string& labels) const {
-  const std::string comma = labels.empty() ? "" : ",", braced = labels.empty() ? "" : "{" + labels + "}";
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < kBounds.size(); ++i)
-    observe::add(out, "{}_bucket{{{}{}le=\"{}\"}} {}\n", name, labels, comma, kBounds[i], count += counts_[i]);
-  count += counts_.back();
-  observe::add(out, "{}_bucket{{{}{}le=\"+Inf\"}} {}\n{}_sum{} {}\n{}_count{} {}\n", name, labels, comma, count, name, braced, sum_, name, braced, count);
+// A series that begins at its first event looks to Prometheus as if that had never happened, so known ones begin at 0.
+Metrics::Metrics() {
+  using enum WorkerEnd;
+  for (const WorkerEnd end : {kSignal, kExit, kSilent, kCancelled, kNotStarted})
+    worker_restarts_[std::string(worker_end_name(end))] = 0;
+  for (const char* reason : {"slow_reader", "revoked", "shutdown"}) streams_dropped_[reason] = 0;
+  for (const char* outcome : {"ok", "unchanged", "failed", "cancelled"}) download_bytes_[outcome] = 0;
+  for (const char* outcome : {"succeeded", "cancelled"}) ended_[{outcome, ""}] = 0;
 }
 
 void Metrics::request(const http::RequestRecord& record) {
@@ -74,53 +34,149 @@ void Metrics::request(const http::RequestRecord& record) {
   const std::lock_guard lock(mutex_);
   ++requests_[{route, method, record.status}];
   durations_[route].add(std::chrono::duration<double>(record.took).count());
-  if (record.route == "/v1/jobs" && record.method == "POST" && record.status < 300) ++submitted_;
 }
 
-void Metrics::job_ended(std::string_view outcome, std::string_view reason, double queued_seconds, double total_seconds) {
+void Metrics::stream_dropped(std::string_view reason) {
   const std::lock_guard lock(mutex_);
-  ++ended_[{std::string(outcome), std::string(reason)}];
-  queued_.add(queued_seconds);
-  total_.add(total_seconds);
+  ++streams_dropped_[std::string(reason)];
+}
+
+void Metrics::downloaded(std::string_view outcome, std::int64_t bytes, double seconds) {
+  const std::lock_guard lock(mutex_);
+  download_bytes_[std::string(outcome)] += static_cast<double>(bytes);
+  downloads_.add(seconds);
+}
+
+void Metrics::job_submitted() {
+  const std::lock_guard lock(mutex_);
+  ++submitted_;
+}
+
+void Metrics::job_step(const JobStep& step) {
+  if (!schema::is_final(step.state)) return;
+  const std::lock_guard lock(mutex_);
+  ++ended_[{std::string(schema::job_state_name(step.state)), std::string(step.reason)}];
+  queued_.add(step.queued_seconds);
+  total_.add(step.total_seconds);
+}
+
+void Metrics::job_ran(const schema::Timings& timings, double publish_seconds) {
+  const std::lock_guard lock(mutex_);
+  if (timings.cold) stages_["fetch"].add(timings.download), stages_["parse"].add(timings.parse);
+  stages_["transfer"].add(timings.toDevice);
+  stages_["fit"].add(timings.fit);
+  stages_["predict"].add(timings.predict);
+  stages_["score"].add(timings.score);
+  stages_["publish"].add(publish_seconds);
+}
+
+void Metrics::device_used(std::string_view device, std::string_view tenant, double seconds) {
+  const std::lock_guard lock(mutex_);
+  device_seconds_[std::string(device)] += seconds;
+  if (!device.starts_with("cuda")) return;
+  std::string who(tenant);
+  if (gpu_seconds_.size() >= kMostTenants && !gpu_seconds_.contains(who)) who = kOtherTenants;
+  gpu_seconds_[who] += seconds;
+}
+
+void Metrics::worker_lost(WorkerEnd end, bool ran_a_job) {
+  const std::lock_guard lock(mutex_);
+  ++worker_restarts_[std::string(worker_end_name(end))];
+  if (ran_a_job) ++leases_expired_;
+}
+
+void Metrics::data_acquired(bool cold) {
+  const std::lock_guard lock(mutex_);
+  ++(cold ? cache_misses_ : cache_hits_);
+}
+
+void Metrics::store_committed(double seconds) {
+  const std::lock_guard lock(mutex_);
+  commits_.add(seconds);
+}
+
+void Metrics::add(Ask families) {
+  const std::lock_guard lock(mutex_);
+  asked_.push_back(std::move(families));
 }
 
 void Metrics::gauge(std::string name, std::string help, std::function<double()> value) {
-  const std::lock_guard lock(mutex_);
-  gauges_.push_back({std::move(name), std::move(help), std::move(value)});
+  add([name = std::move(name), help = std::move(help), value = std::move(value)](Exposition& out) {
+    out.family(name, "gauge", help);
+    out.sample({}, value());
+  });
 }
 
-void Metrics::set_build(std::string version) {
+void Metrics::set_build(Build build) {
   const std::lock_guard lock(mutex_);
-  version_ = std::move(version);
+  build_ = std::move(build);
 }
 
-std::string Metrics::text() const {
-  const std::lock_guard lock(mutex_);
-  std::string out;
-  head(out, "kedge_build_info", "gauge", "Version of the server; always 1.");
-  add(out, "kedge_build_info{{version=\"{}\"}} 1\n", label_value(version_));
-  head(out, "kedge_http_requests_total", "counter", "Requests that were answered, by route, method and status.");
+void Metrics::append_requests(Exposition& out) const {
+  out.family("kedge_http_requests_total", "counter", "Requests that were answered, by route, method and status.");
   for (const auto& [key, count] : requests_)
-    add(out, "kedge_http_requests_total{{route=\"{}\",method=\"{}\",code=\"{}\"}} {}\n", label_value(std::get<0>(key)),
-        label_value(std::get<1>(key)), std::get<2>(key), count);
-  head(out, "kedge_http_request_duration_seconds", "histogram", "From the header block to the last byte of the answer.");
-  for (const auto& [route, histogram] : durations_)
-    histogram.append(out, "kedge_http_request_duration_seconds", fmt::format("route=\"{}\"", label_value(route)));
-  head(out, "kedge_jobs_submitted_total", "counter", "Jobs that were accepted.");
-  add(out, "kedge_jobs_submitted_total {}\n", submitted_);
-  head(out, "kedge_jobs_finished_total", "counter", "Jobs that have ended, by outcome and reason.");
-  for (const auto& [key, count] : ended_)
-    add(out, "kedge_jobs_finished_total{{outcome=\"{}\",reason=\"{}\"}} {}\n", label_value(key.first), label_value(key.second), count);
-  head(out, "kedge_job_queue_seconds", "histogram", "Time that jobs waited for data and a device.");
-  queued_.append(out, "kedge_job_queue_seconds", "");
-  head(out, "kedge_job_duration_seconds", "histogram", "Time from submission to the end of a job.");
-  total_.append(out, "kedge_job_duration_seconds", "");
-  for (const Gauge& gauge : gauges_) {
-    head(out, gauge.name, "gauge", gauge.help);
-    add(out, "{} {}\n", gauge.name, gauge.value());
-  }
-  append_process(out);
-  return out;
+    out.sample({{"route", std::get<0>(key)}, {"method", std::get<1>(key)}, {"code", std::to_string(std::get<2>(key))}},
+               static_cast<double>(count));
+  out.family("kedge_http_request_duration_seconds", "histogram", "From the header block to the last byte of the answer.");
+  for (const auto& [route, histogram] : durations_) out.histogram({{"route", route}}, histogram);
+  out.family("kedge_event_stream_dropped_total", "counter",
+             "Event streams that the server ended before their jobs did, by reason.");
+  counters(out, "reason", streams_dropped_);
 }
 
-}  // namespace kedge::server::observe
+void Metrics::append_jobs(Exposition& out) const {
+  out.family("kedge_jobs_submitted_total", "counter", "Jobs that were accepted.");
+  out.sample({}, static_cast<double>(submitted_));
+  out.family("kedge_jobs_finished_total", "counter", "Jobs that have ended, by outcome and reason.");
+  for (const auto& [key, count] : ended_)
+    out.sample({{"outcome", key.first}, {"reason", key.second}}, static_cast<double>(count));
+  out.family("kedge_job_queue_seconds", "histogram", "Time that jobs waited for data and a device.");
+  out.histogram({}, queued_);
+  out.family("kedge_job_duration_seconds", "histogram", "Time from submission to the end of a job.");
+  out.histogram({}, total_);
+  out.family("kedge_job_run_seconds", "histogram", "Time that jobs which succeeded spent in each stage.");
+  for (const auto& [stage, histogram] : stages_) out.histogram({{"stage", stage}}, histogram);
+}
+
+void Metrics::append_devices(Exposition& out, const std::optional<std::string>& tenant) const {
+  out.family("kedge_device_busy_seconds_total", "counter", "Time that jobs held each device.");
+  counters(out, "device", device_seconds_);
+  out.family("kedge_gpu_busy_seconds_total", "counter",
+             "Time that jobs of each tenant held GPUs; without admin scope only the caller's.");
+  for (const auto& [who, seconds] : gpu_seconds_)
+    if (!tenant || *tenant == who) out.sample({{"tenant", who}}, seconds);
+  out.family("kedge_worker_restarts_total", "counter", "Workers that have gone and were replaced, by reason.");
+  counters(out, "reason", worker_restarts_);
+  out.family("kedge_leases_expired_total", "counter", "Runs that were taken from a worker because it had gone.");
+  out.sample({}, static_cast<double>(leases_expired_));
+}
+
+void Metrics::append_data(Exposition& out) const {
+  out.family("kedge_dataset_cache_hits_total", "counter", "Jobs whose data was there.");
+  out.sample({}, static_cast<double>(cache_hits_));
+  out.family("kedge_dataset_cache_misses_total", "counter", "Jobs whose data had to be downloaded or parsed.");
+  out.sample({}, static_cast<double>(cache_misses_));
+  out.family("kedge_download_bytes_total", "counter", "Bytes of downloaded data, decoded, by outcome of the download.");
+  counters(out, "outcome", download_bytes_);
+  out.family("kedge_download_duration_seconds", "histogram", "Time that downloads took, with their retries.");
+  out.histogram({}, downloads_);
+  out.family("kedge_store_commit_duration_seconds", "histogram",
+             "Time of a transaction of the job store, with its writes to disk.");
+  out.histogram({}, commits_);
+}
+
+std::string Metrics::text(const std::optional<std::string>& tenant) const {
+  const std::lock_guard lock(mutex_);
+  Exposition out;
+  out.family("kedge_build_info", "gauge", "Version, commit and CUDA toolkit of this build; always 1.");
+  out.sample({{"version", build_.version}, {"commit", build_.commit}, {"cuda", build_.cuda}}, 1);
+  append_requests(out);
+  append_jobs(out);
+  append_devices(out, tenant);
+  append_data(out);
+  for (const Ask& ask : asked_) ask(out);
+  append_process(out);
+  return out.take();
+}
+
+}   // namespace kedge::server::observe

@@ -1,62 +1,73 @@
-// Counters, histograms and gauges in Prometheus' text format.
+// What the server counts, and its text for GET /metrics.
 #pragma once
 
-#include <array>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "server/http/observer.h"
+#include "server/jobs/job_observer.h"
+#include "server/observe/exposition.h"
 
 namespace kedge::server::observe {
 
-// Seconds, in buckets that fit both a cached answer and a long job.
-class Histogram {
- public:
-  static constexpr std::array kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0};
-  void add(double seconds);
-  // Appends the lines of "name{labels,le=...}"; `labels` without braces, or empty.
-  void append(std::string& out, std::string_view name, const std::string& labels) const;
-
- private:
-  std::array<std::uint64_t, kBounds.size() + 1> counts_{};
-  double sum_ = 0;
+struct Build {
+  std::string version, commit, cuda;   // cuda: the toolkit of the kernels; "none" without
 };
 
 // Thread safe. No label carries a job, a user's text or a path as it was asked for, so that the number of series is bounded.
-class Metrics {
+class Metrics : public JobObserver {
  public:
+  Metrics();
   void request(const http::RequestRecord& record);
-  // A job has ended: outcome "succeeded", "failed" or "cancelled"; reason as in the job, empty for none.
-  void job_ended(std::string_view outcome, std::string_view reason, double queued_seconds, double total_seconds);
-  // A value that is asked for at each scrape. `name` with its unit, `help` a sentence.
-  void gauge(std::string name, std::string help, std::function<double()> value);
-  void set_build(std::string version);
+  void stream_dropped(std::string_view reason);   // an event stream that the server ended: see http::ServerOptions
+  // The body of a download has come, or not: outcome "ok", "unchanged", "failed" or "cancelled".
+  void downloaded(std::string_view outcome, std::int64_t bytes, double seconds);
 
-  std::string text() const;
+  void job_submitted() override;
+  void job_step(const JobStep& step) override;
+  void job_ran(const schema::Timings& timings, double publish_seconds) override;
+  void device_used(std::string_view device, std::string_view tenant, double seconds) override;
+  void worker_lost(WorkerEnd end, bool ran_a_job) override;
+  void data_acquired(bool cold) override;
+  void store_committed(double seconds) override;
+
+  // Families that are asked for at each scrape, in the order in which they were added.
+  using Ask = std::function<void(Exposition&)>;
+  void add(Ask families);
+  void gauge(std::string name, std::string help, std::function<double()> value);
+  void set_build(Build build);
+
+  // Figures of single tenants are written for `tenant` alone; unset: of all.
+  std::string text(const std::optional<std::string>& tenant = {}) const;
 
  private:
-  struct Gauge {
-    std::string name, help;
-    std::function<double()> value;
-  };
-  mutable std::mutex mutex_;
+  void append_requests(Exposition& out) const;
+  void append_jobs(Exposition& out) const;
+  void append_devices(Exposition& out, const std::optional<std::string>& tenant) const;
+  void append_data(Exposition& out) const;
+
+  using Counter = std::map<std::string, double>;   // by its label's value
+
+  mutable std::mutex mutex_;                                                      // guards what follows
   std::map<std::tuple<std::string, std::string, int>, std::uint64_t> requests_;   // route, method, status
   std::map<std::string, Histogram> durations_;                                    // by route
-  std::uint64_t submitted_ = 0;
+  Counter streams_dropped_;
+  std::uint64_t submitted_ = 0, leases_expired_ = 0, cache_hits_ = 0, cache_misses_ = 0;
   std::map<std::pair<std::string, std::string>, std::uint64_t> ended_;
-  Histogram queued_, total_;
-  std::vector<Gauge> gauges_;
-  std::string version_;
+  Histogram queued_, total_, commits_, downloads_;
+  std::map<std::string, Histogram> stages_;
+  Counter device_seconds_, gpu_seconds_;   // by device; of GPUs by tenant
+  Counter worker_restarts_, download_bytes_;
+  std::vector<Ask> asked_;
+  Build build_;
 };
 
-// "\\", "\"" and line feeds of a label's value, escaped.
-std::string label_value(std::string_view text);
-
-}  // namespace kedge::server::observe
+}   // namespace kedge::server::observe

@@ -152,7 +152,7 @@ class Secure(unittest.TestCase):
             seen = {call.result() for call in calls}   # a failed handshake raises
         wait_for(lambda: ssl.get_server_certificate(("127.0.0.1", self.server.port)) != before, 10, "the new certificate")
         self.assertLessEqual(len(seen), 2)
-        held.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        held.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertTrue(held.recv(100).startswith(b"HTTP/1.1 200"))
         held.close()
         self.server.certificate.write_text(old), (self.server.data / "tls" / "key.pem").write_text(old_key)

@@ -28,6 +28,7 @@ struct Fake {
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   bool ready = true;
+  std::map<std::string, std::string, std::less<>> traces;   // by job
   std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
@@ -86,7 +87,7 @@ JobService::~JobService() {
 // Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
 void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const schema::Error&)> failed, const std::string& tenant,
-                        const std::string& idempotency_key) {
+                        const std::string& idempotency_key, const std::string& trace) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
@@ -106,9 +107,16 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
+  impl_->traces[job.id] = trace;
   impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
   if (!idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)] { submitted(job); });
+}
+
+std::string JobService::trace(std::string_view id) const {
+  std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->traces.find(id);
+  return found == impl_->traces.end() ? std::string() : found->second;
 }
 
 std::optional<std::string> JobService::tenant(std::string_view id) const {

@@ -1,5 +1,6 @@
 // Event streams: no gap, no repeat, an end, and nothing left behind by clients that go.
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "tests/unit/server_http/api_server.h"
@@ -51,6 +52,18 @@ TEST_F(EventsApi, StreamsFromTheFirstEventToTheLast) {
   EXPECT_NE(reply.body.find("event: result\n"), std::string::npos);
   EXPECT_TRUE(reply.body.ends_with("\n\n"));
   EXPECT_EQ(client.get("/livez").status, 200) << "the connection goes on";
+}
+
+TEST_F(EventsApi, NamesTheTraceOfTheRequestThatSubmittedTheJob) {
+  const HttpReply submitted = submit("traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n");
+  const std::string id = schema::from_json<schema::Job>(submitted.body).id;
+  succeed(id);
+  const HttpReply reply = client.get("/v1/jobs/" + id + "/events", "Accept: application/x-ndjson\r\n");
+  std::istringstream lines(reply.body);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.ends_with(",\"traceId\":\"0af7651916cd43dd8448eb211c80319c\"}")) << line;
+    EXPECT_GT(schema::from_json<schema::Event>(line).id, 0) << "clients of before must still read it";
+  }
 }
 
 TEST_F(EventsApi, DeliversEventsWhileTheyHappen) {
