@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | differential [VERSION] | bench | fuzz [SECONDS] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | differential [VERSION] | bench | contract [EXAMPLES] | fuzz [SECONDS] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -79,6 +79,18 @@ fuzz() {   # fuzz SECONDS: each decoder for so long
   done
 }
 
+# contract [EXAMPLES]: every operation of the OpenAPI document with so many invented requests each.
+contract() {
+  build dev kedged kedge kedge-worker
+  if [ ! -x build/contract/bin/schemathesis ]; then
+    say "installing schemathesis from PyPI"
+    python3 -m venv build/contract
+    build/contract/bin/pip install --quiet "schemathesis>=4,<5" || { say "PyPI does not answer: no schemathesis"; exit 1; }
+  fi
+  say "the OpenAPI document against a running server"
+  KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/contract_test.py --examples "$1"
+}
+
 tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
   install_packages clang-tidy-19
   build tidy "$@"
@@ -127,6 +139,7 @@ case "${1:-}" in
   demo) demo ;;
   differential) shift; differential "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
+  contract) contract "${2:-50}" ;;
   fuzz) fuzz "${2:-60}" ;;
   tidy) shift; tidy "$@" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
