@@ -97,7 +97,7 @@ class Transfer {
 
 struct Transport::Impl {
   std::string url, token;
-  TlsTrust trust = TlsTrust::from_environment();
+  mutable TlsTrust trust = TlsTrust::from_environment();   // a handle notes in it which certificate it has refused
   Easy easy{curl_easy_init()};
   Multi multi{curl_multi_init()};
 
@@ -112,7 +112,10 @@ struct Transport::Impl {
     apply(trust, handle);
   }
 
+  // Of a server that is not trusted `where` names the setting; no further try will better that.
   Error unreachable(CURLcode code) const {
+    if (const std::string why = distrust(trust, code); !why.empty())
+      return Error(ErrorCode::kConnection, fmt::format("{}: {}", url, why), trust.pin.empty() ? "KEDGE_CA" : "KEDGE_PIN");
     return Error(ErrorCode::kConnection,
                  fmt::format("{}: {}; is kedged running there? (KEDGE_URL or --url names the server)", url, curl_easy_strerror(code)));
   }
@@ -176,7 +179,7 @@ struct Transport::Impl {
         if (!means_later(answer.reply.status)) throw error;
         asked = answer.retry_after;
       } catch (const Error& caught) {
-        if (caught.code != ErrorCode::kConnection) throw;
+        if (caught.code != ErrorCode::kConnection || !caught.where.empty()) throw;
         error = caught;
       }
       const auto pause = backoff.next(asked);

@@ -112,7 +112,12 @@ class Secure(unittest.TestCase):
 
     def test_is_not_trusted_with_another_pin_or_none(self):
         for environment in ({"KEDGE_PIN": "0" * 64}, {"KEDGE_PIN": ""}):
-            self.assertEqual(self.server.kedge("doctor", **environment).returncode, 69)
+            refused = self.server.kedge("doctor", **environment)
+            self.assertEqual(refused.returncode, 69)
+            self.assertIn("KEDGE_PIN", refused.stderr)
+            self.assertNotIn("is kedged running", refused.stderr)
+            if environment["KEDGE_PIN"]:
+                self.assertIn(f"has the SHA-256 {self.server.pin.replace(':', '').lower()}, but KEDGE_PIN is {'0' * 64}", refused.stderr)
         self.assertEqual(self.server.kedge("doctor", KEDGE_PIN="", KEDGE_CA=str(self.server.certificate)).returncode, 0)
 
     def test_answers_by_the_tokens_scopes(self):
