@@ -79,16 +79,27 @@ fuzz() {   # fuzz SECONDS: each decoder for so long
   done
 }
 
-# contract [EXAMPLES]: every operation of the OpenAPI document with so many invented requests each.
+# Out of Debian's package, which would start a server of its own if it were installed.
+get_promtool() {
+  ! command -v promtool >/dev/null && [ ! -x build/contract/bin/promtool ] || return 0
+  say "fetching promtool from Debian's package prometheus"
+  local folder; folder=$(mktemp -d)
+  (cd "$folder" && apt-get download -qq prometheus 2>/dev/null && dpkg -x prometheus_*.deb .) && cp "$folder/usr/bin/promtool" build/contract/bin/
+  local status=$?; rm -rf "$folder"; return $status
+}
+
+# contract [EXAMPLES]: what /metrics says, and every operation of the OpenAPI document with so many invented requests each.
 contract() {
-  build dev kedged kedge kedge-worker
+  build dev kedged kedge kedge-worker kedge_fake_nvml
   if [ ! -x build/contract/bin/schemathesis ]; then
     say "installing schemathesis from PyPI"
     python3 -m venv build/contract
-    build/contract/bin/pip install --quiet "schemathesis>=4,<5" || { say "PyPI does not answer: no schemathesis"; exit 1; }
+    build/contract/bin/pip install --quiet "schemathesis>=4,<5" || say "PyPI does not answer: no schemathesis"
   fi
-  say "the OpenAPI document against a running server"
+  get_promtool || say "no promtool"
+  say "the OpenAPI document and the metrics against a running server"
   KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/contract_test.py --examples "$1"
+  KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/metrics_test.py
 }
 
 tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
