@@ -108,6 +108,8 @@ awaitable<Response> upload_model(const Api& api, Request request) {
 awaitable<Response> predict_rows(const Api& api, Request request) {
   check_query(request, {"output"});
   std::string output(request.query_value("output").value_or("predict"));
+  if (output != "predict" && output != "predict_proba" && output != "decision_function")
+    throw Error(ErrorCode::kInvalidValue, fmt::format("output is '{}', must be predict, predict_proba or decision_function", output), "output");
   co_return co_await ask(api, std::move(request), std::move(output));
 }
 

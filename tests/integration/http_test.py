@@ -216,12 +216,15 @@ class Http(unittest.TestCase):
         job = self.server.run({"dataset": {"builtin": "iris"}, "pipeline": [], "task": {"predict": {"model": model}}})
         self.assertEqual((job["state"], job["reason"]), ("failed", "MODEL_CORRUPT"))
 
-    def test_bad_headers_are_named(self):
+    def test_what_is_bad_is_named(self):
         for field, value in (("Idempotency-Key", "a b"), ("Idempotency-Key", "x" * 300)):
             refused = self.curl("/v1/jobs", "--json", json.dumps(FIT), "-H", f"{field}: {value}")
             self.assertEqual((refused.status, refused.problem()["where"]), (400, field))
         refused = self.curl(f"/v1/jobs/{self.fitted['id']}/events", "-H", "Last-Event-ID: x")
         self.assertEqual((refused.status, refused.problem()["where"]), (400, "Last-Event-ID"))
+        for output in ("", "guess", "transform"):
+            refused = self.curl(f"/v1/models/{self.model}/predict?output={output}", "--json", '{"rows": [[1, 2, 3, 4]]}')
+            self.assertEqual((refused.status, refused.problem()["where"]), (400, "output"), output)
         key = ("-H", "Idempotency-Key: one")
         first, again = (self.curl("/v1/jobs", "--json", json.dumps(FIT), *key) for _ in range(2))
         self.assertEqual(json.loads(first.body)["id"], json.loads(again.body)["id"])
