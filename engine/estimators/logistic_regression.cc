@@ -6,10 +6,10 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/backend/host/side_by_side.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/linear_problem.h"
-#include "engine/estimators/logistic_solvers.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -18,6 +18,7 @@ namespace {
 using P = LogisticRegressionParams;
 constexpr const char* kName = "LogisticRegression";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kSmallPass = std::int64_t{1} << 23;   // multiply-adds of a pass over X, up to which one thread does a fit
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
@@ -109,8 +110,8 @@ schema::EstimatorInfo LogisticRegression<T>::info() {
 }
 
 template <class T>
-LogisticPenalty LogisticRegression<T>::penalty(double weight_sum, std::int64_t n_rows) const {
-  const double strength = std::isinf(C_) ? 0.0 : 1 / (C_ * weight_sum);
+LogisticPenalty LogisticRegression<T>::penalty(double C, double weight_sum, std::int64_t n_rows) const {
+  const double strength = std::isinf(C) ? 0.0 : 1 / (C * weight_sum);
   const auto n_coef = static_cast<std::size_t>(n_rows * n_features_),
              size = n_coef + static_cast<std::size_t>(params_.fit_intercept ? n_rows : 0);
   LogisticPenalty penalty{.l1 = {}, .l2 = std::vector<double>(size, strength * (1 - l1_share_))};
@@ -133,28 +134,83 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
           "{}: solver liblinear takes two classes, the target has {}", kName, present_.size());
   n_features_ = X.n_cols();
   Matrix<T> scratch;
-  const std::vector<double> w =
-      is_large_sparse(X) ? minimize_sparse(ctx, X, y) : minimize<T>(ctx, {.X = X.values(ctx, scratch)}, y);
+  const auto own_fit = [&] {
+    if (is_large_sparse(X)) return minimize_sparse(ctx, X, y);
+    return with_targets<T>(ctx, {.X = X.values(ctx, scratch)}, y, [&](const LogisticData<T>& data) { return minimize(ctx, data, C_); });
+  };
+  LogisticFit fit = is_shared(ctx, X) ? shared_fit(ctx, X, y) : own_fit();
+  n_iter_ = fit.n_iter;
   const std::int64_t rows = present_.size() == 2 ? 1 : present_.size();
-  coef_.assign(w.begin(), w.begin() + rows * n_features_);
-  intercept_.assign(w.begin() + rows * n_features_, w.end());
+  coef_.assign(fit.w.begin(), fit.w.begin() + rows * n_features_);
+  intercept_.assign(fit.w.begin() + rows * n_features_, fit.w.end());
   intercept_.resize(static_cast<std::size_t>(rows), 0.0);
 }
 
 template <class T>
-std::vector<double> LogisticRegression<T>::minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y) {
+std::string LogisticRegression<T>::work_key(const std::string& content) const {
+  return fmt::format("{} {} {} {} {} {} {} {}", content, l1_share_, params_.tol, params_.fit_intercept, params_.intercept_scaling,
+                     schema::to_string(params_.class_weight), params_.solver, params_.max_iter);
+}
+
+template <class T>
+void LogisticRegression<T>::announce(WorkCache& plan, const std::string& content) const {
+  plan.want(work_key(content), C_);
+}
+
+// Fits of several C are made together, each on one thread, where several threads do not help one fit.
+template <class T>
+bool LogisticRegression<T>::is_shared(const Context& ctx, const Samples<T>& X) const {
+  if (!ctx.work || X.content.empty() || X.is_sparse() || ctx.device.info().kind != DeviceKind::kCpu) return false;
+  if (X.n_rows() * X.n_cols() * present_.size() > kSmallPass) return false;
+  const std::set<double>& wanted = ctx.work->wanted(work_key(X.content));
+  return wanted.size() > 1 && wanted.contains(C_);
+}
+
+template <class T>
+LogisticFit LogisticRegression<T>::shared_fit(const Context& ctx, const Samples<T>& X, const Target& y) const {
+  const std::string key = work_key(X.content);
+  const auto fits = ctx.work->get<ByC>("logistic fits", key, [&] { return all_fits(ctx, X, y, ctx.work->wanted(key)); });
+  const Told& told = fits->at(C_);
+  for (const std::string& warning : told.warnings) ctx.warn(warning);
+  return told.fit;
+}
+
+template <class T>
+auto LogisticRegression<T>::all_fits(const Context& ctx, const Samples<T>& X, const Target& y, const std::set<double>& Cs) const -> ByC {
+  const std::vector<double> all(Cs.begin(), Cs.end());
+  std::vector<Told> told(all.size());
+  Matrix<T> scratch;
+  with_targets<T>(ctx, {.X = X.values(ctx, scratch)}, y, [&](const LogisticData<T>& data) {
+    side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
+      Told& own = told[static_cast<std::size_t>(i)];
+      Context alone = ctx;
+      alone.work = nullptr;
+      alone.emit = [&own](const schema::EventBody& event) {
+        if (const auto* log = std::get_if<schema::LogEvent>(&event)) own.warnings.push_back(log->message);
+      };
+      own.fit = minimize(alone, data, all[static_cast<std::size_t>(i)]);
+    });
+    return 0;
+  });
+  ByC fits;
+  for (std::size_t i = 0; i < all.size(); ++i) fits.emplace(all[i], std::move(told[i]));
+  return fits;
+}
+
+template <class T>
+LogisticFit LogisticRegression<T>::minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y) const {
   const SparseRows<T> rows(ctx, X);
   const CsrMatrix<T> columns = transposed(ctx, rows.view());
   LogisticData<double> data{.X = {nullptr, X.n_rows(), X.n_cols()}};
   data.times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(rows.view(), B, out); };
   data.transpose_times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(columns.view(), B, out); };
-  return minimize<double>(ctx, std::move(data), y);
+  return with_targets<double>(ctx, std::move(data), y, [&](const LogisticData<double>& full) { return minimize(ctx, full, C_); });
 }
 
-// data: what holds the rows is given.
+// visit(data), with the targets and weights added to what holds the rows.
 template <class T>
-template <class V>
-std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, LogisticData<V> data, const Target& y) {
+template <class V, class Visit>
+auto LogisticRegression<T>::with_targets(const Context& ctx, LogisticData<V> data, const Target& y, Visit&& visit) const {
   const Array<std::int32_t> positions = device_positions(ctx, present_, y);
   const std::vector<double> weights = row_weights(class_weights(kName, params_.class_weight, present_, y), present_, y);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
@@ -162,12 +218,16 @@ std::vector<double> LogisticRegression<T>::minimize(const Context& ctx, Logistic
   data.weight_sum = weights.empty() ? static_cast<double>(y.codes.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
   require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue,
           "{}: class_weight or the sample weights give every row the weight 0", kName);
-  const LogisticPenalty penalty = this->penalty(data.weight_sum, present_.size() == 2 ? 1 : present_.size());
-  LogisticFit fit = minimize_logistic(
+  return visit(std::as_const(data));
+}
+
+template <class T>
+template <class V>
+LogisticFit LogisticRegression<T>::minimize(const Context& ctx, const LogisticData<V>& data, double C) const {
+  const LogisticPenalty penalty = this->penalty(C, data.weight_sum, present_.size() == 2 ? 1 : present_.size());
+  return minimize_logistic(
       ctx, data, penalty,
       {.solver = params_.solver, .tol = params_.tol, .max_iter = params_.max_iter, .fit_intercept = params_.fit_intercept});
-  n_iter_ = fit.n_iter;
-  return std::move(fit.w);
 }
 
 // In double, and rounded at the end.

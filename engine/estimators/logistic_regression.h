@@ -1,6 +1,7 @@
 // LogisticRegression: linear classification by the penalised logistic loss.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "engine/estimators/classes.h"
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/logistic_objective.h"
+#include "engine/estimators/logistic_solvers.h"
 
 namespace kedge::engine {
 
@@ -36,6 +38,7 @@ class LogisticRegression final : public Classifier<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  void announce(WorkCache& plan, const std::string& content) const override;
   bool takes_weights() const override { return true; }
   bool accepts_sparse() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
@@ -47,10 +50,23 @@ class LogisticRegression final : public Classifier<T> {
   void state(StateArchive& archive) override;
 
  private:
-  LogisticPenalty penalty(double weight_sum, std::int64_t n_rows) const;
+  // A fit, and what it had to say.
+  struct Told {
+    LogisticFit fit;
+    std::vector<std::string> warnings;
+  };
+  using ByC = std::map<double, Told>;
+
+  LogisticPenalty penalty(double C, double weight_sum, std::int64_t n_rows) const;
+  std::string work_key(const std::string& content) const;
+  bool is_shared(const Context& ctx, const Samples<T>& X) const;
+  LogisticFit shared_fit(const Context& ctx, const Samples<T>& X, const Target& y) const;
+  ByC all_fits(const Context& ctx, const Samples<T>& X, const Target& y, const std::set<double>& Cs) const;
+  template <class V, class Visit>
+  auto with_targets(const Context& ctx, LogisticData<V> data, const Target& y, Visit&& visit) const;
   template <class V>
-  std::vector<double> minimize(const Context& ctx, LogisticData<V> data, const Target& y);
-  std::vector<double> minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y);
+  LogisticFit minimize(const Context& ctx, const LogisticData<V>& data, double C) const;
+  LogisticFit minimize_sparse(const Context& ctx, const Samples<T>& X, const Target& y) const;
   Matrix<T> sparse_margins(const Context& ctx, const Samples<T>& X) const;
   Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;  // n x present classes
 

@@ -117,6 +117,16 @@ const std::vector<std::string> kAlphas = {"0.01", "10.0", "1.0", "0.1", "100.0"}
 const std::vector<std::string> kSmallAlphas = {"0.02", "0.2", "0.05", "0.1"};
 
 const std::vector<Sharing> kCases = {
+    {.name = "Logistic",
+     .steps = one("LogisticRegression", R"("C": ?)"),
+     .values = {"1.0", "0.01", "100.0", "0.1"},
+     .scorer = "neg_log_loss",
+     .kind = "logistic fits"},
+    {.name = "LogisticByFeatures",
+     .steps = R"([{"estimator": "PCA", "params": {"n_components": 3}}, {"estimator": "LogisticRegression", "params": {"C": ?}}])",
+     .values = {"10.0", "1.0", "0.1"},
+     .scorer = "neg_log_loss",
+     .kind = "logistic fits"},
     {.name = "Neighbours",
      .steps = one("KNeighborsClassifier", R"("n_neighbors": ?)"),
      .values = {"3", "1", "17", "5"},
