@@ -1,4 +1,4 @@
-# A Docker engine of our own and a Debian base, for scripts to source. Needs root and Debian's docker.io and mmdebstrap.
+# A Docker engine of our own and a Debian base, for scripts to source. Needs root, Debian's docker.io and mmdebstrap, and a mirror.
 
 skip() { echo "skipped: $*"; exit 77; }
 
@@ -40,6 +40,7 @@ import_base() {
   mirror=$(sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' /etc/apt/sources.list.d/*.{sources,list} /etc/apt/sources.list 2>/dev/null |
     head -n 1 || true)
   [ -s "$engine_folder/base.tar" ] ||
-    mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$engine_folder/base.tar" "$mirror" >/dev/null
+    mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$engine_folder/base.tar" "$mirror" >/dev/null ||
+    { rm -f "$engine_folder/base.tar"; skip "no Debian can be had from ${mirror:-anywhere}"; }
   docker import - debian:bookworm-slim <"$engine_folder/base.tar" >/dev/null
 }
