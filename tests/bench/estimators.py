@@ -154,6 +154,7 @@ def run_row(probe, name, row, options):
     ours, theirs = [], []
     tenth = slice(0, max(200, len(X) // 10))   # threads and libraries are there before the clock runs
     sklearn_seconds(estimator, params, then, X[tenth], y[tenth])
+    probe.seconds(estimator, params, then, dtype)
     for _ in range(options.pairs):
         ours.append(probe.seconds(estimator, params, then, dtype))
         theirs.append(sklearn_seconds(estimator, params, then, X, y))
