@@ -6,6 +6,7 @@ medians and their ratio. --served does the small sets through a running kedged i
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -16,6 +17,8 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
+os.environ.setdefault("KEDGE_BIN", str(ROOT / "build" / "release" / "bin"))
+from kedge_server import Kedged, spec  # noqa: E402
 
 import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
@@ -168,24 +171,35 @@ SERVED = ["GaussianNB", "LogisticRegression", "KNeighborsClassifier", "DecisionT
           "StandardScaler", "Ridge", "LinearRegression", "Lasso", "LassoCV"]
 
 
+def served_row(server, name, data, X, y, pairs):
+    job = spec({"builtin": data}, [(name, {})], {"fit": {}})
+
+    def finish():
+        assert server.call("POST", "/v1/jobs?wait=60s", job).json()["state"] == "succeeded"
+
+    ours, theirs = [], []
+    finish()
+    sklearn_seconds(name, {}, None, X, y)
+    for _ in range(pairs):
+        begin = time.perf_counter()
+        finish()
+        ours.append(1e3 * (time.perf_counter() - begin))
+        theirs.append(1e3 * sklearn_seconds(name, {}, None, X, y))
+    ratio = statistics.median(t / o for t, o in zip(theirs, ours))
+    print(f"| {name} | {data} | {statistics.median(ours):.2f} | {statistics.median(theirs):.2f} | {ratio:.2g} |", flush=True)
+
+
 def run_served(names, pairs):
-    from kedge_server import Kedged, spec
     sets = {"diabetes": datasets.load_diabetes(return_X_y=True), "breast_cancer": datasets.load_breast_cancer(return_X_y=True)}
     print("| estimator | data | submit to result, ms | fit in scikit-learn, ms | ratio |\n|---|---|---|---|---|")
-    with Kedged() as server:
-        for name in names:
-            data = "diabetes" if issubclass(CLASSES[name], RegressorMixin) else "breast_cancer"
-            X, y = sets[data]
-            job = spec({"builtin": data}, [(name, {})], {"fit": {}})
-            server.run(job, 60)
-            ours, theirs = [], []
-            for _ in range(pairs):
-                begin = time.perf_counter()
-                server.run(job, 60)
-                ours.append(1e3 * (time.perf_counter() - begin))
-                theirs.append(1e3 * sklearn_seconds(name, {}, None, X, y))
-            ratio = statistics.median(t / o for t, o in zip(theirs, ours))
-            print(f"| {name} | {data} | {statistics.median(ours):.2f} | {statistics.median(theirs):.2f} | {ratio:.1f} |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        server = Kedged(folder)
+        try:
+            for name in names:
+                data = "diabetes" if issubclass(CLASSES[name], RegressorMixin) else "breast_cancer"
+                served_row(server, name, data, *sets[data], pairs)
+        finally:
+            server.stop()
 
 
 def main():
