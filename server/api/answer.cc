@@ -44,7 +44,7 @@ std::string_view negotiate(const http::Request& request, std::initializer_list<s
   const std::string_view chosen = http::choose_media_type(request.field("Accept"), offers);
   if (chosen.empty())
     throw Error(ErrorCode::kNotAcceptable, fmt::format("Accept is '{}', but there is only {}",
-                                                       request.field("Accept"), fmt::join(offers, ", ")));
+                                                       request.field("Accept"), fmt::join(offers, ", ")), "Accept");
   return chosen;
 }
 

@@ -48,7 +48,7 @@ schema::JobSpec decode_spec(const Api& api, const Request& request) {
   if (http::is_media_type(type, kCapnp))
     return schema::from_binary<schema::JobSpec>(std::as_bytes(std::span(request.body)));
   throw Error(ErrorCode::kUnsupportedMediaType,
-              fmt::format("Content-Type is '{}', must be {}, {} or multipart/form-data", type, kJson, kCapnp));
+              fmt::format("Content-Type is '{}', must be {}, {} or multipart/form-data", type, kJson, kCapnp), "Content-Type");
 }
 
 // The job as it is stored: an upload's name becomes its digest, so that a later upload of that name changes nothing.

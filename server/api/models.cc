@@ -36,7 +36,7 @@ std::string_view media_type_of(std::string_view name) {
 awaitable<Response> ask(const Api& api, Request request, std::string output) {
   const std::string_view type = request.field("Content-Type");
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
-    throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy));
+    throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy), "Content-Type");
   const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
   auto work = [&] { return named_model(api, request).ask(request.capture("id"), output, type, std::move(request.body), accept); };
   Response response;

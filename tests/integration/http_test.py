@@ -119,6 +119,23 @@ class Http(unittest.TestCase):
             for text in ("bytes=9-5", "bytes=x", "lines=1-2", "bytes=0-1,3-4", "bytes=", "bytes=-"):
                 self.assertEqual(self.curl(path, "-H", f"Range: {text}").body, whole.body, text)
 
+    def test_a_large_file_is_streamed_with_its_length(self):
+        digits = {"builtin": "mnist_10k"}
+        fitted = self.server.run({"dataset": digits, "pipeline": [{"estimator": "StandardScaler"}], "task": {"fit": {}}})
+        job = self.server.run({"dataset": digits, "pipeline": [], "task": {"transform": {"model": fitted["result"]["model"]}}})
+        artifact = job["result"]["artifacts"][0]
+        path = f"/v1/jobs/{job['id']}/artifacts/{artifact['name']}"
+        self.assertGreater(artifact["bytes"], 8 << 20, "else it is not streamed")
+        whole = self.curl(path)
+        for answer in (whole, self.curl(path, "-I")):
+            self.assertEqual(int(answer.fields["content-length"]), artifact["bytes"])
+            self.assertNotIn("transfer-encoding", answer.fields)
+        self.assertEqual(len(whole.body), artifact["bytes"])
+        tail = self.curl(path, "-r", f"{artifact['bytes'] - 100}-")
+        self.assertEqual((tail.status, tail.body), (206, whole.body[-100:]))
+        again = curl(self.server.url + path, "--next", "-sS", "-i", "--raw", self.server.url + "/livez").body   # on the same connection
+        self.assertTrue(again.endswith(b'{"status":"ok"}\n'), again[-200:])
+
     def test_entity_tags_tell_whether_a_part_still_fits(self):
         etag = self.curl(self.artifact, "-I").fields["etag"]
         same = self.curl(self.artifact, "-H", f"If-None-Match: {etag}")
@@ -222,6 +239,11 @@ class Http(unittest.TestCase):
             self.assertEqual((refused.status, refused.problem()["where"]), (400, field))
         refused = self.curl(f"/v1/jobs/{self.fitted['id']}/events", "-H", "Last-Event-ID: x")
         self.assertEqual((refused.status, refused.problem()["where"]), (400, "Last-Event-ID"))
+        for status, field, path in ((406, "Accept", "/v1/info"), (406, "Accept", f"/v1/models/{self.model}/predict"),
+                                    (415, "Content-Type", "/v1/jobs"), (415, "Content-Type", f"/v1/models/{self.model}/predict")):
+            body = () if path == "/v1/info" else ("--data-binary", "{}", "-H", "Content-Type: application/json") if field == "Accept" else ("--data-binary", "{}")
+            refused = self.curl(path, *body, "-H", f"{field}: image/png")
+            self.assertEqual((refused.status, refused.problem()["where"]), (status, field), path)
         for output in ("", "guess", "transform"):
             refused = self.curl(f"/v1/models/{self.model}/predict?output={output}", "--json", '{"rows": [[1, 2, 3, 4]]}')
             self.assertEqual((refused.status, refused.problem()["where"]), (400, "output"), output)
