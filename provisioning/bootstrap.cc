@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "crypto/digest.h"
+
 namespace kedge::provisioning {
 namespace {
 
@@ -21,7 +23,7 @@ Settings server_settings(const Intent& intent, const std::string& listen) {
   return {{"KEDGE_LISTEN", listen},
           {"KEDGE_TLS_CERT", intent.identity.certificate},
           {"KEDGE_TLS_KEY", intent.identity.key},
-          {"KEDGE_TOKEN_SHA256", sha256_hex(intent.identity.token)},
+          {"KEDGE_TOKEN_SHA256", crypto::sha256_hex(intent.identity.token)},
           {"KEDGE_IDLE_END", std::to_string(intent.lease.idle_s)},
           {"KEDGE_LIFE_END", std::to_string(intent.lease.life_s)},
           {"KEDGE_MACHINE", intent.id}};

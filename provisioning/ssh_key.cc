@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "provisioning/identity.h"
+#include "crypto/random.h"
 #include "schemas/error.h"
 
 namespace kedge::provisioning {
@@ -35,7 +35,7 @@ std::string unusable_ssh_key() {
   std::string blob;
   append(blob, "ssh-ed25519");
   append(blob, {reinterpret_cast<const char*>(bytes.data()), size});
-  return "ssh-ed25519 " + base64(blob) + " kedge";
+  return "ssh-ed25519 " + crypto::base64(blob) + " kedge";
 }
 
 }   // namespace kedge::provisioning

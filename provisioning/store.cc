@@ -13,6 +13,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "crypto/digest.h"
+#include "crypto/random.h"
 #include "provisioning/json.h"
 #include "schemas/error.h"
 
@@ -76,7 +78,7 @@ std::string owner_name() {
   std::string machine = read_file("/etc/machine-id");
   char host[256] = {};
   if (machine.empty() && ::gethostname(host, sizeof host - 1) == 0) machine = host;
-  return sha256_hex(fmt::format("{}/{}", machine, ::getuid())).substr(0, 8);
+  return crypto::sha256_hex(fmt::format("{}/{}", machine, ::getuid())).substr(0, 8);
 }
 
 }  // namespace
@@ -186,7 +188,7 @@ std::string IntentStore::current() const {
 }
 
 std::string IntentStore::new_id() const {
-  return fmt::format("kedge-{}-{}", owner_, random_hex(6));
+  return fmt::format("kedge-{}-{}", owner_, crypto::random_hex(6));
 }
 bool IntentStore::is_ours(const std::string& id) const {
   return id.starts_with("kedge-" + owner_ + "-");

@@ -10,8 +10,8 @@
 #include <ctime>
 #include <fstream>
 
+#include "crypto/certificate.h"
 #include "schemas/error.h"
-#include "server/auth/self_signed.h"
 #include "server/auth/token_store.h"
 #include "server/http/tls.h"
 
@@ -25,6 +25,7 @@ using schema::ErrorCode;
 
 constexpr int kExitUsage = 64, kExitNotFound = 69, kExitStore = 74;
 constexpr std::int64_t kDay = 24 * 3600;
+constexpr int kCertificateDays = 3650;
 
 struct Options {
   std::string data_dir, tenant = "default", name, scopes = "read,submit", expires, id;
@@ -93,7 +94,7 @@ int init(const Options& options, const std::filesystem::path& directory, const s
     throw Error(ErrorCode::kConflict, fmt::format("{} is there already; remove it to make another", certificate.string()));
   std::vector<std::string> hosts = own_names();
   hosts.insert(hosts.end(), options.hosts.begin(), options.hosts.end());
-  const auth::SelfSigned made = auth::make_self_signed(hosts);
+  const crypto::SelfSigned made = crypto::make_self_signed(hosts, kCertificateDays);
   write_private(key, made.key);
   write_private(certificate, made.certificate);
   const std::string token = TokenStore(directory).create({.tenant = "default", .name = "init", .scopes = {true, true, true}});

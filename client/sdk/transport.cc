@@ -115,7 +115,7 @@ struct Transport::Impl {
   // Of a server that is not trusted `where` names the setting; no further try will better that.
   Error unreachable(CURLcode code) const {
     if (const std::string why = distrust(trust, code); !why.empty())
-      return Error(ErrorCode::kConnection, fmt::format("{}: {}", url, why), trust.pin.empty() ? "KEDGE_CA" : "KEDGE_PIN");
+      return Error(ErrorCode::kConnection, fmt::format("{}: {}", url, why), trust.pin.expected.empty() ? "KEDGE_CA" : "KEDGE_PIN");
     return Error(ErrorCode::kConnection,
                  fmt::format("{}: {}; is kedged running there? (KEDGE_URL or --url names the server)", url, curl_easy_strerror(code)));
   }

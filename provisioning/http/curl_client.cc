@@ -1,14 +1,13 @@
 // The one place of this layer that knows curl.
 #include <curl/curl.h>
-#include <openssl/ssl.h>
 
 #include <algorithm>
 #include <cctype>
 #include <memory>
 
+#include "crypto/pin.h"
 #include "provisioning/errors.h"
 #include "provisioning/http/client.h"
-#include "provisioning/http/pin.h"
 
 namespace kedge::provisioning::http {
 namespace {
@@ -41,7 +40,7 @@ std::size_t append_header(char* data, std::size_t size, std::size_t count, void*
 }
 
 CURLcode check_certificate(CURL*, void* context, void* pin) {
-  pin_certificate(static_cast<SSL_CTX*>(context), *static_cast<const std::string*>(pin));
+  crypto::pin_certificate(static_cast<ssl_ctx_st*>(context), *static_cast<crypto::Pin*>(pin));
   return CURLE_OK;
 }
 
@@ -75,6 +74,7 @@ Response CurlClient::send(const Request& request) {
   for (const auto& [name, value] : request.headers) add(name + ": " + value);
   add("Expect:");
   Response response;
+  crypto::Pin pin{.expected = request.pin};
   curl_easy_setopt(handle.get(), CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(handle.get(), CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
@@ -102,7 +102,7 @@ Response CurlClient::send(const Request& request) {
   if (!request.pin.empty()) {  // the name does not matter: the key is the identity
     curl_easy_setopt(handle.get(), CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_FUNCTION, check_certificate);
-    curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_DATA, &request.pin);
+    curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_DATA, &pin);
   }
   if (const CURLcode code = curl_easy_perform(handle.get()); code != CURLE_OK)
     throw ProviderError(Trouble::kRetryLater, host_of(request.url), curl_easy_strerror(code), 0, !nothing_sent(code));

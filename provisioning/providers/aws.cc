@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "crypto/random.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/providers/aws_api.h"
 #include "provisioning/providers/aws_types.h"
@@ -64,7 +65,7 @@ class Aws final : public Provider {
                   {"Placement.AvailabilityZone", intent.offer.region},
                   {"InstanceInitiatedShutdownBehavior", "terminate"},
                   {"MetadataOptions.HttpTokens", "required"},
-                  {"UserData", base64(cloud_init(intent))}};
+                  {"UserData", crypto::base64(cloud_init(intent))}};
     if (intent.offer.spot) {
       fields.emplace_back("InstanceMarketOptions.MarketType", "spot");
       fields.emplace_back("InstanceMarketOptions.SpotOptions.SpotInstanceType", "one-time");
@@ -137,7 +138,7 @@ class Aws final : public Provider {
     std::string encoded, text;
     for (const char c : answer.value("output"))
       if (!std::isspace(static_cast<unsigned char>(c))) encoded += c;
-    text = base64_decoded(encoded);
+    text = crypto::base64_decoded(encoded);
     return text.size() > kLongest ? text.substr(text.size() - kLongest) : text;
   }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "crypto/digest.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/providers/gcp_types.h"
 #include "provisioning/providers/google_token.h"
@@ -118,7 +119,7 @@ class Gcp final : public Provider {
 
   // A UUID made of the intent's id.
   static std::string request_id(const std::string& id) {
-    const std::string hex = sha256_hex(id);
+    const std::string hex = crypto::sha256_hex(id);
     return fmt::format("{}-{}-4{}-8{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(13, 3), hex.substr(17, 3),
                        hex.substr(20, 12));
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "provisioning/errors.h"
-#include "provisioning/identity.h"
+#include "crypto/random.h"
 #include "provisioning/json.h"
 #include "provisioning/rest.h"
 
@@ -26,13 +26,6 @@ struct Deleter {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
-
-std::string base64url(std::string_view bytes) {
-  std::string text = base64(bytes);
-  while (text.ends_with('=')) text.pop_back();
-  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  return text;
-}
 
 std::string sign_rs256(const std::string& key_text, const std::string& text) {
   const std::unique_ptr<BIO, Deleter> bio(BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size())));
@@ -66,8 +59,8 @@ std::string signed_claim(const ServiceAccount& account, std::int64_t now) {
   const std::string header = json::write(json::ValueMap{{"alg", "RS256"}, {"typ", "JWT"}});
   const std::string claims = json::write(json::ValueMap{
       {"iss", account.email}, {"scope", kScope}, {"aud", account.token_uri}, {"iat", now}, {"exp", now + kLife_s}});
-  const std::string text = base64url(header) + "." + base64url(claims);
-  return text + "." + base64url(sign_rs256(account.private_key, text));
+  const std::string text = crypto::base64url(header) + "." + crypto::base64url(claims);
+  return text + "." + crypto::base64url(sign_rs256(account.private_key, text));
 }
 
 const std::string& GoogleToken::get() {

@@ -1,6 +1,7 @@
 // Instances of Lambda Cloud.
 #include "provisioning/providers/lambda.h"
 
+#include "crypto/random.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/rest.h"
 
@@ -10,7 +11,7 @@ namespace {
 class Lambda final : public Provider {
  public:
   Lambda(http::Client& http, const std::string& key, const std::string& base)
-      : rest_(http, "lambda", base, {{"Authorization", "Basic " + base64(key + ":")}}) {}
+      : rest_(http, "lambda", base, {{"Authorization", "Basic " + crypto::base64(key + ":")}}) {}
 
   std::string_view name() const override { return "lambda"; }
   std::string_view fuse() const override { return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it"; }

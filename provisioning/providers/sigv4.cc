@@ -13,7 +13,8 @@
 #include <sstream>
 #include <vector>
 
-#include "provisioning/identity.h"
+#include "crypto/digest.h"
+
 
 namespace kedge::provisioning {
 namespace {
@@ -24,12 +25,6 @@ std::string hmac(const std::string& key, const std::string& text) {
   HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
        digest.data(), &size);
   return {reinterpret_cast<const char*>(digest.data()), size};
-}
-
-std::string hex(const std::string& bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
 }
 
 struct UrlParts {
@@ -124,12 +119,12 @@ void sign_aws(http::Request& request, const AwsKeys& keys, const std::string& re
     names += (names.empty() ? "" : ";") + name;
   }
   const std::string canonical = request.method + "\n" + canonical_path(url.path) + "\n" + canonical_query(url.query) + "\n" +
-                                header_lines + "\n" + names + "\n" + sha256_hex(request.body);
+                                header_lines + "\n" + names + "\n" + crypto::sha256_hex(request.body);
   const std::string scope = day + "/" + region + "/" + service + "/aws4_request";
-  const std::string to_sign = "AWS4-HMAC-SHA256\n" + date + "\n" + scope + "\n" + sha256_hex(canonical);
+  const std::string to_sign = "AWS4-HMAC-SHA256\n" + date + "\n" + scope + "\n" + crypto::sha256_hex(canonical);
   const std::string key = hmac(hmac(hmac(hmac("AWS4" + keys.secret, day), region), service), "aws4_request");
   request.headers.emplace_back("Authorization", "AWS4-HMAC-SHA256 Credential=" + keys.access + "/" + scope +
-                                                    ", SignedHeaders=" + names + ", Signature=" + hex(hmac(key, to_sign)));
+                                                    ", SignedHeaders=" + names + ", Signature=" + crypto::to_hex(hmac(key, to_sign)));
 }
 
 }  // namespace kedge::provisioning

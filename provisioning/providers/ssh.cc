@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "crypto/digest.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/process.h"
 #include "provisioning/providers/gpus.h"
@@ -140,7 +141,7 @@ class Ssh final : public Provider {
       auto arguments = command(host);
       arguments.push_back(fmt::format("f=\"{0}/{1}\"; mkdir -p \"{0}\" && if [ \"$(sha256sum <\"$f\" 2>/dev/null | cut -c1-64)\" = {2} ]; then cat >/dev/null; else cat >\"$f.$$\" && "
                                       "chmod 700 \"$f.$$\" && mv \"$f.$$\" \"$f\"; fi",
-                                      folder, program, sha256_hex(bytes)));
+                                      folder, program, crypto::sha256_hex(bytes)));
       checked(host, run_program(arguments, bytes, std::chrono::seconds(600)));
     }
     return "\"" + folder + "/kedged\"";

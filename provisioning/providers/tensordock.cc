@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "crypto/random.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/rest.h"
 #include "provisioning/ssh_key.h"
@@ -42,7 +43,7 @@ class TensorDock final : public Provider {
                                    {"gpus", json::ValueMap{{offer.id, json::ValueMap{{"count", offer.gpus}}}}}};
     // As one line for the shell: nothing of the script can be taken for something else on its way.
     const std::string start =
-        "echo " + base64(start_script(intent)) +
+        "echo " + crypto::base64(start_script(intent)) +
         " | base64 -d >/root/kedge-start; chmod 700 /root/kedge-start; nohup /root/kedge-start >/var/log/kedge-start.log 2>&1 &";
     const json::ValueMap attributes{{"name", intent.id},
                                     {"type", "virtualmachine"},

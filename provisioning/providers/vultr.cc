@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "crypto/random.h"
 #include "provisioning/bootstrap.h"
 #include "provisioning/rest.h"
 
@@ -43,7 +44,7 @@ class Vultr final : public Provider {
                                                                        {"hostname", intent.id},
                                                                        {"backups", "disabled"},
                                                                        {"activation_email", false},
-                                                                       {"user_data", base64(cloud_init(intent))}});
+                                                                       {"user_data", crypto::base64(cloud_init(intent))}});
     const std::string id = json::text(answer, "instance.id");
     if (id.empty()) throw ProviderError(Trouble::kRetryLater, "vultr: create", "the answer names no instance", 0, true);
     return {.id = id, .name = intent.id};

@@ -1,11 +1,12 @@
 // /v1/models and the artifacts of jobs: list, show, delete, download, upload, predict.
 #include <fmt/format.h>
 
+#include "crypto/digest.h"
+#include "crypto/random.h"
 #include "server/api/answer.h"
 #include "server/api/file_answer.h"
 #include "server/api/handlers.h"
 #include "server/api/ownership.h"
-#include "server/data/digest.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
 
@@ -45,11 +46,16 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   co_return response;
 }
 
+// "sha-256=:BASE64:", the form of the fields Content-Digest and Repr-Digest (RFC 9530).
+std::string digest_field(std::string_view sha256_hex) {
+  return "sha-256=:" + crypto::base64(crypto::from_hex(sha256_hex)) + ":";
+}
+
 // A body that is not what its Content-Digest says was damaged on its way.
 void check_content_digest(const Request& request) {
   const std::string_view given = request.field("Content-Digest");
   if (given.find("sha-256=") == std::string_view::npos) return;   // absent, or an algorithm that servers may ignore (RFC 9530)
-  const std::string is = digest_field(hex_digest(DigestKind::kSha256, request.body));
+  const std::string is = digest_field(crypto::sha256_hex(request.body));
   if (given.find(is) == std::string_view::npos)
     throw Error(ErrorCode::kInvalidValue, fmt::format("Content-Digest is '{}', but that of the body is {}", given, is), "Content-Digest");
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "schemas/error.h"
 
 namespace kedge::server::api {
@@ -13,10 +15,10 @@ void check_owner(const Api& api, const http::Caller& caller, std::string_view jo
     throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
 }
 
-void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model) {
+void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path) {
   const auto tenant = api.jobs.model_tenant(model);
   if (!tenant || (!caller.admin && *tenant != caller.tenant))
-    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no model '{}'", model));
+    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no model '{}'", model), std::move(path));
 }
 
 }  // namespace kedge::server::api

@@ -1,6 +1,7 @@
 // Whose a job or a model is: for other tenants it does not exist.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "server/api/api.h"
@@ -8,9 +9,9 @@
 
 namespace kedge::server::api {
 
-// Throw kNotFound when there is no such job or model, and in the same words when it is another tenant's. Read the store: to be
-// offloaded.
+// Throw kNotFound when there is no such job or model, and in the same words when it is another tenant's; `path` is the field that
+// names it. Read the store: to be offloaded.
 void check_owner(const Api& api, const http::Caller& caller, std::string_view job);
-void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model);
+void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path = {});
 
 }  // namespace kedge::server::api

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <ctime>
 
+#include "crypto/digest.h"
+#include "crypto/random.h"
 #include "schemas/error.h"
-#include "server/auth/secret.h"
 
 namespace kedge::server::auth {
 namespace {
@@ -87,9 +88,9 @@ bool Authenticator::has_credentials() {
 }
 
 const TokenRow* Authenticator::find(std::string_view token) const {
-  const std::string digest = sha256_hex(token);
+  const std::string digest = crypto::sha256_hex(token);
   const auto found = tokens_.find(digest);
-  return found != tokens_.end() && equal_in_constant_time(found->second.digest, digest) && !is_over(found->second)
+  return found != tokens_.end() && crypto::equal_in_constant_time(found->second.digest, digest) && !is_over(found->second)
              ? &found->second
              : nullptr;
 }

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <ctime>
 
+#include "crypto/digest.h"
+#include "crypto/random.h"
 #include "schemas/error.h"
-#include "server/auth/secret.h"
 #include "server/jobs/store_sqlite.h"
 
 namespace kedge::server::auth {
@@ -90,11 +91,11 @@ TokenStore::TokenStore(const std::filesystem::path& directory) : impl_(std::make
 TokenStore::~TokenStore() = default;
 
 std::string TokenStore::create(TokenRow row) {
-  const std::string token = new_token();
+  const std::string token = "kdg_" + crypto::random_base64url(32);
   SqliteStatement insert(impl_->connection,
                          "INSERT INTO tokens (id, digest, tenant, name, scopes, created, expires) "
                          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-  insert.run(new_token_id(), sha256_hex(token), row.tenant, row.name, to_string(row.scopes),
+  insert.run("tok_" + crypto::random_hex(12), crypto::sha256_hex(token), row.tenant, row.name, to_string(row.scopes),
              static_cast<std::int64_t>(std::time(nullptr)), row.expires);
   impl_->changed_here = true;
   return token;

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "crypto/digest.h"
 #include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
 #include "server/data/builtin_bytes.h"
-#include "server/data/digest.h"
 #include "server/data/inflate.h"
 #include "server/data/parse.h"
 
@@ -109,9 +109,9 @@ std::vector<std::string> builtin_dataset_names() {
 }
 
 std::string builtin_fingerprint(const std::string& name) {
-  if (name == "mnist_10k") return hex_digest(DigestKind::kMd5, builtin_bytes().mnist_images).substr(0, 16);
+  if (name == "mnist_10k") return crypto::hex_digest(crypto::DigestKind::kMd5, builtin_bytes().mnist_images).substr(0, 16);
   for (const CsvBuiltin& builtin : csv_builtins())
-    if (builtin.name == name) return hex_digest(DigestKind::kMd5, builtin.bytes).substr(0, 16);
+    if (builtin.name == name) return crypto::hex_digest(crypto::DigestKind::kMd5, builtin.bytes).substr(0, 16);
   const auto names = builtin_dataset_names();
   const std::string_view nearest = schema::nearest_name(name, names);
   const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);

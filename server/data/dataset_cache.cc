@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "crypto/digest.h"
 #include "engine/core/require.h"
 #include "server/data/builtin.h"
 #include "server/data/cell.h"
@@ -43,7 +44,7 @@ std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
 std::string key_of(const schema::StoredRef& ref, const DataOptions&) { return "stored " + ref.name; }
 
 std::string key_of(const schema::InlineRef& ref, const DataOptions&) {
-  return fmt::format("inline {} {}", hex_digest(DigestKind::kSha256, ref.csv), ref.target);
+  return fmt::format("inline {} {}", crypto::hex_digest(crypto::DigestKind::kSha256, ref.csv), ref.target);
 }
 
 }  // namespace

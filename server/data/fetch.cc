@@ -115,7 +115,7 @@ class CheckedBody {
   const FetchLimits& limits_;
   BodySink& sink_;
   std::int64_t bytes_ = 0;
-  std::optional<Digest> digest_;
+  std::optional<crypto::Digest> digest_;
   std::optional<BackgroundSink> hashing_;   // uses digest_
 };
 

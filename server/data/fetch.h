@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "crypto/digest.h"
 #include "server/data/address_rules.h"
-#include "server/data/digest.h"
 
 namespace kedge::server {
 
@@ -35,7 +35,7 @@ class FetchLibrary {
 struct FetchRequest {
   std::string what;        // begins every message: "openml"
   std::string url;
-  DigestKind digest = DigestKind::kSha256;
+  crypto::DigestKind digest = crypto::DigestKind::kSha256;
   std::string expected;    // hexadecimal, of the decoded body; empty: no check
   std::string etag;        // ask for the body only if it has another
 };

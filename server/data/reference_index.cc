@@ -10,9 +10,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "crypto/digest.h"
 #include "engine/core/require.h"
 #include "engine/faults/fail_point.h"
-#include "server/data/digest.h"
 
 namespace kedge::server {
 namespace {
@@ -33,7 +33,7 @@ ReferenceIndex::ReferenceIndex(std::filesystem::path directory) : directory_(std
 }
 
 std::filesystem::path ReferenceIndex::path_of(const std::string& key) const {
-  return directory_ / (hex_digest(DigestKind::kSha256, key).substr(0, 40) + ".ref");
+  return directory_ / (crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40) + ".ref");
 }
 
 std::optional<IndexEntry> ReferenceIndex::find(const std::string& key) const {

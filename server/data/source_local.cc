@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "crypto/digest.h"
 #include "schemas/error.h"
 #include "server/data/builtin.h"
 #include "server/data/source_steps.h"
@@ -50,7 +51,7 @@ AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string&, c
 }
 
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context) {
-  const std::string file = fmt::format("inline-{}.kds", hex_digest(DigestKind::kSha256, key).substr(0, 40));
+  const std::string file = fmt::format("inline-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40));
   const auto describe = [&](engine::DatasetMeta& meta) {
     meta.name = "inline data";
     set_target(meta, ref.target, "dataset.inline.target");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "crypto/digest.h"
 #include "server/data/arff_stream.h"
 #include "server/data/openml.h"
 #include "server/data/source_steps.h"
@@ -58,7 +59,7 @@ class OpenmlSource {
   // Without a checksum the file is as good as its address.
   std::string file_name(const OpenmlDataset& dataset) const {
     const std::string content =
-        dataset.md5.empty() ? hex_digest(DigestKind::kMd5, client_.download_url(dataset)) : dataset.md5;
+        dataset.md5.empty() ? crypto::hex_digest(crypto::DigestKind::kMd5, client_.download_url(dataset)) : dataset.md5;
     const bool is_plain = std::ranges::all_of(content, [](unsigned char c) { return std::isalnum(c); });
     if (!is_plain) throw Error(ErrorCode::kDatasetUnavailable, "openml: md5_checksum is not hexadecimal");
     return fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32));
@@ -71,7 +72,7 @@ class OpenmlSource {
                                .output = context_.store.path(file),
                                .complete = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
                                .parallel = {.stop = context_.stop}};
-    const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = DigestKind::kMd5,
+    const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = crypto::DigestKind::kMd5,
                                .expected = dataset.md5};
     ArffStream rows(parsing);
     const Fetched fetched = context_.fetcher.to_sink(request, rows, download_progress(context_.emit), context_.stop);

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "crypto/digest.h"
 #include "engine/core/require.h"
 #include "server/data/inflate.h"
 #include "server/data/mapped_text.h"
@@ -65,7 +66,7 @@ class UrlSource {
 
  private:
   std::string file_name(const std::string& digest) const {
-    const std::string manner = hex_digest(DigestKind::kMd5, ref_.format + "\n" + ref_.target + "\n" + ref_.url).substr(0, 8);
+    const std::string manner = crypto::hex_digest(crypto::DigestKind::kMd5, ref_.format + "\n" + ref_.target + "\n" + ref_.url).substr(0, 8);
     return fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner);
   }
 

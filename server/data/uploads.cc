@@ -94,11 +94,11 @@ Uploads::Uploads(std::filesystem::path datasets, std::uint64_t bytes_per_tenant)
 }
 
 std::filesystem::path Uploads::folder(const std::string& tenant) const {
-  return directory_ / hex_digest(DigestKind::kSha256, tenant).substr(0, 40);
+  return directory_ / crypto::hex_digest(crypto::DigestKind::kSha256, tenant).substr(0, 40);
 }
 
 std::filesystem::path Uploads::entry(const std::string& tenant, const std::string& name) const {
-  return folder(tenant) / (hex_digest(DigestKind::kSha256, name).substr(0, 40) + ".json");
+  return folder(tenant) / (crypto::hex_digest(crypto::DigestKind::kSha256, name).substr(0, 40) + ".json");
 }
 
 std::vector<UploadInfo> Uploads::list(const std::string& tenant) const {
@@ -171,7 +171,7 @@ std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const
 }
 
 Uploads::Upload::Upload(Uploads& uploads, std::string tenant, UploadInfo info)
-    : uploads_(uploads), tenant_(std::move(tenant)), info_(std::move(info)), digest_(DigestKind::kSha256) {
+    : uploads_(uploads), tenant_(std::move(tenant)), info_(std::move(info)), digest_(crypto::DigestKind::kSha256) {
   const std::uint64_t used = uploads_.bytes_of(tenant_, info_.name), most = uploads_.bytes_per_tenant_;
   allowed_ = most == 0 ? ~std::uint64_t{0} : most - std::min(most, used);
   {

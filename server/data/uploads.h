@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/data/digest.h"
+#include "crypto/digest.h"
 
 namespace kedge::server {
 
@@ -50,7 +50,7 @@ class Uploads {
     UploadInfo info_;
     std::filesystem::path part_;
     std::ofstream out_;
-    Digest digest_;
+    crypto::Digest digest_;
     std::uint64_t allowed_;
   };
   // name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'. Errors: kInvalidValue for name or format.

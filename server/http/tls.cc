@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "crypto/certificate.h"
 #include "schemas/error.h"
 
 namespace kedge::server::http {
@@ -116,14 +117,7 @@ TlsContext::TlsContext(const TlsOptions& options) : context_(SSL_CTX_new(TLS_ser
   if (!options.client_ca.empty()) use_client_ca(get(), options.client_ca);
 }
 
-std::string TlsContext::fingerprint() const {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  X509_digest(SSL_CTX_get0_certificate(get()), EVP_sha256(), digest, &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
-}
+std::string TlsContext::fingerprint() const { return crypto::fingerprint(SSL_CTX_get0_certificate(get())); }
 
 std::string certificate_name(const ssl_st* connection) {
   X509* certificate = SSL_get0_peer_certificate(connection);

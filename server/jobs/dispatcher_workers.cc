@@ -1,9 +1,9 @@
 // The dispatcher's dealings with workers: who runs what, and what becomes of a job when its worker answers or dies.
 #include <fmt/core.h>
 
+#include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/error.h"
-#include "server/data/digest.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/dispatcher.h"
 
@@ -125,7 +125,7 @@ void Dispatcher::add_digest(const std::string& device, schema::DoneReport& repor
     if (job && job->lease == report.leaseToken) file = options_.files->attempt(job->id, job->lease) / schema::kModelFile;
   }
   std::error_code missing;
-  if (std::filesystem::exists(file, missing)) report.model->sha256 = file_digest(DigestKind::kSha256, file);
+  if (std::filesystem::exists(file, missing)) report.model->sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {

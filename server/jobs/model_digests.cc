@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "crypto/digest.h"
 #include "schemas/error.h"
-#include "server/data/digest.h"
 
 namespace kedge::server {
 
@@ -19,7 +19,7 @@ void ModelDigests::check(const std::filesystem::path& file, const schema::ModelI
     const std::lock_guard lock(mutex_);
     if (const auto known = checked_.find(model.id); known != checked_.end() && known->second == stamp) return;
   }
-  if (const std::string digest = file_digest(DigestKind::kSha256, file); digest != model.sha256)
+  if (const std::string digest = crypto::file_digest(crypto::DigestKind::kSha256, file); digest != model.sha256)
     throw Error(ErrorCode::kModelCorrupt,
                 fmt::format("the file of the model '{}' has changed since it was stored: its SHA-256 is {}, must be {}", model.id,
                             digest, model.sha256));

@@ -144,6 +144,25 @@ class Secure(unittest.TestCase):
         self.assertEqual(self.server.call("GET", "/v1/jobs", bob).json()["jobs"], [])
         self.assertIn(job, [j["id"] for j in self.server.call("GET", "/v1/jobs", alice).json()["jobs"]])
 
+    def test_keeps_the_models_of_tenants_apart(self):
+        alice, bob = (new_token(self.server.data, "--tenant", name) for name in ("alice", "bob"))
+        wait_for(lambda: self.server.call("GET", "/v1/info", bob).status == 200, 10, "the new tokens")
+        fitted = self.server.call("POST", "/v1/jobs?wait=60s", alice, {**SPEC, "task": {"fit": {}}}).json()
+        model, rows = fitted["result"]["model"], {"rows": [[5.1, 3.5, 1.4, 0.2]]}
+        predict = {"dataset": {"builtin": "iris"}, "task": {"predict": {"model": model}}}
+        calls = [("GET", f"/v1/models/{model}", None, 200), ("GET", f"/v1/models/{model}/download", None, 200),
+                 ("POST", f"/v1/models/{model}/predict", rows, 200), ("POST", "/v1/jobs", predict, 202), ("DELETE", f"/v1/models/{model}", None, 204)]
+        for method, path, body, _ in calls:
+            refused = self.server.call(method, path, bob, body)
+            self.assertEqual(refused.status, 404, (method, path, refused.body))
+            self.assertIn(f"there is no model '{model}'", refused.json()["detail"])
+        self.assertEqual(self.server.call("POST", "/v1/jobs", bob, predict).json()["where"], "task.predict.model")
+        self.assertEqual(self.server.call("GET", "/v1/models", bob).json()["models"], [])
+        self.assertIn(model, [m["id"] for m in self.server.call("GET", "/v1/models", alice).json()["models"]])
+        self.assertEqual(self.server.call("POST", "/v1/jobs?wait=60s", self.server.admin, predict).json()["state"], "succeeded")   # an admin sees all
+        for method, path, body, status in calls:
+            self.assertEqual(self.server.call(method, path, alice, body).status, status, (method, path))
+
     def test_takes_a_new_certificate_without_a_failed_request(self):
         before = ssl.get_server_certificate(("127.0.0.1", self.server.port))
         old_key, old = (self.server.data / "tls" / "key.pem").read_text(), self.server.certificate.read_text()

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "crypto/certificate.h"
 #include "schemas/error.h"
-#include "server/auth/self_signed.h"
 #include "server/http/server.h"
 #include "tests/support/http_client.h"
 #include "tests/support/test_ca.h"
@@ -19,8 +19,7 @@
 namespace kedge::server::http {
 namespace {
 
-using auth::make_self_signed;
-using auth::SelfSigned;
+using crypto::SelfSigned;
 using testing::HasSubstr;
 using testing::StartsWith;
 using tests::TlsConnection;
@@ -61,7 +60,7 @@ ServerOptions with(const SelfSigned& own, std::string client_ca = {}) {
 }
 
 TEST(Tls, ServesVersions12And13) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     TlsConnection client(server.port(), {.version = version});
     ASSERT_TRUE(client.connected()) << version;
@@ -72,13 +71,13 @@ TEST(Tls, ServesVersions12And13) {
 }
 
 TEST(Tls, RefusesOlderVersions) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION})
     EXPECT_FALSE(TlsConnection(server.port(), {.version = version}).connected()) << version;
 }
 
 TEST(Tls, OffersForwardSecretSuitesWithAuthenticatedEncryptionAlone) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   const auto connects = [&](const char* suites) {
     return TlsConnection(server.port(), {.version = TLS1_2_VERSION, .suites = suites}).connected();
   };
@@ -90,7 +89,7 @@ TEST(Tls, OffersForwardSecretSuitesWithAuthenticatedEncryptionAlone) {
 }
 
 TEST(Tls, CarriesLargeAnswersAndBodiesWhole) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   TlsConnection client(server.port());
   client.send("GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   const std::string answer = client.read_to_end();
@@ -101,7 +100,7 @@ TEST(Tls, CarriesLargeAnswersAndBodiesWhole) {
 }
 
 TEST(Tls, TellsAClientThatSpeaksPlainHttp) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   tests::HttpConnection client(server.port());
   const tests::HttpReply reply = client.get("/");
   EXPECT_EQ(reply.status, 400);
@@ -110,7 +109,7 @@ TEST(Tls, TellsAClientThatSpeaksPlainHttp) {
 }
 
 TEST(Tls, DropsGarbageAndUnfinishedGreetings) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   for (const std::string& bytes : {std::string("\x16\x03\x01\xff\xff garbage", 13), std::string("\x16\x03\x01\x02\x00\x01", 6), std::string("\0\0\0", 3), std::string()}) {
     tests::HttpConnection client(server.port());
     client.send(bytes);
@@ -121,7 +120,7 @@ TEST(Tls, DropsGarbageAndUnfinishedGreetings) {
 }
 
 TEST(Tls, SendsStrictTransportSecurity) {
-  TlsServer server(with(make_self_signed({"localhost"})));
+  TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   TlsConnection client(server.port());
   client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_THAT(client.read_until("\r\n\r\n"), HasSubstr("\r\nStrict-Transport-Security: "));
@@ -133,7 +132,7 @@ TEST(Tls, TakesANewCertificateWithoutDroppingAConnection) {
   const std::string folder = testing::TempDir() + "kedge_rotation";
   std::filesystem::create_directories(folder);
   const std::string certificate = folder + "/cert.pem", key = folder + "/key.pem";
-  const SelfSigned first = make_self_signed({"localhost"}), second = make_self_signed({"localhost"});
+  const SelfSigned first = crypto::make_self_signed({"localhost"}, 10), second = crypto::make_self_signed({"localhost"}, 10);
   put(certificate, first.certificate), put(key, first.key);
   ServerOptions options;
   options.tls = {.certificate = certificate, .key = key};
@@ -160,7 +159,7 @@ TEST(Tls, TakesANewCertificateWithoutDroppingAConnection) {
 }
 
 TEST(Tls, NamesWhatIsWrongWithACertificate) {
-  const SelfSigned own = make_self_signed({"a"}), other = make_self_signed({"a"});
+  const SelfSigned own = crypto::make_self_signed({"a"}, 10), other = crypto::make_self_signed({"a"}, 10);
   const auto message = [](const TlsOptions& options) -> std::string {
     try {
       TlsContext context(options);
@@ -188,7 +187,7 @@ struct CertificateKeeper final : Gatekeeper {
 TEST(Tls, DemandsAClientCertificateWhereToldAndReadsItsName) {
   const tests::TestCa ca, stranger;
   CertificateKeeper keeper;
-  ServerOptions options = with(make_self_signed({"localhost"}), ca.certificate());
+  ServerOptions options = with(crypto::make_self_signed({"localhost"}, 10), ca.certificate());
   options.gatekeeper = &keeper;
   TlsServer server(options);
   const auto answer = [&](const tests::Issued& own) {

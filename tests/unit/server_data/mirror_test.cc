@@ -7,8 +7,8 @@
 #include <numeric>
 #include <thread>
 
+#include "crypto/digest.h"
 #include "engine/core/dataset_file.h"
-#include "server/data/digest.h"
 #include "tests/unit/server_data/cache_fixture.h"
 #include "tests/unit/server_data/mirror.h"
 #include "tests/unit/server_data/parsing.h"

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "crypto/digest.h"
 #include "schemas/error.h"
-#include "server/data/digest.h"
 #include "server/data/fetch.h"
 #include "server/data/fetch_answer.h"
 #include "tests/unit/server_data/gzip.h"
@@ -56,7 +56,7 @@ class Resume : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  std::string expected_ = hex_digest(DigestKind::kSha256, kText);
+  std::string expected_ = crypto::hex_digest(crypto::DigestKind::kSha256, kText);
   std::vector<std::string> requests_;
 };
 

@@ -1,15 +1,17 @@
-// MD5 and SHA-256 of a stream of bytes.
+// MD5 and SHA-256.
 #pragma once
 
+#include <filesystem>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
-namespace kedge::server {
+namespace kedge::crypto {
 
 enum class DigestKind { kMd5, kSha256 };
 
+// Of a stream of bytes.
 class Digest {
  public:
   explicit Digest(DigestKind kind);
@@ -29,5 +31,11 @@ std::string file_digest(DigestKind kind, const std::filesystem::path& path);
 std::string digest_field(std::string_view sha256_hex);
 
 std::string hex_digest(DigestKind kind, std::string_view bytes);
+std::string sha256_hex(std::string_view bytes);
+std::string file_digest(DigestKind kind, const std::filesystem::path& path);   // kUnavailable when it cannot be read
 
-}  // namespace kedge::server
+// Two lower-case digits a byte, and back.
+std::string to_hex(std::string_view bytes);
+std::string from_hex(std::string_view digits);
+
+}  // namespace kedge::crypto

@@ -1,17 +1,18 @@
 // X.509 by OpenSSL.
-#include "server/auth/self_signed.h"
+#include "crypto/certificate.h"
 
 #include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
 #include <memory>
 
+#include "crypto/digest.h"
+#include "crypto/random.h"
 #include "schemas/error.h"
 
-namespace kedge::server::auth {
+namespace kedge::crypto {
 namespace {
 
 template <auto Free>
@@ -26,6 +27,7 @@ using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
 using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
 
 constexpr long kDay = 24 * 3600;
+constexpr int kSerialBytes = 7;   // positive in 64 bits
 
 void require(bool done, const char* what) {
   if (!done) throw schema::Error(schema::ErrorCode::kInternal, std::string("OpenSSL cannot ") + what);
@@ -55,22 +57,16 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   return names;
 }
 
-std::uint64_t random_serial() {
-  std::uint64_t serial = 0;
-  require(RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) == 1, "draw random bytes");
-  return serial >> 1;   // positive
-}
-
 }  // namespace
 
-SelfSigned make_self_signed(const std::vector<std::string>& hosts) {
+SelfSigned make_self_signed(const std::vector<std::string>& hosts, int days) {
   const Key key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   const Certificate certificate(X509_new());
   require(key && certificate, "make a key");
   X509_set_version(certificate.get(), 2);   // which is called 3
-  ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), random_serial());
+  ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), std::stoull(random_hex(kSerialBytes), nullptr, 16));
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -2 * kDay);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3650 * kDay);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), days * kDay);
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* subject = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("kedged"), -1, -1, 0);
@@ -83,7 +79,14 @@ SelfSigned make_self_signed(const std::vector<std::string>& hosts) {
   const Bio certificate_text(BIO_new(BIO_s_mem())), key_text(BIO_new(BIO_s_mem()));
   require(PEM_write_bio_X509(certificate_text.get(), certificate.get()) == 1, "write a certificate");
   require(PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1, "write a key");
-  return {text_of(certificate_text), text_of(key_text)};
+  return {text_of(certificate_text), text_of(key_text), fingerprint(certificate.get())};
 }
 
-}  // namespace kedge::server::auth
+std::string fingerprint(const x509_st* certificate) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  require(X509_digest(certificate, EVP_sha256(), digest, &size) == 1, "digest a certificate");
+  return to_hex({reinterpret_cast<const char*>(digest), size});
+}
+
+}  // namespace kedge::crypto
