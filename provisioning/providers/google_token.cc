@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "provisioning/errors.h"
 #include "crypto/random.h"
+#include "provisioning/errors.h"
 #include "provisioning/json.h"
 #include "provisioning/rest.h"
 

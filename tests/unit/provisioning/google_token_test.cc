@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "provisioning/identity.h"
+#include "crypto/random.h"
 #include "provisioning/json.h"
 #include "provisioning/providers/google_token.h"
 #include "provisioning/providers/list_prices.h"
@@ -41,7 +41,7 @@ struct Key {
 std::string decoded(std::string text) {
   for (char& c : text) c = c == '-' ? '+' : c == '_' ? '/' : c;
   while (text.size() % 4 != 0) text += '=';
-  return base64_decoded(text);
+  return crypto::base64_decoded(text);
 }
 
 TEST(GoogleToken, AClaimIsSignedWithTheAccountsKeyAndGoodForAnHour) {
@@ -118,7 +118,7 @@ TEST(ListPrices, WhatTheUserKnowsGoesBeforeTheList) {
 TEST(SshKey, HasTheFormOfOpenSshAndIsNeverTheSame) {
   const std::string key = unusable_ssh_key();
   ASSERT_TRUE(key.starts_with("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI")) << key;
-  EXPECT_EQ(base64_decoded(key.substr(12, key.rfind(' ') - 12)).size(), 4u + 11 + 4 + 32);
+  EXPECT_EQ(crypto::base64_decoded(key.substr(12, key.rfind(' ') - 12)).size(), 4u + 11 + 4 + 32);
   EXPECT_NE(key, unusable_ssh_key());
 }
 
