@@ -45,7 +45,7 @@ run_tests() {
 
 threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_auth_test kedge_server_api_test)
 # Not the engine, whose sanitized build takes half an hour; its kernels run under the address sanitizer in every preset (kedge_parity_asan_test).
-quick_tests=(kedge_schemas_test kedge_metrics_test "${threaded_tests[@]}")
+quick_tests=(kedge_schemas_test kedge_metrics_test kedge_provisioning_test "${threaded_tests[@]}")
 
 sanitized() {   # sanitized PRESET TARGET...: builds and runs these tests alone
   local preset=$1; shift
