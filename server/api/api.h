@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "schemas/catalogue.h"
+#include "server/api/shared_reads.h"
 #include "server/api/stream_counts.h"
 #include "server/data/uploads.h"
 #include "server/http/peer.h"
@@ -24,6 +26,7 @@ struct Api {
   std::chrono::milliseconds heartbeat{15'000};       // of event streams in which nothing happens
   Models* models = nullptr;                          // null: none are kept
   StreamCounts* streams = nullptr;                   // null: not counted, and no bound
+  std::unique_ptr<SharedReads> reads = std::make_unique<SharedReads>();   // of event streams
   Uploads* uploads = nullptr;                        // null: none are taken
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
   // Both in Prometheus' text format; may be empty. `metrics` for this caller, on the loop's thread; `service_metrics` where it may

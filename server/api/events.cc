@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
 #include "server/api/ownership.h"
@@ -76,18 +79,29 @@ void read_traces(const JobService& jobs, Cursor& cursor) {
     if (const std::string trace = jobs.trace(job.id); trace.size() > kTraceAt + kTraceSize) job.trace_id = trace.substr(kTraceAt, kTraceSize);
 }
 
-// Reads on from the cursor and returns the text for it.
-std::string next_text(const JobService& jobs, const Framing& framing, Cursor& cursor) {
-  std::string text;
+// Reads on from the cursor of one job. `cursor` and `at` say how its events are told.
+EventText next_of(const JobService& jobs, const Framing& framing, Cursor& cursor, JobCursor& at) {
+  EventText read{.next = at.after};
+  const std::vector<Event> events = jobs.events(at.id, at.after, kBatch);
+  for (const Event& event : events) {
+    at.after = event.id;
+    at.ended = at.ended || is_last(event);
+    framing.append(read.text, cursor, event, json_of(cursor, at, event));
+  }
+  read.next = at.after, read.ended = at.ended, read.more = events.size() == kBatch;
+  return read;
+}
+
+// Reads on from the cursors of all jobs, and moves them.
+EventText next_text(const JobService& jobs, const Framing& framing, Cursor& cursor) {
+  EventText all;
   for (JobCursor& job : cursor.jobs) {
     if (job.ended) continue;
-    for (const Event& event : jobs.events(job.id, job.after, kBatch)) {
-      job.after = event.id;
-      job.ended = job.ended || is_last(event);
-      framing.append(text, cursor, event, json_of(cursor, job, event));
-    }
+    const EventText read = next_of(jobs, framing, cursor, job);
+    all.text += read.text;
+    all.more = all.more || read.more;
   }
-  return text;
+  return all;
 }
 
 // Marks the jobs of which nothing can follow: the client asked for what comes after the last event.
@@ -99,26 +113,49 @@ void mark_ended(const JobService& jobs, Cursor& cursor) {
   }
 }
 
+// The next text of a stream. Streams of one job read it together; those of several jobs each have their own numbers.
+awaitable<std::shared_ptr<const EventText>> read_on(const Api& api, std::shared_ptr<Peer> peer, Cursor& cursor, const Framing& framing) {
+  if (cursor.names_jobs) {
+    auto read = [&] { return next_text(api.jobs, framing, cursor); };
+    EventText text = co_await peer->offload(read);
+    co_return std::make_shared<const EventText>(std::move(text));
+  }
+  JobCursor& job = cursor.jobs.front();
+  std::function<EventText()> read = [&] {
+    Cursor own = cursor;
+    return next_of(api.jobs, framing, own, own.jobs.front());
+  };
+  SharedReads::Key key(job.id, job.after, &framing);
+  const auto text = co_await api.reads->get(peer, std::move(key), read);
+  job.after = text->next;
+  job.ended = text->ended;
+  co_return text;
+}
+
+// Writes what there is. True if there may be more; if not, whatever comes rings the bell.
+awaitable<bool> tell_more(const Api& api, std::shared_ptr<Peer> peer, Cursor& cursor, const Framing& framing, http::BodyWriter& out,
+                          Peer::Clock::time_point& quiet_until) {
+  const auto read = co_await read_on(api, peer, cursor, framing);
+  if (read->text.empty()) co_return false;
+  co_await out.write(read->text);
+  quiet_until = Peer::Clock::now() + api.heartbeat;
+  co_return read->more;
+}
+
 awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor cursor,
                               const Framing& framing, http::BodyWriter& out) {
   std::vector<std::shared_ptr<void>> subscriptions;
   for (const JobCursor& job : cursor.jobs)
     subscriptions.push_back(api.jobs.subscribe(job.id, [bell = peer->bell()] { bell->ring(); }));
-  auto read = [&] { return next_text(api.jobs, framing, cursor); };
-  auto read_first = [&] { return read_traces(api.jobs, cursor), next_text(api.jobs, framing, cursor); };
+  auto look_up = [&] { read_traces(api.jobs, cursor); };
   auto look = [&] { mark_ended(api.jobs, cursor); };
   co_await out.write(framing.first);
-  const std::string first = co_await peer->offload(read_first);  // gcc 12 destroys temporaries of a co_await expression twice in places
-  co_await out.write(first);
+  co_await peer->offload(look_up);
   bool may_have_ended = true;  // asked once: a job that ends later says so in an event
   auto quiet_until = Peer::Clock::now() + api.heartbeat;
   while (!cursor.ended() && !peer->gone()) {
-    const std::string text = co_await peer->offload(read);
-    if (!text.empty()) {
-      co_await out.write(text);
-      quiet_until = Peer::Clock::now() + api.heartbeat;
-      continue;
-    }
+    const bool more = co_await tell_more(api, peer, cursor, framing, out, quiet_until);
+    if (more || cursor.ended()) continue;
     if (std::exchange(may_have_ended, false)) {
       co_await peer->offload(look);
       continue;
@@ -157,7 +194,10 @@ void resume(const Request& request, Cursor& cursor) {
                         fmt::format("{} is '{}', must be {} numbers with dots between them, one for each job", where, text,
                                     cursor.jobs.size()),
                         std::string(where));
-  for (std::size_t i = 0; i < numbers.size(); ++i) cursor.jobs[i].after = parse_integer(numbers[i], 0, kMost, where);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    cursor.jobs[i].after = parse_integer(numbers[i], 0, kMost, where);
+    if (KEDGE_CONTROL("repeat-events") && cursor.jobs[i].after > 0) --cursor.jobs[i].after;
+  }
 }
 
 http::Response stream_of(const Api& api, const Request& request, Cursor cursor, std::string_view form) {
@@ -171,8 +211,8 @@ http::Response stream_of(const Api& api, const Request& request, Cursor cursor, 
   response.is_live = true;
   response.fields.emplace_back("X-Accel-Buffering",
                                "no");  // else nginx in front collects events before it passes them on
-  response.stream = [&api, &framing, counted, peer = request.peer, cursor = std::move(cursor)](http::BodyWriter& out) {
-    return stream_events(api, peer, cursor, framing, out);
+  response.stream = [&api, &framing, counted, peer = request.peer, cursor = std::move(cursor)](http::BodyWriter& out) mutable {
+    return stream_events(api, peer, std::move(cursor), framing, out);   // called once
   };
   return response;
 }

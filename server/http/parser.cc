@@ -58,7 +58,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
     return bytes.size();
   }
 
-  const Limits limits;
+  const Limits& limits;
   Request request;
   std::size_t chunks = 0;
   std::uint64_t most_bytes = std::max(limits.body_bytes, limits.upload_bytes), body_bytes = 0;
@@ -88,6 +88,9 @@ std::size_t RequestParser::put(std::string_view bytes) {
 
 bool RequestParser::done() const {
   return impl_->is_done();
+}
+void RequestParser::release() {
+  impl_.reset();
 }
 Request& RequestParser::request() {
   return impl_->request;

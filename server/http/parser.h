@@ -15,7 +15,7 @@ namespace kedge::server::http {
 // came.
 class RequestParser {
  public:
-  explicit RequestParser(const Limits& limits);
+  explicit RequestParser(const Limits& limits);   // which must live as long
   // After the header block: the body may have so many bytes; of an upload, more chunks when they are not tiny.
   void limit_body(std::uint64_t bytes, bool is_upload);
   ~RequestParser();
@@ -24,6 +24,7 @@ class RequestParser {
   // it. Throws Refusal: 400 for what is malformed, 413 when the body is too large.
   std::size_t put(std::string_view bytes);
   bool done() const;  // header block and body are complete
+  void release();  // gives its memory back; nothing may be asked of it any more
   Request& request();
 
  private:

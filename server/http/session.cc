@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -224,6 +222,7 @@ net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing frami
     parser.limit_body(most, match.route->streams_body);
     response = co_await answer(parser, framing, *match.route);
     keep_alive = keep_alive && (!framing.has_body() || parser.done());
+    if (!framing.has_body()) parser.release();   // its answer may be a stream that lasts
   }
   keep_alive = keep_alive && !shared_.stopping;
   const int status = response->status;
@@ -372,7 +371,7 @@ net::awaitable<void> Session::send(Response response, bool head_only, bool keep_
 net::awaitable<void> Session::send_stream(Response& response, std::string head) {
   if (in_.empty()) in_.shrink_to_fit();  // ten thousand of these may be open
   co_await write(head);
-  head = {};
+  head.clear(), head.shrink_to_fit();   // assigning an empty one would keep the memory
   if (response.stream_bytes) {
     PlainWriter writer(*this, *response.stream_bytes);
     co_await response.stream(writer);
@@ -441,13 +440,9 @@ net::awaitable<void> Session::write(std::string_view first, std::string_view sec
 
 // While a handler waits, nobody reads; this notices when the client goes.
 void Session::watch() {
-  net::co_spawn(
-      peer_->executor(),
-      [](std::shared_ptr<Session> self, std::weak_ptr<Peer> weak) -> net::awaitable<void> {
-        if (!co_await self->stream_.wait_for_end()) co_return;
-        if (auto peer = weak.lock()) peer->set_gone();
-      }(shared_from_this(), peer_),
-      net::detached);
+  stream_.call_at_end([self = shared_from_this(), weak = std::weak_ptr<Peer>(peer_)] {
+    if (const auto peer = weak.lock()) peer->set_gone();
+  });
 }
 
 }  // namespace kedge::server::http

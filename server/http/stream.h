@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,9 +32,8 @@ class Stream {
   net::awaitable<std::size_t> read_some(net::mutable_buffer buffer);
   net::awaitable<std::size_t> write_some(WriteBuffers buffers);
 
-  // Returns true if the client closed its side, false if it sent something, was closed here, or cannot be
-  // told.
-  net::awaitable<bool> wait_for_end();
+  // Calls once when the client closes its side; not if it sends something or is closed here. `ended` must keep this alive.
+  void call_at_end(std::function<void()> ended);
   void cancel();  // ends what is in progress
   void shutdown_send();
   void close();
@@ -46,7 +46,9 @@ class Stream {
     void operator()(ssl_st* ssl) const;
   };
   net::awaitable<void> wait_for(int ssl_error);  // until the socket is as OpenSSL wants it
-  net::awaitable<bool> tls_wait_for_end();
+  enum class Look { kData, kNothing, kEnd };   // what waits to be read
+  Look look();
+  Look tls_look();
 
   net::ip::tcp::socket socket_;
   net::ip::address peer_address_;

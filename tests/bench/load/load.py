@@ -1,7 +1,7 @@
-"""Load on one server on loopback: L3 durable submits, L4 submit to result, L5 event streams, L9 start and idle.
+"""Load on one server on loopback: L3 durable submits, L4 submit to result, L5 event streams, L6 uploads, L8 overload, L9 start and idle.
 
 python3 load.py [--bin DIR] [--streams 10000] [--only L3 ...]; the programs must be there (-DKEDGE_BENCH=ON). Ends by itself, within
-two minutes. L5 needs two descriptors for each stream in all, and `ulimit -n` bounds it."""
+four minutes. L5 needs two descriptors for each stream in all, and `ulimit -n` bounds it."""
 import argparse
 import json
 import os
@@ -14,12 +14,13 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-JOBS = 50
+JOBS = 100
+UPLOADS, UPLOAD_BYTES = 4, 256 << 20
 
 
-def rss_kib(pid):
+def rss_kib(pid, kind="VmRSS"):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
+        if line.startswith(kind):
             return int(line.split()[1])
 
 
@@ -73,6 +74,52 @@ def streams(options, kedged, folder):
         server.kill()
 
 
+def uploads(options, kedged, folder):
+    """Four at once, beside a plain copy of the same bytes to the same disk."""
+    folder = pathlib.Path(folder)
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 256), }" % (UPLOAD_BYTES // 1024)
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    file = folder / "table.npy"
+    with open(file, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        for _ in range(UPLOAD_BYTES >> 20):
+            out.write(bytes(1 << 20))
+    begin = time.monotonic()
+    subprocess.run(f"for i in 1 2 3 4; do cat {file} > {folder}/copy$i & done; wait; sync {folder}/copy?", shell=True, check=True)
+    copied = time.monotonic() - begin
+    server = kedged(folder)
+    try:
+        before, peak, waits = rss_kib(server.child.pid, "RssAnon"), 0, []   # not the files that it maps
+        begin = time.monotonic()
+        sent = [subprocess.Popen(["curl", "-sf", "-o", "/dev/null", "-H", "Content-Type: application/x-npy", "-T", file,
+                                  f"{server.url}/v1/datasets/table{i}"]) for i in range(UPLOADS)]
+        while any(process.poll() is None for process in sent):
+            asked = time.monotonic()
+            server.call("GET", "/livez")
+            waits.append(1e3 * (time.monotonic() - asked))
+            peak = max(peak, rss_kib(server.child.pid, "RssAnon"))
+            time.sleep(0.02)
+        took = time.monotonic() - begin
+        waits.sort()
+        print(f"  {UPLOADS} uploads of {UPLOAD_BYTES >> 20} MiB: {UPLOADS * (UPLOAD_BYTES >> 20) / took:.0f} MiB/s, {copied / took:.2f} of a copy; "
+              f"the server grew by {(peak - before) / 1024:.0f} MiB; /livez p99 {waits[int(0.99 * (len(waits) - 1))]:.0f} ms; "
+              f"ended with {[process.returncode for process in sent]}", flush=True)
+    finally:
+        server.kill()
+
+
+def overload(options, kedged, folder):
+    """Eight times the clients of the best rate: what is done in a second, and that it is over when they go."""
+    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Succeed"})
+    try:
+        for seconds, clients in ((5, 64), (15, 512), (5, 64)):
+            before = rss_kib(server.child.pid)
+            run_load(options, server, "submit", seconds, clients)
+            print(f"    {clients} clients; resident {before / 1024:.0f} to {rss_kib(server.child.pid) / 1024:.0f} MiB", flush=True)
+    finally:
+        server.kill()
+
+
 def idle(options, kedged, folder):
     starts = []
     for _ in range(10):
@@ -86,7 +133,7 @@ def idle(options, kedged, folder):
 
 
 def main():
-    rows = {"L3": submits, "L4": latency, "L5": streams, "L9": idle}
+    rows = {"L3": submits, "L4": latency, "L5": streams, "L6": uploads, "L8": overload, "L9": idle}
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
     parser.add_argument("--streams", type=int, default=10_000)
