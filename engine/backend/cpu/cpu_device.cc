@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/blas_core.h"
@@ -21,11 +24,47 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kLarge = std::size_t{4} << 20;   // new pages of 4 KiB cost more than filling them
 
+constexpr std::size_t kChecked = std::size_t{64} << 20;   // looking takes 30 us
+
+// The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
+std::optional<std::size_t> number_in(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const char* const from = line.c_str() + key.size();
+    char* end = nullptr;
+    const std::size_t number = std::strtoull(from, &end, 10);
+    return end == from ? std::nullopt : std::optional(number);   // "max"
+  }
+  return std::nullopt;
+}
+
+// Memory that can be had without somebody being killed for it: the machine's, and what the control group leaves beside cached
+// files.
+std::size_t available_bytes() {
+  const std::size_t available = number_in("/proc/meminfo", "MemAvailable:").value_or(SIZE_MAX >> 10) << 10;
+  const auto most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
+  if (!most || !used) return available;
+  const std::size_t cached = std::min(*used, number_in("/sys/fs/cgroup/memory.stat", "file ").value_or(0));
+  return std::min(available, *most - std::min(*most, *used - cached));
+}
+
+// An array larger than what is left would be granted, and the worker killed while filling it.
+void require_available(std::size_t bytes) {
+  constexpr double kMib = 1 << 20;
+  const std::size_t available = available_bytes();
+  require(bytes <= available, schema::ErrorCode::kOutOfMemory,
+          "an array of {:.0f} MiB is needed, {:.0f} MiB of memory are available", static_cast<double>(bytes) / kMib,
+          static_cast<double>(available) / kMib);
+}
+
 class CpuMemory final : public Memory {
  public:
   void* allocate(std::size_t bytes) override {
     void* p = nullptr;
-    require(posix_memalign(&p, bytes < kLarge ? kAlignment : kHugePage, bytes ? bytes : 1) == 0, schema::ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
+    if (bytes >= kChecked) require_available(bytes);
+    require(posix_memalign(&p, bytes < kLarge ? kAlignment : kHugePage, bytes ? bytes : 1) == 0, schema::ErrorCode::kOutOfMemory,
+            "no memory for {} bytes", bytes);
     if (bytes >= kLarge) advise_huge_pages(p, static_cast<std::int64_t>(bytes));
     return p;
   }
@@ -73,7 +112,7 @@ std::string processor_name() {
   return "CPU";
 }
 
-}  // namespace
+}   // namespace
 
 DeviceInfo describe_cpu() {
   DeviceInfo info;
@@ -83,6 +122,8 @@ DeviceInfo describe_cpu() {
   return info;
 }
 
-std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> make_cpu_device() {
+  return std::make_unique<CpuDevice>();
+}
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -72,6 +72,18 @@ TEST(Loader, ErrorsThrownByAPluginAreCaughtByTheirType) {
   }
 }
 
+TEST(CpuMemory, RefusesAnArrayThatTheMachineCannotHoldBesideWhatItHolds) {
+  constexpr std::int64_t kHeldByOthers = std::int64_t{64} << 20;   // less than any kernel and this test hold
+  const auto device = open_device("cpu");
+  try {
+    device->memory().deallocate(device->memory().allocate(static_cast<std::size_t>(device->info().memory_bytes - kHeldByOthers)));
+    FAIL() << "all of the memory was granted";
+  } catch (const schema::Error& e) {
+    EXPECT_EQ(e.code, schema::ErrorCode::kOutOfMemory);
+    EXPECT_THAT(e.message, HasSubstr("MiB of memory are available"));
+  }
+}
+
 TEST(BlasCore, OverridesOnlyWhatOpenBlasMisreads) {
   EXPECT_EQ(better_core("Prescott", true, true), "SkylakeX");
   EXPECT_EQ(better_core("Barcelona", false, true), "Haswell");
