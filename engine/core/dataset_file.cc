@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/core/dataset_meta_codec.h"
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -140,10 +141,10 @@ std::int64_t size_of(const Descriptor& fd) {
 
 Descriptor create_part(const std::filesystem::path& part, std::int64_t bytes) {
   Descriptor fd(::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-  require(fd.get() >= 0, ErrorCode::kInternal, "{}: cannot be created: {}", part.string(), std::strerror(errno));
+  require(fd.get() >= 0, disk_error(errno), "{}: cannot be created: {}", part.string(), std::strerror(errno));
   if (const int error = ::posix_fallocate(fd.get(), 0, bytes); error != 0) {
     ::unlink(part.c_str());
-    throw schema::Error(ErrorCode::kInternal,
+    throw schema::Error(disk_error(error),
                         fmt::format("{}: no room for {} bytes: {}", part.string(), bytes, std::strerror(error)));
   }
   return fd;
@@ -153,7 +154,7 @@ void write_all(int fd, const char* data, std::int64_t size, std::int64_t offset,
   while (size > 0) {
     const ssize_t n = ::pwrite(fd, data, static_cast<std::size_t>(size), offset);
     if (n < 0 && errno == EINTR) continue;
-    require(n > 0, ErrorCode::kInternal, "{}: write failed: {}", path.string(), std::strerror(n < 0 ? errno : ENOSPC));
+    require(n > 0, disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", path.string(), std::strerror(n < 0 ? errno : ENOSPC));
     data += n, size -= n, offset += n;
   }
 }
@@ -173,8 +174,8 @@ void finish_file(int fd, const DatasetMeta& meta, const std::filesystem::path& p
   Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text)};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   write_all(fd, reinterpret_cast<const char*>(&head), sizeof head, 0, part);
-  require(::fsync(fd) == 0, ErrorCode::kInternal, "{}: fsync failed: {}", part.string(), std::strerror(errno));
-  require(::rename(part.c_str(), path.c_str()) == 0, ErrorCode::kInternal, "{}: cannot be renamed: {}", part.string(),
+  require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", part.string(), std::strerror(errno));
+  require(::rename(part.c_str(), path.c_str()) == 0, disk_error(errno), "{}: cannot be renamed: {}", part.string(),
           std::strerror(errno));
   sync_directory(path);
 }

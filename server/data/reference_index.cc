@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "crypto/digest.h"
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "engine/faults/fail_point.h"
 
@@ -58,7 +59,7 @@ void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const 
   const bool done = written && ::rename(part.c_str(), path.c_str()) == 0;
   KEDGE_FAIL_POINT("dataset.rename.after");
   if (!done && fd >= 0) ::unlink(part.c_str());
-  engine::require(done, schema::ErrorCode::kInternal, "{}: cannot be written: {}", path.string(), std::strerror(error));
+  engine::require(done, engine::disk_error(error), "{}: cannot be written: {}", path.string(), std::strerror(error));
 }
 
 }  // namespace kedge::server
