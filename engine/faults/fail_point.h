@@ -32,11 +32,18 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 4> kControls = {
+inline constexpr std::array<std::string_view, 11> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
-    "skip-event-numbers"};         // a restart leaves a gap in a job's events
+    "skip-event-numbers",          // a restart leaves a gap in a job's events
+    "repeat-events",               // a stream that resumes tells the last event again
+    "share-data-directory",        // a second server may use it
+    "trust-the-store",             // a damaged store is not noticed at the start
+    "forget-cancels",              // a cancel is acknowledged and not carried out
+    "times-go-back",               // the times of a job's events follow a clock that is set back
+    "retry-for-ever",              // a job that kills its worker is tried again and again
+    "keep-slow-readers"};          // who reads nothing may keep a stream for ever
 
 template <std::size_t N>
 consteval std::size_t index_in(const std::array<std::string_view, N>& names, std::string_view name) {

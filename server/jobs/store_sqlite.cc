@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "schemas/error.h"
+#include "server/jobs/store_pages.h"
 
 namespace kedge::server {
 namespace {
@@ -36,7 +37,10 @@ bool means_full(sqlite3* db, int code) {
 
 [[noreturn]] void fail(sqlite3* db, int code) {
   const char* file = sqlite3_db_filename(db, "main");
-  const std::string text = fmt::format("job store {}: {} ({})", file ? file : "", sqlite3_errmsg(db), sqlite3_errstr(code));
+  std::string text = fmt::format("job store {}: {} ({})", file ? file : "", sqlite3_errmsg(db), sqlite3_errstr(code));
+  std::int64_t page = 0;
+  if (code == SQLITE_IOERR_DATA && sqlite3_file_control(db, "main", kDamagedPage, &page) == SQLITE_OK)
+    text = fmt::format("the store {} is damaged: page {} is not as it was written", file ? file : "", page);
   if (means_full(db, code)) throw schema::Error(schema::ErrorCode::kStorageFull, text);
   throw schema::Error(blames_the_disk(code) ? schema::ErrorCode::kUnavailable : schema::ErrorCode::kInternal, text);
 }
@@ -45,7 +49,7 @@ bool means_full(sqlite3* db, int code) {
 
 SqliteConnection::SqliteConnection(const std::filesystem::path& file, Mode mode) {
   const int flags = mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  const int code = sqlite3_open_v2(file.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(file.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, checked_pages());
   if (code != SQLITE_OK) {
     const std::string text = fmt::format("cannot open the job store {}: {}", file.string(), sqlite3_errmsg(db_));
     sqlite3_close(db_);
@@ -53,6 +57,8 @@ SqliteConnection::SqliteConnection(const std::filesystem::path& file, Mode mode)
   }
   sqlite3_extended_result_codes(db_, 1);
   sqlite3_busy_timeout(db_, 5000);
+  int reserved = kChecksumBytes;   // of a new file; another's is what it is
+  if (mode == Mode::kReadWrite) sqlite3_file_control(db_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
 }
 
 SqliteConnection::~SqliteConnection() { sqlite3_close_v2(db_); }
