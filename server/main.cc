@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "engine/estimators/catalogue.h"
+#include "engine/faults/fail_point.h"
 #include "engine/metrics/scorers.h"
 #include "schemas/error.h"
 #include "server/admin.h"
@@ -154,6 +155,7 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   options.report = log_error;
   options.tls = {.certificate = config.tls_cert, .key = config.tls_key, .client_ca = config.tls_client_ca};
   if (is_loopback(config.listen_host) || !config.allowed_hosts.empty()) options.hosts = http::HostRules(config.allowed_hosts);
+  if (KEDGE_CONTROL("keep-slow-readers")) options.deadlines.write_stall = std::chrono::hours(1);
   options.gatekeeper = &authenticator;
   options.observe = [&metrics](const http::RequestRecord& record) {
     metrics.request(record);

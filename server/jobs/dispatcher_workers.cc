@@ -171,7 +171,7 @@ void Dispatcher::worker_lost(const std::string& device, const WorkerLoss& loss) 
     finish(job, {.state = JobState::kCancelled});
   else if (job->late)
     fail(job, *job->late);
-  else if (job->crashes > kCrashesAllowed || job->false_starts > kFalseStartsAllowed)
+  else if ((job->crashes > kCrashesAllowed && !KEDGE_CONTROL("retry-for-ever")) || job->false_starts > kFalseStartsAllowed)
     fail_crashed(job, Error(ErrorCode::kWorkerCrashed,
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
                                 job->crashes + job->false_starts, loss.how)));
