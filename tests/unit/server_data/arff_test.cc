@@ -254,7 +254,7 @@ TEST(Arff, LeavesNoFileBehindAnError) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
-TEST(Arff, SaysThatTheDiskIsFull) {
+TEST(Arff, SaysThatTheDiskRefusesMore) {
   const TemporaryDirectory directory;
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
@@ -265,7 +265,7 @@ TEST(Arff, SaysThatTheDiskIsFull) {
     parse_arff(with_rows(many_rows(600'000)), {.source = "x", .output = directory.path() / "x.kds"});
     ADD_FAILURE() << "found room";
   } catch (const schema::Error& error) {
-    EXPECT_EQ(error.code, schema::ErrorCode::kInternal);
+    EXPECT_EQ(error.code, schema::ErrorCode::kUnavailable);
     EXPECT_THAT(error.message, testing::HasSubstr("write failed: "));
   }
   setrlimit(RLIMIT_FSIZE, &before);

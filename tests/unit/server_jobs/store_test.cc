@@ -10,6 +10,7 @@
 #include <future>
 
 #include "schemas/codec.h"
+#include "server/jobs/store_pages.h"
 #include "tests/support/jobs_service.h"
 
 namespace kedge::server {
@@ -157,7 +158,7 @@ TEST_F(StoreTest, RefusesASecondServer) {
 TEST_F(StoreTest, RefusesAStoreThatANewerVersionWrote) {
   open().reset();
   sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open((dir_ / "kedge.db").c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open_v2((dir_ / "kedge.db").c_str(), &db, SQLITE_OPEN_READWRITE, checked_pages()), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(db, "INSERT INTO schema_version VALUES (99)", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(db);
   try {
