@@ -13,7 +13,7 @@ import time
 import urllib.error
 
 from kill_points import Round, check, normal, with_data
-from rows import (BIN, FINAL, CannotRun, Kedged, Process, events_of, main, read_port, small, spec, wait_for, within)
+from rows import (BIN, FINAL, CannotRun, Kedged, Process, events_of, long_job, main, read_port, small, spec, wait_for, within)
 
 DAMAGED = 74   # how kedged ends when it cannot use its store
 
@@ -88,7 +88,7 @@ def k6(row):
         server = row.kedged(disk)
         ended = server.submit(small())
         server.wait(ended)
-        waiting = server.submit(spec(steps=[("RandomForestClassifier", {"n_estimators": 100_000})]))
+        waiting = server.submit(long_job())
         wait_for(lambda: server.job(waiting)["state"] == "running", 20, "running")
         fill(disk / "ballast")
         acknowledged, refusal = submit_until_refused(server)
