@@ -27,7 +27,7 @@ def k5(row):
     rounds, refused, acknowledged = (10 if row.long else 1), 0, 0
     fifo = row.folder / "fiu"
     env = {"LD_PRELOAD": f"{libraries}/fiu_run_preload.so {libraries}/fiu_posix_preload.so", "FIU_CTRL_FIFO": str(fifo)}
-    server = row.kedged(env=env)
+    server = row.kedged(None, "--nvml", "off", env=env)   # libfiu and a library that is being loaded can wait for each other
     try:
         for number in range(rounds):
             for name, error in kinds:
