@@ -16,6 +16,7 @@ namespace kedge::server::http {
 class RequestParser {
  public:
   explicit RequestParser(const Limits& limits);   // which must live as long
+  explicit RequestParser(Limits&&) = delete;
   // After the header block: the body may have so many bytes; of an upload, more chunks when they are not tiny.
   void limit_body(std::uint64_t bytes, bool is_upload);
   ~RequestParser();

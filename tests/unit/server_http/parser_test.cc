@@ -11,7 +11,8 @@ constexpr std::string_view kHead = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encod
 TEST(RequestParser, ReadsAChunkedBodyThatComesByteByByte) {
   for (const std::string_view body :
        {"0\r\n\r\n", "00\r\n\r\n", "1\r\n0\r\n0\r\n\r\n", "4\r\n0000\r\n0\r\nA: b\r\n\r\n", "3\r\nabc\r\n000\r\n\r\n"}) {
-    RequestParser parser{Limits{}};
+    const Limits limits;
+    RequestParser parser(limits);
     ASSERT_EQ(parser.put(kHead), kHead.size());
     std::string waiting;
     for (const char byte : body) {
