@@ -3,11 +3,12 @@
     differential.py                     live: needs scikit-learn
     differential.py --golden            against golden/*.json; needs Python alone
     differential.py --write-golden      record what scikit-learn finds
-    differential.py --table FILE        also write the table estimator x dtype x checks x worst error between the marks in FILE
+    differential.py --table             also write table.md: estimator x dtype x checks x worst error
 Options: --family NAME ..., --only ESTIMATOR ..., --probe PATH, --device NAME, --verbose.
 """
 import argparse
 import array
+import datetime
 import importlib
 import json
 import math
@@ -21,7 +22,7 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
-MARK = "<!-- table -->"
+TABLE = FOLDER / "table.md"
 
 
 def families(names):
@@ -222,17 +223,12 @@ class Report:
             self.failures.append(case.id)
 
     def table(self, version):
-        lines = [f"Against scikit-learn {version}; errors are relative to the largest magnitude of what is compared.", "",
+        lines = ["# The last comparison of every estimator with scikit-learn", "",
+                 f"{datetime.date.today()}, against scikit-learn {version}; errors are relative to the largest magnitude of what is compared.", "",
                  "| estimator | dtype | checks | worst error | in |", "|---|---|---|---|---|"]
         for (estimator, dtype), (count, worst, where) in sorted(self.worst.items()):
             lines.append(f"| {estimator} | {dtype} | {count} | {f'{worst:.1e}' if worst >= 0 else 'exact'} | {where} |")
-        return "\n".join(lines)
-
-
-def write_table(path, table):
-    text = pathlib.Path(path).read_text()
-    before, _, after = text.split(MARK)
-    pathlib.Path(path).write_text(f"{before}{MARK}\n{table}\n{MARK}{after}")
+        return "\n".join(lines) + "\n"
 
 
 def main():
@@ -243,7 +239,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--probe", default=PROBE)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--table")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     report, sk = Report(options.verbose), None if options.golden else ScikitLearn()
@@ -266,7 +262,7 @@ def main():
     if probe:
         probe.close()
     if options.table:
-        write_table(options.table, report.table(version))
+        TABLE.write_text(report.table(version))
     checks = sum(count for count, _, _ in report.worst.values())
     print(f"{checks} checks of {len({e for e, _ in report.worst})} estimators, {len(report.failures)} failed")
     return 1 if report.failures else 0
