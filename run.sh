@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | differential [VERSION] | bench | contract [EXAMPLES] | fuzz [SECONDS] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | fuzz [SECONDS] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -23,7 +23,7 @@ install_packages() {   # installs what is missing of the packages named
   command -v apt-get >/dev/null || { echo "run.sh: needs these Debian packages: ${missing[*]}" >&2; exit 1; }
   say "installing ${#missing[@]} Debian packages: ${missing[*]}"
   as_root apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive ${RUNLEVEL:+RUNLEVEL=$RUNLEVEL} apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 build() {   # build PRESET [TARGET...]
@@ -68,6 +68,17 @@ sanitize() {   # sanitize [quick]
   # The thread sanitizer does not know OpenMP's runtime, so the engine sits this out.
   say "tests with threads under the thread sanitizer"
   sanitized tsan "${threaded_tests[@]}"
+}
+
+may_be_root() { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+
+# images [PRESET]: both images from what that preset has built, run with a Docker engine of their own. Where none can be had it says so and goes on.
+images() {
+  may_be_root || { say "no images: only root can start a Docker engine"; return; }
+  # RUNLEVEL: the packages are to start no service. In a shell of its own, since a refusal ends it.
+  (RUNLEVEL=1 install_packages docker.io mmdebstrap) || { say "no images: Debian's docker.io and mmdebstrap cannot be installed"; return; }
+  say "the images from build/$1, with a Docker engine of their own"
+  as_root env BIN="build/$1/bin" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]
 }
 
 fuzz() {   # fuzz SECONDS: each decoder for so long
@@ -151,6 +162,7 @@ case "${1:-}" in
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;
+  images) images "${2:-release}" ;;
   differential) shift; differential "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;

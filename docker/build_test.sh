@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the CPU image from build/release/bin with a Docker engine started for this alone, runs it read-only as its own user, runs a job from
-# a client container, then tests/provisioning/docker_test.py. Where no engine can be started it says so and exits with 77.
+# Builds the images from build/release/bin with a Docker engine started for this alone, and runs them read-only as their own user with a job from a
+# client container: first the CPU image, then tests/provisioning/docker_test.py on it, then, where there is a CUDA toolkit, the CUDA image.
+# Where no engine can be started it says so and exits with 77.
 # BIN: the programs, in place of build/release/bin. KEDGE_DOCKER_WORK: a folder to keep, so that the next run is faster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . docker/engine.sh
-bin=${BIN:-build/release/bin} image=kedge/server-cpu:test
+bin=${BIN:-build/release/bin} cpu_image=kedge/server-cpu:test cuda_image=kedge/server:test
 work=${KEDGE_DOCKER_WORK:-$(mktemp -d /tmp/kedge-docker-XXXXXX)}
 finish() {
   stop_engine
@@ -13,26 +14,24 @@ finish() {
 }
 trap finish EXIT
 
-build_image() {
-  # A context of its own: the classic builder runs every stage up to the last, and only the programs at hand are wanted here.
-  local context=$work/context
-  rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
-  cp "$bin/kedge" "$bin/kedged" "$bin/kedge-worker" "$context/build/release/bin/"
-  cp docker/collect.sh "$context/docker/"
-  sed '/^FROM ${BASE} AS compiled/,/^RUN .\/run.sh/d' docker/server-cpu.Dockerfile >"$context/Dockerfile"
-  docker build --network host --build-arg PROGRAMS=prebuilt -t $image "$context" >"$work/build.log" 2>&1 || { tail -30 "$work/build.log"; exit 1; }
-}
-
-check_contents() {
-  DOCKER=docker sh docker/sizes.sh $image | tee "$work/sizes.txt"
-  local compressed
-  compressed=$(awk '/compressed/ { print int($1) }' "$work/sizes.txt")
-  [ "$compressed" -le 80 ] || { echo "the image has $compressed MB compressed, at most 80 are allowed"; exit 1; }
-  [ "$(docker inspect -f '{{.Config.User}}' $image)" = 10001:10001 ]
-  [ "$(docker inspect -f '{{.Config.StopSignal}}' $image)" = SIGTERM ]
-}
-
 since_ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
+
+lap_began=$(date +%s%N)
+lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
+
+# build_image NAME DOCKERFILE BASE PROGRAM...: a context of its own without the stage that compiles, since the classic builder runs every stage.
+build_image() {
+  local name=$1 dockerfile=$2 base=$3 context=$work/context; shift 3
+  rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
+  cp "${@/#/$bin/}" "$context/build/release/bin/"
+  cp docker/collect.sh "$context/docker/"
+  sed '/^FROM ${BASE} AS compiled/,/^FROM ${BASE} AS prebuilt/{/AS prebuilt/!d}' "$dockerfile" >"$context/Dockerfile"
+  docker build --network host --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt -t "$name" "$context" >"$work/build.log" 2>&1 ||
+    { tail -30 "$work/build.log"; exit 1; }
+  rm -rf "$context"
+  [ "$(docker inspect -f '{{.Config.User}}' "$name")" = 10001:10001 ]
+  [ "$(docker inspect -f '{{.Config.StopSignal}}' "$name")" = SIGTERM ]
+}
 
 wait_for() {   # wait_for WHAT COMMAND...: at most a minute, then shows what the server printed
   local what=$1 begin; shift
@@ -44,45 +43,89 @@ wait_for() {   # wait_for WHAT COMMAND...: at most a minute, then shows what the
 }
 
 started=
-start_server() {
+start_server() {   # start_server IMAGE: and reads what its first start prints
   started=$(date +%s%N)
   docker run -d --name server --network host --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
-    -e KEDGE_LISTEN=127.0.0.1:5399 $image >/dev/null
+    -e KEDGE_LISTEN=127.0.0.1:5399 "$1" >/dev/null
   wait_for "an answer over TLS" curl -fsk https://127.0.0.1:5399/readyz
   echo "ready $(since_ms "$started") ms after docker run began"
+  docker logs server 2>&1 | grep -q 'KEDGE_URL=https://localhost:5399'
+  pin=$(logged KEDGE_PIN) token=$(logged KEDGE_TOKEN)
+  [ ${#pin} = 64 ] && [ ${#token} -ge 32 ]
+}
+
+stop_server() {
+  docker stop -t 20 server >/dev/null
+  [ "$(docker inspect -f '{{.State.ExitCode}}' server)" = 0 ]
+  docker rm -v server >/dev/null
 }
 
 docker_says_healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' server)" = healthy ]; }
 
 logged() { docker logs server 2>&1 | sed -n "s/.*$1=//p"; }
 
-client() {   # client ENVIRONMENT... -- ARGUMENTS: the command in a container of its own
-  local settings=()
-  while [ "$1" != -- ]; do settings+=(-e "$1"); shift; done
-  shift
+client() {   # client TOKEN ARGUMENTS...: the command in a container of its own
+  local with=$1; shift
   docker run --rm --network host --read-only --cap-drop ALL -v "$PWD/examples:/examples:ro" --tmpfs /tmp -e KEDGE_STATE_DIR=/tmp/state \
-    -e KEDGE_URL=https://127.0.0.1:5399 "${settings[@]}" --entrypoint /kedge/kedge $image "$@"
+    -e KEDGE_URL=https://127.0.0.1:5399 -e KEDGE_PIN="$pin" -e KEDGE_TOKEN="$with" --entrypoint /kedge/kedge $cpu_image "$@"
+}
+
+try_cpu_image() {
+  build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim kedge kedged kedge-worker
+  lap "CPU image built"
+  DOCKER=docker sh docker/sizes.sh $cpu_image | tee "$work/sizes.txt"
+  local compressed
+  compressed=$(awk '/compressed/ { print int($1) }' "$work/sizes.txt")
+  [ "$compressed" -le 80 ] || { echo "the image has $compressed MB compressed, at most 80 are allowed"; exit 1; }
+  start_server $cpu_image
+  wait_for "HEALTHCHECK" docker_says_healthy
+  echo "HEALTHCHECK says healthy $(since_ms "$started") ms after docker run began"
+  client "$token" run /examples/iris.json
+  ! client wrong jobs 2>"$work/refused.txt"
+  grep -q UNAUTHENTICATED "$work/refused.txt"
+  docker restart -t 20 server >/dev/null   # the certificate and the token are those of the first start
+  wait_for "an answer after a restart" client "$token" jobs
+  stop_server
+  lap "the CPU image works"
+}
+
+build_cuda_base() {   # build_cuda_base TOOLKIT: Debian and the CUDA libraries that the backend loads; no registry is asked for NVIDIA's image
+  local context=$work/cuda library
+  rm -rf "$context" && mkdir -p "$context/lib64"
+  LD_LIBRARY_PATH=$1/lib64 ldd "$bin/libkedge_cuda.so" | sed -nE "s|.*=> ($1/[^ ]*).*|\1|p" | while read -r library; do
+    cp -L "$library" "$context/lib64/$(basename "$library")"
+  done
+  printf 'FROM debian:bookworm-slim\nCOPY lib64 /usr/local/cuda/lib64\n' >"$context/Dockerfile"
+  docker build -q -t kedge/cuda-base:test "$context" >"$work/build.log" 2>&1
+  rm -rf "$context"
+}
+
+# Started without a GPU, as here: it must say why it has none, and work on the CPU.
+try_cuda_image() {
+  local cuda
+  cuda=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc) && cuda=${cuda%/bin/nvcc}
+  [ -x "$cuda/bin/nvcc" ] || { echo "no CUDA image: there is no nvcc on this machine"; return 0; }
+  [ -f "$bin/libkedge_cuda.so" ] || { echo "no CUDA image: $bin has no CUDA backend"; return 0; }
+  build_cuda_base "$cuda"
+  build_image $cuda_image docker/server.Dockerfile kedge/cuda-base:test kedge kedged kedge-worker libkedge_cuda.so
+  lap "CUDA image built"
+  DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh $cuda_image
+  start_server $cuda_image
+  wait_for "devices" client "$token" doctor
+  client "$token" doctor | tee "$work/doctor.txt"
+  grep -q 'cuda .*not available: .*driver' "$work/doctor.txt"
+  client "$token" run /examples/iris.json
+  stop_server
+  lap "the CUDA image works"
 }
 
 start_engine "$work"
+lap "engine started"
 import_base
-build_image
-check_contents
-start_server
-docker logs server 2>&1 | grep -q 'KEDGE_URL=https://localhost:5399'
-pin=$(logged KEDGE_PIN) token=$(logged KEDGE_TOKEN)
-[ ${#pin} = 64 ] && [ ${#token} -ge 32 ]
-wait_for "HEALTHCHECK" docker_says_healthy
-echo "HEALTHCHECK says healthy $(since_ms "$started") ms after docker run began"
-client KEDGE_PIN="$pin" KEDGE_TOKEN="$token" -- run /examples/iris.json
-! client KEDGE_PIN="$pin" KEDGE_TOKEN=wrong -- jobs 2>"$work/refused.txt"
-grep -q UNAUTHENTICATED "$work/refused.txt"
-docker restart -t 20 server >/dev/null   # the certificate and the token are those of the first start
-wait_for "an answer after a restart" client KEDGE_PIN="$pin" KEDGE_TOKEN="$token" -- jobs
-docker stop -t 20 server >/dev/null
-[ "$(docker inspect -f '{{.State.ExitCode}}' server)" = 0 ]
-docker rm -v server >/dev/null
-KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
+lap "base made"
+try_cpu_image
+KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$cpu_image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
+lap "machines that are containers"
+try_cuda_image
 left=$(docker ps -a; docker volume ls)
 [ "$(wc -l <<<"$left")" = 2 ] || { echo "left behind:"; echo "$left"; exit 1; }
-echo "the CPU image works"
