@@ -103,16 +103,18 @@ int up(const Options& options) {
   check_image(wanted);
   const UpResult result = rental.controller.up(wanted);
   rental.store.set_current(result.intent.id);
+  if (!result.no_gpu.empty()) fmt::print(stderr, "warning: its jobs will run on the CPU, not on its {}: {}\n", result.intent.offer.gpu, result.no_gpu);
   double total = 0;
   for (const Phase& phase : result.phases) total += phase.seconds;
   if (options.json) {
-    fmt::print("{}\n", intent_json(result.intent, rental.clock.unix_seconds()));
+    fmt::print("{}\n", intent_json(result.intent, rental.clock.unix_seconds(), result.fuse));
     return kSucceeded;
   }
   const Lease& lease = result.intent.lease;
   fmt::print(stderr, "ready   {:>8.2f} s  kedge {} on {}\n", total, result.version, machine_line(result.intent));
   fmt::print(stderr, "It ends {} min after its last use, at the latest in {:.1f} h ({:.2f} USD). `kedge run` uses it; `kedge down` ends it now.\n",
              lease.idle_s / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent));
+  fmt::print(stderr, "When neither this machine nor its server can see to that: {}.\n", result.fuse);
   fmt::print("{}\n", result.intent.url());
   return kSucceeded;
 }

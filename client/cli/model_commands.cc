@@ -7,6 +7,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "client/cli/target.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
@@ -33,7 +34,7 @@ void print_model(const schema::ModelInfo& model) {
 }
 
 int list(const Options& options) {
-  const schema::ModelPage page = connect(options.url).models();
+  const schema::ModelPage page = connect_server(options).models();
   if (options.json) {
     fmt::print("{}\n", schema::to_json(page));
     return kSucceeded;
@@ -50,7 +51,7 @@ const char* media_type_of(const std::string& path) {
 }  // namespace
 
 int models(const Options& options) {
-  const Session session = connect(options.url);
+  const Session session = connect_server(options);
   if (!options.input.empty()) {
     const Model stored = session.upload_model(read_all(options.input));
     fmt::print("{}\n", options.json ? schema::to_json(stored.info()) : stored.id());
@@ -73,7 +74,7 @@ int models(const Options& options) {
 }
 
 int predict(const Options& options) {
-  const Model model = connect(options.url).model(options.argument);
+  const Model model = connect_server(options).model(options.argument);
   const std::string rows = read_all(options.input);
   const char* type = media_type_of(options.input);
   const char* accept = options.json ? "application/json" : "text/csv";

@@ -106,9 +106,9 @@ std::string cost_json(const provisioning::Intent& intent, std::int64_t now) {
                                     {"costUsd", cost_so_far(intent, now)}});
 }
 
-std::string intent_json(const provisioning::Intent& intent, std::int64_t now) {
+std::string intent_json(const provisioning::Intent& intent, std::int64_t now, const std::string& fuse) {
   const auto& offer = intent.offer;
-  return json::write(json::ValueMap{{"id", intent.id},
+  json::ValueMap value{{"id", intent.id},
                                     {"provider", offer.provider},
                                     {"offer", offer.id},
                                     {"gpu", offer.gpu},
@@ -124,7 +124,9 @@ std::string intent_json(const provisioning::Intent& intent, std::int64_t now) {
                                     {"idleSeconds", intent.lease.idle_s},
                                     {"costUsd", cost_so_far(intent, now)},
                                     {"costAtMostUsd", cost_at_most(intent)},
-                                    {"note", intent.note}});
+                                    {"note", intent.note}};
+  if (!fuse.empty()) value.emplace_back("fuse", fuse);
+  return json::write(value);
 }
 
 }  // namespace kedge::cli

@@ -34,7 +34,7 @@ provisioning::UpOptions up_options(const Options& options);
 // kInvalidValue when a cloud is to be rented from and no image is named: its machine would cost money and never answer.
 void check_image(const provisioning::UpOptions& up);
 std::string cost_json(const provisioning::Intent& intent, std::int64_t now);     // {"machine", "provider", "offer", "costUsd"}
-std::string intent_json(const provisioning::Intent& intent, std::int64_t now);   // without its secrets
+std::string intent_json(const provisioning::Intent& intent, std::int64_t now, const std::string& fuse = {});   // without its secrets
 std::string machine_line(const provisioning::Intent& intent);                     // "aws g6.xlarge (L4) us-east-1a at 0.805 USD/h"
 
 }  // namespace kedge::cli

@@ -94,7 +94,7 @@ std::string upload_line(const schema::Value& upload) {
 }  // namespace
 
 int datasets(const Options& options) {
-  const Session session = connect(options.url);
+  const Session session = connect_server(options);
   if (!options.forget.empty()) {
     session.remove_dataset(options.forget);
     return kSucceeded;

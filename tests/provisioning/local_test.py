@@ -22,6 +22,8 @@ class Local(unittest.TestCase):
         out, err = self.user.kedge("run", SPEC)
         self.assertIn("accuracy", out)
         self.assertIn("cost so far", err)
+        for command in (["datasets"], ["models"], ["doctor"]):   # each talks to the machine, which alone has that token
+            self.user.kedge(*command)
         out, _ = self.user.kedge("machines")
         self.assertIn("process", out)
         self.user.kedge("down")
