@@ -145,8 +145,8 @@ std::string Controller::reason_to_end(Intent& intent) {
 
 void Controller::sweep_row(Intent intent, Swept& swept) {
   const auto held = store_.try_lock(intent.id);
-  if (!held) return;                          // somebody works on it
-  const auto fresh = store_.find(intent.id);  // it may have changed before we had the lock
+  if (!held) return;                           // somebody works on it
+  const auto fresh = store_.find(intent.id);   // it may have changed before we had the lock
   if (!fresh) return;
   intent = *fresh;
   Provider& provider = require(intent.offer.provider);
@@ -204,6 +204,21 @@ std::string attempts_table(const std::vector<Attempt>& attempts) {
   return table;
 }
 
+namespace {
+
+// What /v1/info says about GPUs.
+void read_devices(const json::Value& info, Readiness& readiness) {
+  readiness.looking = true;
+  for (const json::Value& device : json::list(info, "devices")) {
+    if (!json::text(device, "id").starts_with("cuda")) continue;
+    readiness.looking = false;
+    readiness.no_gpu = json::text(device, "missing");
+    if (readiness.no_gpu.empty()) return;
+  }
+}
+
+}   // namespace
+
 Probe https_probe(http::Client& client) {
   return [&client](const Intent& intent) {
     Readiness readiness;
@@ -211,7 +226,9 @@ Probe https_probe(http::Client& client) {
     request.headers.emplace_back("Authorization", "Bearer " + intent.identity.token);
     try {
       const http::Response info = client.send(request);
-      readiness.version = json::text(json::parse(info.body), "version");
+      const json::Value body = json::parse(info.body);
+      readiness.version = json::text(body, "version");
+      read_devices(body, readiness);
       readiness.ready = info.status == 200 && !readiness.version.empty();
       readiness.hopeless = info.status == 401 || info.status == 403;
       if (!readiness.ready) readiness.problem = fmt::format("{} answers {}", request.url, info.status);
@@ -225,4 +242,4 @@ Probe https_probe(http::Client& client) {
   };
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

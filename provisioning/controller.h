@@ -19,23 +19,25 @@ namespace kedge::provisioning {
 // What a new server says of itself, over TLS with its pin and token.
 struct Readiness {
   bool ready = false;
-  bool hopeless = false;  // somebody else answers there: wrong certificate, wrong token
-  bool busy = false;      // jobs are queued or running
+  bool hopeless = false;   // somebody else answers there: wrong certificate, wrong token
+  bool busy = false;       // jobs are queued or running
+  bool looking = false;    // it does not know its devices yet
   std::string version;
-  std::string problem;  // while it is not ready
+  std::string problem;   // while it is not ready
+  std::string no_gpu;    // why it can use no GPU; empty: it can, or does not know yet
 };
 using Probe = std::function<Readiness(const Intent&)>;
 
 // One step of `up` that has begun (seconds < 0) or ended.
 struct Phase {
-  std::string name;  // offers, launch, boot, start
+  std::string name;   // offers, launch, boot, start
   double seconds = -1;
   std::string note;
 };
 
 struct Attempt {
   Offer offer;
-  std::string outcome;  // why it was not the one
+  std::string outcome;   // why it was not the one
 };
 
 struct UpOptions {
@@ -43,35 +45,37 @@ struct UpOptions {
   Lease lease;
   std::string image;
   bool one_job = false;
-  std::optional<double> max_spend;       // USD for this machine, its fuse's slack included
-  std::optional<double> spend_cap;       // USD for all machines: what is rented now at most, and what was paid in 30 days
-  std::chrono::seconds boot_limit{600};  // from the launch to an answer
+  std::optional<double> max_spend;        // USD for this machine, its fuse's slack included
+  std::optional<double> spend_cap;        // USD for all machines: what is rented now at most, and what was paid in 30 days
+  std::chrono::seconds boot_limit{600};   // from the launch to an answer
   // Asked after Ctrl-C: true keeps the machine. Not set: it is ended.
   std::function<bool(const Intent&)> keep_after_interrupt;
 };
 
 struct UpResult {
   Intent intent;
-  std::shared_ptr<void> lock;  // of the intent: while it is held, no sweeper touches the machine
+  std::shared_ptr<void> lock;   // of the intent: while it is held, no sweeper touches the machine
   std::string version;
+  std::string fuse;     // Provider::fuse()
+  std::string no_gpu;   // Readiness::no_gpu, where there should be one
   std::vector<Phase> phases;
   std::vector<Attempt> attempts;
 };
 
 struct Catalogue {
   std::vector<Offer> offers;
-  std::vector<std::string> problems;  // of providers that did not answer, one line each
+  std::vector<std::string> problems;   // of providers that did not answer, one line each
 };
 
 struct MachineRow {
   Intent intent;
-  std::optional<Machine> machine;  // as the provider shows it now
-  std::string problem;             // why it could not be asked
+  std::optional<Machine> machine;   // as the provider shows it now
+  std::string problem;              // why it could not be asked
 };
 
 struct Swept {
-  std::vector<std::string> ended;    // one line each
-  std::vector<std::string> pending;  // asked to end, not yet gone
+  std::vector<std::string> ended;     // one line each
+  std::vector<std::string> pending;   // asked to end, not yet gone
   std::vector<std::string> problems;
 };
 
@@ -85,8 +89,8 @@ struct NothingRented : schema::Error {
 // Timing of the loops.
 struct ControllerTimes {
   std::chrono::milliseconds poll{2000};
-  std::chrono::seconds end_limit{300};   // how long end() waits for "gone"
-  std::chrono::seconds sweep_limit{30};  // the same, for each machine in sweep()
+  std::chrono::seconds end_limit{300};    // how long end() waits for "gone"
+  std::chrono::seconds sweep_limit{30};   // the same, for each machine in sweep()
 };
 
 // Loops ask so soon at first and half as often each time, down to ControllerTimes::poll: a local machine is there at once.
@@ -109,7 +113,7 @@ class Controller {
   Swept sweep();
 
  private:
-  struct Trial;  // one offer's way to a server, controller_up.cc
+  struct Trial;   // one offer's way to a server, controller_up.cc
   Provider* find(const std::string& name) const;
   Provider& require(const std::string& name) const;
   std::shared_ptr<void> lock(const std::string& id) const;
@@ -120,6 +124,8 @@ class Controller {
   void sweep_row(Intent intent, Swept& swept);
   std::string reason_to_end(Intent& intent);
   void note_end(const Intent& intent, const std::string& why, Swept& swept);
+  void keep_or_end(const UpOptions& options, Intent& intent);
+  void end_if_possible(const Intent& intent, const std::string& why);
   double committed() const;
   void say(const Phase& phase) const;
 
@@ -140,4 +146,4 @@ class Client;
 }
 Probe https_probe(http::Client& client);
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

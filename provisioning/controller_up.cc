@@ -11,14 +11,14 @@ namespace kedge::provisioning {
 namespace {
 
 constexpr int kMostAttempts = 12;
-constexpr int kMostDeadMachines = 2;  // machines that came and never answered: a third would hardly do better
+constexpr int kMostDeadMachines = 2;   // machines that came and never answered: a third would hardly do better
 constexpr std::int64_t kSpendWindow_s = 30 * 24 * 3600;
 
 std::string describe(const Offer& offer) {
   return fmt::format("{} {} {} at {:.3f} USD/h", offer.provider, offer.id, offer.region, offer.price_usd_per_hour);
 }
 
-}  // namespace
+}   // namespace
 
 // One offer. Its intent is durable before the provider hears of it.
 struct Controller::Trial {
@@ -28,7 +28,7 @@ struct Controller::Trial {
   UpResult& result;
   Intent& intent = result.intent;
   std::string failure;
-  bool machine_failed = false;  // there was a machine, and it was no good
+  bool machine_failed = false;   // there was a machine, and it was no good
   std::optional<Trouble> trouble;
 
   bool run();
@@ -39,6 +39,8 @@ struct Controller::Trial {
   bool adopt(const Machine& machine);
   bool boot(double deadline);
   bool start(double deadline);
+  bool accept(const Readiness& readiness);
+  bool has_ended();
   void give_up(const std::string& why);
   template <class Step>
   bool phase(const char* name, const std::string& note, Step step);
@@ -144,7 +146,7 @@ void Controller::Trial::give_up(const std::string& why) {
   machine_failed = true;
   try {
     if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + log;
-  } catch (const ProviderError&) {  // the log is a help, no more
+  } catch (const ProviderError&) {   // the log is a help, no more
   }
   if (!controller.end(intent, why)) failure += "\n    asked to end, not gone yet: `kedge machines gc` goes on with it";
 }
@@ -171,6 +173,27 @@ bool Controller::Trial::boot(double deadline) {
   return give_up(fmt::format("the machine did not come up within {} s: {}", options.boot_limit.count(), state)), false;
 }
 
+// Who asked for a GPU does not pay for a machine whose server cannot use it.
+bool Controller::Trial::accept(const Readiness& readiness) {
+  if (intent.offer.gpus > 0) result.no_gpu = readiness.no_gpu;
+  if (!result.no_gpu.empty() && !options.wish.gpu.empty())
+    return give_up("its server cannot use the GPU: " + result.no_gpu), false;
+  result.version = readiness.version;
+  result.fuse = provider.fuse();
+  return true;
+}
+
+// false as well when the provider cannot be asked just now.
+bool Controller::Trial::has_ended() {
+  try {
+    const auto machine = provider.describe(intent);
+    return !machine || machine->state == MachineState::kEnding;
+  } catch (const ProviderError& error) {
+    if (error.trouble == Trouble::kAuth) throw;
+    return false;
+  }
+}
+
 // Until our server answers there, with our certificate and to our token.
 bool Controller::Trial::start(double deadline) {
   constexpr std::chrono::milliseconds kPoll{100};
@@ -178,13 +201,10 @@ bool Controller::Trial::start(double deadline) {
   Readiness readiness;
   for (int round = 1; controller.clock_.steady_seconds() < deadline; ++round) {
     readiness = controller.probe_(intent);
-    if (readiness.ready) {
-      result.version = readiness.version;
-      return true;
-    }
+    const bool wait_for_devices = intent.offer.gpus > 0 && readiness.looking && round < kDescribeEvery;
+    if (readiness.ready && !wait_for_devices) return accept(readiness);
     if (readiness.hopeless) return give_up("something else answers there: " + readiness.problem), false;
-    if (round % kDescribeEvery == 0 && !provider.describe(intent))
-      return give_up("the machine ended before its server answered"), false;
+    if (round % kDescribeEvery == 0 && has_ended()) return give_up("the machine ended before its server answered"), false;
     controller.clock_.sleep(round < kDescribeEvery ? kPoll : controller.times_.poll);
   }
   return give_up(fmt::format("the server did not answer within {} s: {}", options.boot_limit.count(), readiness.problem)), false;
@@ -201,6 +221,21 @@ bool Controller::Trial::run() {
   return true;
 }
 
+void Controller::keep_or_end(const UpOptions& options, Intent& intent) {
+  forget_interrupt();
+  if (!options.keep_after_interrupt || !options.keep_after_interrupt(intent)) return void(end(intent, "interrupted"));
+  intent.stage = Stage::kRunning;
+  store_.put(intent);
+}
+
+// After an error that ends the whole of up(): the row stays for the sweeper where this fails as well.
+void Controller::end_if_possible(const Intent& intent, const std::string& why) {
+  try {
+    end(intent, why, times_.sweep_limit);
+  } catch (const schema::Error&) {
+  }
+}
+
 UpResult Controller::up(const UpOptions& options) {
   say({"offers", -1, {}});
   const double begin = clock_.steady_seconds();
@@ -210,7 +245,7 @@ UpResult Controller::up(const UpOptions& options) {
   result.phases.push_back(
       {"offers", clock_.steady_seconds() - begin, fmt::format("{} of {} fit", selection.order.size(), catalogue.offers.size())});
   say(result.phases.back());
-  std::set<std::string> useless;  // providers that refuse our credentials
+  std::set<std::string> useless;   // providers that refuse our credentials
   int tried = 0, dead = 0;
   for (const Offer& offer : selection.order) {
     if (useless.contains(offer.provider)) continue;
@@ -223,14 +258,8 @@ UpResult Controller::up(const UpOptions& options) {
     try {
       if (trial.run()) return result;
     } catch (const schema::Error& error) {
-      if (error.code != schema::ErrorCode::kCancelled) throw;
-      forget_interrupt();
-      if (options.keep_after_interrupt && options.keep_after_interrupt(result.intent)) {
-        result.intent.stage = Stage::kRunning;
-        store_.put(result.intent);
-      } else {
-        end(result.intent, "interrupted");
-      }
+      if (error.code == schema::ErrorCode::kCancelled) keep_or_end(options, result.intent);
+      else end_if_possible(result.intent, error.what());
       throw;
     }
     if (trial.trouble == Trouble::kAuth) useless.insert(offer.provider);
@@ -243,4 +272,4 @@ UpResult Controller::up(const UpOptions& options) {
   throw NothingRented(message, result.attempts);
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -50,10 +50,14 @@ Stage stage_from(const std::string& name) {
   throw schema::Error(schema::ErrorCode::kMalformed, fmt::format("stage is '{}', which is none", name));
 }
 
-}  // namespace
+}   // namespace
 
 std::string_view stage_name(Stage stage) {
   return kStages.at(static_cast<std::size_t>(stage));
+}
+
+std::string name_prefix(const std::string& owner) {
+  return "kedge-" + owner + "-";
 }
 
 std::string Intent::url() const {
@@ -115,4 +119,4 @@ double cost_at_most(const Intent& intent) {
   return intent.offer.price_usd_per_hour * static_cast<double>(intent.lease.life_s + kFuseSlack_s) / 3600;
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -11,37 +11,40 @@
 namespace kedge::provisioning {
 
 enum class Stage {
-  kLaunching,  // a call may have been made; whether there is a machine is not certain
-  kRunning,    // there is one, and somebody uses it
-  kEnding,     // nobody wants it: terminate until the provider says gone
+  kLaunching,   // a call may have been made; whether there is a machine is not certain
+  kRunning,     // there is one, and somebody uses it
+  kEnding,      // nobody wants it: terminate until the provider says gone
 };
 std::string_view stage_name(Stage stage);
 
 // A row of the store. `id` is also the machine's name and tag, and the token that makes a launch idempotent.
 struct Intent {
-  std::string id;  // "kedge-<owner>-<random>"
+  std::string id;   // "kedge-<owner>-<random>"
   Offer offer;
-  std::string image;  // of the container, where there is one
+  std::string image;   // of the container, where there is one
   Stage stage = Stage::kLaunching;
-  bool one_job = false;  // made by `kedge run --on`: not to be kept once its client is gone
-  std::string machine;   // the provider's id; empty: not known (yet)
-  bool seen = false;     // the provider has shown it: from then on "not there" means gone
-  std::string address;   // host of the server, once known
+  bool one_job = false;   // made by `kedge run --on`: not to be kept once its client is gone
+  std::string machine;    // the provider's id; empty: not known (yet)
+  bool seen = false;      // the provider has shown it: from then on "not there" means gone
+  std::string address;    // host of the server, once known
   int port = 0;
   Lease lease;
-  Identity identity;         // secrets: the file is readable by its owner alone
-  std::int64_t created = 0;  // unix seconds
-  std::int64_t ended = 0;    // when we first asked for its end
-  std::string note;          // why it ends, for people
+  Identity identity;          // secrets: the file is readable by its owner alone
+  std::int64_t created = 0;   // unix seconds
+  std::int64_t ended = 0;     // when we first asked for its end
+  std::string note;           // why it ends, for people
 
-  std::string url() const;  // "https://address:port", or empty
+  std::string url() const;   // "https://address:port", or empty
 };
 
+// What the names of all machines of an owner begin with.
+std::string name_prefix(const std::string& owner);
+
 std::string intent_to_json(const Intent& intent);
-Intent intent_from_json(const std::string& text);  // schema::Error for what is no intent
+Intent intent_from_json(const std::string& text);   // schema::Error for what is no intent
 
 // USD from `created` to `now`, and at most, when the lease lasts to its hard end.
 double cost_so_far(const Intent& intent, std::int64_t now);
 double cost_at_most(const Intent& intent);
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -76,27 +76,25 @@ void converse(Pipe& in, Pipe& out, Pipe& err, std::string_view input, Outcome& o
       std::array<char, 65536> buffer;
       if (events == 0) return;
       const ssize_t n = ::read(pipe.ends[0], buffer.data(), buffer.size());
-      if (n > 0)
-        to.append(buffer.data(), static_cast<std::size_t>(n));
-      else if (n == 0 || errno != EINTR)
-        pipe.close_end(0);
+      if (n > 0) to.append(buffer.data(), static_cast<std::size_t>(n));
+      else if (n == 0 || errno != EINTR) pipe.close_end(0);
     };
     drain(out, waits[1].revents, outcome.out);
     drain(err, waits[2].revents, outcome.err);
   }
 }
 
-}  // namespace
+}   // namespace
 
 Outcome run_program(const std::vector<std::string>& arguments, std::string_view input, std::chrono::seconds limit) {
   Pipe in, out, err;
   const auto argv = pointers(arguments);
-  std::signal(SIGPIPE, SIG_IGN);  // a program may end before it has read all of its input
+  std::signal(SIGPIPE, SIG_IGN);   // a program may end before it has read all of its input
   const pid_t child = ::fork();
   if (child < 0) refuse("start a program");
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // what it was to make is not made after we were killed, behind a sweeper's back
-    ::setpgid(0, 0);                     // a Ctrl-C is ours to handle
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);   // what it was to make is not made after we were killed, behind a sweeper's back
+    ::setpgid(0, 0);                      // a Ctrl-C is ours to handle
     become(argv.data(), in.ends[0], out.ends[1], err.ends[1]);
   }
   in.close_end(0), out.close_end(1), err.close_end(1);
@@ -110,6 +108,13 @@ Outcome run_program(const std::vector<std::string>& arguments, std::string_view 
   return outcome;
 }
 
+std::string complaint(const Outcome& outcome) {
+  constexpr std::size_t kLongest = 500;
+  std::string words = outcome.timed_out ? "no answer in time" : outcome.err.substr(0, kLongest);
+  while (words.ends_with('\n')) words.pop_back();
+  return words;
+}
+
 void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log) {
   const auto argv = pointers(arguments);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -117,10 +122,10 @@ void start_detached(const std::vector<std::string>& arguments, const Environment
   if (null < 0 || file < 0) refuse("open the log of a program");
   const pid_t child = ::fork();
   if (child < 0) refuse("start a program");
-  if (child == 0) {  // we are single-threaded here, so setenv is safe
+  if (child == 0) {   // we are single-threaded here, so setenv is safe
     ::setsid();
     for (const auto& [name, value] : added) ::setenv(name.c_str(), value.c_str(), 1);
-    if (::fork() != 0) ::_exit(0);  // the grandchild belongs to init: no zombie of ours
+    if (::fork() != 0) ::_exit(0);   // the grandchild belongs to init: no zombie of ours
     become(argv.data(), null, file, file);
   }
   ::close(null), ::close(file);
@@ -137,4 +142,4 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -11,10 +11,13 @@
 namespace kedge::provisioning {
 
 struct Outcome {
-  int status = -1;  // exit status; 127: no such program; 128 + signal
+  int status = -1;   // exit status; 127: no such program; 128 + signal
   std::string out, err;
   bool timed_out = false;
 };
+
+// What a program said when it failed, in at most 500 characters.
+std::string complaint(const Outcome& outcome);
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,4 +31,4 @@ void start_detached(const std::vector<std::string>& arguments, const Environment
 
 bool on_path(const std::string& program);
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

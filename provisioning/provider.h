@@ -14,6 +14,9 @@
 
 namespace kedge::provisioning {
 
+// fuse() where nothing but the controller gives a machine back.
+constexpr std::string_view kNoFuse = "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it";
+
 // All calls may block for some seconds and throw ProviderError. Not thread safe.
 class Provider {
  public:
@@ -43,4 +46,7 @@ class Provider {
   virtual std::string_view fuse() const = 0;
 };
 
-}  // namespace kedge::provisioning
+// The last 2,000 characters, for log().
+std::string end_of_log(std::string text);
+
+}   // namespace kedge::provisioning

@@ -18,7 +18,7 @@ std::string words_of(const std::string& body) {
   return body.substr(0, kLongest);
 }
 
-}  // namespace
+}   // namespace
 
 bool says_gone(const ProviderError& error) {
   return error.status == 404 || error.status == 410;
@@ -72,6 +72,14 @@ json::Value Rest::call(const std::string& method, std::string_view path, const j
   return send(request, path);
 }
 
+std::optional<json::Value> Rest::get_if_there(std::string_view path) const {
+  return if_there([&] { return get(path); });
+}
+
+void Rest::remove_if_there(std::string_view path) const {
+  if_there([&] { return remove(path); });
+}
+
 json::Value Rest::patch_text(std::string_view path, const std::string& text) const {
   http::Request request{.method = "PATCH", .url = base_ + std::string(path), .headers = headers_, .body = text};
   request.headers.emplace_back("Content-Type", "text/plain");
@@ -86,4 +94,4 @@ json::Value Rest::send(const http::Request& request, std::string_view path) cons
                       request.method != "GET" && request.method != "DELETE" && response.status >= 500);
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

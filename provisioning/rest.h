@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,26 +24,41 @@ class Rest {
   json::Value post(std::string_view path, const json::Value& body) const { return call("POST", path, &body); }
   json::Value put(std::string_view path, const json::Value& body) const { return call("PUT", path, &body); }
   json::Value patch(std::string_view path, const json::Value& body) const { return call("PATCH", path, &body); }
-  json::Value patch_text(std::string_view path, const std::string& text) const;  // the body as it is, text/plain
+  json::Value patch_text(std::string_view path, const std::string& text) const;   // the body as it is, text/plain
   json::Value remove(std::string_view path) const { return call("DELETE", path, nullptr); }
+  // nullopt: there is no such thing.
+  std::optional<json::Value> get_if_there(std::string_view path) const;
+  void remove_if_there(std::string_view path) const;
 
-  void set_header(const std::string& name, const std::string& value);  // replaces, or adds
+  void set_header(const std::string& name, const std::string& value);   // replaces, or adds
 
  private:
   json::Value call(const std::string& method, std::string_view path, const json::Value* body) const;
   json::Value send(const http::Request& request, std::string_view path) const;
 
-  http::Client& client_;  // outlives this
+  http::Client& client_;   // outlives this
   std::string provider_, base_;
   http::Headers headers_;
   Classify classify_;
 };
 
-// true when `call` ended with "there is no such thing": 404 or 410.
+// true when a call ended with "there is no such thing": 404 or 410.
 bool says_gone(const ProviderError& error);
+
+// What the call gives; nullopt when it ends with "there is no such thing".
+template <class Call>
+std::optional<json::Value> if_there(Call call) {
+  try {
+    return call();
+  } catch (const ProviderError& error) {
+    if (!says_gone(error)) throw;
+    return std::nullopt;
+  }
+}
+
 // Looks for any of the words, ignoring case.
 bool mentions(std::string_view text, std::initializer_list<std::string_view> words);
 // kNoCapacity, kQuota and kAuth by the words that many providers use, else by status.
 Trouble usual_trouble(long status, const std::string& body);
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

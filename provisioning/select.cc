@@ -13,6 +13,16 @@
 namespace kedge::provisioning {
 namespace {
 
+// Of NVIDIA's architectures before Turing: rented, it would leave the work to the CPU.
+bool too_old(std::string_view gpu) {
+  constexpr std::string_view kOld[] = {"V100",  "TITANV", "TITANX", "P100", "P40", "P4",
+                                       "P4000", "P5000",  "P6000",  "K80",  "M40", "M60"};
+  if (gpu.starts_with("V100") || gpu.starts_with("P100") || gpu.starts_with("GTX9") || gpu.starts_with("GTX10") ||
+      gpu.starts_with("QUADROP"))
+    return true;
+  return std::ranges::find(kOld, gpu) != std::end(kOld);
+}
+
 // Why not, or empty.
 std::string objection(const Wish& wish, const std::string& gpu, const Offer& offer) {
   if (!wish.provider.empty() && offer.provider != wish.provider) return fmt::format("provider is not {}", wish.provider);
@@ -24,6 +34,8 @@ std::string objection(const Wish& wish, const std::string& gpu, const Offer& off
   if (wish.max_price && offer.price_usd_per_hour > *wish.max_price)
     return fmt::format("{:.3f} USD/h is above the cap of {:.3f}", offer.price_usd_per_hour, *wish.max_price);
   if (!offer.available) return "sold out";
+  if (too_old(offer.gpu)) return fmt::format("{} is older than what CUDA {:.0f} runs on", offer.gpu, kLeastCuda);
+  if (!offer.flaw.empty()) return offer.flaw;
   return {};
 }
 
@@ -34,7 +46,7 @@ auto rank(const Offer& offer) {
 std::string advice_for(const Wish& wish, const std::string& gpu, const Selection& selection) {
   if (selection.refused.empty()) return "no provider offers anything";
   std::set<std::string> gpus;
-  const Offer* cheapest = nullptr;  // of those that only the price keeps out
+  const Offer* cheapest = nullptr;   // of those that only the price keeps out
   for (const auto& [offer, reason] : selection.refused) {
     if (!offer.gpu.empty()) gpus.insert(offer.gpu);
     if (!cheapest && reason.find("above the cap") != std::string::npos) cheapest = &offer;
@@ -53,7 +65,7 @@ std::string advice_for(const Wish& wish, const std::string& gpu, const Selection
   return "no offer fits; the table says why";
 }
 
-}  // namespace
+}   // namespace
 
 std::string canonical_gpu(std::string_view name) {
   std::string word, out;
@@ -64,10 +76,8 @@ std::string canonical_gpu(std::string_view name) {
   };
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte))
-      word += static_cast<char>(std::toupper(byte));
-    else
-      finish();
+    if (std::isalnum(byte)) word += static_cast<char>(std::toupper(byte));
+    else finish();
   }
   finish();
   return out;
@@ -79,14 +89,12 @@ Selection select(const Wish& wish, std::vector<Offer> offers) {
   Selection selection;
   for (Offer& offer : offers) {
     std::string reason = objection(wish, gpu, offer);
-    if (reason.empty())
-      selection.order.push_back(std::move(offer));
-    else
-      selection.refused.push_back({std::move(offer), std::move(reason)});
+    if (reason.empty()) selection.order.push_back(std::move(offer));
+    else selection.refused.push_back({std::move(offer), std::move(reason)});
   }
   if (wish.market == Market::kSpotThenOnDemand) std::ranges::stable_partition(selection.order, &Offer::spot);
   if (selection.order.empty()) selection.advice = advice_for(wish, gpu, selection);
   return selection;
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -81,7 +81,7 @@ std::string owner_name() {
   return crypto::sha256_hex(fmt::format("{}/{}", machine, ::getuid())).substr(0, 8);
 }
 
-}  // namespace
+}   // namespace
 
 fs::path default_state_directory() {
   if (const std::string chosen = environment("KEDGE_STATE_DIR"); !chosen.empty()) return chosen;
@@ -141,7 +141,7 @@ IntentStore::Listing IntentStore::list() const {
     try {
       listing.intents.push_back(intent_from_json(read_file(entry.path())));
     } catch (const schema::Error&) {
-      std::error_code error;  // it may be gone by now, which is as well
+      std::error_code error;   // it may be gone by now, which is as well
       fs::rename(entry.path(), entry.path().string() + ".damaged", error);
       if (!error) listing.damaged.push_back(entry.path().string());
     }
@@ -174,7 +174,7 @@ double IntentStore::spent_since(std::int64_t unix_seconds) const {
   std::ifstream file(directory_ / "ledger.jsonl");
   double sum = 0;
   for (std::string line; std::getline(file, line);) {
-    const json::Value row = json::parse(line);  // a torn last line counts for nothing
+    const json::Value row = json::parse(line);   // a torn last line counts for nothing
     if (json::number(row, "ended") >= static_cast<double>(unix_seconds)) sum += json::number(row, "usd");
   }
   return sum;
@@ -188,10 +188,10 @@ std::string IntentStore::current() const {
 }
 
 std::string IntentStore::new_id() const {
-  return fmt::format("kedge-{}-{}", owner_, crypto::random_hex(6));
+  return name_prefix(owner_) + crypto::random_hex(6);
 }
 bool IntentStore::is_ours(const std::string& id) const {
-  return id.starts_with("kedge-" + owner_ + "-");
+  return id.starts_with(name_prefix(owner_));
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

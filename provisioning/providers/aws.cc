@@ -16,7 +16,7 @@
 namespace kedge::provisioning {
 namespace {
 
-constexpr const char* kGroup = "kedge";  // the security group; costs nothing and stays
+constexpr const char* kGroup = "kedge";   // the security group; costs nothing and stays
 
 struct AwsSettings {
   AwsKeys keys;
@@ -25,7 +25,7 @@ struct AwsSettings {
   ListPrices prices;
 };
 
-std::string zone_to_region(const std::string& zone) {  // us-east-1a -> us-east-1
+std::string zone_to_region(const std::string& zone) {   // us-east-1a -> us-east-1
   std::string region = zone;
   while (!region.empty() && !std::isdigit(static_cast<unsigned char>(region.back()))) region.pop_back();
   return region;
@@ -44,7 +44,7 @@ class Aws final : public Provider {
     std::vector<const AwsType*> types;
     for (const AwsType& type : aws_types())
       if (wish.gpu.empty() || canonical_gpu(wish.gpu) == type.gpu) types.push_back(&type);
-    if (types.empty())  // nothing fits: the names alone, for "nearest"
+    if (types.empty())   // nothing fits: the names alone, for "nearest"
       for (const AwsType& type : aws_types()) types.push_back(&type);
     std::vector<Offer> offers;
     for (const std::string& region : settings_.regions) {
@@ -133,17 +133,15 @@ class Aws final : public Provider {
   }
 
   std::string log(const Intent& intent) override {
-    constexpr std::size_t kLongest = 2000;
     const xml::Node answer = api_.ec2(zone_to_region(intent.offer.region), "GetConsoleOutput", {{"InstanceId", intent.machine}});
-    std::string encoded, text;
+    std::string encoded;
     for (const char c : answer.value("output"))
       if (!std::isspace(static_cast<unsigned char>(c))) encoded += c;
-    text = crypto::base64_decoded(encoded);
-    return text.size() > kLongest ? text.substr(text.size() - kLongest) : text;
+    return end_of_log(crypto::base64_decoded(encoded));
   }
 
  private:
-  static std::string owner_of(const std::string& id) {  // kedge-OWNER-RANDOM
+  static std::string owner_of(const std::string& id) {   // kedge-OWNER-RANDOM
     const std::size_t start = id.find('-') + 1;
     return id.substr(start, id.rfind('-') - start);
   }
@@ -164,10 +162,8 @@ class Aws final : public Provider {
     Machine machine{.id = instance.value("instanceId"), .detail = instance.value("instanceState/name")};
     for (const xml::Node& tag : instance.at("tagSet").children)
       if (tag.value("key") == "Name") machine.name = tag.value("value");
-    if (machine.detail == "running")
-      machine.state = MachineState::kRunning;
-    else if (machine.detail != "pending" && !machine.detail.empty())
-      machine.state = MachineState::kEnding;
+    if (machine.detail == "running") machine.state = MachineState::kRunning;
+    else if (machine.detail != "pending" && !machine.detail.empty()) machine.state = MachineState::kEnding;
     machine.region = instance.value("placement/availabilityZone");
     machine.address = instance.value("ipAddress");
     machine.port = kServerPort;
@@ -200,7 +196,7 @@ class Aws final : public Provider {
     for (const AwsType* type : types) {
       if (!where.contains(type->name)) continue;
       const auto [price, source] = on_demand_price(region, *type);
-      if (price <= 0) continue;  // nobody could keep to a cap
+      if (price <= 0) continue;   // nobody could keep to a cap
       for (const std::string& zone : where.at(type->name)) {
         Offer offer = offer_of(*type, zone);
         offer.price_usd_per_hour = price;
@@ -243,7 +239,7 @@ class Aws final : public Provider {
   }
 
   void add_spot(const std::string& region, const std::vector<const AwsType*>& types, std::vector<Offer>& offers) {
-    std::string now = amz_date(clock_.unix_seconds());  // 20260131T235959Z -> 2026-01-31T23:59:59Z
+    std::string now = amz_date(clock_.unix_seconds());   // 20260131T235959Z -> 2026-01-31T23:59:59Z
     now = fmt::format("{}-{}-{}T{}:{}:{}Z", now.substr(0, 4), now.substr(4, 2), now.substr(6, 2), now.substr(9, 2),
                       now.substr(11, 2), now.substr(13, 2));
     Fields fields{{"ProductDescription.1", "Linux/UNIX"}, {"StartTime", now}};
@@ -290,7 +286,7 @@ class Aws final : public Provider {
                   {"IpPermissions.1.ToPort", port},
                   {"IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"}});
         return id;
-      } catch (const ProviderError& error) {  // somebody else was quicker: look again
+      } catch (const ProviderError& error) {   // somebody else was quicker: look again
         if (error.words.find("Duplicate") == std::string::npos) throw;
       }
     }
@@ -322,7 +318,7 @@ std::map<std::string, std::string> ini_section(const std::string& path, const st
   return values;
 }
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_aws(const Surroundings& here) {
   const auto variable = [&](const char* name, std::string otherwise = {}) {
@@ -344,4 +340,4 @@ std::unique_ptr<Provider> make_aws(const Surroundings& here) {
   return std::make_unique<Aws>(here, std::move(settings));
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

@@ -70,25 +70,18 @@ class Gcp final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      return machine(get(zone_path(intent.offer.region) + "/instances/" + intent.machine), intent.offer.region);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto found = get_if_there(zone_path(intent.offer.region) + "/instances/" + intent.machine);
+    if (!found) return std::nullopt;
+    return machine(*found, intent.offer.region);
   }
 
   void terminate(const Intent& intent) override {
-    try {
-      authorize();
-      rest_.remove(zone_path(intent.offer.region) + "/instances/" + intent.machine);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
+    authorize();
+    rest_.remove_if_there(zone_path(intent.offer.region) + "/instances/" + intent.machine);
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
-    const std::string prefix = "kedge-" + owner + "-";
+    const std::string prefix = name_prefix(owner);
     std::vector<Machine> machines;
     std::string token;
     do {
@@ -105,15 +98,14 @@ class Gcp final : public Provider {
   }
 
   std::string log(const Intent& intent) override {
-    constexpr std::size_t kLongest = 2000;
     const json::Value answer = get(zone_path(intent.offer.region) + "/instances/" + intent.machine + "/serialPort");
-    const std::string text = json::text(answer, "contents");
-    return text.size() > kLongest ? text.substr(text.size() - kLongest) : text;
+    return end_of_log(json::text(answer, "contents"));
   }
 
  private:
   void authorize() { rest_.set_header("Authorization", "Bearer " + token_.get()); }
   json::Value get(const std::string& path) { return authorize(), rest_.get(path); }
+  std::optional<json::Value> get_if_there(const std::string& path) { return authorize(), rest_.get_if_there(path); }
   json::Value post(const std::string& path, const json::Value& body) { return authorize(), rest_.post(path, body); }
   std::string zone_path(const std::string& zone) const { return "/projects/" + settings_.project + "/zones/" + zone; }
 
@@ -126,12 +118,7 @@ class Gcp final : public Provider {
 
   void open_port() {
     const std::string rules = "/projects/" + settings_.project + "/global/firewalls";
-    try {
-      get(rules + "/" + kTag);
-      return;
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
+    if (get_if_there(rules + "/" + kTag)) return;
     const json::ValueMap allowed{{"IPProtocol", "tcp"}, {"ports", json::ValueList{std::to_string(kServerPort)}}};
     try {
       post(rules, json::ValueMap{{"name", kTag},

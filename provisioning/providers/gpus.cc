@@ -2,8 +2,8 @@
 #include "provisioning/providers/gpus.h"
 
 #include <sstream>
+#include <thread>
 
-#include "provisioning/offer.h"
 #include "provisioning/process.h"
 
 namespace kedge::provisioning {
@@ -22,4 +22,14 @@ std::vector<std::string> gpus_here() {
   return outcome.status == 0 ? gpus_from(outcome.out) : std::vector<std::string>();
 }
 
-}  // namespace kedge::provisioning
+Offer offer_here(const char* provider, const char* id) {
+  Offer offer{.provider = provider,
+              .id = id,
+              .cpus = static_cast<int>(std::thread::hardware_concurrency()),
+              .region = "here",
+              .price_source = "live"};
+  if (const auto gpus = gpus_here(); !gpus.empty()) offer.gpu = gpus.front(), offer.gpus = static_cast<int>(gpus.size());
+  return offer;
+}
+
+}   // namespace kedge::provisioning

@@ -19,9 +19,7 @@ class Hyperstack final : public Provider {
       : rest_(http, "hyperstack", base, {{"api_key", key}}), image_(std::move(image)) {}
 
   std::string_view name() const override { return "hyperstack"; }
-  std::string_view fuse() const override {
-    return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it";
-  }
+  std::string_view fuse() const override { return kNoFuse; }
 
   // Prices are told for one GPU of a model, so machines without a GPU have none here and are left out.
   std::vector<Offer> offers(const Wish&) override {
@@ -59,24 +57,13 @@ class Hyperstack final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value answer = rest_.get("/core/virtual-machines/" + intent.machine);
-      if (ended(json::at(answer, "instance"))) return std::nullopt;
-      return machine(json::at(answer, "instance"));
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto answer = rest_.get_if_there("/core/virtual-machines/" + intent.machine);
+    if (!answer || ended(json::at(*answer, "instance"))) return std::nullopt;
+    return machine(json::at(*answer, "instance"));
   }
 
   // Refused with 400 while the machine is being made: the controller asks again.
-  void terminate(const Intent& intent) override {
-    try {
-      rest_.remove("/core/virtual-machines/" + intent.machine);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
-  }
+  void terminate(const Intent& intent) override { rest_.remove_if_there("/core/virtual-machines/" + intent.machine); }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     constexpr std::size_t kPage = 100;
@@ -85,7 +72,7 @@ class Hyperstack final : public Provider {
       const json::Value answer = rest_.get(fmt::format("/core/virtual-machines?page={}&pageSize={}", page, kPage));
       const auto& instances = json::list(answer, "instances");
       for (const json::Value& instance : instances)
-        if (json::text(instance, "name").starts_with("kedge-" + owner + "-") && !ended(instance))
+        if (json::text(instance, "name").starts_with(name_prefix(owner)) && !ended(instance))
           machines.push_back(machine(instance));
       full = instances.size() == kPage;
     }
@@ -103,14 +90,8 @@ class Hyperstack final : public Provider {
     for (int page = 1, full = 1; full != 0; ++page) {
       const json::Value answer = rest_.get(fmt::format("{}?page={}&pageSize={}", path, page, kPage));
       const auto& things = json::list(answer, member);
-      for (const json::Value& thing : things) {
-        if (json::text(thing, "name") != name) continue;
-        try {
-          rest_.remove(path + "/" + json::text(thing, "id"));
-        } catch (const ProviderError& error) {
-          if (!says_gone(error)) throw;
-        }
-      }
+      for (const json::Value& thing : things)
+        if (json::text(thing, "name") == name) rest_.remove_if_there(path + "/" + json::text(thing, "id"));
       full = things.size() == kPage;
     }
   }

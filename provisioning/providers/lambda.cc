@@ -14,7 +14,7 @@ class Lambda final : public Provider {
       : rest_(http, "lambda", base, {{"Authorization", "Basic " + crypto::base64(key + ":")}}) {}
 
   std::string_view name() const override { return "lambda"; }
-  std::string_view fuse() const override { return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it"; }
+  std::string_view fuse() const override { return kNoFuse; }
 
   std::vector<Offer> offers(const Wish&) override {
     std::vector<Offer> offers;
@@ -39,45 +39,61 @@ class Lambda final : public Provider {
   }
 
   Machine launch(const Intent& intent) override {
-    const json::Value answer = rest_.post("/instance-operations/launch", json::ValueMap{{"region_name", intent.offer.region},
-                                                                                        {"instance_type_name", intent.offer.id},
-                                                                                        {"ssh_key_names", json::ValueList{ssh_key()}},
-                                                                                        {"quantity", 1},
-                                                                                        {"name", intent.id},
-                                                                                        {"user_data", cloud_init(intent)}});
+    json::ValueMap wanted{{"region_name", intent.offer.region},
+                          {"instance_type_name", intent.offer.id},
+                          {"ssh_key_names", json::ValueList{ssh_key()}},
+                          {"name", intent.id},
+                          {"user_data", cloud_init(intent)}};
+    if (const std::string rules = open_port(intent); !rules.empty())
+      wanted.emplace_back("firewall_rulesets", json::ValueList{json::ValueMap{{"id", rules}}});
+    const json::Value answer = rest_.post("/instance-operations/launch", wanted);
     const std::string id = json::text(answer, "data.instance_ids.0");
     if (id.empty()) throw ProviderError(Trouble::kRetryLater, "lambda: launch", "the answer names no instance", 0, true);
     return {.id = id, .name = intent.id};
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value answer = rest_.get("/instances/" + intent.machine);
-      if (ended(json::at(answer, "data"))) return std::nullopt;
-      return machine(json::at(answer, "data"));
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto answer = rest_.get_if_there("/instances/" + intent.machine);
+    if (!answer || ended(json::at(*answer, "data"))) return std::nullopt;
+    return machine(json::at(*answer, "data"));
   }
 
   void terminate(const Intent& intent) override {
-    try {
-      rest_.post("/instance-operations/terminate", json::ValueMap{{"instance_ids", json::ValueList{intent.machine}}});
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
+    const json::ValueMap which{{"instance_ids", json::ValueList{intent.machine}}};
+    if_there([&] { return rest_.post("/instance-operations/terminate", which); });
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     const json::Value answer = rest_.get("/instances");
     std::vector<Machine> machines;
     for (const json::Value& instance : json::list(answer, "data"))
-      if (json::text(instance, "name").starts_with("kedge-" + owner + "-") && !ended(instance)) machines.push_back(machine(instance));
+      if (json::text(instance, "name").starts_with(name_prefix(owner)) && !ended(instance)) machines.push_back(machine(instance));
     return machines;
   }
 
+  void cleanup(const Intent& intent) override {   // the rules, of which a repeated launch may have left several
+    const json::Value answer = rest_.get("/firewall-rulesets");
+    for (const json::Value& rules : json::list(answer, "data"))
+      if (json::text(rules, "name") == intent.id) rest_.remove_if_there("/firewall-rulesets/" + json::text(rules, "id"));
+  }
+
  private:
+  // Lambda lets nothing in but SSH, except in one region, which has no firewall and refuses rules. Those of this machine go with
+  // it.
+  std::string open_port(const Intent& intent) {
+    constexpr const char* kOpenRegion = "us-south-1";
+    if (intent.offer.region == kOpenRegion) return {};
+    const json::Value port{std::int64_t{kServerPort}};
+    const json::ValueMap rule{{"protocol", "tcp"},
+                              {"port_range", json::ValueList{port, port}},
+                              {"source_network", "0.0.0.0/0"},
+                              {"description", "Kedge: TLS and a token"}};
+    const json::Value answer =
+        rest_.post("/firewall-rulesets",
+                   json::ValueMap{{"name", intent.id}, {"region", intent.offer.region}, {"rules", json::ValueList{rule}}});
+    return json::text(answer, "data.id");
+  }
+
   // A launch must name a key. We never use it: any of the account's does, or one whose private half is thrown away.
   std::string ssh_key() {
     const json::Value keys = rest_.get("/ssh-keys");
@@ -89,7 +105,10 @@ class Lambda final : public Provider {
   static bool ended(const json::Value& instance) { return json::text(instance, "status") == "terminated"; }
 
   static Machine machine(const json::Value& instance) {
-    Machine machine{.id = json::text(instance, "id"), .name = json::text(instance, "name"), .address = json::text(instance, "ip"), .port = kServerPort,
+    Machine machine{.id = json::text(instance, "id"),
+                    .name = json::text(instance, "name"),
+                    .address = json::text(instance, "ip"),
+                    .port = kServerPort,
                     .detail = json::text(instance, "status")};
     if (machine.detail == "active") machine.state = MachineState::kRunning;
     else if (machine.detail != "booting") machine.state = MachineState::kEnding;
@@ -99,7 +118,7 @@ class Lambda final : public Provider {
   Rest rest_;
 };
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_lambda(const Surroundings& here) {
   const auto key = here.variable("LAMBDA_API_KEY");
@@ -107,4 +126,4 @@ std::unique_ptr<Provider> make_lambda(const Surroundings& here) {
   return std::make_unique<Lambda>(here.http, *key, here.variable("KEDGE_LAMBDA_URL").value_or("https://cloud.lambda.ai/api/v1"));
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

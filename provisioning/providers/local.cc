@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <thread>
 
 #include "provisioning/bootstrap.h"
 #include "provisioning/process.h"
@@ -56,15 +55,9 @@ class Local final : public Provider {
   std::string_view name() const override { return "local"; }
   std::string_view fuse() const override { return "timeout(1) ends the process after its life"; }
 
-  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }  // processes are seen at once
+  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }   // processes are seen at once
 
-  std::vector<Offer> offers(const Wish&) override {
-    Offer offer{
-        .provider = "local", .id = "process", .cpus = static_cast<int>(std::thread::hardware_concurrency()), .region = "here"};
-    offer.price_source = "live";
-    if (const auto gpus = gpus_here(); !gpus.empty()) offer.gpu = gpus.front(), offer.gpus = static_cast<int>(gpus.size());
-    return {offer};
-  }
+  std::vector<Offer> offers(const Wish&) override { return {offer_here("local", "process")}; }
 
   Machine launch(const Intent& intent) override {
     const fs::path home = directory_ / intent.id;
@@ -95,7 +88,7 @@ class Local final : public Provider {
     std::vector<Machine> machines;
     std::string last;
     for (const auto& [tag, process] : tagged_processes()) {
-      if (tag == last || (tag != owner && !tag.starts_with("kedge-" + owner + "-"))) continue;
+      if (tag == last || (tag != owner && !tag.starts_with(name_prefix(owner)))) continue;
       last = tag;
       Machine machine{.id = tag, .name = tag, .state = MachineState::kRunning, .detail = fmt::format("process {}", process)};
       machine.port = std::atoi(read_file(directory_ / tag / "port").c_str());
@@ -111,12 +104,7 @@ class Local final : public Provider {
     if (error) throw ProviderError(Trouble::kRetryLater, "local: remove " + (directory_ / intent.id).string(), error.message());
   }
 
-  std::string log(const Intent& intent) override {
-    constexpr std::size_t kLongest = 2000;
-    std::string text = read_file(directory_ / intent.id / "log");
-    if (text.size() > kLongest) text.erase(0, text.size() - kLongest);
-    return text;
-  }
+  std::string log(const Intent& intent) override { return end_of_log(read_file(directory_ / intent.id / "log")); }
 
  private:
   using Found = std::multimap<std::string, pid_t>;
@@ -129,7 +117,7 @@ class Local final : public Provider {
   Found found_;
 };
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_local(const Surroundings& here) {
   const fs::path kedged = here.variable("KEDGE_KEDGED").value_or((here.programs / "kedged").string());
@@ -137,4 +125,4 @@ std::unique_ptr<Provider> make_local(const Surroundings& here) {
   return std::make_unique<Local>(kedged, here.state_directory / "local");
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

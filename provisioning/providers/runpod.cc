@@ -9,8 +9,12 @@
 namespace kedge::provisioning {
 namespace {
 
+constexpr std::string_view kClouds[] = {"secure",
+                                        "community"};   // two markets with prices of their own; they stand in Offer::region
+
 Trouble trouble(long status, const std::string& body) {
-  if (mentions(body, {"SUPPLY_CONSTRAINT", "no longer any instances available", "no instances available"})) return Trouble::kNoCapacity;
+  if (mentions(body, {"SUPPLY_CONSTRAINT", "no longer any instances available", "no instances available"}))
+    return Trouble::kNoCapacity;
   return usual_trouble(status, body);
 }
 
@@ -21,43 +25,44 @@ class RunPod final : public Provider {
         graphql_(http, "runpod", graphql, {{"Authorization", "Bearer " + key}}, trouble) {}
 
   std::string_view name() const override { return "runpod"; }
-  std::string_view fuse() const override { return "the pod removes itself with its own, pod-scoped key when its server has ended"; }
+  std::string_view fuse() const override {
+    return "the pod removes itself with its own, pod-scoped key when its server has ended";
+  }
 
   std::vector<Offer> offers(const Wish& wish) override {
-    const std::string count = std::to_string(wish.gpus);
-    const json::Value answer = graphql_.post(
-        "", json::ValueMap{{"query", "query { gpuTypes { id displayName communityCloud secureCloud lowestPrice(input: {gpuCount: " + count +
-                                         "}) { minimumBidPrice uninterruptablePrice minVcpu minMemory stockStatus } } }"}});
+    std::string query = "query { gpuTypes { id displayName";
+    for (const std::string_view cloud : kClouds)
+      query += fmt::format(
+          " {}: lowestPrice(input: {{gpuCount: {}, secureCloud: {}}}) {{ minimumBidPrice uninterruptablePrice minVcpu minMemory "
+          "stockStatus }}",
+          cloud, wish.gpus, cloud == kClouds[0]);
+    const json::Value answer = graphql_.post("", json::ValueMap{{"query", query + " } }"}});
     if (const auto& errors = json::list(answer, "errors"); !errors.empty())
-      throw ProviderError(trouble(400, json::text(answer, "errors.0.message")), "runpod: gpuTypes", json::text(answer, "errors.0.message"));
+      throw ProviderError(trouble(400, json::text(answer, "errors.0.message")), "runpod: gpuTypes",
+                          json::text(answer, "errors.0.message"));
     std::vector<Offer> offers;
-    for (const json::Value& type : json::list(answer, "data.gpuTypes")) {
-      Offer offer{.provider = "runpod", .id = json::text(type, "id"), .gpu = canonical_gpu(json::text(type, "displayName")), .gpus = wish.gpus};
-      offer.cpus = static_cast<int>(json::number(type, "lowestPrice.minVcpu"));
-      offer.memory_gb = json::number(type, "lowestPrice.minMemory");
-      offer.region = "any";
-      offer.price_source = "live";
-      offer.available = json::text(type, "lowestPrice.stockStatus", "none") != "none";
-      // Both prices are those of one GPU.
-      add(offers, offer, false, json::number(type, "lowestPrice.uninterruptablePrice") * wish.gpus);
-      add(offers, offer, true, json::number(type, "lowestPrice.minimumBidPrice") * wish.gpus);
-    }
+    for (const json::Value& type : json::list(answer, "data.gpuTypes"))
+      for (const std::string_view cloud : kClouds) add_both_markets(offers, type, cloud, wish.gpus);
     return offers;
   }
 
   Machine launch(const Intent& intent) override {
     json::ValueMap environment;
-    for (const auto& [name, value] : server_settings(intent, fmt::format("0.0.0.0:{}", kServerPort))) environment.emplace_back(name, value);
-    const json::Value pod = rest_.post("/pods", json::ValueMap{{"name", intent.id},
-                                                               {"imageName", intent.image},
-                                                               {"gpuTypeIds", json::ValueList{intent.offer.id}},
-                                                               {"gpuCount", intent.offer.gpus},
-                                                               {"interruptible", intent.offer.spot},
-                                                               {"containerDiskInGb", 20},
-                                                               {"volumeInGb", 0},
-                                                               {"supportPublicIp", true},
-                                                               {"ports", json::ValueList{fmt::format("{}/tcp", kServerPort)}},
-                                                               {"env", environment}});
+    for (const auto& [name, value] : server_settings(intent, fmt::format("0.0.0.0:{}", kServerPort)))
+      environment.emplace_back(name, value);
+    const json::Value pod =
+        rest_.post("/pods", json::ValueMap{{"name", intent.id},
+                                           {"imageName", intent.image},
+                                           {"gpuTypeIds", json::ValueList{intent.offer.id}},
+                                           {"gpuCount", intent.offer.gpus},
+                                           {"cloudType", intent.offer.region == kClouds[0] ? "SECURE" : "COMMUNITY"},
+                                           {"allowedCudaVersions", json::ValueList{fmt::format("{:.1f}", kLeastCuda)}},
+                                           {"interruptible", intent.offer.spot},
+                                           {"containerDiskInGb", 20},
+                                           {"volumeInGb", 0},
+                                           {"supportPublicIp", true},
+                                           {"ports", json::ValueList{fmt::format("{}/tcp", kServerPort)}},
+                                           {"env", environment}});
     Machine made = machine(pod);
     if (made.id.empty()) made.id = std::holds_alternative<std::string>(pod.data) ? std::get<std::string>(pod.data) : "";
     if (made.id.empty()) throw ProviderError(Trouble::kRetryLater, "runpod: create pod", "the answer names no pod", 0, true);
@@ -66,33 +71,35 @@ class RunPod final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value pod = rest_.get("/pods/" + intent.machine);
-      if (ended(pod)) return std::nullopt;
-      return machine(pod);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto pod = rest_.get_if_there("/pods/" + intent.machine);
+    if (!pod || ended(*pod)) return std::nullopt;
+    return machine(*pod);
   }
 
-  void terminate(const Intent& intent) override {
-    try {
-      rest_.remove("/pods/" + intent.machine);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
-  }
+  void terminate(const Intent& intent) override { rest_.remove_if_there("/pods/" + intent.machine); }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     const json::Value answer = rest_.get("/pods");
     std::vector<Machine> machines;
     for (const json::Value& pod : json::list(answer))
-      if (json::text(pod, "name").starts_with("kedge-" + owner + "-") && !ended(pod)) machines.push_back(machine(pod));
+      if (json::text(pod, "name").starts_with(name_prefix(owner)) && !ended(pod)) machines.push_back(machine(pod));
     return machines;
   }
 
  private:
+  // The price of the cloud that the pod will be asked of; each is that of one GPU.
+  static void add_both_markets(std::vector<Offer>& offers, const json::Value& type, std::string_view cloud, int gpus) {
+    const json::Value& prices = json::at(type, cloud);
+    Offer offer{
+        .provider = "runpod", .id = json::text(type, "id"), .gpu = canonical_gpu(json::text(type, "displayName")), .gpus = gpus};
+    offer.cpus = static_cast<int>(json::number(prices, "minVcpu"));
+    offer.memory_gb = json::number(prices, "minMemory");
+    offer.region = std::string(cloud);
+    offer.price_source = "live";
+    offer.available = json::text(prices, "stockStatus", "none") != "none";
+    add(offers, offer, false, json::number(prices, "uninterruptablePrice") * gpus);
+    add(offers, offer, true, json::number(prices, "minimumBidPrice") * gpus);
+  }
   static void add(std::vector<Offer>& offers, Offer offer, bool spot, double price) {
     offer.spot = spot;
     offer.price_usd_per_hour = price;
@@ -113,7 +120,7 @@ class RunPod final : public Provider {
   Rest rest_, graphql_;
 };
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_runpod(const Surroundings& here) {
   const auto key = here.variable("RUNPOD_API_KEY");
@@ -122,4 +129,4 @@ std::unique_ptr<Provider> make_runpod(const Surroundings& here) {
                                   here.variable("KEDGE_RUNPOD_GRAPHQL_URL").value_or("https://api.runpod.io/graphql"));
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

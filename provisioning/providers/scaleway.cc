@@ -71,27 +71,20 @@ class Scaleway final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value answer = rest_.get(server(intent.offer.region, intent.machine));
-      return machine(json::at(answer, "server"), intent.offer.region);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto answer = rest_.get_if_there(server(intent.offer.region, intent.machine));
+    if (!answer) return std::nullopt;
+    return machine(json::at(*answer, "server"), intent.offer.region);
   }
 
   // A running machine is terminated, a stopped one deleted: each refuses the other's call. Block volumes stay behind either way,
   // so they get the machine's name first, by which cleanup() finds them.
   void terminate(const Intent& intent) override {
     const std::string zone = intent.offer.region;
-    try {
-      const json::Value answer = rest_.get(server(zone, intent.machine));
-      name_volumes(zone, json::at(answer, "server"), intent.id);
-      if (json::text(answer, "server.state") == "running") return act(zone, intent.machine, "terminate");
-      rest_.remove(server(zone, intent.machine));
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
+    const auto answer = rest_.get_if_there(server(zone, intent.machine));
+    if (!answer) return;
+    name_volumes(zone, json::at(*answer, "server"), intent.id);
+    if (json::text(*answer, "server.state") == "running") if_there([&] { return act(zone, intent.machine, "terminate"); });
+    else rest_.remove_if_there(server(zone, intent.machine));
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
@@ -103,7 +96,7 @@ class Scaleway final : public Provider {
             rest_.get(fmt::format("{}/servers?tags=kedge&per_page={}&page={}", instances(zone), kPage, page));
         const auto& servers = json::list(answer, "servers");
         for (const json::Value& server : servers)
-          if (json::text(server, "name").starts_with("kedge-" + owner + "-")) machines.push_back(machine(server, zone));
+          if (json::text(server, "name").starts_with(name_prefix(owner))) machines.push_back(machine(server, zone));
         full = servers.size() == kPage;
       }
     return machines;
@@ -114,29 +107,25 @@ class Scaleway final : public Provider {
     if (intent.offer.region.empty()) return;
     const std::string volumes = fmt::format("/block/v1alpha1/zones/{}/volumes", intent.offer.region);
     const json::Value answer = rest_.get(volumes + "?name=" + http::url_encode(intent.id));
-    for (const json::Value& volume : json::list(answer, "volumes")) {
-      if (json::text(volume, "name") != intent.id) continue;
-      try {
-        rest_.remove(volumes + "/" + json::text(volume, "id"));
-      } catch (const ProviderError& error) {
-        if (!says_gone(error)) throw;
-      }
-    }
+    for (const json::Value& volume : json::list(answer, "volumes"))
+      if (json::text(volume, "name") == intent.id) rest_.remove_if_there(volumes + "/" + json::text(volume, "id"));
   }
 
  private:
   static std::string instances(const std::string& zone) { return "/instance/v1/zones/" + zone; }
   static std::string server(const std::string& zone, const std::string& id) { return instances(zone) + "/servers/" + id; }
 
-  void act(const std::string& zone, const std::string& id, const char* action) {
-    rest_.post(server(zone, id) + "/action", json::ValueMap{{"action", action}});
+  json::Value act(const std::string& zone, const std::string& id, const char* action) {
+    return rest_.post(server(zone, id) + "/action", json::ValueMap{{"action", action}});
   }
 
   void name_volumes(const std::string& zone, const json::Value& server, const std::string& name) {
     for (const auto& [slot, volume] : json::map(server, "volumes"))
       if (json::text(volume, "volume_type") == "sbs_volume")
-        rest_.patch(fmt::format("/block/v1alpha1/zones/{}/volumes/{}", zone, json::text(volume, "id")),
-                    json::ValueMap{{"name", name}});
+        if_there([&] {   // a machine that is just ending has lost them
+          return rest_.patch(fmt::format("/block/v1alpha1/zones/{}/volumes/{}", zone, json::text(volume, "id")),
+                             json::ValueMap{{"name", name}});
+        });
   }
 
   std::string image(const Offer& offer) {

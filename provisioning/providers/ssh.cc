@@ -35,7 +35,7 @@ class Ssh final : public Provider {
   std::string_view name() const override { return "ssh"; }
   std::string_view fuse() const override { return "timeout(1) on the host ends the server after its life"; }
 
-  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }  // processes are seen at once
+  std::chrono::seconds settle() const override { return std::chrono::seconds(5); }   // processes are seen at once
 
   std::vector<Offer> offers(const Wish&) override {
     std::vector<Offer> offers;
@@ -56,7 +56,8 @@ class Ssh final : public Provider {
     const std::string& host = intent.offer.id;
     const std::string kedged = find_or_copy_programs(host);
     std::string text = fmt::format("set -eu\numask 077\nhome=\"{}/{}\"\nmkdir -p \"$home\"\n", kHome, intent.id);
-    for (const auto& [name, value] : server_settings(intent, "0.0.0.0:0")) text += fmt::format("export {}={}\n", name, shell_quote(value));
+    for (const auto& [name, value] : server_settings(intent, "0.0.0.0:0"))
+      text += fmt::format("export {}={}\n", name, shell_quote(value));
     text += fmt::format(
         "export KEDGE_DATA_DIR=\"$home/data\" KEDGE_PORT_FILE=\"$home/port\"\n"
         "setsid nohup timeout --kill-after=30 {} {} </dev/null >\"$home/log\" 2>&1 &\n",
@@ -66,26 +67,34 @@ class Ssh final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    const std::string answer = script(intent.offer.id, fmt::format("{}kedge_pids {} | head -n 1 | sed 's/^/pid /'\ncat \"{}/{}/port\" 2>/dev/null || true\n", kFind,
-                                                                  intent.id, kHome, intent.id));
+    const std::string answer = script(
+        intent.offer.id, fmt::format("{}kedge_pids {} | head -n 1 | sed 's/^/pid /'\ncat \"{}/{}/port\" 2>/dev/null || true\n",
+                                     kFind, intent.id, kHome, intent.id));
     if (!answer.starts_with("pid ")) return std::nullopt;
-    Machine machine{.id = intent.offer.id, .name = intent.id, .state = MachineState::kRunning, .detail = "process " + answer.substr(4, answer.find('\n') - 4)};
+    Machine machine{.id = intent.offer.id,
+                    .name = intent.id,
+                    .state = MachineState::kRunning,
+                    .detail = "process " + answer.substr(4, answer.find('\n') - 4)};
     machine.port = std::atoi(answer.c_str() + std::min(answer.find('\n') + 1, answer.size()));
     if (machine.port > 0) machine.address = host_name(intent.offer.id);
     return machine;
   }
 
   void terminate(const Intent& intent) override {
-    script(intent.offer.id, fmt::format("{}pids=$(kedge_pids {})\n[ -z \"$pids\" ] || kill $pids 2>/dev/null || true\n", kFind, intent.id));
+    script(intent.offer.id,
+           fmt::format("{}pids=$(kedge_pids {})\n[ -z \"$pids\" ] || kill $pids 2>/dev/null || true\n", kFind, intent.id));
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     std::vector<Machine> machines;
     for (const std::string& host : hosts_) {
-      std::istringstream names(script(host, "for p in /proc/[0-9]*; do read -r n <\"$p/comm\" 2>/dev/null && [ \"$n\" = kedged ] && tr '\\0' '\\n' "
-                                            "<\"$p/environ\" 2>/dev/null | sed -n 's/^KEDGE_MACHINE=//p'; done; true\n"));
+      std::istringstream names(
+          script(host,
+                 "for p in /proc/[0-9]*; do read -r n <\"$p/comm\" 2>/dev/null && [ \"$n\" = kedged ] && tr '\\0' '\\n' "
+                 "<\"$p/environ\" 2>/dev/null | sed -n 's/^KEDGE_MACHINE=//p'; done; true\n"));
       for (std::string name; std::getline(names, name);)
-        if (name.starts_with("kedge-" + owner + "-")) machines.push_back({.id = host, .name = name, .state = MachineState::kRunning, .detail = "process"});
+        if (name.starts_with(name_prefix(owner)))
+          machines.push_back({.id = host, .name = name, .state = MachineState::kRunning, .detail = "process"});
     }
     return machines;
   }
@@ -94,11 +103,14 @@ class Ssh final : public Provider {
     if (!intent.offer.id.empty()) script(intent.offer.id, fmt::format("rm -rf \"{}/{}\"\n", kHome, intent.id));
   }
 
-  std::string log(const Intent& intent) override { return script(intent.offer.id, fmt::format("tail -n 20 \"{}/{}/log\"\n", kHome, intent.id)); }
+  std::string log(const Intent& intent) override {
+    return script(intent.offer.id, fmt::format("tail -n 20 \"{}/{}/log\"\n", kHome, intent.id));
+  }
 
  private:
   std::vector<std::string> command(const std::string& host) const {
-    std::vector<std::string> arguments{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"};
+    std::vector<std::string> arguments{
+        "ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"};
     if (!config_.empty()) arguments.insert(arguments.end(), {"-F", config_});
     arguments.push_back(host);
     return arguments;
@@ -113,12 +125,14 @@ class Ssh final : public Provider {
 
   static std::string checked(const std::string& host, const Outcome& outcome) {
     if (outcome.status == 0) return outcome.out;
-    std::string words = outcome.timed_out ? "no answer in time" : outcome.err.substr(0, 500);
-    while (words.ends_with('\n')) words.pop_back();
+    std::string words = complaint(outcome);
     const bool refused = mentions(words, {"permission denied", "host key verification failed", "key is known"});
     if (mentions(words, {"host key verification failed"})) words += "; connect once by hand, look at the key, and try again";
     const bool network = outcome.status == 255 || outcome.timed_out;
-    throw ProviderError(refused ? Trouble::kAuth : network ? Trouble::kRetryLater : Trouble::kFatal, "ssh " + host, words, 0, network && !refused);
+    throw ProviderError(refused   ? Trouble::kAuth
+                        : network ? Trouble::kRetryLater
+                                  : Trouble::kFatal,
+                        "ssh " + host, words, 0, network && !refused);
   }
 
   std::string host_name(const std::string& host) const {
@@ -132,16 +146,21 @@ class Ssh final : public Provider {
 
   // The shell words that start kedged on the host.
   std::string find_or_copy_programs(const std::string& host) const {
-    if (script(host, "command -v kedged >/dev/null && command -v kedge-worker >/dev/null && echo yes || true\n") == "yes\n") return "kedged";
+    if (script(host, "command -v kedged >/dev/null && command -v kedge-worker >/dev/null && echo yes || true\n") == "yes\n")
+      return "kedged";
     const std::string folder = fmt::format("{}/programs-{}", kHome, KEDGE_VERSION);
     for (const char* program : {"kedge-worker", "kedged"}) {
       std::ifstream file(programs_ / program, std::ios::binary);
       const std::string bytes(std::istreambuf_iterator<char>(file), {});
-      if (bytes.empty()) throw ProviderError(Trouble::kFatal, "ssh " + host, fmt::format("has no {} on its PATH, and there is none beside this program", program));
+      if (bytes.empty())
+        throw ProviderError(Trouble::kFatal, "ssh " + host,
+                            fmt::format("has no {} on its PATH, and there is none beside this program", program));
       auto arguments = command(host);
-      arguments.push_back(fmt::format("f=\"{0}/{1}\"; mkdir -p \"{0}\" && if [ \"$(sha256sum <\"$f\" 2>/dev/null | cut -c1-64)\" = {2} ]; then cat >/dev/null; else cat >\"$f.$$\" && "
-                                      "chmod 700 \"$f.$$\" && mv \"$f.$$\" \"$f\"; fi",
-                                      folder, program, crypto::sha256_hex(bytes)));
+      arguments.push_back(
+          fmt::format("f=\"{0}/{1}\"; mkdir -p \"{0}\" && if [ \"$(sha256sum <\"$f\" 2>/dev/null | cut -c1-64)\" = {2} ]; then "
+                      "cat >/dev/null; else cat >\"$f.$$\" && "
+                      "chmod 700 \"$f.$$\" && mv \"$f.$$\" \"$f\"; fi",
+                      folder, program, crypto::sha256_hex(bytes)));
       checked(host, run_program(arguments, bytes, std::chrono::seconds(600)));
     }
     return "\"" + folder + "/kedged\"";
@@ -152,7 +171,7 @@ class Ssh final : public Provider {
   fs::path programs_;
 };
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_ssh(const Surroundings& here) {
   const auto list = here.variable("KEDGE_SSH_HOSTS");
@@ -164,4 +183,4 @@ std::unique_ptr<Provider> make_ssh(const Surroundings& here) {
   return std::make_unique<Ssh>(std::move(hosts), here.variable("KEDGE_SSH_CONFIG").value_or(""), here.programs);
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

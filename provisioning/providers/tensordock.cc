@@ -22,9 +22,7 @@ class TensorDock final : public Provider {
       : rest_(http, "tensordock", base, {{"Authorization", "Bearer " + token}}), image_(std::move(image)) {}
 
   std::string_view name() const override { return "tensordock"; }
-  std::string_view fuse() const override {
-    return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it";
-  }
+  std::string_view fuse() const override { return kNoFuse; }
 
   std::vector<Offer> offers(const Wish& wish) override {
     std::vector<Offer> offers;
@@ -63,24 +61,14 @@ class TensorDock final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value answer = rest_.get("/api/v2/instances/" + intent.machine);
-      const json::Value& instance = json::at(answer, "data").is_null() ? answer : json::at(answer, "data");
-      if (field(instance, "status") == "deleted") return std::nullopt;
-      return machine(instance);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto answer = rest_.get_if_there("/api/v2/instances/" + intent.machine);
+    if (!answer) return std::nullopt;
+    const json::Value& instance = json::at(*answer, "data").is_null() ? *answer : json::at(*answer, "data");
+    if (field(instance, "status") == "deleted") return std::nullopt;
+    return machine(instance);
   }
 
-  void terminate(const Intent& intent) override {
-    try {
-      rest_.remove("/api/v2/instances/" + intent.machine);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
-  }
+  void terminate(const Intent& intent) override { rest_.remove_if_there("/api/v2/instances/" + intent.machine); }
 
   // Both places are documented for the list.
   std::vector<Machine> list_owned(const std::string& owner) override {
@@ -88,7 +76,7 @@ class TensorDock final : public Provider {
     std::vector<Machine> machines;
     for (const char* place : {"data.instances", "data.attributes.instances"})
       for (const json::Value& instance : json::list(answer, place))
-        if (field(instance, "name").starts_with("kedge-" + owner + "-") && field(instance, "status") != "deleted")
+        if (field(instance, "name").starts_with(name_prefix(owner)) && field(instance, "status") != "deleted")
           machines.push_back(machine(instance));
     return machines;
   }

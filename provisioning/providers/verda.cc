@@ -1,7 +1,10 @@
 // Instances of Verda, with their volumes and start-up scripts.
 #include "provisioning/providers/verda.h"
 
-#include <map>
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <cstring>
 
 #include "provisioning/bootstrap.h"
 #include "provisioning/rest.h"
@@ -9,38 +12,48 @@
 namespace kedge::provisioning {
 namespace {
 
-constexpr const char* kImage = "ubuntu-24.04-cuda-12.8-open-docker";
+// The CUDA of an image's name ("ubuntu-24.04-cuda-13.0-open-docker"), which is that of its driver; -1 where it has no Docker or
+// no CUDA.
+double cuda_of(const std::string& image) {
+  const std::size_t place = image.find("cuda-");
+  if (place == std::string::npos || image.find("docker") == std::string::npos) return -1;
+  return std::strtod(image.c_str() + place + std::strlen("cuda-"), nullptr);
+}
 
 class Verda final : public Provider {
  public:
-  Verda(http::Client& http, std::string id, std::string secret, const std::string& base)
-      : rest_(http, "verda", base, {}), id_(std::move(id)), secret_(std::move(secret)) {}
+  Verda(http::Client& http, std::string id, std::string secret, const std::string& base, std::string image)
+      : rest_(http, "verda", base, {}), id_(std::move(id)), secret_(std::move(secret)), image_(std::move(image)) {}
 
   std::string_view name() const override { return "verda"; }
-  std::string_view fuse() const override { return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it"; }
+  std::string_view fuse() const override { return kNoFuse; }
 
   std::vector<Offer> offers(const Wish& wish) override {
     std::vector<Offer> offers;
-    const json::Value types = call([&] { return rest_.get("/instance-types"); });
+    const json::Value types = call([&] { return rest_.get("/instance-types?currency=usd"); });
     for (const bool spot : {false, true}) {
       if (spot ? wish.market == Market::kOnDemand : wish.market == Market::kSpot) continue;
-      const json::Value places = call([&] { return rest_.get(spot ? "/instance-availability?is_spot=true" : "/instance-availability?is_spot=false"); });
+      const json::Value places =
+          call([&] { return rest_.get(spot ? "/instance-availability?is_spot=true" : "/instance-availability?is_spot=false"); });
       for (const json::Value& place : json::list(places))
         for (const json::Value& name : json::list(place, "availabilities"))
           for (const json::Value& type : json::list(types))
-            if (json::text(type, "instance_type") == json::text(name, "")) offers.push_back(offer_of(type, json::text(place, "location_code"), spot));
+            if (json::text(type, "instance_type") == json::text(name, ""))
+              offers.push_back(offer_of(type, json::text(place, "location_code"), spot));
     }
     return offers;
   }
 
   Machine launch(const Intent& intent) override {
+    const std::string image = image_.empty() ? newest_image(intent.offer) : image_;
     const json::Value keys = call([&] { return rest_.get("/ssh-keys"); });
     json::ValueList key_ids;
     if (const std::string key = json::text(keys, "0.id"); !key.empty()) key_ids.push_back(key);
-    const json::Value script = call([&] { return rest_.post("/scripts", json::ValueMap{{"name", intent.id}, {"script", start_script(intent)}}); });
+    const json::Value script =
+        call([&] { return rest_.post("/scripts", json::ValueMap{{"name", intent.id}, {"script", start_script(intent)}}); });
     const json::Value answer = call([&] {
       return rest_.post("/instances", json::ValueMap{{"instance_type", intent.offer.id},
-                                                     {"image", kImage},
+                                                     {"image", image},
                                                      {"ssh_key_ids", key_ids},
                                                      {"location_code", intent.offer.region},
                                                      {"is_spot", intent.offer.spot},
@@ -48,40 +61,33 @@ class Verda final : public Provider {
                                                      {"description", intent.id},
                                                      {"startup_script_id", id_of(script)}});
     });
-    if (id_of(answer).empty()) throw ProviderError(Trouble::kRetryLater, "verda: create", "the answer names no instance", 0, true);
+    if (id_of(answer).empty())
+      throw ProviderError(Trouble::kRetryLater, "verda: create", "the answer names no instance", 0, true);
     return {.id = id_of(answer), .name = intent.id};
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value instance = call([&] { return rest_.get("/instances/" + intent.machine); });
-      if (ended(instance)) return std::nullopt;
-      return machine(instance);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto instance = get_if_there("/instances/" + intent.machine);
+    if (!instance || ended(*instance)) return std::nullopt;
+    return machine(*instance);
   }
 
   void terminate(const Intent& intent) override {
-    try {
-      const json::Value instance = call([&] { return rest_.get("/instances/" + intent.machine); });
-      call([&] {
-        return rest_.put("/instances", json::ValueMap{{"id", intent.machine},
-                                                      {"action", "delete"},
-                                                      {"volume_ids", json::ValueList(json::list(instance, "volume_ids"))},
-                                                      {"delete_permanently", true}});
-      });
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
+    const auto instance = get_if_there("/instances/" + intent.machine);
+    if (!instance) return;
+    const json::ValueMap end{{"id", intent.machine},
+                             {"action", "delete"},
+                             {"volume_ids", json::ValueList(json::list(*instance, "volume_ids"))},
+                             {"delete_permanently", true}};
+    if_there([&] { return call([&] { return rest_.put("/instances", end); }); });
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     const json::Value answer = call([&] { return rest_.get("/instances"); });
     std::vector<Machine> machines;
     for (const json::Value& instance : json::list(answer))
-      if (json::text(instance, "hostname").starts_with("kedge-" + owner + "-") && !ended(instance)) machines.push_back(machine(instance));
+      if (json::text(instance, "hostname").starts_with(name_prefix(owner)) && !ended(instance))
+        machines.push_back(machine(instance));
     return machines;
   }
 
@@ -92,6 +98,31 @@ class Verda final : public Provider {
   }
 
  private:
+  // Which images a machine takes stands with its type; a driver for less than CUDA 13 would leave its GPU idle.
+  std::string newest_image(const Offer& offer) {
+    std::string best;
+    const json::Value types = call([&] { return rest_.get("/instance-types?currency=usd"); });
+    for (const json::Value& type : json::list(types))
+      if (json::text(type, "instance_type") == offer.id) newest_of(json::list(type, "supported_os"), "", best);
+    if (best.empty()) {
+      const json::Value images = call([&] { return rest_.get("/images"); });
+      newest_of(json::list(images), "image_type", best);
+    }
+    if (!best.empty() && (offer.gpus == 0 || cuda_of(best) >= kLeastCuda)) return best;
+    throw ProviderError(Trouble::kNoCapacity, "verda: images",
+                        fmt::format("none for {} has Docker and CUDA {:.1f}; the newest is {}", offer.id, kLeastCuda,
+                                    best.empty() ? "none" : best));
+  }
+
+  static void newest_of(const json::ValueList& images, std::string_view name, std::string& best) {
+    for (const json::Value& image : images)
+      if (const std::string text = json::text(image, name); cuda_of(text) > cuda_of(best)) best = text;
+  }
+
+  std::optional<json::Value> get_if_there(const std::string& path) {
+    return if_there([&] { return call([&] { return rest_.get(path); }); });
+  }
+
   // With a fresh access token where the old one has expired.
   template <class Call>
   json::Value call(Call call) {
@@ -121,8 +152,12 @@ class Verda final : public Provider {
   }
 
   static Offer offer_of(const json::Value& type, const std::string& place, bool spot) {
-    Offer offer{.provider = "verda", .id = json::text(type, "instance_type"), .gpu = canonical_gpu(json::text(type, "model", json::text(type, "gpu.description"))),
-                .region = place, .spot = spot, .price_source = "live"};
+    Offer offer{.provider = "verda",
+                .id = json::text(type, "instance_type"),
+                .gpu = canonical_gpu(json::text(type, "model", json::text(type, "gpu.description"))),
+                .region = place,
+                .spot = spot,
+                .price_source = "live"};
     offer.gpus = static_cast<int>(json::number(type, "gpu.number_of_gpus"));
     offer.cpus = static_cast<int>(json::number(type, "cpu.number_of_cores"));
     offer.memory_gb = json::number(type, "memory.size_in_gigabytes");
@@ -132,24 +167,29 @@ class Verda final : public Provider {
   }
 
   static Machine machine(const json::Value& instance) {
-    Machine machine{.id = json::text(instance, "id"), .name = json::text(instance, "hostname"), .address = json::text(instance, "ip"), .port = kServerPort,
+    Machine machine{.id = json::text(instance, "id"),
+                    .name = json::text(instance, "hostname"),
+                    .address = json::text(instance, "ip"),
+                    .port = kServerPort,
                     .detail = json::text(instance, "status")};
     if (machine.detail == "running") machine.state = MachineState::kRunning;
-    else if (machine.detail == "error" || machine.detail == "offline" || machine.detail == "deleting") machine.state = MachineState::kEnding;
+    else if (machine.detail == "error" || machine.detail == "offline" || machine.detail == "deleting")
+      machine.state = MachineState::kEnding;
     return machine;
   }
 
   Rest rest_;
-  std::string id_, secret_;
+  std::string id_, secret_, image_;
   bool signed_in_ = false;
 };
 
-}  // namespace
+}   // namespace
 
 std::unique_ptr<Provider> make_verda(const Surroundings& here) {
   const auto id = here.variable("VERDA_CLIENT_ID"), secret = here.variable("VERDA_CLIENT_SECRET");
   if (!id || !secret) return nullptr;
-  return std::make_unique<Verda>(here.http, *id, *secret, here.variable("KEDGE_VERDA_URL").value_or("https://api.verda.com/v1"));
+  return std::make_unique<Verda>(here.http, *id, *secret, here.variable("KEDGE_VERDA_URL").value_or("https://api.verda.com/v1"),
+                                 here.variable("KEDGE_VERDA_IMAGE").value_or(""));
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

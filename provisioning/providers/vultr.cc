@@ -25,9 +25,7 @@ class Vultr final : public Provider {
       : rest_(http, "vultr", settings.base, {{"Authorization", "Bearer " + settings.key}}), os_id_(settings.os_id) {}
 
   std::string_view name() const override { return "vultr"; }
-  std::string_view fuse() const override {
-    return "none: a machine that is powered off is still paid for, so only `kedge machines gc` ends it";
-  }
+  std::string_view fuse() const override { return kNoFuse; }
 
   std::vector<Offer> offers(const Wish& wish) override {
     std::vector<Offer> offers;
@@ -51,22 +49,12 @@ class Vultr final : public Provider {
   }
 
   std::optional<Machine> describe(const Intent& intent) override {
-    try {
-      const json::Value answer = rest_.get("/instances/" + intent.machine);
-      return machine(json::at(answer, "instance"));
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-      return std::nullopt;
-    }
+    const auto answer = rest_.get_if_there("/instances/" + intent.machine);
+    if (!answer) return std::nullopt;
+    return machine(json::at(*answer, "instance"));
   }
 
-  void terminate(const Intent& intent) override {
-    try {
-      rest_.remove("/instances/" + intent.machine);
-    } catch (const ProviderError& error) {
-      if (!says_gone(error)) throw;
-    }
-  }
+  void terminate(const Intent& intent) override { rest_.remove_if_there("/instances/" + intent.machine); }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     std::vector<Machine> machines;
@@ -75,7 +63,7 @@ class Vultr final : public Provider {
       const json::Value answer =
           rest_.get("/instances?per_page=100" + (cursor.empty() ? "" : "&cursor=" + http::url_encode(cursor)));
       for (const json::Value& instance : json::list(answer, "instances"))
-        if (json::text(instance, "label").starts_with("kedge-" + owner + "-")) machines.push_back(machine(instance));
+        if (json::text(instance, "label").starts_with(name_prefix(owner))) machines.push_back(machine(instance));
       cursor = json::text(answer, "meta.links.next");
     } while (!cursor.empty());
     return machines;

@@ -10,7 +10,9 @@
 
 namespace kedge::provisioning {
 
-void PrintTo(const FakeRow& row, std::ostream* out) { *out << row.provider; }
+void PrintTo(const FakeRow& row, std::ostream* out) {
+  *out << row.provider;
+}
 
 namespace {
 
@@ -69,6 +71,7 @@ class ScriptedProvider : public testing::TestWithParam<FakeRow> {
 TEST_P(ScriptedProvider, RentsAMachineWithAnAddressAndGivesItBack) {
   Bench bench(GetParam());
   const UpResult result = bench.controller.up(bench.options());
+  EXPECT_EQ(attempts_table(result.attempts), "");   // the first offer was the one, and the launch as the provider wants it
   EXPECT_EQ(result.intent.offer.gpu, "L4");
   EXPECT_GT(result.intent.offer.price_usd_per_hour, 0);
   EXPECT_TRUE(result.intent.url().starts_with("https://192.0.2.")) << result.intent.url();
@@ -86,7 +89,8 @@ TEST_P(ScriptedProvider, EveryFaultAtEveryCallLeavesNothingBehind) {
       bench.live();
       expect_nothing_left(bench, "fault " + std::to_string(static_cast<int>(fault)) + " at call " + std::to_string(call));
       std::set<std::string> names;
-      for (const auto& row : bench.fake.machines.rows) EXPECT_TRUE(names.insert(row.name).second) << "two machines for one intent";
+      for (const auto& row : bench.fake.machines.rows)
+        EXPECT_TRUE(names.insert(row.name).second) << "two machines for one intent";
       most = std::min(bench.fake.calls, 40);
     }
   }
@@ -125,7 +129,9 @@ TEST_P(ScriptedProvider, AnAnswerWithoutOrWithABareIdIsUnderstood) {
 
 TEST_P(ScriptedProvider, WrongCredentialsAreSaidToBeWrong) {
   FakeRow row = GetParam();
-  row.script = [](FakeMachines&, const http::Request&, std::int64_t) { return http::Response{.status = 401, .body = R"({"error":"bad key"})"}; };
+  row.script = [](FakeMachines&, const http::Request&, std::int64_t) {
+    return http::Response{.status = 401, .body = R"({"error":"bad key"})"};
+  };
   Bench bench(row);
   const Catalogue catalogue = bench.controller.offers(bench.options().wish);
   ASSERT_EQ(catalogue.problems.size(), 1u);
@@ -148,8 +154,21 @@ TEST(Selection, NamesTheCheapestWhenEveryOfferIsAboveTheCap) {
   EXPECT_NE(selection.advice.find("1.200 USD/h (b y"), std::string::npos) << selection.advice;
 }
 
+TEST(Selection, LeavesOutWhatTheServersCudaCannotUse) {
+  const std::vector<Offer> offers{
+      {.provider = "a", .id = "old", .gpu = "V100", .gpus = 1, .price_usd_per_hour = 0.2},
+      {.provider = "a", .id = "driver", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.3, .flaw = "old driver"},
+      {.provider = "a", .id = "good", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.4}};
+  const Selection selection = select({}, offers);
+  ASSERT_EQ(selection.order.size(), 1u);
+  EXPECT_EQ(selection.order[0].id, "good");
+  EXPECT_EQ(selection.refused.at(0).reason, "V100 is older than what CUDA 13 runs on");
+  EXPECT_EQ(selection.refused.at(1).reason, "old driver");
+}
+
 TEST(Selection, HoldsTheCapAgainstThePriceOfTheMarketThatIsUsed) {
-  const std::vector<Offer> offers{{.provider = "a", .id = "x", .spot = true, .price_usd_per_hour = 0.3}, {.provider = "a", .id = "x", .price_usd_per_hour = 1.3}};
+  const std::vector<Offer> offers{{.provider = "a", .id = "x", .spot = true, .price_usd_per_hour = 0.3},
+                                  {.provider = "a", .id = "x", .price_usd_per_hour = 1.3}};
   EXPECT_TRUE(select({.max_price = 1.0}, offers).order.empty());
   EXPECT_EQ(select({.max_price = 1.0, .market = Market::kSpotThenOnDemand}, offers).order.size(), 1u);
   EXPECT_FALSE(select({.market = Market::kSpotThenOnDemand}, offers).order.at(1).spot);
@@ -158,7 +177,11 @@ TEST(Selection, HoldsTheCapAgainstThePriceOfTheMarketThatIsUsed) {
 TEST(Credentials, WhenThereAreNoneItSaysWhereItLooked) {
   VirtualClock clock;
   ScriptedFake fake({}, clock);
-  const Surroundings nowhere{.variable = [](const std::string&) { return std::nullopt; }, .http = fake, .clock = clock, .state_directory = {}, .programs = {}};
+  const Surroundings nowhere{.variable = [](const std::string&) { return std::nullopt; },
+                             .http = fake,
+                             .clock = clock,
+                             .state_directory = {},
+                             .programs = {}};
   try {
     make_providers(nowhere);
     FAIL();
@@ -169,5 +192,5 @@ TEST(Credentials, WhenThereAreNoneItSaysWhereItLooked) {
   EXPECT_THROW(make_providers(nowhere, "runpot"), schema::Error);
 }
 
-}  // namespace
-}  // namespace kedge::provisioning
+}   // namespace
+}   // namespace kedge::provisioning

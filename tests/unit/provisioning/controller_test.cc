@@ -1,0 +1,122 @@
+// What a controller does when a machine, its server or its provider behaves oddly between launch and readiness.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "provisioning/controller.h"
+#include "tests/unit/provisioning/virtual_clock.h"
+#include "tests/unit/server_data/temporary_directory.h"
+
+namespace kedge::provisioning {
+namespace {
+
+// Two L4 at two prices; machines run at once and end when they are told to.
+class TwoOffers final : public Provider {
+ public:
+  std::string_view name() const override { return "fake"; }
+  std::string_view fuse() const override { return kNoFuse; }
+  std::vector<Offer> offers(const Wish&) override {
+    return {{.provider = "fake", .id = "cheap", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.5},
+            {.provider = "fake", .id = "dear", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.8}};
+  }
+  Machine launch(const Intent& intent) override { return machines[intent.id] = machine(intent.id); }
+  std::optional<Machine> describe(const Intent& intent) override {
+    if (failing_calls > 0 && described++ > 0) {
+      --failing_calls;
+      throw ProviderError(trouble, "fake: describe", "not now");
+    }
+    return machines.contains(intent.id) ? std::optional(machine(intent.id)) : std::nullopt;
+  }
+  void terminate(const Intent& intent) override { machines.erase(intent.id); }
+  std::vector<Machine> list_owned(const std::string&) override {
+    std::vector<Machine> all;
+    for (const auto& [name, machine] : machines) all.push_back(machine);
+    return all;
+  }
+
+  std::map<std::string, Machine> machines;
+  Trouble trouble = Trouble::kRetryLater;
+  int failing_calls = 0;   // of describe, after the first, which finds the address
+
+ private:
+  static Machine machine(const std::string& name) {
+    return {.id = name, .name = name, .state = MachineState::kRunning, .address = "192.0.2.1", .port = 5334};
+  }
+  int described = 0;
+};
+
+class UpOnTwoOffers : public testing::Test {
+ protected:
+  UpOnTwoOffers() {
+    auto made = std::make_unique<TwoOffers>();
+    cloud = made.get();
+    providers.push_back(std::move(made));
+    options.wish.gpu = "L4";
+    options.image = "kedge";
+  }
+  UpResult up() {
+    Controller controller(store, providers, clock, [this](const Intent& intent) { return probe(intent); });
+    return controller.up(options);
+  }
+
+  VirtualClock clock;
+  TemporaryDirectory directory;
+  IntentStore store{directory.path()};
+  std::vector<std::unique_ptr<Provider>> providers;
+  TwoOffers* cloud = nullptr;
+  UpOptions options;
+  std::function<Readiness(const Intent&)> probe = [](const Intent&) { return Readiness{.ready = true, .version = "0.1.0"}; };
+};
+
+TEST_F(UpOnTwoOffers, WaitsOnWhileTheProviderCannotBeAsked) {
+  int probes = 0;
+  probe = [&probes](const Intent&) { return Readiness{.ready = ++probes > 50, .version = "0.1.0"}; };
+  cloud->failing_calls = 2;
+  EXPECT_EQ(up().intent.offer.id, "cheap");
+  EXPECT_EQ(cloud->failing_calls, 0);
+}
+
+TEST_F(UpOnTwoOffers, EndsTheMachineWhenTheProviderRefusesOurKeyOnTheWay) {
+  probe = [](const Intent&) { return Readiness{}; };
+  cloud->failing_calls = 1;
+  cloud->trouble = Trouble::kAuth;
+  EXPECT_THROW(up(), ProviderError);
+  EXPECT_TRUE(cloud->machines.empty());
+  EXPECT_TRUE(store.list().intents.empty());
+}
+
+TEST_F(UpOnTwoOffers, TakesTheNextOfferWhereTheServerCannotUseTheGpuThatWasAskedFor) {
+  probe = [](const Intent& intent) {
+    return Readiness{.ready = true, .version = "0.1.0", .no_gpu = intent.offer.id == "cheap" ? "the driver is too old" : ""};
+  };
+  const UpResult result = up();
+  EXPECT_EQ(result.intent.offer.id, "dear");
+  ASSERT_EQ(result.attempts.size(), 1u);
+  EXPECT_NE(result.attempts[0].outcome.find("the driver is too old"), std::string::npos) << result.attempts[0].outcome;
+  EXPECT_EQ(cloud->machines.size(), 1u);
+}
+
+TEST_F(UpOnTwoOffers, KeepsAMachineWithoutAUsableGpuWhereNoneWasAskedForAndSaysWhy) {
+  options.wish.gpu.clear();
+  probe = [](const Intent&) { return Readiness{.ready = true, .version = "0.1.0", .no_gpu = "the driver is too old"}; };
+  const UpResult result = up();
+  EXPECT_EQ(result.intent.offer.id, "cheap");
+  EXPECT_EQ(result.no_gpu, "the driver is too old");
+}
+
+TEST_F(UpOnTwoOffers, GivesAServerTimeToFindItsDevices) {
+  int probes = 0;
+  probe = [&probes](const Intent&) {
+    const bool looking = ++probes < 5;
+    return Readiness{.ready = true, .looking = looking, .version = "0.1.0", .no_gpu = looking ? "" : "none answers"};
+  };
+  EXPECT_THROW(up(), NothingRented);
+  EXPECT_TRUE(cloud->machines.empty());
+}
+
+TEST_F(UpOnTwoOffers, TellsHowTheMachineEndsWhenNobodyCanReachIt) {
+  EXPECT_EQ(up().fuse, kNoFuse);
+}
+
+}   // namespace
+}   // namespace kedge::provisioning
