@@ -5,6 +5,7 @@
 
 #include "engine/core/require.h"
 #include "engine/job_check.h"
+#include "engine/memory_plan.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/stored_model.h"
 #include "engine/target.h"
@@ -35,11 +36,16 @@ std::shared_ptr<Table<T>>& slot(WarmTable& warm) {
   }
 }
 
+template <class T>
+bool is_warm(const Selection& selection, WarmTable& warm) {
+  return slot<T>(warm) && warm.selection == selection;
+}
+
 // The warm table if it is of this selection; else a fresh one, which takes the warm one's place after that one is gone, so that
 // the device never has to hold both.
 template <class T>
 std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selection, const DatasetFile& data, WarmTable& warm) {
-  if (slot<T>(warm) && warm.selection == selection) return slot<T>(warm);
+  if (is_warm<T>(selection, warm)) return slot<T>(warm);
   warm = {};
   slot<T>(warm) = load_table<T>(ctx, selection, data);
   warm.selection = selection;
@@ -96,6 +102,16 @@ struct Pipeline::Impl {
     const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
+    const bool has_table = is_warm<T>(selection, warm);
+    if (!has_table) warm = {};
+    const MemoryPlan plan = plan_memory({.job = job,
+                                         .meta = data.meta(),
+                                         .selection = selection,
+                                         .target = target,
+                                         .has_table = has_table,
+                                         .is_host = ctx.device.info().kind == DeviceKind::kCpu});
+    require_memory(ctx, plan);
+    const MemoryMeasure measure(ctx, plan);
     TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
     if (files && !files->output_dir.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
@@ -108,6 +124,7 @@ struct Pipeline::Impl {
     result.nSamples = selection.n_rows, result.nFeatures = selection.n_cols();
     result.dtype = selection.is_float32 ? "float32" : "float64";
     run_task(ctx, input, result);
+    measure.report(ctx);
   }
 };
 

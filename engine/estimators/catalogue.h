@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/estimators/estimator.h"
+#include "engine/estimators/memory_need.h"
 #include "schemas/catalogue.h"
 #include "schemas/job.h"
 
@@ -15,6 +16,7 @@ namespace kedge::engine {
 // `where` = "params.NAME" (kUnknownParameter, kWrongType, kInvalidValue).
 struct CatalogueEntry {
   schema::EstimatorInfo info;
+  MemoryRule memory;   // what it will need
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
   std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
 };

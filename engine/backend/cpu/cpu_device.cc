@@ -7,15 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/blas_core.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/trees_factory.h"
+#include "engine/core/process_memory.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -24,35 +23,12 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kLarge = std::size_t{4} << 20;   // new pages of 4 KiB cost more than filling them
 
-constexpr std::size_t kChecked = std::size_t{64} << 20;   // looking takes 30 us
-
-// The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
-std::optional<std::size_t> number_in(const char* path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const char* const from = line.c_str() + key.size();
-    char* end = nullptr;
-    const std::size_t number = std::strtoull(from, &end, 10);
-    return end == from ? std::nullopt : std::optional(number);   // "max"
-  }
-  return std::nullopt;
-}
-
-// Memory that can be had without somebody being killed for it: the machine's, and what the control group leaves beside cached
-// files.
-std::size_t available_bytes() {
-  const std::size_t available = number_in("/proc/meminfo", "MemAvailable:").value_or(SIZE_MAX >> 10) << 10;
-  const auto most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
-  if (!most || !used) return available;
-  const std::size_t cached = std::min(*used, number_in("/sys/fs/cgroup/memory.stat", "file ").value_or(0));
-  return std::min(available, *most - std::min(*most, *used - cached));
-}
+constexpr std::size_t kChecked = std::size_t{64} << 20;   // looking takes 100 us
 
 // An array larger than what is left would be granted, and the worker killed while filling it.
 void require_available(std::size_t bytes) {
   constexpr double kMib = 1 << 20;
-  const std::size_t available = available_bytes();
+  const auto available = static_cast<std::size_t>(available_memory());
   require(bytes <= available, schema::ErrorCode::kOutOfMemory,
           "an array of {:.0f} MiB is needed, {:.0f} MiB of memory are available", static_cast<double>(bytes) / kMib,
           static_cast<double>(available) / kMib);

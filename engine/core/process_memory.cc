@@ -1,0 +1,69 @@
+// Reads /proc/self, /proc/meminfo and the control group's files.
+#include "engine/core/process_memory.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kedge::engine {
+namespace {
+
+constexpr const char* kStatus = "/proc/self/status";
+constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+
+// The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
+std::optional<std::int64_t> number_in(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const char* const from = line.c_str() + key.size();
+    char* end = nullptr;
+    const std::int64_t number = std::strtoll(from, &end, 10);
+    return end == from ? std::nullopt : std::optional(number);   // "max"
+  }
+  return std::nullopt;
+}
+
+std::int64_t status_bytes(std::string_view key) {
+  return number_in(kStatus, key).value_or(0) << 10;
+}
+
+std::int64_t left_of_machine() {
+  const auto kib = number_in("/proc/meminfo", "MemAvailable:");
+  return kib ? *kib << 10 : kUnbounded;
+}
+
+std::int64_t left_of_group() {
+  const auto most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
+  if (!most || !used) return kUnbounded;
+  const std::int64_t cached = std::min(*used, number_in("/sys/fs/cgroup/memory.stat", "file ").value_or(0));
+  return std::max<std::int64_t>(0, *most - (*used - cached));
+}
+
+std::int64_t left_of_address_space() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnbounded;
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - status_bytes("VmSize:"));
+}
+
+}   // namespace
+
+ProcessMemory process_memory() {
+  return {.held = status_bytes("VmRSS:"), .peak = status_bytes("VmHWM:")};
+}
+
+void reset_peak_memory() {
+  std::ofstream("/proc/self/clear_refs") << '5';
+}
+
+std::int64_t available_memory() {
+  return std::min({left_of_machine(), left_of_group(), left_of_address_space()});
+}
+
+}   // namespace kedge::engine

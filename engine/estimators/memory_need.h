@@ -1,0 +1,43 @@
+// What an estimator will need of memory, told from shapes and parameters before anything is computed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/estimators/samples.h"
+#include "schemas/job.h"
+
+namespace kedge::engine {
+
+// rows x cols elements of some bytes, at most 2^55, so that sums of such terms do not overflow.
+std::int64_t bytes_of(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes);
+
+// Samples as far as they are known beforehand.
+struct SampleShape {
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t entries = -1;            // of sparse samples; -1: dense
+  std::int64_t value_bytes = 8;         // 4 or 8
+  std::int64_t n_outputs = 1;           // classes of the target; 1 for values and without a target
+  bool in_place = false;                // a whole table without an affine map, read where it lies
+  std::vector<Feature> features = {};   // one per column, or empty where a transformer does not name what it makes
+
+  bool is_sparse() const { return entries >= 0; }
+  std::int64_t value_size() const;                                    // of a copy
+  std::int64_t copy() const { return in_place ? 0 : value_size(); }   // to read it as one matrix
+};
+
+// Bytes of what lives at the same time, not of all that is ever allocated.
+struct MemoryNeed {
+  std::int64_t work = 0;   // beside the samples, at the worst moment of fit and of what follows it on as many rows
+  std::int64_t kept = 0;   // of a search: what stays until the fold is done, beside what transform makes
+  std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data
+  SampleShape out = {};    // its shape
+};
+
+// The need of a step on X, at the worst of what it may choose to do. Declared by each row of catalogue.cc.
+using MemoryRule = MemoryNeed (*)(const SampleShape& X, const schema::Step& step);
+
+// The need of a step whose estimator is in the catalogue.
+MemoryNeed memory_need(const SampleShape& X, const schema::Step& step);
+
+}   // namespace kedge::engine

@@ -1,0 +1,96 @@
+// What every row of the catalogue says beforehand of the memory that it will need, beside what it then takes.
+#include <gtest/gtest.h>
+
+#include <malloc.h>
+
+#include "engine/core/process_memory.h"
+#include "engine/estimators/catalogue.h"
+#include "fixture.h"
+
+namespace kedge::engine {
+namespace {
+
+using testing::Data;
+
+constexpr std::int64_t kOfProcess = std::int64_t{24} << 20;   // stacks, buffers of BLAS, what malloc does not give back
+constexpr std::int64_t kMostAbove = 6;                        // a prediction so many times too large would refuse what fits
+
+struct Row {
+  std::string estimator;
+  bool is_double, is_wide;
+  friend void PrintTo(const Row& row, std::ostream* out) { *out << row.estimator << (row.is_wide ? ", wide" : ", tall"); }
+};
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const CatalogueEntry& entry : catalogue()) {
+    all.push_back({entry.info.name, false, false});
+    for (const bool is_wide : {false, true}) all.push_back({entry.info.name, true, is_wide});
+  }
+  return all;
+}
+
+std::string row_name(const ::testing::TestParamInfo<Row>& info) {
+  return info.param.estimator + (info.param.is_double ? "_double" : "_float") + (info.param.is_wide ? "_wide" : "_tall");
+}
+
+template <class T>
+void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
+  if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) transformer->transform(ctx, X);
+  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) regressor->predict(ctx, X);
+  if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator); clusterer && clusterer->can_predict())
+    clusterer->predict(ctx, X);
+  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) classifier->predict(ctx, X);
+}
+
+// Few categories for those who count them: how many a column of numbers has nobody knows beforehand.
+Data data_for(const Row& row) {
+  Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(20000, 50, 3);
+  if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
+    for (double& value : data.X) value = value > 1;
+  return data;
+}
+
+schema::ValueMap params_for(const std::string& estimator) {
+  if (estimator == "RadiusNeighborsRegressor") return {{"radius", 1.0}};   // not all rows of all
+  return testing::small_params(estimator);
+}
+
+template <class T>
+void expect_predicted(const Row& row) {
+  Device& device = testing::device_named("cpu");
+  const Context ctx{.device = device};
+  const Data data = data_for(row);
+  const testing::Loaded<T> loaded(device, data);
+  std::vector<std::int32_t> most;
+  for (std::int32_t i = 0; i < data.n_rows - 10; ++i) most.push_back(i);
+  const Samples<T> X = loaded.rows(most);
+  const Target y = loaded.target(most);
+  const schema::Step step{.estimator = row.estimator, .params = params_for(row.estimator)};
+  const SampleShape shape{.rows = X.n_rows(), .cols = X.n_cols(), .value_bytes = sizeof(T), .n_outputs = 3};
+  const MemoryNeed need = memory_need(shape, step);
+  const auto estimator = [&] {
+    if constexpr (std::is_same_v<T, float>) return find_estimator(row.estimator)->make_f32(step.params);
+    else return find_estimator(row.estimator)->make_f64(step.params);
+  }();
+  malloc_trim(0);   // what former tests left would hide what this one takes
+  reset_peak_memory();
+  const std::int64_t before = process_memory().held;
+  estimator->fit(ctx, X, y);
+  use<T>(ctx, *estimator, X);
+  const std::int64_t measured = process_memory().peak - before, predicted = need.work + need.made;
+  EXPECT_GE(predicted + kOfProcess, measured);
+  EXPECT_LE(predicted, kMostAbove * measured + kOfProcess);
+}
+
+class MemoryOfEveryEstimator : public ::testing::TestWithParam<Row> {};
+
+TEST_P(MemoryOfEveryEstimator, IsPredicted) {
+  if (GetParam().is_double) expect_predicted<double>(GetParam());
+  else expect_predicted<float>(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, MemoryOfEveryEstimator, ::testing::ValuesIn(rows()), row_name);
+
+}   // namespace
+}   // namespace kedge::engine
