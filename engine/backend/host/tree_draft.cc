@@ -52,8 +52,8 @@ Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int ri
   const double* low = edges.low.data() + edges.offset[feature];
   const double* high = edges.high.data() + edges.offset[feature];
   double threshold = middle_of(high[left_bin], low[right_bin]);
-  int bin = left_bin;
-  while (bin + 1 < right_bin && low[bin + 1] <= threshold) ++bin;
+  const double* const above = std::upper_bound(low + left_bin + 1, low + std::max(right_bin, left_bin + 1), threshold);
+  const int bin = static_cast<int>(above - low) - 1;
   if (high[bin] > threshold) threshold = middle_of(high[bin], low[bin + 1]);
   return {bin, threshold};
 }
