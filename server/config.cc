@@ -140,7 +140,8 @@ constexpr std::array kSettings{
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
     Setting{"worker-memory", Kind::kValue,
-            "MiB of address space of a worker without a GPU; beyond, its job fails with OUT_OF_MEMORY (default 0: no bound)",
+            "MiB of address space that a job may have on a worker without a GPU, beside what the worker holds; beyond, it fails with "
+            "OUT_OF_MEMORY (default 0: no bound)",
             [](Config& c, const Values& v) { c.worker_memory_mib = to_integer(v[0], 0, std::int64_t{1073741824}); }},
     Setting{"keep-jobs", Kind::kValue, "seconds for which a job is kept after its end; 0: for ever (default 30 days)",
             [](Config& c, const Values& v) { c.keep_jobs_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},

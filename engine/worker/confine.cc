@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -96,12 +97,18 @@ Filter make_filter() {
 
 }  // namespace
 
-void limit_resources(std::int64_t memory_bytes) {
+void limit_resources() {
   lower(RLIMIT_CORE, 0);
   lower(RLIMIT_NOFILE, kDescriptors);
   lower(RLIMIT_FSIZE, kFileBytes);
   ::signal(SIGXFSZ, SIG_IGN);   // a write beyond the bound is EFBIG, not a death
-  if (memory_bytes > 0) lower(RLIMIT_AS, static_cast<rlim_t>(memory_bytes));
+}
+
+void limit_memory(std::int64_t bytes) {
+  std::ifstream sizes("/proc/self/statm");
+  std::int64_t pages = 0;   // of the address space, the file's first number
+  sizes >> pages;
+  lower(RLIMIT_AS, static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes));
 }
 
 void leave_network() noexcept {

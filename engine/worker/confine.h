@@ -6,10 +6,12 @@
 
 namespace kedge::engine {
 
-// No core files, few descriptors, files of at most 16 GiB, and for memory_bytes > 0 at most so much address space (not for a
-// worker with a GPU: CUDA reserves more address space than any machine has memory). What cannot be had is then an error where it
-// is asked for.
-void limit_resources(std::int64_t memory_bytes);
+// No core files, few descriptors, files of at most 16 GiB. What cannot be had is then an error where it is asked for.
+void limit_resources();
+
+// From now on at most so many bytes of address space more than the process has (not for a worker with a GPU: CUDA reserves more
+// than any machine has memory). Call it when the device is open: OpenBLAS asks for ever for buffers that it cannot have.
+void limit_memory(std::int64_t bytes);
 
 // A network namespace without interfaces, where the system allows one. Before the process has a second thread.
 void leave_network() noexcept;

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", as_json, "With --list-devices: as JSON");
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
-  app.add_option("--memory-limit", memory_limit, "Bytes of address space, for a worker without a GPU; 0: no bound")->capture_default_str();
+  app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
@@ -57,10 +57,10 @@ int main(int argc, char** argv) {
     }
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    engine::limit_resources(device == "cpu" ? memory_limit : 0);
+    engine::limit_resources();
     ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
     engine::WorkerChannel channel(fd);
-    return engine::serve(device, channel, engine::worker_log(log));
+    return engine::serve(device, channel, memory_limit, engine::worker_log(log));
   } catch (const std::exception& error) {
     fmt::print(stderr, "kedge-worker: {}\n", error.what());
     return EXIT_FAILURE;

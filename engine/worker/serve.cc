@@ -82,7 +82,7 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
 
 }  // namespace
 
-int serve(const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
+int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log) {
   const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
   std::unique_ptr<Device> device;
   try {
@@ -92,6 +92,7 @@ int serve(const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
     send(channel, {schema::FailedReport{0, error}});
     return EXIT_FAILURE;
   }
+  if (memory_limit > 0 && device->info().kind == DeviceKind::kCpu) limit_memory(memory_limit);
   // After the device is open, because a driver may start programs of its own; before the first job is seen.
   if (const std::string why = deny_system_calls(); !why.empty())
     fmt::print(stderr, "kedge-worker: jobs on {} can use the network and start programs: seccomp: {}\n", device_id, why);

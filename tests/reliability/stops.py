@@ -177,7 +177,7 @@ def c5(row):
         server.run(small())
         before, codes = rss_kib(server.child.pid), []
         for name, job, wanted in [
-                ("endless", spec(dataset={"builtin": "digits"}, steps=[("KMeans", {"n_clusters": 50, "n_init": 100_000})], task={"fit": {}}), "DEADLINE_EXCEEDED"),
+                ("endless", spec(dataset={"builtin": "digits"}, steps=[("KMeans", {"n_clusters": 200, "n_init": 100_000})], task={"fit": {}}), "DEADLINE_EXCEEDED"),
                 ("too large", spec(dataset={"builtin": "mnist_10k"}, steps=[("PolynomialFeatures", {"degree": 2}), "GaussianNB"]), "OUT_OF_MEMORY")]:
             job_id = server.submit(job)
             end = within(lambda: server.job(job_id)["state"] in FINAL, 8)

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 extern "C" {
 char* openblas_get_corename();
+int openblas_get_num_threads();
 void gotoblas_dynamic_init();   // does nothing once kernels are chosen
 void gotoblas_dynamic_quit();
+void* blas_memory_alloc(int);   // its buffers stay mapped when they are freed
+void blas_memory_free(void*);
 }
 
 namespace kedge::engine {
@@ -24,6 +28,12 @@ std::string_view better_core(std::string_view chosen, bool has_avx512, bool has_
 }
 
 std::string_view blas_core() { return openblas_get_corename(); }
+
+void take_blas_buffers(int n_threads) {
+  std::vector<void*> buffers(static_cast<std::size_t>(std::clamp(n_threads, 1, openblas_get_num_threads())));
+  for (void*& buffer : buffers) buffer = blas_memory_alloc(0);
+  for (void* buffer : buffers) blas_memory_free(buffer);
+}
 
 }  // namespace kedge::engine
 

@@ -52,8 +52,9 @@ class CpuMemory final : public Memory {
   void synchronize() override {}
 };
 
-// Starts the threads and gives each its BLAS buffers, so that no job pays for it.
+// Starts the threads and takes their BLAS buffers, so that no job pays for it.
 void warm_up() {
+  take_blas_buffers(omp_get_max_threads());
 #pragma omp parallel
   {
     const float a[4] = {}, b[4] = {};

@@ -20,9 +20,9 @@ constexpr int kSkipped = 77;
 
 // Runs `check` in a confined child; its answer is the exit code.
 template <class Check>
-[[noreturn]] void confined(std::int64_t memory_bytes, Check check) {
+[[noreturn]] void confined(Check check) {
   leave_network();
-  limit_resources(memory_bytes);
+  limit_resources();
   if (!deny_system_calls().empty()) std::_Exit(kSkipped);
   std::_Exit(check() ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -32,45 +32,42 @@ bool may_succeed_or_skip(int status) {
 }
 
 TEST(WorkerConfineDeathTest, HasLocalSocketsAndNoOthers) {
-  EXPECT_EXIT(confined(0,
-                       [] {
-                         const bool denied = ::socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EACCES;
-                         return denied && ::socket(AF_INET6, SOCK_DGRAM, 0) < 0 && ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
-                       }),
+  EXPECT_EXIT(confined([] {
+                const bool denied = ::socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EACCES;
+                return denied && ::socket(AF_INET6, SOCK_DGRAM, 0) < 0 && ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
+              }),
               may_succeed_or_skip, "");
 }
 
 TEST(WorkerConfineDeathTest, StartsThreadsAndNoProcesses) {
-  EXPECT_EXIT(confined(0,
-                       [] {
-                         bool ran = false;
-                         std::thread([&] { ran = true; }).join();
-                         if (::fork() >= 0 || errno != EPERM) return false;
-                         return ran && ::execl("/bin/true", "true", nullptr) < 0 && errno == EPERM;
-                       }),
+  EXPECT_EXIT(confined([] {
+                bool ran = false;
+                std::thread([&] { ran = true; }).join();
+                if (::fork() >= 0 || errno != EPERM) return false;
+                return ran && ::execl("/bin/true", "true", nullptr) < 0 && errno == EPERM;
+              }),
               may_succeed_or_skip, "");
 }
 
 TEST(WorkerConfineDeathTest, IsToldWhenItAsksForTooMuchMemory) {
   if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer reserves more address space than the bound";
-  EXPECT_EXIT(confined(std::int64_t{1} << 30,
-                       [] {
-                         try {
-                           const std::vector<char> huge(std::size_t{4} << 30);
-                           return huge.empty();
-                         } catch (const std::bad_alloc&) {
-                           return true;
-                         }
-                       }),
+  EXPECT_EXIT(confined([] {
+                limit_memory(std::int64_t{1} << 30);
+                try {
+                  const std::vector<char> huge(std::size_t{4} << 30);
+                  return huge.empty();
+                } catch (const std::bad_alloc&) {
+                  return true;
+                }
+              }),
               may_succeed_or_skip, "");
 }
 
 TEST(WorkerConfineDeathTest, LeavesNoCoreFile) {
-  EXPECT_EXIT(confined(0,
-                       [] {
-                         rlimit limit{};
-                         return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
-                       }),
+  EXPECT_EXIT(confined([] {
+                rlimit limit{};
+                return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
+              }),
               may_succeed_or_skip, "");
 }
 

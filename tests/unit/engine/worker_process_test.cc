@@ -22,7 +22,7 @@ using namespace kedge::schema;
 // Starts the worker with the channel as descriptor 3 and, if given, a failpoint.
 class WorkerUnderTest {
  public:
-  explicit WorkerUnderTest(const std::string& device = "cpu", const std::string& failpoint = "") {
+  explicit WorkerUnderTest(const std::string& device = "cpu", const std::string& failpoint = "", const std::string& memory_limit = "0") {
     std::array<int, 2> fds;
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) throw std::runtime_error("socketpair failed");
     channel_ = std::make_unique<WorkerChannel>(fds[0]);
@@ -31,7 +31,8 @@ class WorkerUnderTest {
       ::dup2(fds[1], 3);
       ::fcntl(3, F_SETFD, 0);
       if (!failpoint.empty()) ::setenv("KEDGE_FAILPOINT", failpoint.c_str(), 1);
-      ::execl(KEDGE_WORKER_PROGRAM, KEDGE_WORKER_PROGRAM, "--device", device.c_str(), "--fd", "3", nullptr);
+      ::execl(KEDGE_WORKER_PROGRAM, KEDGE_WORKER_PROGRAM, "--device", device.c_str(), "--fd", "3", "--memory-limit",
+              memory_limit.c_str(), nullptr);
       ::_exit(127);
     }
     ::close(fds[1]);
@@ -75,6 +76,18 @@ class WorkerProcess : public testing::Test {
     return {RunCommand{.jobId = "job-" + std::to_string(lease), .leaseToken = lease,
                        .spec = {.dataset = {BuiltinRef{"iris"}}, .pipeline = {{"GaussianNB", {}}}, .task = CrossValidate{.cv = cv}},
                        .dataPath = path_}};
+  }
+  // 30 columns and a target of ten values.
+  std::filesystem::path wide_dataset(int rows) const {
+    std::vector<double> values;
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < 30; ++j) values.push_back((i * 31 + j * 17 + i * j) % 101);
+      values.push_back(i % 10);
+    }
+    std::vector<ColumnInfo> columns;
+    for (int j = 0; j < 30; ++j) columns.push_back(numeric("x" + std::to_string(j)));
+    columns.push_back(numeric("y"));
+    return write_dataset(folder_.path(), columns, values, "y");
   }
   TemporaryFolder folder_;
   std::filesystem::path path_;
@@ -157,15 +170,7 @@ TEST_F(WorkerProcess, CancelsTheRunningJob) {
   worker.next();
   WorkerCommand command = run_command(1);
   auto& run = std::get<RunCommand>(command.body);
-  std::vector<double> values;   // enough rows for a fit that never ends by itself in the time of a test
-  for (int i = 0; i < 20000; ++i) {
-    for (int j = 0; j < 30; ++j) values.push_back((i * 31 + j * 17 + i * j) % 101);
-    values.push_back(i % 10);
-  }
-  std::vector<ColumnInfo> columns;
-  for (int j = 0; j < 30; ++j) columns.push_back(numeric("x" + std::to_string(j)));
-  columns.push_back(numeric("y"));
-  run.dataPath = write_dataset(folder_.path(), columns, values, "y");
+  run.dataPath = wide_dataset(20000);   // enough for a fit that never ends by itself in the time of a test
   run.spec.pipeline = {{"LogisticRegression", {{"max_iter", 100000000}, {"tol", 1e-300}, {"C", 1e12}}}};
   worker.channel().send(command);
   const auto begun = worker.next();   // the job has started to compute
@@ -174,6 +179,21 @@ TEST_F(WorkerProcess, CancelsTheRunningJob) {
   const auto failed = worker.outcome();
   ASSERT_TRUE(failed && std::holds_alternative<FailedReport>(failed->body));
   EXPECT_EQ(std::get<FailedReport>(failed->body).error.code, ErrorCode::kCancelled);
+}
+
+// OpenBLAS asks for ever for a buffer that it cannot have.
+TEST_F(WorkerProcess, HasTheBuffersOfProductsWhateverAJobMayHave) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer reserves more address space than the bound";
+  WorkerUnderTest worker("cpu", "", std::to_string(96 << 20));
+  worker.next();
+  WorkerCommand command = run_command(1);
+  auto& run = std::get<RunCommand>(command.body);
+  run.dataPath = wide_dataset(2000);
+  run.spec.pipeline = {{"KMeans", {{"n_clusters", 200}, {"max_iter", 3}, {"n_init", 1}}}};
+  run.spec.task = Fit{};
+  worker.channel().send(command);
+  const auto done = worker.outcome();
+  EXPECT_TRUE(done && std::holds_alternative<DoneReport>(done->body));
 }
 
 TEST_F(WorkerProcess, EndsWhenItIsToldAndWhenTheServerIsGone) {
