@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "client/sdk/backoff.h"
+#include "client/sdk/event_frames.h"
 #include "client/sdk/transport.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
@@ -19,29 +20,27 @@ struct EventStream::Impl {
   std::shared_ptr<Transport> transport;   // shared with the session and its jobs
   std::string job_id;
   std::int64_t after;
-  std::unique_ptr<Transport::Lines> lines;
+  std::unique_ptr<Transport::Stream> stream;
+  EventFrames frames;   // of this stream
   bool ended = false;
   std::stop_token stop;
 
   // The data of the next frame; nullopt when the connection ended. What the server says of itself is passed over.
   std::optional<std::string> read_frame() {
-    std::string data;
-    bool is_of_a_job = true;
-    while (auto line = lines->next_line()) {
-      if (line->empty() && !data.empty()) {
-        if (is_of_a_job) return data;
-        data.clear(), is_of_a_job = true;
-      }
-      if (*line == "event: shutdown") is_of_a_job = false;
-      if (line->starts_with("data:")) data += line->substr(line->starts_with("data: ") ? 6 : 5);
+    while (true) {
+      while (auto frame = frames.next())
+        if (frame->event != "shutdown") return std::move(frame->data);
+      const auto bytes = stream->read();
+      if (!bytes) return std::nullopt;
+      frames.put(*bytes);
     }
-    return std::nullopt;
   }
 
   std::optional<schema::Event> read_event() {
-    if (!lines) {
+    if (!stream) {
       const std::string last = after > 0 ? std::to_string(after) : std::string();
-      lines = std::make_unique<Transport::Lines>(*transport, "/v1/jobs/" + job_id + "/events", last, stop);
+      frames = {};
+      stream = std::make_unique<Transport::Stream>(*transport, "/v1/jobs/" + job_id + "/events", last, stop);
     }
     while (auto data = read_frame()) {
       auto event = schema::from_json<schema::Event>(*data);
@@ -56,7 +55,7 @@ struct EventStream::Impl {
 };
 
 EventStream::EventStream(std::shared_ptr<Transport> transport, std::string job_id, std::int64_t after, std::stop_token stop)
-    : impl_(new Impl{std::move(transport), std::move(job_id), after, nullptr, false, std::move(stop)}) {}
+    : impl_(new Impl{std::move(transport), std::move(job_id), after, nullptr, {}, false, std::move(stop)}) {}
 EventStream::EventStream(EventStream&&) noexcept = default;
 EventStream::~EventStream() = default;
 
@@ -69,7 +68,7 @@ std::optional<schema::Event> EventStream::next() {
     } catch (const Error& error) {   // a server that starts, stops or is busy
       if (error.code != schema::ErrorCode::kUnavailable && error.code != schema::ErrorCode::kTooManyRequests) throw;
     }
-    impl_->lines.reset();
+    impl_->stream.reset();
     const milliseconds pause = backoff.next();
     if (impl_->stop.stop_requested() || !Backoff::sleep(pause, impl_->stop))
       throw Error(schema::ErrorCode::kCancelled, "the event stream was stopped by its reader");

@@ -53,19 +53,20 @@ std::string text_of(const schema::ValueMap& map, std::string_view key) {
   return text ? *text : std::string();
 }
 
-// The error that a problem+json body describes; any other body is quoted.
+// Answers that a later try may better.
+bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
+
+// The error that a problem+json body describes; any other body, such as a gateway's, is quoted.
 Error problem(long status, const std::string& body) {
   try {
     const schema::Value value = schema::value_from_json(body);
     const auto& map = std::get<schema::ValueMap>(value.data);
     return Error(schema::error_code_from_name(text_of(map, "code")), text_of(map, "detail"), text_of(map, "where"));
   } catch (const std::exception&) {
-    return Error(ErrorCode::kInternal, fmt::format("the server answered {}: {}", status, body.substr(0, 200)));
+    return Error(means_later(status) ? ErrorCode::kUnavailable : ErrorCode::kInternal,
+                 fmt::format("the server answered {}: {}", status, body.substr(0, 200)));
   }
 }
-
-// Answers that a later try may better.
-bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
 
 Error stopped() { return Error(ErrorCode::kCancelled, "the call was stopped by its caller"); }
 
@@ -240,7 +241,7 @@ HttpReply Transport::remove(std::string_view path) {
 
 std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
 
-struct Transport::Lines::Impl {
+struct Transport::Stream::Impl {
   Easy easy{curl_easy_init()};
   Multi multi{curl_multi_init()};
   std::stop_token stop;
@@ -251,26 +252,17 @@ struct Transport::Lines::Impl {
 
   ~Impl() { curl_multi_remove_handle(multi.get(), easy.get()); }
 
-  std::optional<std::string> take_line() {
-    const std::size_t end = buffer.find('\n');
-    if (end == std::string::npos) return std::nullopt;
-    std::string line = buffer.substr(0, end);
-    buffer.erase(0, end + 1);
-    if (line.ends_with('\r')) line.pop_back();
-    return line;
-  }
-
   void pump() {   // waits for more bytes or the end
     int running = 0;
     curl_multi_perform(multi.get(), &running);
     int queued = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi.get(), &queued))
       if (message->msg == CURLMSG_DONE) done = true, outcome = message->data.result;
-    if (!done && buffer.find('\n') == std::string::npos) curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr);
+    if (!done && buffer.empty()) curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr);
   }
 };
 
-Transport::Lines::Lines(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
+Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
     : impl_(std::make_unique<Impl>()) {
   impl_->stop = std::move(stop);
   add(impl_->headers, "Accept: text/event-stream");
@@ -283,15 +275,14 @@ Transport::Lines::Lines(const Transport& transport, std::string_view path, std::
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 45L);
   curl_multi_add_handle(impl_->multi.get(), handle);
 }
-Transport::Lines::~Lines() = default;
+Transport::Stream::~Stream() = default;
 
-std::optional<std::string> Transport::Lines::next_line() {
+std::optional<std::string> Transport::Stream::read() {
   const std::stop_callback wake(impl_->stop, [multi = impl_->multi.get()] { curl_multi_wakeup(multi); });
   long status = 0;
   while (!impl_->stop.stop_requested()) {
     curl_easy_getinfo(impl_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
-    if (status < 400)
-      if (auto line = impl_->take_line()) return line;
+    if (status < 400 && !impl_->buffer.empty()) return std::exchange(impl_->buffer, {});
     if (impl_->done) break;
     impl_->pump();
   }

@@ -1,4 +1,4 @@
-// HTTP for the client: requests, and a response that is read line by line as it arrives. The only place with curl.
+// HTTP for the client: requests, and a response that is read as it arrives. The only place with curl.
 #pragma once
 
 #include <chrono>
@@ -45,13 +45,13 @@ class Transport {
 
   const std::string& url() const;
 
-  // Lines of a text/event-stream. next_line() blocks; nullopt at the end of the answer or when the connection broke or was
-  // silent for 45 s (the server sends a comment every 15 s), or a stop.
-  class Lines {
+  // The bytes of a text/event-stream as they arrive. read() blocks; nullopt at the end of the answer or when the connection broke
+  // or was silent for 45 s (the server sends a comment every 15 s), or a stop.
+  class Stream {
    public:
-    Lines(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop = {});
-    ~Lines();
-    std::optional<std::string> next_line();
+    Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop = {});
+    ~Stream();
+    std::optional<std::string> read();
 
    private:
     struct Impl;
