@@ -110,37 +110,50 @@ awaitable<Job> submit(const Api& api, const Request& request) {
   throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
 }
 
-awaitable<Job> find_job(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id) {
+struct OwnedJob {
+  Job job;
+  std::string tenant;
+};
+
+awaitable<OwnedJob> find_job(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id) {
   auto work = [&] {
-    check_owner(api, caller, id);
-    return api.jobs.find(id);
+    std::string tenant = check_owner(api, caller, id);
+    std::optional<Job> job = api.jobs.find(id);
+    if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
+    return OwnedJob{std::move(*job), std::move(tenant)};
   };
-  std::optional<Job> job = co_await peer->offload(work);
-  if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
-  co_return std::move(*job);
+  OwnedJob found = co_await peer->offload(work);
+  co_return found;
 }
 
 // The job once it has ended, or as it is when the time is over, the client has gone or the server stops.
-awaitable<Job> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id,
-                            std::chrono::milliseconds wait) {
+awaitable<OwnedJob> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id,
+                                std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
   while (true) {
-    Job job = co_await find_job(api, peer, caller, id);
-    if (is_final(job.state) || Peer::Clock::now() >= until || peer->gone() || peer->stopping()) co_return job;
+    OwnedJob found = co_await find_job(api, peer, caller, id);
+    if (is_final(found.job.state) || Peer::Clock::now() >= until || peer->gone() || peer->stopping()) co_return found;
     co_await peer->wait_until(until);
   }
 }
 
 // Shows the job that a request names, after the wait that it asks for.
-awaitable<Job> requested_job(const Api& api, const Request& request) {
+awaitable<OwnedJob> requested_job(const Api& api, const Request& request) {
   const std::string id(request.capture("id"));
   const auto peer = request.peer;
   const auto caller = request.caller;
-  Job job = co_await find_job(api, peer, caller, id);
+  OwnedJob found = co_await find_job(api, peer, caller, id);
   const auto wait = wanted_wait(request);
-  if (wait && !is_final(job.state)) job = co_await wait_for_end(api, peer, caller, id, *wait);
-  co_return job;
+  if (wait && !is_final(found.job.state)) found = co_await wait_for_end(api, peer, caller, id, *wait);
+  co_return found;
+}
+
+// What was answered to such a request before, if the job had ended then. Everything unusual goes the long way, which says what is wrong.
+std::optional<Response> kept_answer(const Api& api, const Request& request) {
+  std::optional<Response> kept = api.answers->find(request, api.jobs.removals());
+  if (kept) wanted_wait(request);   // refuses one that cannot be read
+  return kept;
 }
 
 JobState parse_state(std::string_view name) {
@@ -176,7 +189,10 @@ awaitable<Response> create_job(const Api& api, Request request) {
   if (form == kSse || form == kNdjson) {
     response = event_stream(api, request, job.id, 0, form);
   } else {
-    if (wait) job = co_await wait_for_end(api, request.peer, request.caller, job.id, *wait);
+    if (wait) {
+      OwnedJob found = co_await wait_for_end(api, request.peer, request.caller, job.id, *wait);
+      job = std::move(found.job);
+    }
     response = answer(request, wait && is_final(job.state) ? 201 : 202, job);
     if (wait && !request.query_value("wait")) response.fields.emplace_back("Preference-Applied", "wait");
   }
@@ -199,14 +215,25 @@ awaitable<Response> list_jobs(const Api& api, Request request) {
 
 awaitable<Response> get_job(const Api& api, Request request) {
   check_query(request, {"wait"});
-  const Job job = co_await requested_job(api, request);
-  co_return answer(request, 200, job);
+  if (std::optional<Response> kept = kept_answer(api, request)) co_return std::move(*kept);
+  const std::uint64_t removals = api.jobs.removals();
+  const OwnedJob found = co_await requested_job(api, request);
+  Response response = answer(request, 200, found.job);
+  if (is_final(found.job.state)) api.answers->keep(request, found.tenant, response, removals);
+  co_return response;
 }
 
 awaitable<Response> get_result(const Api& api, Request request) {
   check_query(request, {"wait"});
-  const Job job = co_await requested_job(api, request);
-  if (job.state == JobState::kSucceeded && job.result) co_return answer(request, 200, *job.result);
+  if (std::optional<Response> kept = kept_answer(api, request)) co_return std::move(*kept);
+  const std::uint64_t removals = api.jobs.removals();
+  const OwnedJob found = co_await requested_job(api, request);
+  const Job& job = found.job;
+  if (job.state == JobState::kSucceeded && job.result) {
+    Response response = answer(request, 200, *job.result);
+    api.answers->keep(request, found.tenant, response, removals);
+    co_return response;
+  }
   if (job.state == JobState::kCancelled)
     throw Error(ErrorCode::kCancelled, fmt::format("job {} was cancelled", job.id));
   if (job.state == JobState::kFailed)
@@ -225,8 +252,8 @@ awaitable<Response> cancel_job(const Api& api, Request request) {
     api.jobs.cancel(id);
   };
   co_await request.peer->offload(work);
-  const Job job = co_await find_job(api, request.peer, request.caller, id);
-  co_return answer(request, 202, job);
+  const OwnedJob found = co_await find_job(api, request.peer, request.caller, id);
+  co_return answer(request, 202, found.job);
 }
 
 }  // namespace kedge::server::api

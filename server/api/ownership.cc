@@ -9,10 +9,11 @@
 
 namespace kedge::server::api {
 
-void check_owner(const Api& api, const http::Caller& caller, std::string_view job) {
+std::string check_owner(const Api& api, const http::Caller& caller, std::string_view job) {
   const auto tenant = api.jobs.tenant(job);
   if (!tenant || (!caller.admin && *tenant != caller.tenant))
     throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
+  return *tenant;
 }
 
 void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path) {

@@ -85,7 +85,8 @@ void compress(Response& response, std::string_view accept_encoding) {
   if (response.stream || response.body.size() < kSmallest || response.body.size() > kMost || !is_text(response.content_type))
     return;
   const bool encoded = std::any_of(response.fields.begin(), response.fields.end(), [](const auto& field) {
-    return same_name(field.first, "Content-Encoding") || same_name(field.first, "Content-Range");
+    return same_name(field.first, "Content-Encoding") || same_name(field.first, "Content-Range") ||
+           same_name(field.first, "Vary");
   });
   if (encoded) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");

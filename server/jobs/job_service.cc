@@ -161,6 +161,8 @@ std::string JobService::trace(std::string_view id) const { return impl_->store.t
 
 std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
 
+std::uint64_t JobService::removals() const { return impl_->store.removals(); }
+
 schema::JobPage JobService::list(const JobFilter& filter) const {
   if (filter.page_size < 1 || filter.page_size > kMaxPageSize)
     throw Error(ErrorCode::kInvalidValue,

@@ -72,6 +72,8 @@ class JobService {
   std::string trace(std::string_view id) const;                   // of the request that submitted it; empty: none is known
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   schema::JobPage list(const JobFilter& filter) const;
+  // Grows when jobs were removed. A job that was found, and had ended, is found unchanged for as long as the number is what it was before.
+  std::uint64_t removals() const;
   // From any state. kNotFound; kConflict when the job has ended.
   void cancel(std::string_view id);
 

@@ -1,6 +1,7 @@
 // The job store: opening and recovery, the writer thread with its group commit, and a pool of readers. See store.h.
 #include "server/jobs/store.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -101,6 +102,7 @@ struct Store::Impl {
       writer->begin();
       for (StoreWrite& write : batch) write.apply(*writer);
       writer->commit();
+      if (writer->has_removed()) ++removals;
       if (committed) committed(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     } catch (const std::exception& error) {
       const auto* known = dynamic_cast<const Error*>(&error);
@@ -210,6 +212,7 @@ struct Store::Impl {
   std::unique_ptr<SqlStoreWriter> writer;
   Recovered recovered;
   std::string last_id;
+  std::atomic<std::uint64_t> removals = 0;
   Error failure;   // of the last transaction that failed; writer thread only
 
   std::mutex readers_mutex;
@@ -238,6 +241,8 @@ std::size_t Store::backlog() const {
   const std::lock_guard guard(impl_->mutex);
   return impl_->queue.size();
 }
+
+std::uint64_t Store::removals() const { return impl_->removals; }
 
 std::optional<Error> Store::trouble() const {
   const std::lock_guard guard(impl_->mutex);

@@ -105,6 +105,7 @@ class Store {
 
   void enqueue(StoreWrite write);
   std::size_t backlog() const;                  // writes that wait
+  std::uint64_t removals() const;               // transactions since the start that removed jobs; counted when they are on disk
   std::optional<schema::Error> trouble() const;   // why the last transaction was not committed; empty: it was
 
   std::optional<schema::Job> find(std::string_view id) const;

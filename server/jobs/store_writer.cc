@@ -61,6 +61,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
 void SqlStoreWriter::begin() {
   KEDGE_FAIL_POINT("store.begin.before");
   begin_.run();
+  has_removed_ = false;
   KEDGE_FAIL_POINT("store.begin.after");
 }
 
@@ -108,6 +109,7 @@ void SqlStoreWriter::remove(std::string_view job) {
   remove_spec_.run(job);
   remove_result_.run(job);
   trim_.run(job, std::numeric_limits<std::int64_t>::max());
+  has_removed_ = true;
   KEDGE_FAIL_POINT("store.remove.after");
 }
 

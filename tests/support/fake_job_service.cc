@@ -28,6 +28,8 @@ struct Fake {
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
   bool ready = true;
+  std::uint64_t removals = 0;
+  std::size_t lookups = 0;
   std::map<std::string, std::string, std::less<>> traces;   // by job
   std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
   std::vector<std::jthread> threads;  // last: joined before the rest goes
@@ -127,8 +129,14 @@ std::optional<std::string> JobService::tenant(std::string_view id) const {
 
 std::optional<std::string> JobService::model_tenant(std::string_view) const { return std::nullopt; }
 
+std::uint64_t JobService::removals() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->removals;
+}
+
 std::optional<schema::Job> JobService::find(std::string_view id) const {
   std::lock_guard lock(impl_->mutex);
+  ++impl_->lookups;
   const FakeJob* entry = impl_->find(id);
   return entry ? std::optional(entry->job) : std::nullopt;
 }
@@ -197,6 +205,19 @@ void set_ready(server::JobService& jobs, bool ready) {
   server::Fake& fake = server::fake_of(jobs);
   std::lock_guard lock(fake.mutex);
   fake.ready = ready;
+}
+
+void remove_job(server::JobService& jobs, std::string_view id) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  std::erase_if(fake.jobs, [&](const server::FakeJob& entry) { return entry.job.id == id; });
+  ++fake.removals;
+}
+
+std::size_t lookup_count(server::JobService& jobs) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  return fake.lookups;
 }
 
 std::size_t subscriber_count(server::JobService& jobs) {

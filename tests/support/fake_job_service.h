@@ -14,6 +14,12 @@ void append_event(server::JobService& jobs, std::string_view id, schema::EventBo
 // What ready() says; while it is false, submitted jobs cannot be stored.
 void set_ready(server::JobService& jobs, bool ready);
 
+// Forgets a job, as retention does.
+void remove_job(server::JobService& jobs, std::string_view id);
+
+// How often a job was looked up.
+std::size_t lookup_count(server::JobService& jobs);
+
 // Number of live subscriptions.
 std::size_t subscriber_count(server::JobService& jobs);
 

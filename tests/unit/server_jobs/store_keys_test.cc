@@ -97,6 +97,17 @@ TEST_F(StoreKeysTest, ForgetsTheOldestWhenTheStoreIsTooBig) {
   EXPECT_TRUE(store_.find("job_2"));   // open jobs are never forgotten
 }
 
+TEST_F(StoreKeysTest, CountsTransactionsThatRemoveJobs) {
+  add_ended("job_1", kLongAgo);
+  EXPECT_EQ(store_.removals(), 0u);
+  write([&](StoreWriter& w) { w.trim_events("job_1", 2); });
+  EXPECT_EQ(store_.removals(), 0u) << "the job itself is as it was";
+  write([&](StoreWriter& w) { w.remove("job_1"); });
+  EXPECT_EQ(store_.removals(), 1u);
+  write([&](StoreWriter& w) { w.insert(job("job_2")); });
+  EXPECT_EQ(store_.removals(), 1u);
+}
+
 TEST_F(StoreKeysTest, SaysWhichEventsAreNoLongerKept) {
   add_ended("job_1", kLongAgo);
   RetentionOptions options = kNever;
