@@ -89,9 +89,6 @@ std::size_t RequestParser::put(std::string_view bytes) {
 bool RequestParser::done() const {
   return impl_->is_done();
 }
-void RequestParser::release() {
-  impl_.reset();
-}
 Request& RequestParser::request() {
   return impl_->request;
 }

@@ -25,7 +25,6 @@ class RequestParser {
   // it. Throws Refusal: 400 for what is malformed, 413 when the body is too large.
   std::size_t put(std::string_view bytes);
   bool done() const;  // header block and body are complete
-  void release();  // gives its memory back; nothing may be asked of it any more
   Request& request();
 
  private:

@@ -38,7 +38,7 @@ std::shared_ptr<Peer> Peer::make(net::any_io_executor loop, net::thread_pool& po
 }
 
 Peer::Peer(net::any_io_executor loop, net::thread_pool& pool, std::function<void()> watch)
-    : loop_(loop), pool_(pool), timer_(loop), watch_(std::move(watch)) {}
+    : pool_(pool), timer_(loop), watch_(std::move(watch)) {}
 
 Peer::~Peer() {
   bell_->close();

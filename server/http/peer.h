@@ -47,7 +47,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void set_gone();
   void set_stopping();
 
-  const net::any_io_executor& executor() const { return loop_; }
+  net::any_io_executor executor() { return timer_.get_executor(); }
   const std::shared_ptr<Bell>& bell() const { return bell_; }
   // Returns at `until`, or when the bell was rung since the last wait.
   net::awaitable<void> wait_until(Clock::time_point until);
@@ -71,7 +71,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
     co_return work();
   }
 
-  net::any_io_executor loop_;
   net::thread_pool& pool_;
   net::steady_timer timer_;
   std::function<void()> watch_;

@@ -116,10 +116,7 @@ net::awaitable<void> Server::Impl::accept_loop() {
     Stream stream(std::move(socket));
     if (!admits(stream.peer_address())) continue;
     auto session = std::make_shared<Session>(std::move(stream), shared);
-    net::co_spawn(
-        loop,
-        [](std::shared_ptr<Session> s) -> net::awaitable<void> { co_await s->run(); }(std::move(session)),
-        net::detached);
+    net::co_spawn(loop, Session::run(std::move(session)), net::detached);
   }
 }
 

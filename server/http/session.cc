@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -16,7 +17,7 @@
 namespace kedge::server::http {
 namespace {
 
-constexpr std::size_t kHeadRead = 4 * 1024;
+constexpr std::size_t kHeadRead = 1024;   // more than most have; what a connection keeps that waits for its next request
 constexpr std::size_t kBodyRead = 64 * 1024;
 
 // Counts the bytes of a body towards the server's total for as long as the request is being served.
@@ -49,8 +50,9 @@ class Session::ChunkWriter final : public BodyWriter {
   explicit ChunkWriter(Session& session) : session_(session) {}
   net::awaitable<void> write(std::string_view piece) override {
     if (piece.empty()) co_return;  // an empty chunk would end the body
-    const std::string framed = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
-    co_await session_.write(framed);
+    std::array<char, 20> size;
+    const char* end = fmt::format_to(size.data(), "{:x}\r\n", piece.size());
+    co_await session_.write({size.data(), end}, piece, "\r\n");
   }
 
  private:
@@ -116,16 +118,16 @@ Session::~Session() {
   if (shared_.sessions.empty() && shared_.on_last_session) shared_.on_last_session();
 }
 
-net::awaitable<void> Session::run() {
+net::awaitable<void> Session::run(std::shared_ptr<Session> session) {
   try {
-    bool goes_on = co_await greet();
-    while (goes_on) goes_on = co_await serve_one();
+    bool goes_on = co_await session->greet();
+    while (goes_on) goes_on = co_await session->serve_one();
   } catch (const boost::system::system_error&) {
     // The client went away, or a deadline closed the connection: nobody is left to be told.
   } catch (const std::exception& e) {
-    shared_.report(fmt::format("http: a session ended with: {}", e.what()));
+    session->shared_.report(fmt::format("http: a session ended with: {}", e.what()));
   }
-  stream_.close();
+  session->stream_.close();
 }
 
 // Shakes hands where the server speaks TLS; a client that does not is told so.
@@ -166,24 +168,38 @@ void Session::close_if_revoked() {
   stream_.close();
 }
 
+// The request has gone when its answer is sent: that may be a stream that lasts, one of ten thousand.
 net::awaitable<bool> Session::serve_one() {
+  std::optional<Reply> reply = co_await next_reply();
+  if (!reply) co_return false;
+  co_await send(reply->response, reply->head_only, reply->keep_alive);
+  observe(reply->response.status);
+  peer_.reset();
+  current_.caller.reset();
+  if (reply->lingers) co_await linger();
+  co_return reply->keep_alive && !shared_.stopping;
+}
+
+// Empty when there is none: the client closed the connection, or was refused.
+net::awaitable<std::optional<Session::Reply>> Session::next_reply() {
   std::optional<Refusal> refusal;
   try {
     current_ = {};
     const std::size_t head_size = co_await read_head();
-    if (head_size == 0) co_return false;
+    if (head_size == 0) co_return std::nullopt;
     current_.start = Clock::now();
     const std::string_view head = std::string_view(in_).substr(0, head_size);
     Framing framing = check_head(head, shared_.limits);
     RequestParser parser(shared_.limits);
     if (parser.put(head) != head_size) throw Refusal(400, "the header block is malformed");
     in_.erase(0, head_size);
-    co_return co_await serve_request(parser, framing);
+    Reply reply = co_await serve_request(parser, framing);
+    co_return reply;
   } catch (const Refusal& e) {
     refusal = e;
   }
   co_await refuse(*refusal);
-  co_return false;
+  co_return std::nullopt;
 }
 
 // Returns the size of the header block at the front of in_, or 0 if the client closed between requests.
@@ -206,7 +222,7 @@ net::awaitable<std::size_t> Session::read_head() {
   }
 }
 
-net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing framing) {
+net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Framing framing) {
   Request& head = parser.request();
   prepare(head, co_await net::this_coro::executor);
   const bool head_only = head.method == "HEAD";
@@ -222,18 +238,13 @@ net::awaitable<bool> Session::serve_request(RequestParser& parser, Framing frami
     parser.limit_body(most, match.route->streams_body);
     response = co_await answer(parser, framing, *match.route);
     keep_alive = keep_alive && (!framing.has_body() || parser.done());
-    if (!framing.has_body()) parser.release();   // its answer may be a stream that lasts
   }
-  keep_alive = keep_alive && !shared_.stopping;
-  const int status = response->status;
   for (const auto& [name, value] : response->fields)
     if (name == "Location") current_.subject = value.substr(value.rfind('/') + 1);
-  co_await send(std::move(*response), head_only, keep_alive);
-  observe(status);
-  peer_.reset();
-  current_.caller.reset();
-  if (framing.has_body() && !parser.done()) co_await linger();
-  co_return keep_alive && !shared_.stopping;
+  co_return Reply{.response = std::move(*response),
+                  .head_only = head_only,
+                  .keep_alive = keep_alive && !shared_.stopping,
+                  .lingers = framing.has_body() && !parser.done()};
 }
 
 // An answer for who asks for what is not there or is not his; empty to go on. Decided before the body is read.
@@ -354,24 +365,25 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
   co_return problem(*error, id);
 }
 
-net::awaitable<void> Session::send(Response response, bool head_only, bool keep_alive) {
+net::awaitable<void> Session::send(Response& response, bool head_only, bool keep_alive) {
   compress(response, current_.accept_encoding);
   if (stream_.is_tls()) response.fields.emplace_back("Strict-Transport-Security", "max-age=31536000");
   std::string head = response_head(response, request_id_, keep_alive);
   if (head_only || response.status == 204 || response.status == 304) {
     co_await write(head);
   } else if (response.stream) {
-    co_await send_stream(response, std::move(head));
+    co_await send_stream(response, head);
   } else {
     co_await write(head, response.body);
   }
   clear_deadline();
 }
 
-net::awaitable<void> Session::send_stream(Response& response, std::string head) {
+net::awaitable<void> Session::send_stream(Response& response, std::string& head) {
   if (in_.empty()) in_.shrink_to_fit();  // ten thousand of these may be open
   co_await write(head);
   head.clear(), head.shrink_to_fit();   // assigning an empty one would keep the memory
+  response.fields.clear(), response.fields.shrink_to_fit();
   if (response.stream_bytes) {
     PlainWriter writer(*this, *response.stream_bytes);
     co_await response.stream(writer);
@@ -392,7 +404,7 @@ net::awaitable<void> Session::refuse(Refusal refusal) {
   // gcc 12 destroys temporaries of a co_await expression twice in places, so there are none here.
   const schema::Error error(refusal.code, refusal.what());
   Response response = problem(refusal.status, error, request_id_);
-  co_await send(std::move(response), false, false);
+  co_await send(response, false, false);
   observe(refusal.status);
   co_await linger();
 }
@@ -424,9 +436,9 @@ net::awaitable<std::size_t> Session::fill(std::size_t size) {
   co_return n;
 }
 
-net::awaitable<void> Session::write(std::string_view first, std::string_view second) {
-  WriteBuffers buffers{net::buffer(first), net::buffer(second)};
-  while (buffers[0].size() + buffers[1].size() > 0) {
+net::awaitable<void> Session::write(std::string_view first, std::string_view second, std::string_view third) {
+  WriteBuffers buffers{net::buffer(first), net::buffer(second), net::buffer(third)};
+  while (net::buffer_size(buffers) > 0) {
     set_deadline(shared_.deadlines.write_stall);
     std::size_t n = co_await stream_.write_some(buffers);
     for (auto& buffer : buffers) {

@@ -52,7 +52,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(Stream stream, Shared& shared);
   ~Session();
 
-  net::awaitable<void> run();
+  static net::awaitable<void> run(std::shared_ptr<Session> session);   // from the first byte to the last
   void stop();  // finish the request in progress, then close
   void close_if_late(Clock::time_point now);
   void close_if_revoked();
@@ -65,23 +65,30 @@ class Session : public std::enable_shared_from_this<Session> {
   class PlainWriter;
   class UploadReader;
 
+  // What is sent for a request, and what becomes of the connection then.
+  struct Reply {
+    Response response;
+    bool head_only = false, keep_alive = false, lingers = false;
+  };
+
   net::awaitable<bool> greet();
   net::awaitable<bool> serve_one();
+  net::awaitable<std::optional<Reply>> next_reply();
   net::awaitable<std::size_t> read_head();
-  net::awaitable<bool> serve_request(RequestParser& parser, Framing framing);
+  net::awaitable<Reply> serve_request(RequestParser& parser, Framing framing);
   std::optional<Response> turn_away(Request& head, Match& match);
   net::awaitable<Response> answer(RequestParser& parser, const Framing& framing, const Route& route);
   net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
   net::awaitable<void> read_more(RequestParser& parser, std::uint64_t received, Clock::time_point start);
   net::awaitable<void> send_continue(const Framing& framing);
   net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
-  net::awaitable<void> send(Response response, bool head_only, bool keep_alive);
+  net::awaitable<void> send(Response& response, bool head_only, bool keep_alive);
   void observe(int status);
-  net::awaitable<void> send_stream(Response& response, std::string head);
+  net::awaitable<void> send_stream(Response& response, std::string& head);
   net::awaitable<void> refuse(Refusal refusal);
   net::awaitable<void> linger();
   net::awaitable<std::size_t> fill(std::size_t size);
-  net::awaitable<void> write(std::string_view first, std::string_view second = {});
+  net::awaitable<void> write(std::string_view first, std::string_view second = {}, std::string_view third = {});
   void prepare(Request& request, net::any_io_executor loop);
   void watch();
   void drop_stream(std::string_view reason);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -79,10 +80,12 @@ net::awaitable<std::size_t> Stream::read_some(net::mutable_buffer buffer) {
     if (error) throw boost::system::system_error(error);
     co_return n;
   }
-  while (true) {
+  for (bool has_waited = false;; has_waited = true) {
     ERR_clear_error();
     std::size_t n = 0;
     const int done = SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &n);
+    // Who always has more to say must not keep the others waiting; Asio's own reads do the same.
+    if (done == 1 && !has_waited) co_await net::post(socket_.get_executor(), net::use_awaitable);
     if (done == 1) co_return n;
     const int error = SSL_get_error(ssl_.get(), done);
     if (error == SSL_ERROR_ZERO_RETURN) co_return 0;
@@ -97,8 +100,8 @@ net::awaitable<std::size_t> Stream::write_some(WriteBuffers buffers) {
   std::unique_ptr<char[]> record;
   const void* data = pending->data();
   std::size_t size = pending->size();
-  if (size < kRecord && pending == buffers.begin() && buffers[1].size() > 0) {
-    record = std::make_unique_for_overwrite<char[]>(kRecord);
+  if (size < kRecord && size < net::buffer_size(buffers)) {
+    record = std::make_unique_for_overwrite<char[]>(std::min(kRecord, net::buffer_size(buffers)));
     size = gather(buffers, record.get());
     data = record.get();
   }

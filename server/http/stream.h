@@ -13,7 +13,7 @@
 
 namespace kedge::server::http {
 
-using WriteBuffers = std::array<net::const_buffer, 2>;
+using WriteBuffers = std::array<net::const_buffer, 3>;
 
 // OpenSSL works on the socket itself, which is non-blocking; Asio only waits. So a TLS connection costs OpenSSL's state and no
 // buffers of Asio's.

@@ -93,6 +93,7 @@ void set_rules(SSL_CTX* context) {
                                    SSL_OP_PRIORITIZE_CHACHA);
   // An idle connection gives its buffers back: ten thousand may be open.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(context, 1);   // a record's head and body in one read
   SSL_CTX_set_session_id_context(context, kHttp11, sizeof kHttp11 - 1);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);   // tickets resume sessions, and need no memory
   SSL_CTX_set_max_cert_list(context, 32 * 1024);

@@ -1,8 +1,9 @@
 // Who wants to know of new events of which job: see subscriptions.h.
 #include "server/jobs/subscriptions.h"
 
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace kedge::server {
@@ -14,37 +15,32 @@ struct Subscriber {
   bool active = true;
 };
 
+using Subscribers = std::multimap<std::string, std::shared_ptr<Subscriber>, std::less<>>;   // by job; places in it stay
+
 }  // namespace
 
 struct Subscriptions::Table {
-  std::mutex mutex;
-  std::unordered_multimap<std::string, std::shared_ptr<Subscriber>> subscribers;
-
-  void remove(const std::string& job, const std::shared_ptr<Subscriber>& subscriber) {
-    const std::lock_guard guard(mutex);
-    auto [first, last] = subscribers.equal_range(job);
-    for (; first != last; ++first) {
-      if (first->second != subscriber) continue;
-      subscribers.erase(first);
-      return;
+  // What a caller holds.
+  struct Handle {
+    Handle(std::shared_ptr<Table> of, Subscribers::iterator at) : table(std::move(of)), place(at) {}
+    Handle(const Handle&) = delete;
+    ~Handle() {
+      const std::shared_ptr<Subscriber> subscriber = table->take(place);
+      const std::lock_guard guard(subscriber->mutex);   // waits for a call in progress
+      subscriber->active = false;
     }
+    const std::shared_ptr<Table> table;   // shared with the service, which may go first
+    const Subscribers::iterator place;
+  };
+
+  std::shared_ptr<Subscriber> take(Subscribers::iterator place) {
+    const std::lock_guard guard(mutex);
+    return std::move(subscribers.extract(place).mapped());
   }
+
+  std::mutex mutex;
+  Subscribers subscribers;
 };
-
-namespace {
-
-// What a caller holds.
-struct Handle {
-  std::function<void()> remove;
-  std::shared_ptr<Subscriber> subscriber;
-  ~Handle() {
-    remove();
-    const std::lock_guard guard(subscriber->mutex);   // waits for a call in progress
-    subscriber->active = false;
-  }
-};
-
-}  // namespace
 
 Subscriptions::Subscriptions() : table_(std::make_shared<Table>()) {}
 Subscriptions::~Subscriptions() = default;
@@ -52,14 +48,9 @@ Subscriptions::~Subscriptions() = default;
 std::shared_ptr<void> Subscriptions::add(std::string_view job, std::function<void()> wake) {
   auto subscriber = std::make_shared<Subscriber>();
   subscriber->wake = std::move(wake);
-  {
-    const std::lock_guard guard(table_->mutex);
-    table_->subscribers.emplace(job, subscriber);
-  }
-  auto handle = std::make_shared<Handle>();
-  handle->subscriber = subscriber;
-  handle->remove = [table = table_, job = std::string(job), subscriber] { table->remove(job, subscriber); };
-  return handle;
+  const std::lock_guard guard(table_->mutex);
+  const Subscribers::iterator place = table_->subscribers.emplace(job, std::move(subscriber));
+  return std::make_shared<Table::Handle>(table_, place);
 }
 
 void Subscriptions::notify(const std::string& job) {

@@ -51,7 +51,7 @@ def wrk(url, seconds, *more):
     text = subprocess.run(["wrk", "-t1", "-c64", f"-d{seconds}s", "--latency", *more, url], capture_output=True, text=True, check=True).stdout
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
     assert not bad, text
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), milliseconds(re.search(r"99%\s+(\S+)", text)[1])
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]), milliseconds(re.search(r"\n\s+99%\s+(\S+)", text)[1])
 
 
 def certificate(folder):
