@@ -78,7 +78,7 @@ images() {
   # RUNLEVEL: the packages are to start no service. In a shell of its own, since a refusal ends it.
   (RUNLEVEL=1 install_packages docker.io mmdebstrap) || { say "no images: Debian's docker.io and mmdebstrap cannot be installed"; return; }
   say "the images from build/$1, with a Docker engine of their own"
-  as_root env BIN="build/$1/bin" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]
+  as_root env BIN="build/$1/bin" KEDGE_DOCKER_BASE="$PWD/build/images/debian.tar" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]
 }
 
 fuzz() {   # fuzz SECONDS: each decoder for so long

@@ -2,7 +2,7 @@
 # Builds the images from build/release/bin with a Docker engine started for this alone, and runs them read-only as their own user with a job from a
 # client container: first the CPU image, then tests/provisioning/docker_test.py on it, then, where there is a CUDA toolkit, the CUDA image.
 # Where no engine can be started it says so and exits with 77.
-# BIN: the programs, in place of build/release/bin. KEDGE_DOCKER_WORK: a folder to keep, so that the next run is faster.
+# BIN: the programs, in place of build/release/bin. KEDGE_DOCKER_WORK: a folder to keep, so that the next run is faster; KEDGE_DOCKER_BASE: see engine.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . docker/engine.sh
@@ -13,6 +13,8 @@ finish() {
   [ -n "${KEDGE_DOCKER_WORK:-}" ] || rm -rf "$work"
 }
 trap finish EXIT
+trap 'echo "failed at line $LINENO: $BASH_COMMAND"' ERR
+set -E
 
 since_ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
 
@@ -49,7 +51,7 @@ start_server() {   # start_server IMAGE: and reads what its first start prints
     -e KEDGE_LISTEN=127.0.0.1:5399 "$1" >/dev/null
   wait_for "an answer over TLS" curl -fsk https://127.0.0.1:5399/readyz
   echo "ready $(since_ms "$started") ms after docker run began"
-  docker logs server 2>&1 | grep -q 'KEDGE_URL=https://localhost:5399'
+  [ "$(logged KEDGE_URL)" = https://localhost:5399 ]
   pin=$(logged KEDGE_PIN) token=$(logged KEDGE_TOKEN)
   [ ${#pin} = 64 ] && [ ${#token} -ge 32 ]
 }

@@ -34,13 +34,13 @@ stop_engine() {
   umount "$engine_folder/exec/netns/default" 2>/dev/null || true
 }
 
-# import_base: debian:bookworm-slim, from the mirror that this machine uses; a base.tar of an earlier run is taken again.
+# import_base: debian:bookworm-slim, from the mirror that this machine uses, or KEDGE_DOCKER_BASE, the file that an earlier run has left.
 import_base() {
-  local mirror
+  local mirror base=${KEDGE_DOCKER_BASE:-$engine_folder/base.tar}
   mirror=$(sed -nE 's/^URIs: *//p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' /etc/apt/sources.list.d/*.{sources,list} /etc/apt/sources.list 2>/dev/null |
     head -n 1 || true)
-  [ -s "$engine_folder/base.tar" ] ||
-    mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$engine_folder/base.tar" "$mirror" >/dev/null ||
-    { rm -f "$engine_folder/base.tar"; skip "no Debian can be had from ${mirror:-anywhere}"; }
-  docker import - debian:bookworm-slim <"$engine_folder/base.tar" >/dev/null
+  [ -s "$base" ] || { mkdir -p "$(dirname "$base")" &&
+    mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$base.part.tar" "$mirror" >/dev/null && mv "$base.part.tar" "$base"; } ||
+    { rm -f "$base.part.tar"; skip "no Debian can be had from ${mirror:-anywhere}"; }
+  docker import - debian:bookworm-slim <"$base" >/dev/null
 }

@@ -119,7 +119,9 @@ std::vector<MachineRow> Controller::machines() {
 
 void Controller::note_end(const Intent& intent, const std::string& why, Swept& swept) {
   const std::string line = fmt::format("{} ({} {}): {}", intent.id, intent.offer.provider, intent.offer.id, why);
-  const bool done = end(intent, why, times_.sweep_limit);
+  // Of a launch that has left no trace there is nothing to wait for: the row stays until every list would show the machine.
+  const bool traced = intent.seen || !intent.machine.empty() || look_up(require(intent.offer.provider), intent.id);
+  const bool done = end(intent, why, traced ? times_.sweep_limit : std::chrono::seconds(0));
   (done ? swept.ended : swept.pending).push_back(line);
 }
 

@@ -112,8 +112,8 @@ int up(const Options& options) {
   }
   const Lease& lease = result.intent.lease;
   fmt::print(stderr, "ready   {:>8.2f} s  kedge {} on {}\n", total, result.version, machine_line(result.intent));
-  fmt::print(stderr, "It ends {} min after its last use, at the latest in {:.1f} h ({:.2f} USD). `kedge run` uses it; `kedge down` ends it now.\n",
-             lease.idle_s / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent));
+  fmt::print(stderr, "It ends {:.3g} min after its last use, at the latest in {:.1f} h ({:.2f} USD). `kedge run` uses it; `kedge down` ends it now.\n",
+             static_cast<double>(lease.idle_s) / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent));
   fmt::print(stderr, "When neither this machine nor its server can see to that: {}.\n", result.fuse);
   fmt::print("{}\n", result.intent.url());
   return kSucceeded;

@@ -14,7 +14,7 @@ import time
 import unittest
 
 import namespace
-from machine import BIN, SPEC, User, listens, wait_until
+from machine import BIN, KilledClients, SPEC, User, listens, wait_until
 
 try:
     import boto3
@@ -87,7 +87,9 @@ class Region:
             machine.close()
 
 
-class Aws(unittest.TestCase):
+class Aws(KilledClients, unittest.TestCase):
+    provider = "aws"
+
     @classmethod
     def setUpClass(cls):
         with socket.socket() as probe:
@@ -107,7 +109,13 @@ class Aws(unittest.TestCase):
     def setUp(self):
         self.user = User(AWS_ENDPOINT_URL=self.endpoint, AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b", AWS_REGION="us-east-1",
                          KEDGE_AWS_AMI="ami-12c6146b", KEDGE_IMAGE="kedge/server-cpu")
-        self.addCleanup(self.user.close)
+        self.addCleanup(lambda: self.user.close() if self.machines() else self.user.folder.cleanup())
+
+    def phases(self):   # not "recorded": the row of a launch that never came about is looked after for two minutes, each time
+        return {name: reached for name, reached in super().phases().items() if name != "recorded"}
+
+    def machines(self):
+        return self.region.instances("pending", "running", "stopping", "stopped")
 
     def test_up_run_and_down_leave_nothing(self):
         out, err = self.user.kedge("up", "--provider", "aws", "--max-price", "1.00")
@@ -128,14 +136,6 @@ class Aws(unittest.TestCase):
         wait_until(lambda: not self.region.instances("running"), "the machine's own end")
         self.user.kedge("machines", "gc")
         self.assertEqual(self.user.rows(), [])
-
-    def test_a_killed_client_leaves_what_gc_ends(self):
-        process = self.user.start("run", "--on", "aws", SPEC)
-        wait_until(lambda: self.region.instances("running"), "an instance")
-        process.kill()
-        process.communicate()
-        wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.rows(), "the sweep")
-        self.assertEqual(self.region.instances("pending", "running"), [])
 
     def test_offers_have_prices_with_a_source(self):
         out, _ = self.user.kedge("offers", "--provider", "aws", "--gpu", "T4")

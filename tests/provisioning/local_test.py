@@ -4,15 +4,20 @@ import os
 import signal
 import unittest
 
-from machine import SPEC, User, wait_until
+from machine import KilledClients, SPEC, User, wait_until
 
 LOCAL = ["--provider", "local"]
 
 
-class Local(unittest.TestCase):
+class Local(KilledClients, unittest.TestCase):
+    provider = "local"
+
     def setUp(self):
         self.user = User()
         self.addCleanup(self.user.close)
+
+    def machines(self):
+        return self.user.servers()
 
     def test_up_run_and_down_leave_nothing(self):
         out, err = self.user.kedge("up", *LOCAL)
@@ -80,20 +85,6 @@ class Local(unittest.TestCase):
     def test_a_server_ends_at_the_end_of_its_life_whatever_it_does(self):
         self.user.kedge("up", *LOCAL, "--life", "0.01")   # 36 s, too long to wait for here; the row says it
         self.assertEqual(self.user.rows()[0]["lease"]["lifeS"], 36)
-
-    def test_a_client_killed_in_any_phase_leaves_what_gc_ends(self):
-        for phase in ("row", "server", "running"):
-            with self.subTest(phase):
-                process = self.user.start("run", "--on", "local", SPEC)
-                ready = {"row": self.user.rows, "server": self.user.servers,
-                         "running": lambda: any(r["stage"] == "running" for r in self.user.rows())}[phase]
-                wait_until(ready, phase)
-                process.kill()
-                process.communicate()
-                wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.servers(), "the sweep")
-        # Of a launch that never came about the row stays until every list would have shown it.
-        for row in self.user.rows():
-            self.assertFalse(row["seen"])
 
     def test_gc_leaves_what_is_used(self):
         self.user.kedge("up", *LOCAL)

@@ -67,3 +67,53 @@ class User:
     def close(self):
         self.kedge("down", "--all", code=None)
         self.folder.cleanup()
+
+    def stage(self, name):
+        return [row for row in self.rows() if row["stage"] == name]
+
+
+class KilledClients:
+    """For a TestCase with `user`, `provider` and machines(): a client that is killed (SIGKILL) in each phase of each command leaves a machine that
+    ends by its lease without help, and that gc ends sooner."""
+    provider, idle_minutes = "", "0.05"
+
+    def phases(self):
+        return {"recorded": self.user.rows, "rented": self.machines, "running": lambda: self.user.stage("running")}
+
+    def kill_when(self, reached, *command):
+        process = self.user.start(*command)
+        wait_until(lambda: reached() or process.poll() is not None, "the phase, or the end of the command")
+        process.kill()
+        process.communicate()
+
+    def swept(self):
+        # Of a launch that never came about the row stays until every list would have shown it.
+        self.user.kedge("machines", "gc", code=None)
+        return not self.machines() and not any(row["seen"] for row in self.user.rows())
+
+    def expect_end_without_help(self):
+        wait_until(lambda: not self.machines(), "the machine's own end")
+        wait_until(self.swept, "the rows of what has ended")
+
+    def test_killed_in_any_phase_of_up_the_machine_ends_without_help(self):
+        for phase, reached in self.phases().items():
+            with self.subTest(phase):
+                self.kill_when(reached, "up", "--provider", self.provider, "--idle", self.idle_minutes)
+                self.expect_end_without_help()
+
+    def test_killed_in_any_phase_of_run_on_the_machine_ends_without_help(self):
+        for phase, reached in self.phases().items():
+            with self.subTest(phase):
+                self.kill_when(reached, "run", "--on", self.provider, "--idle", self.idle_minutes, SPEC)
+                self.expect_end_without_help()
+
+    def test_killed_during_down_the_machine_ends_without_help(self):
+        self.user.kedge("up", "--provider", self.provider, "--idle", self.idle_minutes)
+        self.kill_when(lambda: self.user.stage("ending"), "down")
+        self.expect_end_without_help()
+
+    def test_killed_in_any_phase_gc_ends_the_machine_long_before_its_lease(self):
+        for phase, reached in self.phases().items():
+            with self.subTest(phase):
+                self.kill_when(reached, "run", "--on", self.provider, SPEC)   # 15 minutes without use
+                wait_until(self.swept, "the sweep")

@@ -8,13 +8,15 @@ import tempfile
 import unittest
 
 import namespace
-from machine import BIN, SPEC, User, wait_until
+from machine import BIN, KilledClients, SPEC, User, wait_until
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 ADDRESS = "198.18.7.2"
 
 
-class Ssh(unittest.TestCase):
+class Ssh(KilledClients, unittest.TestCase):
+    provider = "ssh"
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -47,13 +49,19 @@ class Ssh(unittest.TestCase):
     def ssh(cls, *command):
         return subprocess.run(["ssh", "-F", cls.path / "config", "-o", "BatchMode=yes", "box", *command], capture_output=True, text=True)
 
-    def user(self, config="config"):
+    def new_user(self, config="config"):
         user = User(KEDGE_SSH_HOSTS="box", KEDGE_SSH_CONFIG=str(self.path / config))
         self.addCleanup(user.folder.cleanup)
         return user
 
+    def setUp(self):
+        self.user = self.new_user()
+
+    def machines(self):
+        return self.user.servers()   # processes of the host are seen from here
+
     def test_up_run_and_down_leave_nothing(self):
-        user = self.user()
+        user = self.user
         out, _ = user.kedge("up", "--provider", "ssh")
         self.assertTrue(out.startswith(f"https://{ADDRESS}:"), out)
         self.assertIn("accuracy", user.kedge("run", SPEC)[0])
@@ -61,25 +69,16 @@ class Ssh(unittest.TestCase):
         self.assertEqual((user.rows(), user.servers()), ([], []))
         self.assertEqual(list((self.path / "remote" / "kedge" / "remote").glob("kedge-*")), [])
 
-    def test_a_killed_client_leaves_what_gc_ends(self):
-        user = self.user()
-        process = user.start("run", "--on", "ssh", SPEC)
-        wait_until(user.servers, "a server on the host")
-        process.kill()
-        process.communicate()
-        user.kedge("machines", "gc", code=None)
-        wait_until(lambda: not user.servers(), "the end of the server")
-
     def test_a_host_whose_key_is_not_known_is_refused(self):
         (self.path / "nobody").write_text("")
         self.write_config("unknown", "user", "nobody")
-        err = self.user("unknown").kedge("up", "--provider", "ssh", code=1)[1]
+        err = self.new_user("unknown").kedge("up", "--provider", "ssh", code=1)[1]
         self.assertIn("Host key verification failed", err)
         self.assertIn("connect once by hand", err)
 
     def test_a_refused_user_key_is_said_to_be_refused(self):
         self.write_config("stranger.conf", "stranger", "known")
-        self.assertIn("Permission denied", self.user("stranger.conf").kedge("up", "--provider", "ssh", code=1)[1])
+        self.assertIn("Permission denied", self.new_user("stranger.conf").kedge("up", "--provider", "ssh", code=1)[1])
 
 
 if __name__ == "__main__":

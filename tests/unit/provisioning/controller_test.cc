@@ -114,6 +114,20 @@ TEST_F(UpOnTwoOffers, GivesAServerTimeToFindItsDevices) {
   EXPECT_TRUE(cloud->machines.empty());
 }
 
+TEST_F(UpOnTwoOffers, SweepsALaunchWithoutATraceInNoTimeAndKeepsItsRow) {
+  Intent lost{.id = store.new_id(), .created = clock.unix_seconds()};
+  lost.offer.provider = "fake";
+  store.put(lost);
+  Controller controller(store, providers, clock, probe);
+  const double begin = clock.steady_seconds();
+  EXPECT_EQ(controller.sweep().pending.size(), 1u);
+  EXPECT_LE(clock.steady_seconds(), begin);
+  EXPECT_EQ(store.list().intents.size(), 1u);
+  clock.sleep(cloud->settle() + std::chrono::seconds(1));
+  EXPECT_EQ(controller.sweep().ended.size(), 1u);
+  EXPECT_TRUE(store.list().intents.empty());
+}
+
 TEST_F(UpOnTwoOffers, TellsHowTheMachineEndsWhenNobodyCanReachIt) {
   EXPECT_EQ(up().fuse, kNoFuse);
 }
