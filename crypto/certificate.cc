@@ -6,25 +6,13 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <memory>
-
 #include "crypto/digest.h"
+#include "crypto/openssl_handles.h"
 #include "crypto/random.h"
 #include "schemas/error.h"
 
 namespace kedge::crypto {
 namespace {
-
-template <auto Free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
 
 constexpr long kDay = 24 * 3600;
 constexpr int kSerialBytes = 7;   // positive in 64 bits

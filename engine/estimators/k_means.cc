@@ -149,7 +149,10 @@ bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::
 }  // namespace
 
 template <class T>
-KMeans<T>::KMeans(const schema::ValueMap& params) : params_(param_set().parse(params)) {
+KMeans<T>::KMeans(const schema::ValueMap& params) : KMeans(param_set().parse(params)) {}
+
+template <class T>
+KMeans<T>::KMeans(const KMeansParams& params) : CenterClusterer<T>(kName, params.n_clusters), params_(params) {
   check_center_init(kName, params_.init, params_.n_clusters);
 }
 
@@ -167,9 +170,7 @@ schema::EstimatorInfo KMeans<T>::info() {
 
 template <class T>
 void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  require_rows(kName, X);
-  require(X.n_rows() >= params_.n_clusters, schema::ErrorCode::kBadData, "{}: got {} rows, n_clusters is {} and needs as many", kName, X.n_rows(),
-          params_.n_clusters);
+  this->require_rows_for_clusters(X);
   const Moments moments = column_moments(ctx, X);
   const double variance = std::accumulate(moments.variance.begin(), moments.variance.end(), 0.0) / static_cast<double>(X.n_cols());
   Matrix<T> scratch;
@@ -192,37 +193,6 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   for (const std::int32_t label : labels_) seen[static_cast<std::size_t>(label)] = true;
   if (const auto found = std::count(seen.begin(), seen.end(), true); found < params_.n_clusters)
     ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found, params_.n_clusters));
-}
-
-template <class T>
-std::vector<std::int32_t> KMeans<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return nearest_centers(ctx, X, centers_);
-}
-
-template <class T>
-Samples<T> KMeans<T>::transform(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return center_distances(ctx, X, centers_);
-}
-
-template <class T>
-schema::ValueMap KMeans<T>::attributes() const {
-  return {{"cluster_centers_", rows_value({centers_.begin(), centers_.end()}, n_features_)},
-          {"labels_", std::vector<double>(labels_.begin(), labels_.end())},
-          {"inertia_", inertia_},
-          {"n_iter_", n_iter_},
-          {"n_features_in_", n_features_}};
-}
-
-template <class T>
-void KMeans<T>::state(StateArchive& archive) {
-  archive.features(n_features_);
-  archive.field("centers", centers_, params_.n_clusters, n_features_);
-  archive.expect_finite("centers", centers_);
-  archive.indices("labels", labels_, kAnySize, 0, params_.n_clusters - 1);
-  archive.field("inertia", inertia_);
-  archive.number("n_iter", n_iter_, 0, kMaxSize);
 }
 
 template class KMeans<float>;

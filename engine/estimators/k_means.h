@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/core/params.h"
-#include "engine/estimators/estimator.h"
+#include "engine/estimators/center_clusterer.h"
 
 namespace kedge::engine {
 
@@ -22,25 +22,19 @@ struct KMeansParams {
 // memory one copy of X. Labels are exact nearest centres, so "lloyd" and "elkan" are one algorithm. Errors: kBadData for fewer
 // rows than clusters. Source: Lloyd, "Least squares quantization in PCM", 1982; the starts: cluster_centers.h.
 template <class T>
-class KMeans final : public Clusterer<T>, public Transformer<T> {
+class KMeans final : public CenterClusterer<T> {
  public:
   explicit KMeans(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
-  bool takes_weights() const override { return true; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
-  const std::vector<std::int32_t>& labels() const override { return labels_; }
-  std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
-  Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;   // distances to the centres
-  schema::ValueMap attributes() const override;
-  void state(StateArchive& archive) override;
 
  private:
+  using CenterClusterer<T>::centers_, CenterClusterer<T>::labels_, CenterClusterer<T>::inertia_, CenterClusterer<T>::n_iter_,
+      CenterClusterer<T>::n_features_;
+  explicit KMeans(const KMeansParams& params);
+
   KMeansParams params_;
-  std::vector<T> centers_;   // row-major
-  std::vector<std::int32_t> labels_;
-  double inertia_ = 0;
-  std::int64_t n_iter_ = 0, n_features_ = 0;
 };
 
 }  // namespace kedge::engine

@@ -206,7 +206,10 @@ std::vector<T> best_start(const Context& ctx, const P& params, MatrixView<const 
 }  // namespace
 
 template <class T>
-MiniBatchKMeans<T>::MiniBatchKMeans(const schema::ValueMap& params) : params_(param_set().parse(params)) {
+MiniBatchKMeans<T>::MiniBatchKMeans(const schema::ValueMap& params) : MiniBatchKMeans(param_set().parse(params)) {}
+
+template <class T>
+MiniBatchKMeans<T>::MiniBatchKMeans(const MiniBatchKMeansParams& params) : CenterClusterer<T>(kName, params.n_clusters), params_(params) {
   check_center_init(kName, params_.init, params_.n_clusters);
 }
 
@@ -217,15 +220,13 @@ schema::EstimatorInfo MiniBatchKMeans<T>::info() {
           .family = "cluster",
           .doc = "Clusters around means, moved by small random batches.",
           .params = param_set().infos(),
-          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_", "n_steps_", "n_features_in_"},
+          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_", "n_features_in_", "n_steps_"},
           .deviations = {"Without random_state the seed of the job is taken, so that a job repeats."}};
 }
 
 template <class T>
 void MiniBatchKMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  require_rows(kName, X);
-  require(X.n_rows() >= params_.n_clusters, schema::ErrorCode::kBadData, "{}: got {} rows, n_clusters is {} and needs as many", kName, X.n_rows(),
-          params_.n_clusters);
+  this->require_rows_for_clusters(X);
   double tol = 0;
   if (params_.tol > 0) {
     const std::vector<double> variance = column_moments(ctx, X).variance;
@@ -257,35 +258,15 @@ void MiniBatchKMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
 }
 
 template <class T>
-std::vector<std::int32_t> MiniBatchKMeans<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return nearest_centers(ctx, X, centers_);
-}
-
-template <class T>
-Samples<T> MiniBatchKMeans<T>::transform(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return center_distances(ctx, X, centers_);
-}
-
-template <class T>
 schema::ValueMap MiniBatchKMeans<T>::attributes() const {
-  return {{"cluster_centers_", rows_value({centers_.begin(), centers_.end()}, n_features_)},
-          {"labels_", std::vector<double>(labels_.begin(), labels_.end())},
-          {"inertia_", inertia_},
-          {"n_iter_", n_iter_},
-          {"n_steps_", n_steps_},
-          {"n_features_in_", n_features_}};
+  schema::ValueMap all = CenterClusterer<T>::attributes();
+  all.emplace_back("n_steps_", n_steps_);
+  return all;
 }
 
 template <class T>
 void MiniBatchKMeans<T>::state(StateArchive& archive) {
-  archive.features(n_features_);
-  archive.field("centers", centers_, params_.n_clusters, n_features_);
-  archive.expect_finite("centers", centers_);
-  archive.indices("labels", labels_, kAnySize, 0, params_.n_clusters - 1);
-  archive.field("inertia", inertia_);
-  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  CenterClusterer<T>::state(archive);
   archive.number("n_steps", n_steps_, 0, kMaxSize);
 }
 

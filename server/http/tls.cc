@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "crypto/certificate.h"
+#include "crypto/openssl_handles.h"
 #include "schemas/error.h"
 
 namespace kedge::server::http {
@@ -18,16 +19,7 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
-template <auto Free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using crypto::Bio, crypto::Certificate, crypto::Key;
 
 constexpr const char* kSuites =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"

@@ -1,6 +1,7 @@
 // Maps of columns and rows on the GPU: one thread an element where elements are independent, neighbours along a row.
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/row_norm.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
@@ -59,32 +60,11 @@ __global__ void put_splines(MatrixView<const T> X, SplineBasis spline, std::int6
                  spline.degree, spline.extrapolation, n_splines, n_out, out.data + i * out.stride + j * n_out);
 }
 
-// One warp a row; its sum is folded as everywhere, its maximum any way.
 template <class T>
 __global__ void divide_by_norm(RowNorm norm, MatrixView<T> X) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  T* const row = X.data + i * X.stride;
-  double size = 0;
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += kLanes) {
-    const double x = fabs(static_cast<double>(row[j]));
-    if (norm == RowNorm::kMax)
-      size = x > size ? x : size;
-    else
-      size += norm == RowNorm::kL2 ? x * x : x;
-  }
-  if (norm == RowNorm::kMax) {
-    for (int width = kLanes / 2; width > 0; width /= 2) {
-      const double other = __shfl_down_sync(kFullWarp, size, width);
-      size = other > size ? other : size;
-    }
-  } else {
-    size = fold_lanes(size);
-  }
-  size = __shfl_sync(kFullWarp, size, 0);
-  if (norm == RowNorm::kL2) size = sqrt(size);
-  if (is_tiny_norm<T>(size)) return;
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += kLanes) row[j] = static_cast<T>(static_cast<double>(row[j]) / size);
+  divide_values(norm, X.data + i * X.stride, X.cols);
 }
 
 // Each thread multiplies its own column's chain of features, so that no column waits for its parent.

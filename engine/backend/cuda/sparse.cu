@@ -7,6 +7,7 @@
 
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/row_norm.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
@@ -155,26 +156,8 @@ template <class T>
 __global__ void divide_by_norm(RowNorm norm, CsrView<T> A) {
   const std::int64_t i = own_row();
   if (i >= A.rows) return;
-  const std::int64_t begin = A.offsets.data[i], end = A.offsets.data[i + 1];
-  double size = 0;
-  for (std::int64_t e = begin + threadIdx.x; e < end; e += kLanes) {
-    const double x = fabs(static_cast<double>(A.values.data[e]));
-    if (norm == RowNorm::kMax) size = x > size ? x : size;
-    else size += norm == RowNorm::kL2 ? x * x : x;
-  }
-  if (norm == RowNorm::kMax) {
-    for (int width = kLanes / 2; width > 0; width /= 2) {
-      const double other = __shfl_down_sync(kFullWarp, size, width);
-      size = other > size ? other : size;
-    }
-  } else {
-    size = fold_lanes(size);
-  }
-  size = __shfl_sync(kFullWarp, size, 0);
-  if (norm == RowNorm::kL2) size = sqrt(size);
-  if (is_tiny_norm<T>(size)) return;
-  for (std::int64_t e = begin + threadIdx.x; e < end; e += kLanes)
-    A.values.data[e] = static_cast<T>(static_cast<double>(A.values.data[e]) / size);
+  const std::int64_t begin = A.offsets.data[i];
+  divide_values(norm, A.values.data + begin, A.offsets.data[i + 1] - begin);
 }
 
 }  // namespace
