@@ -21,6 +21,26 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
+// Adds each neighbour's weight to its class, and returns their sum. A neighbour at distance 0, which is the first then, takes all.
+double vote(std::span<const std::int32_t> indices, std::span<const double> distances, bool by_distance, const std::vector<std::int32_t>& codes,
+            std::span<double> votes) {
+  const auto class_of = [&](std::size_t j) -> double& { return votes[static_cast<std::size_t>(codes[static_cast<std::size_t>(indices[j])])]; };
+  if (!by_distance) {
+    for (std::size_t j = 0; j < indices.size(); ++j) class_of(j) += 1;
+    return static_cast<double>(indices.size());
+  }
+  double total = 0;
+  if (distances[0] == 0) {
+    for (std::size_t j = 0; j < indices.size() && distances[j] == 0; ++j) class_of(j) += 1, total += 1;
+    return total;
+  }
+  for (std::size_t j = 0; j < indices.size(); ++j) {
+    const double weight = 1 / distances[j];
+    class_of(j) += weight, total += weight;
+  }
+  return total;
+}
+
 }  // namespace
 
 template <class T>
@@ -52,16 +72,14 @@ void KNeighborsClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const
 
 template <class T>
 void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
-  const auto n_classes = static_cast<std::size_t>(present_.n_all()), k = static_cast<std::size_t>(params_.n_neighbors);
-  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * n_classes, 0.0), weights;
+  const auto n_classes = static_cast<std::size_t>(present_.n_all());
+  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * n_classes, 0.0);
   const bool by_distance = params_.weights == "distance";
-  model_.nearest(ctx, kName, X, params_.n_neighbors, [&](std::int64_t first, std::int64_t count, const std::int32_t* indices, const double* distances) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      double* const own = shares.data() + (static_cast<std::size_t>(first) + i) * n_classes;
-      neighbor_weights({distances + i * k, k}, by_distance, weights);
-      double total = 0;
-      for (std::size_t j = 0; j < k; ++j) own[codes_[static_cast<std::size_t>(indices[i * k + j])]] += weights[j], total += weights[j];
-      for (std::size_t c = 0; c < n_classes; ++c) own[c] /= total;
+  model_.nearest(ctx, kName, X, params_.n_neighbors, [&](const NearestLists& found) {
+    for (std::int64_t i = 0; i < found.count; ++i) {
+      const std::span own(shares.data() + static_cast<std::size_t>(found.first + i) * n_classes, n_classes);
+      const double total = vote(found.indices_of(i), found.distances_of(i), by_distance, codes_, own);
+      for (double& share : own) share /= total;
     }
   });
   require(proba.stride == proba.cols, schema::ErrorCode::kInternal, "{}: probabilities need a matrix without padding", kName);

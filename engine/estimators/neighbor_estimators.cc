@@ -101,10 +101,11 @@ void NearestNeighbors<T>::fit(const Context& ctx, const Samples<T>& X, const Tar
 template <class T>
 typename NearestNeighbors<T>::Neighbors NearestNeighbors<T>::kneighbors(const Context& ctx, const Samples<T>& X) const {
   Neighbors result;
-  model_.nearest(ctx, kNearest, X, params_.n_neighbors, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
-    const std::int64_t size = count * params_.n_neighbors;
-    result.indices.insert(result.indices.end(), indices, indices + size);
-    result.distances.insert(result.distances.end(), distances, distances + size);
+  model_.nearest(ctx, kNearest, X, params_.n_neighbors, [&](const NearestLists& found) {
+    for (std::int64_t i = 0; i < found.count; ++i) {
+      result.indices.insert(result.indices.end(), found.indices_of(i).begin(), found.indices_of(i).end());
+      result.distances.insert(result.distances.end(), found.distances_of(i).begin(), found.distances_of(i).end());
+    }
   });
   return result;
 }
@@ -146,11 +147,10 @@ void KNeighborsRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const 
 template <class T>
 std::vector<double> KNeighborsRegressor<T>::predict(const Context& ctx, const Samples<T>& X) const {
   std::vector<double> predicted, weights;
-  const auto k = static_cast<std::size_t>(params_.n_neighbors);
-  model_.nearest(ctx, kRegressor, X, params_.n_neighbors, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      neighbor_weights({distances + i * k, k}, params_.weights == "distance", weights);
-      predicted.push_back(weighted_mean({indices + i * k, k}, weights, values_));
+  model_.nearest(ctx, kRegressor, X, params_.n_neighbors, [&](const NearestLists& found) {
+    for (std::int64_t i = 0; i < found.count; ++i) {
+      neighbor_weights(found.distances_of(i), params_.weights == "distance", weights);
+      predicted.push_back(weighted_mean(found.indices_of(i), weights, values_));
     }
   });
   return predicted;

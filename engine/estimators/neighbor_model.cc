@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kBatchOperations = 8e10;            // multiply-adds between two looks at the stop token: well below a second
 constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, or of what a search shares, in memory at once
-constexpr std::int64_t kListsAtOnce = 1024;          // small enough to stay near the core
 
 // Rows of length 1, followed by two columns that are 0 but for rows of zeros, so that those are at cosine distance 1 from all others:
 // half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
@@ -145,7 +144,8 @@ void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const 
     for (const std::int32_t index : found) {   // distances that overflow compare with nothing
       require(index >= 0 && index < n_rows_, schema::ErrorCode::kBadData, "{}: the distances of a row are too large to compare", owner);
     }
-    take(first, count, found.data(), distances.data());
+    const auto of_query = static_cast<std::size_t>(k);
+    take({.first = first, .count = count, .k = of_query, .stride = of_query, .indices = found.data(), .distances = distances.data()});
     ctx.progress("queries", first + count, queries.n_rows(), "rows");
   }
 }
@@ -165,23 +165,17 @@ void NeighborModel<T>::take_shared(const Context& ctx, std::string_view owner, c
                    const TakeNearest& take) const {
   const auto lists = ctx.work->get<Lists>("neighbours", fmt::format("{} of {}, {}", work_key_, queries.content, most), [&] {
     Lists all{.k = most};
-    search(ctx, owner, queries, most, [&](std::int64_t, std::int64_t count, const std::int32_t* indices, const double* distances) {
-      all.indices.insert(all.indices.end(), indices, indices + count * most);
-      all.distances.insert(all.distances.end(), distances, distances + count * most);
+    search(ctx, owner, queries, most, [&](const NearestLists& found) {
+      all.indices.insert(all.indices.end(), found.indices, found.indices + found.count * most);
+      all.distances.insert(all.distances.end(), found.distances, found.distances + found.count * most);
     });
     return all;
   });
-  std::vector<std::int32_t> indices;
-  std::vector<double> distances;
-  for (std::int64_t first = 0; first < queries.n_rows(); first += kListsAtOnce) {
-    const std::int64_t count = std::min(kListsAtOnce, queries.n_rows() - first);
-    indices.clear(), distances.clear();
-    for (std::int64_t at = first * lists->k; at < (first + count) * lists->k; at += lists->k) {
-      indices.insert(indices.end(), lists->indices.begin() + at, lists->indices.begin() + at + k);
-      distances.insert(distances.end(), lists->distances.begin() + at, lists->distances.begin() + at + k);
-    }
-    take(first, count, indices.data(), distances.data());
-  }
+  take({.count = queries.n_rows(),
+        .k = static_cast<std::size_t>(k),
+        .stride = static_cast<std::size_t>(lists->k),
+        .indices = lists->indices.data(),
+        .distances = lists->distances.data()});
 }
 
 template <class T>

@@ -50,6 +50,16 @@ std::vector<schema::ParamForm> neighbor_weight_forms();   // "uniform", "distanc
 // Throws Error{kInvalidValue} for pairs that scikit-learn refuses: trees with cosine, or with p < 1.
 void check_neighbor_params(std::string_view owner, const NeighborParams& params);
 
+// The neighbours of queries first .. first + count - 1, nearest first: those of each lie `stride` behind those of the one before.
+struct NearestLists {
+  std::int64_t first = 0, count = 0;
+  std::size_t k = 0, stride = 0;
+  const std::int32_t* indices = nullptr;
+  const double* distances = nullptr;
+  std::span<const std::int32_t> indices_of(std::int64_t i) const { return {indices + static_cast<std::size_t>(i) * stride, k}; }
+  std::span<const double> distances_of(std::int64_t i) const { return {distances + static_cast<std::size_t>(i) * stride, k}; }
+};
+
 // Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a copy. Within a
 // search, candidates that differ in the number of neighbours or in their weights share the points, and one search for the largest
 // number that any of them wants: the neighbours are the same to the bit.
@@ -64,9 +74,9 @@ class NeighborModel {
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
 
-  // For each query its k nearest points, nearest first, of equal distances the lower index. Calls take(first query, queries,
-  // indices, distances), k of both a query, for batches in order. Errors: kBadData for fewer points than k.
-  using TakeNearest = std::function<void(std::int64_t, std::int64_t, const std::int32_t*, const double*)>;
+  // For each query its k nearest points, nearest first, of equal distances the lower index. Calls take() for batches of
+  // queries in order. Errors: kBadData for fewer points than k.
+  using TakeNearest = std::function<void(const NearestLists&)>;
   void nearest(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
   // For each query the points within `radius`, in no order that means anything. Calls take(query, indices, distances) in order.
   using TakeWithin = std::function<void(std::int64_t, std::span<const std::int32_t>, std::span<const double>)>;
