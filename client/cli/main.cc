@@ -3,17 +3,21 @@
 #include <cstdio>
 
 #include "client/cli/commands.h"
+#include "client/cli/target.h"
 #include "schemas/error.h"
 
 namespace {
 
 using namespace kedge::cli;
 
-int report(const kedge::schema::Error& error) {
+int report(const kedge::schema::Error& error, const Options& options) {
   const std::string code(kedge::schema::error_code_name(error.code));
   const std::string place = error.where.empty() ? "" : " at " + error.where;
   std::fprintf(stderr, "kedge: %s [%s%s]\n", error.what(), code.c_str(), place.c_str());
-  return error.code == kedge::schema::ErrorCode::kConnection ? kNoServer : kFailed;
+  if (error.code != kedge::schema::ErrorCode::kConnection) return kFailed;
+  if (speaks_to_current_machine(options))
+    std::fprintf(stderr, "It is the current machine: `kedge machines` says whether it is still there, `kedge up` rents another.\n");
+  return kNoServer;
 }
 
 }  // namespace
@@ -39,7 +43,7 @@ int main(int argc, char** argv) {
   try {
     return chosen->run(options);
   } catch (const kedge::schema::Error& error) {
-    return report(error);
+    return report(error, options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kedge: %s\n", error.what());
     return kFailed;

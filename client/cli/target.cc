@@ -48,6 +48,10 @@ std::string server_url(const Options& options) {
   return !options.url.empty() ? options.url : from_environment ? from_environment : "http://127.0.0.1:5334";
 }
 
+bool speaks_to_current_machine(const Options& options) {
+  return current_machine(options).has_value();
+}
+
 std::string cost_line(const Options& options) {
   const auto machine = current_machine(options);
   if (!machine) return {};

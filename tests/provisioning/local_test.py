@@ -79,6 +79,7 @@ class Local(KilledClients, unittest.TestCase):
         self.user.kedge("up", *LOCAL, "--idle", "0.05")
         self.assertEqual(len(self.user.servers()), 1)
         wait_until(lambda: not self.user.servers(), "the end of an idle server")
+        self.assertIn("kedge machines", self.user.kedge("jobs", code=69)[1])   # says why nobody answers
         self.user.kedge("machines", "gc")
         self.assertEqual(self.user.rows(), [])
 

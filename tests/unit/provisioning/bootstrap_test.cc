@@ -1,0 +1,83 @@
+// The script that a new machine starts with, run here by a shell with an engine, a clock and an off switch of its own.
+#include "provisioning/bootstrap.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "provisioning/process.h"
+#include "tests/unit/server_data/temporary_directory.h"
+
+namespace kedge::provisioning {
+namespace {
+
+class StartScript : public testing::Test {
+ protected:
+  StartScript() {
+    intent.id = "kedge-test-1";
+    intent.image = "kedge/server:1";
+    intent.lease.life_s = 3600;
+    intent.identity.token = "the-token";
+    // The fuse's sleep is over when `fuse` says so, any other at once.
+    put("sleep", "echo \"$1\" >>slept; [ \"$1\" != 4200 ] || eval \"$(cat fuse)\"");
+    put("docker",
+        "echo \"$*\" >>engine; case $1 in run) eval \"$(cat server)\";; pull) eval \"$(cat pull)\";; image) exit 1;; esac");
+    write("fuse", "until [ -e off ]; do /bin/sleep 0.02; done");
+    write("server", "exit 0");
+    write("pull", "exit 0");
+  }
+
+  std::string path(const std::string& name) const { return (directory.path() / name).string(); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text << '\n'; }
+  void put(const std::string& name, const std::string& text) const {
+    write(name, "#!/bin/sh\ncd " + directory.path().string() + "\n" + text);
+    std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(path(name));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  Outcome run() const {
+    const std::string text = start_script(intent, "touch " + path("off"));
+    return run_program({"env", "PATH=" + directory.path().string() + ":/usr/bin:/bin", "sh", "-s"}, text,
+                       std::chrono::seconds(20));
+  }
+
+  TemporaryDirectory directory;
+  Intent intent;
+};
+
+TEST_F(StartScript, EndsTheMachineWhenTheServerHasEnded) {
+  EXPECT_EQ(run().status, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("off")));
+  EXPECT_NE(read("engine").find("run --rm --name kedge --read-only"), std::string::npos) << read("engine");
+}
+
+TEST_F(StartScript, EndsTheMachineTenMinutesAfterItsLifeThoughTheServerHangs) {
+  write("fuse", "");
+  write("server", "until [ -e off ]; do /bin/sleep 0.02; done");
+  EXPECT_FALSE(run().timed_out);
+  EXPECT_TRUE(std::filesystem::exists(path("off")));
+  EXPECT_EQ(read("slept"), "4200\n");
+}
+
+TEST_F(StartScript, EndsTheMachineWhoseImageCannotBePulledAfterFiveTries) {
+  write("pull", "exit 1");
+  write("server", "exit 125");
+  EXPECT_EQ(run().status, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("off")));
+  std::string pulls = read("engine");
+  int count = 0;
+  for (std::size_t at = 0; (at = pulls.find("pull kedge/server:1", at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 5);
+}
+
+TEST_F(StartScript, HoldsTheTokensHashAndNotTheToken) {
+  const std::string text = start_script(intent);
+  EXPECT_EQ(text.find("the-token"), std::string::npos);
+  EXPECT_NE(text.find("KEDGE_TOKEN_SHA256="), std::string::npos);
+}
+
+}   // namespace
+}   // namespace kedge::provisioning
