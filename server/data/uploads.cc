@@ -178,36 +178,45 @@ Uploads::Upload::Upload(Uploads& uploads, std::string tenant, UploadInfo info)
     const std::lock_guard lock(uploads_.mutex_);
     part_ = uploads_.directory_ / fmt::format("upload-{}.part", ++uploads_.n_parts_);
   }
-  out_.open(part_, std::ios::binary | std::ios::trunc);
-  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
   digest_.update(info_.format + "\n");
 }
 
-Uploads::Upload::~Upload() {
+Uploads::Upload::~Upload() { discard(); }
+
+void Uploads::Upload::discard() {
+  npy_.reset();
+  out_.close();
   std::error_code ignored;
   if (!part_.empty()) std::filesystem::remove(part_, ignored);
 }
 
 void Uploads::Upload::write(std::string_view bytes) {
+  const bool is_first = info_.bytes == 0;
   info_.bytes += static_cast<std::int64_t>(bytes.size());
   require(static_cast<std::uint64_t>(info_.bytes) <= allowed_, ErrorCode::kTooManyRequests,
           "the uploads of this tenant would have more than {} bytes; delete some", uploads_.bytes_per_tenant_);
   digest_.update(bytes);
+  if (npy_) return npy_->write(bytes);
+  if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());
+  if (!npy_) keep(bytes);
+}
+
+void Uploads::Upload::keep(std::string_view bytes) {
+  if (!out_.is_open()) out_.open(part_, std::ios::binary | std::ios::trunc);
   out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
 }
 
 UploadInfo Uploads::Upload::finish(std::stop_token stop) {
-  out_.close();
-  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
   info_.digest = digest_.hex();
   info_.created = now();
   const std::filesystem::path file = uploads_.datasets_ / stored_file("sha256:" + info_.digest);
   if (!std::filesystem::exists(file)) {   // two that come at once both make it, and the second takes the first's place
-    const RemovedFile made{part_.string() + ".kds"};
-    parse(made.path, std::move(stop));
+    const RemovedFile made{request().output};
+    parse(std::move(stop));
     require(::rename(made.path.c_str(), file.c_str()) == 0, ErrorCode::kStorageFull, "the disk takes no more");
   }
+  discard();   // here, where it may take its time
   const engine::DatasetFile parsed(file);
   info_.rows = parsed.meta().n_rows;
   info_.columns = static_cast<std::int64_t>(parsed.meta().columns.size());
@@ -215,17 +224,27 @@ UploadInfo Uploads::Upload::finish(std::stop_token stop) {
   return info_;
 }
 
-void Uploads::Upload::parse(const std::filesystem::path& output, std::stop_token stop) const {
-  const MappedText mapped(part_);
-  const auto describe = [&](engine::DatasetMeta& meta) {
-    meta.name = "stored " + info_.name;
+ParseRequest Uploads::Upload::request(std::stop_token stop) const {
+  const auto describe = [name = info_.name](engine::DatasetMeta& meta) {
+    meta.name = "stored " + name;
     set_target(meta, "", "");
   };
-  const ParseRequest request{.source = info_.name, .output = output, .describe = describe, .parallel = {.stop = std::move(stop)}};
+  return {.source = info_.name, .output = part_.string() + ".kds", .describe = describe, .parallel = {.stop = std::move(stop)}};
+}
+
+void Uploads::Upload::parse(std::stop_token stop) {
+  if (npy_) {
+    npy_->finish();
+    return;
+  }
+  keep({});   // there may be nothing
+  out_.close();
+  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
+  const MappedText mapped(part_);
   if (info_.format == "npy")
-    parse_npy(mapped.text(), request);
+    parse_npy(mapped.text(), request(std::move(stop)));
   else
-    parse_text(mapped.text(), info_.format, request);
+    parse_text(mapped.text(), info_.format, request(std::move(stop)));
 }
 
 }  // namespace kedge::server

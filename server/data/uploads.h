@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "crypto/digest.h"
+#include "server/data/npy.h"
 
 namespace kedge::server {
 
@@ -44,12 +45,16 @@ class Uploads {
    private:
     friend class Uploads;
     Upload(Uploads& uploads, std::string tenant, UploadInfo info);
-    void parse(const std::filesystem::path& output, std::stop_token stop) const;
+    void keep(std::string_view bytes);
+    void discard();
+    ParseRequest request(std::stop_token stop = {}) const;
+    void parse(std::stop_token stop);
     Uploads& uploads_;
     std::string tenant_;
     UploadInfo info_;
     std::filesystem::path part_;
-    std::ofstream out_;
+    std::unique_ptr<NpyStream> npy_;   // set: makes the table while the bytes come
+    std::ofstream out_;                // else they are kept until the end
     crypto::Digest digest_;
     std::uint64_t allowed_;
   };

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "schemas/error.h"
 #include "tests/unit/server_data/temporary_directory.h"
@@ -78,6 +79,54 @@ TEST_F(Npy, IsRefusedWhereItIsDamagedOrOfAnotherKind) {
   for (const char* shape : {"()", "(0,)", "(2, 0)", "(1, 1, 1)", "(-1, 1)", "1", "(9223372036854775807, 9223372036854775807)", "(4611686018427387904, 4)", "(1, 99999999)", "(x,)"})
     EXPECT_NE(error(npy("<f8", shape, std::string(8, '\0'))), "") << shape;
   EXPECT_NE(error(npy("<i8", "(1, 1)", raw<std::int64_t>({(std::int64_t{1} << 53) + 2}))), "") << "not exact in float64";
+}
+
+struct NpyArrives : Npy {
+  ParseRequest request() const { return {.source = "x.npy", .output = directory.path() / "y.kds"}; }
+  // The first piece has the header, the others have `size` bytes each.
+  std::unique_ptr<NpyStream> arrive(const std::string& bytes, std::size_t size) const {
+    auto stream = NpyStream::begin(bytes.substr(0, kHead), request());
+    for (std::size_t at = kHead; stream && at < bytes.size(); at += size) stream->write(bytes.substr(at, size));
+    return stream;
+  }
+  static constexpr std::size_t kHead = 128;   // what npy() makes of short shapes
+};
+
+TEST_F(NpyArrives, IsTheSameTableHoweverItIsCut) {
+  const std::string bytes = npy("<f8", "(3, 2)", raw<double>({1, NAN, 3, 4, 5, 6}));
+  const engine::DatasetMeta whole = parse(bytes);
+  const engine::DatasetFile expected(directory.path() / "x.kds");
+  for (std::size_t size = 1; size <= 48; ++size) {
+    const auto stream = arrive(bytes, size);
+    ASSERT_TRUE(stream);
+    EXPECT_EQ(stream->finish(), whole) << size;
+    const engine::DatasetFile file(directory.path() / "y.kds");
+    ASSERT_EQ(file.values_f64().size(), 6u);
+    EXPECT_EQ(std::memcmp(file.values_f64().data(), expected.values_f64().data(), 48), 0) << size;
+  }
+}
+
+TEST_F(NpyArrives, SaysAtTheEndWhatIsWrongAndLeavesNothing) {
+  const std::string good = npy("<i8", "(3, 1)", raw<std::int64_t>({1, 2, 3}));
+  const std::string inexact = npy("<i8", "(3, 1)", raw<std::int64_t>({1, (std::int64_t{1} << 53) + 2, 3}));
+  for (const std::string& bytes : {good.substr(0, good.size() - 1), good + "x", good + std::string(100, 'x'), inexact}) {
+    const auto stream = arrive(bytes, 8);
+    ASSERT_TRUE(stream);
+    try {
+      stream->finish();
+      ADD_FAILURE() << "accepted";
+    } catch (const schema::Error& e) {
+      EXPECT_EQ(e.message, error(bytes)) << "the words of parse_npy";
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "y.kds"));
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "y.kds.part"));
+}
+
+TEST_F(NpyArrives, LeavesWhatItCannotReadInOneGo) {
+  EXPECT_FALSE(arrive(npy("<f8", "(2, 3)", raw<double>({1, 4, 2, 5, 3, 6}), true), 8)) << "Fortran order";
+  EXPECT_FALSE(arrive("no array", 8));
+  EXPECT_FALSE(NpyStream::begin(npy("<f8", "(1, 1)", raw<double>({1})).substr(0, 100), request())) << "half a header";
 }
 
 }  // namespace
