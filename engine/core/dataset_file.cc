@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/core/content_hash.h"
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
@@ -24,7 +25,7 @@ namespace {
 using schema::ErrorCode;
 
 constexpr char kMagic[8] = {'K', 'E', 'D', 'G', 'E', 'D', 'S', '\n'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::uint32_t kByteOrder = 0x01020304;   // read as another number on a machine of the other byte order
 constexpr std::int64_t kValuesOffset = 4096;       // a page, so that values are aligned to 64 bytes and more
 
@@ -33,7 +34,7 @@ struct Head {
   char magic[8];
   std::uint32_t version, byte_order;
   std::int64_t values_offset, values_bytes, meta_bytes;
-  std::uint64_t meta_hash;
+  std::uint64_t meta_hash, values_hash;
 };
 
 class Descriptor {   // owns a file descriptor
@@ -140,7 +141,8 @@ std::int64_t size_of(const Descriptor& fd) {
 }
 
 Descriptor create_part(const std::filesystem::path& part, std::int64_t bytes) {
-  Descriptor fd(::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+  ::unlink(part.c_str());   // of a writer that was killed; and a link is not followed
+  Descriptor fd(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
   require(fd.get() >= 0, disk_error(errno), "{}: cannot be created: {}", part.string(), std::strerror(errno));
   if (const int error = ::posix_fallocate(fd.get(), 0, bytes); error != 0) {
     ::unlink(part.c_str());
@@ -166,12 +168,17 @@ void sync_directory(const std::filesystem::path& file) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
+std::uint64_t hash_of_values(const std::byte* file, std::int64_t size) {
+  return content_hash({file + kValuesOffset, static_cast<std::size_t>(size)});
+}
+
 // Metadata and head around values that are there; then the file gets its name, once all is on disk.
 void finish_file(int fd, const DatasetMeta& meta, const std::filesystem::path& part, const std::filesystem::path& path) {
   const std::int64_t size = values_bytes(meta);
   const std::string text = encode_meta(meta);
   write_all(fd, text.data(), static_cast<std::int64_t>(text.size()), kValuesOffset + size, part);
-  Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text)};
+  const std::uint64_t hash = hash_of_values(Mapping(fd, kValuesOffset + size, PROT_READ, part).data(), size);
+  Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text), hash};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   write_all(fd, reinterpret_cast<const char*>(&head), sizeof head, 0, part);
   require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", part.string(), std::strerror(errno));
@@ -216,14 +223,15 @@ Head checked_head(const std::byte* file, std::int64_t file_bytes, const std::str
 struct DatasetFile::Impl {
   Mapping mapping;
   DatasetMeta meta;
+  Head head;
 };
 
 DatasetFile::DatasetFile(const std::filesystem::path& path) {
   const Descriptor fd = open_for_reading(path);
   const std::int64_t bytes = size_of(fd);
   require(bytes >= kValuesOffset, ErrorCode::kDatasetCorrupt, "{}: truncated to {} bytes", path.string(), bytes);
-  impl_ = std::unique_ptr<Impl>(new Impl{Mapping(fd.get(), bytes, PROT_READ, path), {}});
-  const Head head = checked_head(impl_->mapping.data(), bytes, path.string());
+  impl_ = std::unique_ptr<Impl>(new Impl{Mapping(fd.get(), bytes, PROT_READ, path), {}, {}});
+  const Head head = impl_->head = checked_head(impl_->mapping.data(), bytes, path.string());
   const auto* meta_text = reinterpret_cast<const char*>(impl_->mapping.data()) + kValuesOffset + head.values_bytes;
   const std::string_view text(meta_text, static_cast<std::size_t>(head.meta_bytes));
   require(meta_hash(text) == head.meta_hash, ErrorCode::kDatasetCorrupt, "{}: its metadata is damaged", path.string());
@@ -236,6 +244,10 @@ DatasetFile::~DatasetFile() = default;
 DatasetFile::DatasetFile(DatasetFile&&) noexcept = default;
 
 const DatasetMeta& DatasetFile::meta() const { return impl_->meta; }
+
+bool DatasetFile::values_are_whole() const {
+  return hash_of_values(impl_->mapping.data(), impl_->head.values_bytes) == impl_->head.values_hash;
+}
 
 std::span<const float> DatasetFile::values_f32() const {
   const DatasetMeta& m = impl_->meta;

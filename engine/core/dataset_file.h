@@ -54,6 +54,7 @@ class DatasetFile {
   DatasetFile(DatasetFile&&) noexcept;
 
   const DatasetMeta& meta() const;
+  bool values_are_whole() const;   // by their checksum; reads the whole file
   std::span<const float> values_f32() const;    // empty unless meta().is_float32
   std::span<const double> values_f64() const;   // empty if meta().is_float32
   SparseSpans<const float> sparse_f32() const;  // of a sparse file, for which the two above are empty. Its offsets and columns are not

@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 11> kControls = {
+inline constexpr std::array<std::string_view, 19> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -43,7 +43,15 @@ inline constexpr std::array<std::string_view, 11> kControls = {
     "forget-cancels",              // a cancel is acknowledged and not carried out
     "times-go-back",               // the times of a job's events follow a clock that is set back
     "retry-for-ever",              // a job that kills its worker is tried again and again
-    "keep-slow-readers"};          // who reads nothing may keep a stream for ever
+    "keep-slow-readers",           // who reads nothing may keep a stream for ever
+    "keep-dead-peers",             // who acknowledges nothing may, too
+    "hide-gaps",                   // a stream does not tell that events are no longer kept
+    "ignore-scopes",               // a token may do everything
+    "ignore-owners",               // jobs and models are everybody's
+    "ignore-shares",               // tenants' jobs run in the order in which they came
+    "fetch-anywhere",              // the server connects to any address
+    "mix-versions",                // a download goes on with the rest of another file
+    "trust-the-cache"};            // a damaged data set is not noticed
 
 template <std::size_t N>
 consteval std::size_t index_in(const std::array<std::string_view, N>& names, std::string_view name) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,6 +21,7 @@ namespace kedge::server {
 class DatasetStore {
  public:
   explicit DatasetStore(std::filesystem::path directory);   // created if absent; unfinished files are removed
+  ~DatasetStore();
 
   const ReferenceIndex& index() const { return index_; }
   std::filesystem::path path(const std::string& file) const { return directory_ / file; }
@@ -28,7 +31,8 @@ class DatasetStore {
   // A new name that no other thread uses; what is left there after a crash is removed at the next start.
   std::filesystem::path temporary_path();
 
-  // True if the file is there and readable. A damaged one is removed, so that it is made again.
+  // True if the file is there and whole. A damaged one is removed, so that it is made again. Its values are compared with their
+  // checksum unless that was done in the last kTrusted and nothing has written to the file since.
   bool has(const std::string& file) const;
   // What the index says of a reference, if its file is there.
   std::optional<IndexEntry> find(const std::string& key) const;
@@ -37,13 +41,20 @@ class DatasetStore {
   // kCancelled.
   void ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
 
+  static constexpr std::chrono::seconds kTrusted{60};
+
  private:
+  struct Look;   // what the system says of a file
+  bool is_whole(const std::string& file) const;
+
   std::filesystem::path directory_;
   ReferenceIndex index_;
   std::atomic<int> n_temporary_{0};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::set<std::string> in_progress_;   // guarded by mutex_
+  mutable std::mutex looks_mutex_;
+  mutable std::map<std::string, Look> looks_;   // by file, when it was last found whole
 };
 
 }  // namespace kedge::server

@@ -2,6 +2,7 @@
 #include "server/http/server.h"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
@@ -16,6 +17,7 @@
 #include <csignal>
 #include <random>
 
+#include "engine/faults/fail_point.h"
 #include "server/http/session.h"
 
 namespace kedge::server::http {
@@ -25,6 +27,7 @@ using net::ip::tcp;
 using schema::Error;
 using schema::ErrorCode;
 
+constexpr int kUnacknowledgedMs = 20'000;
 constexpr std::chrono::seconds kCheckCallers{1};  // how long a revoked token may go on at most
 
 // Often enough that no deadline is missed by more than a quarter.
@@ -88,6 +91,9 @@ void Server::Impl::listen() {
   const tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol());
   acceptor.set_option(tcp::acceptor::reuse_address(true));
+  // Inherited by connections: who acknowledges nothing of what was sent is gone. A stream sends a comment every 15 s.
+  if (!KEDGE_CONTROL("keep-dead-peers"))
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof kUnacknowledgedMs);
   acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
   if (error)

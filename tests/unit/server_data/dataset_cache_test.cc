@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "engine/core/dataset_file.h"
 #include "tests/unit/server_data/cache_fixture.h"
 
@@ -41,6 +43,25 @@ TEST_F(DatasetCacheTest, MakesADamagedFileAgain) {
   std::filesystem::resize_file(path, 5000);
   EXPECT_TRUE(acquire(cache, {BuiltinRef{"iris"}}).cold);
   EXPECT_EQ(engine::DatasetFile(path).meta().n_rows, 150);
+}
+
+TEST_F(DatasetCacheTest, MakesAFileWithOneChangedBitAgain) {
+  const auto flip = [](const std::filesystem::path& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(4096 + 100);
+    const char byte = static_cast<char>(file.get());
+    file.seekp(4096 + 100);
+    file.put(static_cast<char>(byte ^ 1));
+  };
+  DatasetCache cache(options(kNoServer));
+  const auto path = acquire(cache, {BuiltinRef{"iris"}}).path;
+  flip(path);   // while the server knows the file
+  EXPECT_TRUE(acquire(cache, {BuiltinRef{"iris"}}).cold);
+  EXPECT_TRUE(engine::DatasetFile(path).values_are_whole());
+  flip(path);   // while no server runs
+  DatasetCache other(options(kNoServer));
+  EXPECT_TRUE(acquire(other, {BuiltinRef{"iris"}}).cold);
+  EXPECT_TRUE(engine::DatasetFile(path).values_are_whole());
 }
 
 TEST_F(DatasetCacheTest, RemovesLeftoversAtStart) {

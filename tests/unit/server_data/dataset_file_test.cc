@@ -1,6 +1,8 @@
 // The mapped data set file: what was written comes back, and nothing else is accepted.
 #include "engine/core/dataset_file.h"
 
+#include "engine/core/content_hash.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -118,6 +120,28 @@ TEST(DatasetFile, RefusesDamagedHeadAndMetadata) {
   };
   for (std::size_t at = 0; at < 48; ++at) refuse_flipped(at);
   for (std::size_t at = 4096 + 6 * sizeof(float); at < bytes.size(); ++at) refuse_flipped(at);
+}
+
+TEST(DatasetFile, NoticesEveryChangedValue) {
+  const TemporaryDirectory directory;
+  write_example(directory.path() / "a.kds");
+  EXPECT_TRUE(DatasetFile(directory.path() / "a.kds").values_are_whole());
+  const std::string bytes = read(directory.path() / "a.kds");
+  for (std::size_t bit = 4096 * 8; bit < (4096 + 6 * sizeof(float)) * 8; ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write(directory.path() / "b.kds", damaged);
+    EXPECT_FALSE(DatasetFile(directory.path() / "b.kds").values_are_whole()) << bit;
+  }
+}
+
+TEST(ContentHash, IsThatOfXxh64) {   // made by Python's xxhash 3: xxhash.xxh64(bytes(range(n))).hexdigest()
+  std::vector<std::byte> bytes(101);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  const auto of = [&](std::size_t n) { return content_hash(std::span(bytes).first(n)); };
+  EXPECT_EQ(of(0), 0xef46db3751d8e999u);
+  EXPECT_EQ(of(32), 0xcbf59c5116ff32b4u);
+  EXPECT_EQ(of(101), 0xe99038495f85381eu);
 }
 
 TEST(DatasetFile, RefusesOtherFiles) {
