@@ -47,6 +47,8 @@ Verdict judge(std::string_view bytes, std::size_t step) {
       waiting += piece, at += piece.size();
     }
     verdict.complete = !framing.has_body() || parser.done();
+    // Of a body that is not whole the parser may hold back what could be the begin of its last chunk.
+    if (!verdict.complete) return {};
     verdict.body = parser.request().body;
   } catch (const Refusal& refusal) {
     return {.status = refusal.status};

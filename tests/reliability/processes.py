@@ -1,6 +1,7 @@
-"""Rows on the server as a process: K2 random kills, K8 no descriptors, K9 no memory, K10 clocks, K12 a second server, K13 the order of syncs.
+"""Rows on the server as a process: K2 random kills, K3 suspensions, K8 no descriptors, K9 no memory, K10 clocks, K12 a second server, K13 the order of syncs.
 
 python3 processes.py ROW [--long] [--seed N] [--control NAME]"""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -83,6 +84,57 @@ def kill_one(server, dice):
         return
     server.kill()
     server.start()
+
+
+SILENCE = 10   # seconds after which a worker that says nothing is given up
+
+
+def k3(row):
+    """A worker or the server is suspended for longer than a worker may be silent, and goes on: who was given up is not heard, and each result is right.
+    Then workers that speak under the lease of another attempt, which is what the given-up would do."""
+    trials, stale = (200, 1000) if row.long else (4, 100)
+    job = spec(dataset={"builtin": "digits"}, steps=[("RandomForestClassifier", {"n_estimators": 1000, "random_state": 0})], task={"crossValidate": {"cv": 2}})
+    if not row.control:
+        server = row.kedged()
+        expected = server.run(job)["result"]["scores"]
+        server.kill()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda number: suspend(row, number, job, expected), range(trials)))
+    server = row.fake(how="StaleToken")
+    try:
+        for number in range(stale):
+            done = server.run(small(number))
+            row.expect(done["state"] == "succeeded" and "stale" not in done["result"].get("warnings", []), f"what was said under another lease counts: {done}")
+            row.expect([e["id"] for e in events_of(server, done["id"])] == list(range(1, 1 + len(events_of(server, done["id"])))), "event ids have gaps")
+            if row.found():
+                break
+        return f"{0 if row.control else trials} suspensions, {stale} workers under a stale lease"
+    finally:
+        server.kill()
+
+
+def suspend(row, number, job, expected):
+    folder, dice = row.folder / f"suspended{number}", random.Random(f"{row.seed} {number}")
+    folder.mkdir()
+    server = row.kedged(folder, "--devices", "cpu")
+    try:
+        job_id = server.submit(job)
+        wait_for(lambda: server.job(job_id)["state"] == "running", 60, "running")
+        time.sleep(dice.uniform(0, 0.3))
+        whom = server.child.pid if number % 2 else server.workers()[0]
+        os.kill(whom, signal.SIGSTOP)
+        time.sleep(SILENCE + 1 + dice.random())
+        try:
+            os.kill(whom, signal.SIGCONT)
+        except ProcessLookupError:   # it was killed, as it should be
+            pass
+        done = server.wait(job_id, 120)
+        row.expect(done["state"] == "succeeded" and done["result"]["scores"] == expected, f"after {'the server' if number % 2 else 'a worker'} was suspended: {done}")
+        row.expect(number % 2 or done["attempts"] == 2, f"a worker that was silent for {SILENCE + 1} s was not given up: {done['attempts']} attempts")
+        finals = [e for e in events_of(server, job_id) if e.get("state", {}).get("state") in FINAL]
+        row.expect(len(finals) == 1, f"{len(finals)} final states")
+    finally:
+        server.kill()
 
 
 def k8(row):
@@ -259,6 +311,6 @@ def order_of(lines):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"K2": k2, "K8": k8, "K9": k9, "K10": k10, "K12": k12, "K13": k13},
-                  {"K2": ["acknowledge-before-commit", "forget-interrupted-jobs", "skip-event-numbers"], "K8": ["suspended"], "K9": ["no-limit"],
+    sys.exit(main({"K2": k2, "K3": k3, "K8": k8, "K9": k9, "K10": k10, "K12": k12, "K13": k13},
+                  {"K2": ["acknowledge-before-commit", "forget-interrupted-jobs", "skip-event-numbers"], "K3": ["publish-stale-results"], "K8": ["suspended"], "K9": ["no-limit"],
                    "K10": ["times-go-back"], "K12": ["share-data-directory"], "K13": ["acknowledge-before-commit"]}))

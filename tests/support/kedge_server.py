@@ -91,6 +91,8 @@ class Reply:
 class Kedged(Process):
     """A server on a free port. The data directory stays when the process goes, so that restart() finds it."""
 
+    listen = "127.0.0.1:0"
+
     def __init__(self, data_dir, *arguments, env=None):
         self.data_dir, self.arguments, self.extra_env = pathlib.Path(data_dir), arguments, env
         self.start()
@@ -98,7 +100,7 @@ class Kedged(Process):
     def start(self):
         port_file = self.data_dir / "port"
         port_file.unlink(missing_ok=True)
-        super().__init__([BIN / "kedged", "--listen", "127.0.0.1:0", "--port-file", port_file,
+        super().__init__([BIN / "kedged", "--listen", self.listen, "--port-file", port_file,
                           "--data-dir", self.data_dir / "state", *self.arguments],
                          env=self.extra_env, log=self.data_dir / "kedged.log")
 

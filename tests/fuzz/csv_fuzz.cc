@@ -1,0 +1,7 @@
+// Reads any bytes as CSV.
+#include "tests/fuzz/table.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  kedge::server::try_table(&kedge::server::parse_csv, data, size);
+  return 0;
+}

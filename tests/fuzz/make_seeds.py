@@ -1,0 +1,74 @@
+"""Writes the seeds of the readers of tables, event streams and models: a few rows of iris in each form, by numpy and scikit-learn, and
+streams and small models of a real server. Needs those two and the programs (KEDGE_BIN).
+
+python3 tests/fuzz/make_seeds.py"""
+import io
+import pathlib
+import sys
+import tempfile
+
+import numpy
+from sklearn.datasets import dump_svmlight_file, load_iris
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from kedge_server import Kedged, spec  # noqa: E402
+
+ROWS = [0, 50, 100, 1]
+DENSE = """% comment
+@RELATION iris
+@ATTRIBUTE sepallength REAL
+@attribute 'petal width' numeric
+@ATTRIBUTE note string
+@ATTRIBUTE class {Iris-setosa,"Iris-versicolor",'Iris \\'virginica\\''}
+@DATA
+"""
+SPARSE = "@relation r\n@attribute a integer\n@attribute b real\n@attribute c {x,y}\n@data\n{0 1, 2 y}\n{1 -2.5e-3}\n{}\n"
+
+
+def write(folder, name, content):
+    path = HERE / "seeds" / folder
+    path.mkdir(parents=True, exist_ok=True)
+    (path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def tables():
+    iris = load_iris()
+    rows, classes = iris.data[ROWS], iris.target[ROWS]
+    labels = ["Iris-setosa", '"Iris-versicolor"', "'Iris \\'virginica\\''"]
+    write("arff", "dense", DENSE + "".join(f"{r[0]},{r[3]},'a note',{labels[c]}\n" for r, c in zip(rows, classes)) + "?,1e-3,\"\",?\r\n")
+    write("arff", "sparse", SPARSE)
+    write("csv", "plain", "sepal length,petal width,class\n" + "".join(f"{r[0]},{r[3]},{labels[c]}\n" for r, c in zip(rows, classes)))
+    write("csv", "quoted", 'a,"b ""c""",d\r\n1,"x\ny",\r\nNA,"",nan\r\n-1e5,"z, z",?')
+    text = io.BytesIO()
+    dump_svmlight_file(rows, classes, text, zero_based=False, query_id=classes, comment="iris")
+    write("libsvm", "queries", text.getvalue())
+    write("libsvm", "plain", "+1 1:0.5 3:2 # first\n-1 2:1e-3\n0\n")
+    for name, array in {"f8": rows, "f4_fortran": numpy.asfortranarray(rows.astype("f4")), "i2": classes.astype(">i2"), "bool": rows > 3}.items():
+        out = io.BytesIO()
+        numpy.save(out, array)
+        write("npy", name, out.getvalue())
+
+
+MODELS = {"naive_bayes": ["GaussianNB"], "linear": ["StandardScaler", "LogisticRegression"], "tree": [("DecisionTreeClassifier", {"max_depth": 2})],
+          "scaler": ["MinMaxScaler", ("PCA", {"n_components": 2})]}
+
+
+def served():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Kedged(folder)
+        try:
+            for name, task in {"scores": {"crossValidate": {"cv": 2}}, "failed": {"crossValidate": {"cv": 200}}}.items():
+                job = server.submit(spec(task=task))
+                write("sse", name, server.call("GET", f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream"}).body)
+            for name, steps in MODELS.items():
+                model = server.run(spec(steps=steps, task={"fit": {}}))["result"]["model"]
+                write("model", name, server.call("GET", f"/v1/models/{model}/download").body)
+        finally:
+            server.stop()
+    write("sse", "by_the_standard", b"\xef\xbb\xbfretry: 2000\r\n\r\n:\r\rid: 3\nevent:shutdown\ndata\ndata: {}\n\n")
+
+
+if __name__ == "__main__":
+    tables()
+    served()
