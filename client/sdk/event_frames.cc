@@ -19,7 +19,7 @@ void check_length(std::size_t bytes) {
                         fmt::format("an event of the stream is longer than {} bytes", EventFrames::kLongest));
 }
 
-}  // namespace
+}   // namespace
 
 void EventFrames::put(std::string_view bytes) {
   waiting_.erase(0, taken_);
@@ -75,4 +75,4 @@ std::optional<EventFrame> EventFrames::next() {
   return std::nullopt;
 }
 
-}  // namespace kedge
+}   // namespace kedge

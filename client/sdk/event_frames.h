@@ -28,12 +28,12 @@ class EventFrames {
   std::optional<std::string_view> next_line();
   void take(std::string_view line);
 
-  std::string waiting_;       // received
-  std::size_t taken_ = 0;     // bytes of it that were handed out
-  std::size_t searched_ = 0;   // bytes of it in which there is no end of a line, from taken_ on
+  std::string waiting_;                           // received
+  std::size_t taken_ = 0;                         // bytes of it that were handed out
+  std::size_t searched_ = 0;                      // bytes of it in which there is no end of a line, from taken_ on
   bool begun_ = false, drop_line_feed_ = false;   // the "\n" of a "\r\n"
   EventFrame frame_;
   bool has_data_ = false;
 };
 
-}  // namespace kedge
+}   // namespace kedge

@@ -19,7 +19,9 @@ std::uint64_t word(const std::byte* at) {
   return value;
 }
 
-std::uint64_t round(std::uint64_t lane, std::uint64_t input) { return std::rotl(lane + input * kP2, 31) * kP1; }
+std::uint64_t round(std::uint64_t lane, std::uint64_t input) {
+  return std::rotl(lane + input * kP2, 31) * kP1;
+}
 
 // Of whole stripes.
 std::uint64_t of_stripes(const std::byte*& at, const std::byte* end) {
@@ -31,7 +33,7 @@ std::uint64_t of_stripes(const std::byte*& at, const std::byte* end) {
   return hash;
 }
 
-}  // namespace
+}   // namespace
 
 std::uint64_t content_hash(std::span<const std::byte> bytes) {
   const std::byte* at = bytes.data();
@@ -48,4 +50,4 @@ std::uint64_t content_hash(std::span<const std::byte> bytes) {
   return hash ^ hash >> 32;
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -11,4 +11,4 @@ namespace kedge::engine {
 // Source: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
 std::uint64_t content_hash(std::span<const std::byte> bytes);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -12,12 +12,13 @@ void parse_in_pieces(std::string_view text, std::size_t step, const ParseRequest
   stream.finish();
 }
 
-}  // namespace
+}   // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const ParseRequest whole = fuzz_request("whole.kds"), pieces = fuzz_request("pieces.kds");
   const std::string expected = table_of([&] { parse_arff(text, whole); }, whole);
-  if (table_of([&] { parse_in_pieces(text, 1 + size / 7, pieces); }, pieces) != expected) broken("the table depends on how the text arrives\n");
+  if (table_of([&] { parse_in_pieces(text, 1 + size / 7, pieces); }, pieces) != expected)
+    broken("the table depends on how the text arrives\n");
   return 0;
 }

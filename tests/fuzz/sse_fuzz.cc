@@ -1,4 +1,5 @@
-// Reads any bytes as a stream of server-sent events, as the client does: the same frames however they arrive, and each an event or refused.
+// Reads any bytes as a stream of server-sent events, as the client does: the same frames however they arrive, and each an event
+// or refused.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,7 @@ std::vector<std::string> frames(std::string_view bytes, std::size_t step) {
   return all;
 }
 
-}  // namespace
+}   // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

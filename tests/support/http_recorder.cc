@@ -1,5 +1,5 @@
-// A server that writes down every request that it takes for one: "METHOD TARGET STATUS BODY-BYTES" on a line of its stdout, the port on the first.
-// For tests that put it behind other servers, or beside other parsers. Refused requests have no line.
+// A server that writes down every request that it takes for one: "METHOD TARGET STATUS BODY-BYTES" on a line of its stdout, the
+// port on the first. For tests that put it behind other servers, or beside other parsers. Refused requests have no line.
 #include <cstdio>
 #include <string>
 
@@ -28,7 +28,7 @@ std::vector<Route> routes() {
   return all;
 }
 
-}  // namespace
+}   // namespace
 
 int main() {
   ServerOptions options;
