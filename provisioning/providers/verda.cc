@@ -100,6 +100,7 @@ class Verda final : public Provider {
  private:
   // Which images a machine takes stands with its type; a driver for less than CUDA 13 would leave its GPU idle.
   std::string newest_image(const Offer& offer) {
+    if (offer.gpus == 0) return "ubuntu-24.04";   // the start script installs Docker
     std::string best;
     const json::Value types = call([&] { return rest_.get("/instance-types?currency=usd"); });
     for (const json::Value& type : json::list(types))
@@ -108,7 +109,7 @@ class Verda final : public Provider {
       const json::Value images = call([&] { return rest_.get("/images"); });
       newest_of(json::list(images), "image_type", best);
     }
-    if (!best.empty() && (offer.gpus == 0 || cuda_of(best) >= kLeastCuda)) return best;
+    if (cuda_of(best) >= kLeastCuda) return best;
     throw ProviderError(Trouble::kNoCapacity, "verda: images",
                         fmt::format("none for {} has Docker and CUDA {:.1f}; the newest is {}", offer.id, kLeastCuda,
                                     best.empty() ? "none" : best));
