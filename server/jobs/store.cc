@@ -1,6 +1,7 @@
 // The job store: opening and recovery, the writer thread with its group commit, and a pool of readers. See store.h.
 #include "server/jobs/store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,6 +27,7 @@ using schema::ErrorCode;
 
 constexpr std::size_t kBatchSize = 512;                        // writes in one transaction
 constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
+constexpr std::chrono::milliseconds kPatience{4};              // of a write that nobody waits for
 constexpr std::size_t kIdleReaders = 8;
 constexpr std::chrono::milliseconds kControlPause{20};   // for an answer that is too early to get out
 
@@ -73,10 +75,14 @@ struct Store::Impl {
 
   static bool is_the_disks(ErrorCode code) { return code == ErrorCode::kUnavailable || code == ErrorCode::kStorageFull; }
 
-  // Empty when the store is closing and everything has been taken.
+  static bool is_awaited(const StoreWrite& write) { return write.committed || write.refused; }
+
+  // Empty when the store is closing and everything has been taken. What nobody waits for waits a little itself: a short job's steps then
+  // go to the disk with its end, which would else wait for theirs.
   std::deque<StoreWrite> take_batch(std::stop_token stop) {
     std::unique_lock guard(mutex);
     changed.wait(guard, stop, [this] { return !queue.empty(); });
+    changed.wait_for(guard, stop, kPatience, [this] { return queue.size() >= kBatchSize || std::ranges::any_of(queue, is_awaited); });
     std::deque<StoreWrite> batch;
     while (!queue.empty() && batch.size() < kBatchSize) {
       batch.push_back(std::move(queue.front()));
