@@ -1,9 +1,14 @@
 // XXH64.
 #include "engine/core/content_hash.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace kedge::engine {
 namespace {
@@ -48,6 +53,24 @@ std::uint64_t content_hash(std::span<const std::byte> bytes) {
   hash = (hash ^ hash >> 33) * kP2;
   hash = (hash ^ hash >> 29) * kP3;
   return hash ^ hash >> 32;
+}
+
+std::uint64_t content_hash_in_blocks(std::span<const std::byte> bytes) {
+  std::vector<std::uint64_t> hashes((bytes.size() + kHashedTogether - 1) / kHashedTogether);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < hashes.size();) {
+      const std::size_t begin = i * kHashedTogether;
+      hashes[i] = content_hash(bytes.subspan(begin, std::min(kHashedTogether, bytes.size() - begin)));
+    }
+  };
+  {
+    std::vector<std::jthread> helpers(std::min<std::size_t>(std::thread::hardware_concurrency(), hashes.size()));
+    if (!helpers.empty()) helpers.pop_back();   // this thread is one of them
+    for (std::jthread& helper : helpers) helper = std::jthread(work);
+    work();
+  }
+  return content_hash(std::as_bytes(std::span(hashes)));
 }
 
 }   // namespace kedge::engine

@@ -11,4 +11,8 @@ namespace kedge::engine {
 // Source: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
 std::uint64_t content_hash(std::span<const std::byte> bytes);
 
+// The hash of the hashes of each kHashedTogether bytes, taken by several threads.
+inline constexpr std::size_t kHashedTogether = std::size_t{4} << 20;
+std::uint64_t content_hash_in_blocks(std::span<const std::byte> bytes);
+
 }   // namespace kedge::engine

@@ -169,7 +169,7 @@ void sync_directory(const std::filesystem::path& file) {
 }
 
 std::uint64_t hash_of_values(const std::byte* file, std::int64_t size) {
-  return content_hash({file + kValuesOffset, static_cast<std::size_t>(size)});
+  return content_hash_in_blocks({file + kValuesOffset, static_cast<std::size_t>(size)});
 }
 
 // Metadata and head around values that are there; then the file gets its name, once all is on disk.

@@ -22,19 +22,17 @@ std::filesystem::path prepared(std::filesystem::path directory) {
 }  // namespace
 
 struct DatasetStore::Look {
-  std::chrono::steady_clock::time_point when;
   ino_t inode = 0;
   off_t size = 0;
   timespec written{}, changed{};
 
-  explicit Look(const std::filesystem::path& path) : when(std::chrono::steady_clock::now()) {
+  explicit Look(const std::filesystem::path& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0) inode = status.st_ino, size = status.st_size, written = status.st_mtim, changed = status.st_ctim;
   }
   bool is_like(const Look& earlier) const {
     const auto same = [](const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
-    return inode == earlier.inode && size == earlier.size && same(written, earlier.written) && same(changed, earlier.changed) &&
-           when - earlier.when < kTrusted;
+    return inode == earlier.inode && size == earlier.size && same(written, earlier.written) && same(changed, earlier.changed);
   }
 };
 
@@ -89,7 +87,6 @@ void DatasetStore::ensure(const std::string& file, const std::function<void()>& 
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, stop, [&] { return !in_progress_.contains(file); }))
     throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
-  if (has(file)) return;
   in_progress_.insert(file);
   lock.unlock();
   struct Done {
@@ -101,6 +98,7 @@ void DatasetStore::ensure(const std::string& file, const std::function<void()>& 
       store.changed_.notify_all();
     }
   } done{*this, file};
+  if (has(file)) return;
   make();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -32,7 +31,7 @@ class DatasetStore {
   std::filesystem::path temporary_path();
 
   // True if the file is there and whole. A damaged one is removed, so that it is made again. Its values are compared with their
-  // checksum unless that was done in the last kTrusted and nothing has written to the file since.
+  // checksum at the first use, and again when something has written to the file.
   bool has(const std::string& file) const;
   // What the index says of a reference, if its file is there.
   std::optional<IndexEntry> find(const std::string& key) const;
@@ -40,8 +39,6 @@ class DatasetStore {
   // Calls make() unless the file is there. One thread at a time makes a file; others wait for it. Errors: those of make();
   // kCancelled.
   void ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
-
-  static constexpr std::chrono::seconds kTrusted{60};
 
  private:
   struct Look;   // what the system says of a file
@@ -54,7 +51,7 @@ class DatasetStore {
   std::condition_variable_any changed_;
   std::set<std::string> in_progress_;   // guarded by mutex_
   mutable std::mutex looks_mutex_;
-  mutable std::map<std::string, Look> looks_;   // by file, when it was last found whole
+  mutable std::map<std::string, Look> looks_;   // by file, as it was when it was found whole
 };
 
 }  // namespace kedge::server
