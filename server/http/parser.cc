@@ -74,11 +74,27 @@ void RequestParser::limit_body(std::uint64_t bytes, bool is_upload) {
   impl_->body_limit(bytes);
 }
 
+// Whether the line of a chunk's size, which `bytes` begin with (or with the line end before it), ends within quotes. Beast would look for their
+// end behind the line, and take the chunk from the body's bound each time that it looks.
+static bool has_open_quote(std::string_view bytes) {
+  if (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
+  const auto end = bytes.find("\r\n");
+  if (end == std::string_view::npos) return false;
+  bool is_open = false;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (is_open && bytes[i] == '\\') ++i;
+    else if (bytes[i] == '"') is_open = !is_open;
+  }
+  return is_open;
+}
+
 std::size_t RequestParser::put(std::string_view bytes) {
   impl_->eager(impl_->in_body);
   if (impl_->in_body && impl_->chunked() && bytes.size() < kLastChunk && bytes.starts_with('0')) return 0;
   beast::error_code error;
   const std::size_t used = impl_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+  if (error == beast::http::error::need_more && impl_->in_body && impl_->chunked() && has_open_quote(bytes.substr(used)))
+    throw Refusal(400, "a chunk's extension has a quote without an end");
   if (!error || error == beast::http::error::need_more) return used;
   if (error == beast::http::error::body_limit)
     throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->most_bytes),
