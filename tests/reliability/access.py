@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from rows import BIN, Kedged, long_job, main, spec, tool, wait_for, within
+from rows import BIN, Kedged, Reply, long_job, main, spec, tool, wait_for, within
 
 THROWN_AWAY = 8 << 20   # at most, behind a refusal: closing at once could destroy the answer on its way
 SUCCESS, PROBLEM = range(200, 300), "application/problem+json"
@@ -51,17 +51,9 @@ class Guarded(Kedged):
         try:
             connection.request(method, path, data, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            return Reply(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
-
-
-class Answer:
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
-
-    def json(self):
-        return json.loads(self.body)
 
 
 def credentials(server):

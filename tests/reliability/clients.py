@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from rows import BIN, CannotRun, Kedged, main, rss_kib, small, spec, wait_for, within
+from rows import BIN, CannotRun, Kedged, accept_each, main, rss_kib, small, spec, wait_for, within
 from streams import follow, port_of
 
 KEPT = 2   # events of a job that ended long ago: its result and its last state
@@ -135,16 +135,8 @@ class BadNetwork:
         self.spoilt, self.calls = collections.Counter(), []   # of each call: when, its key and path, and how it was spoilt
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.lock = threading.Lock()
-        threading.Thread(target=self.serve, daemon=True).start()
+        accept_each(self.listener, self.one)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-
-    def serve(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(client,), daemon=True).start()
 
     def one(self, client):
         with client, socket.create_connection(("127.0.0.1", self.port)) as server:

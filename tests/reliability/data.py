@@ -18,7 +18,7 @@ import threading
 import time
 from email.utils import formatdate
 
-from rows import FINAL, main, small, wait_for, within
+from rows import FINAL, accept_each, main, small, wait_for, within
 
 ROWS = 4000
 
@@ -36,18 +36,10 @@ class Origin:
         self.otherwise = lambda stream, head, count: answer(stream, b"404 Not Found", b"")
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        accept_each(self.listener, self.one)
 
     def url(self, path, name="127.0.0.1"):
         return f"{'https' if self.tls else 'http'}://{name}:{self.port}{path}"
-
-    def serve(self):
-        while True:
-            try:
-                connection = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(connection,), daemon=True).start()
 
     def one(self, connection):
         try:

@@ -7,11 +7,12 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from kedge_server import BIN, FINAL, Kedged, Process, read_port, spec, wait_for  # noqa: E402,F401
+from kedge_server import BIN, FINAL, Kedged, Process, Reply, read_port, spec, wait_for  # noqa: E402,F401
 
 SKIPPED = 77
 FAKE = BIN / "kedge_fake_worker"
@@ -69,6 +70,19 @@ def rss_kib(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1])
+
+
+def accept_each(listener, serve):
+    """Calls serve(connection) for each connection in a thread of its own, until the listener is closed."""
+    def accept():
+        while True:
+            try:
+                connection = listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
 
 
 def within(condition, seconds):
