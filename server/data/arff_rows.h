@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -119,13 +120,12 @@ class RowReader {
     p = skip_blanks(p, end);
     while (p != end && *p != '}') {
       const auto index = scan_number<double>(p, end);
-      const bool valid = index.next && index.next != end && is_blank(*index.next) &&
-                         index.value == static_cast<double>(static_cast<std::int64_t>(index.value));
+      const bool valid = index.next && index.next != end && is_blank(*index.next) && index.value >= 0 && index.value == std::floor(index.value);
       if (!valid) throw CellError{p, "a sparse value has no attribute index in front"};
+      if (index.value >= static_cast<double>(columns_.size()))
+        throw CellError{p, fmt::format("sparse index {}, but only {} attributes are declared", std::string_view(p, index.next - p), columns_.size())};
       const auto column = static_cast<std::int64_t>(index.value);
       if (column <= previous) throw CellError{p, fmt::format("sparse index {} is not above the one before", column)};
-      if (column >= static_cast<std::int64_t>(columns_.size()))
-        throw CellError{p, fmt::format("sparse index {}, but only {} attributes are declared", column, columns_.size())};
       previous = column;
       named_.push_back(static_cast<std::size_t>(column));
       p = read_cell(static_cast<std::size_t>(column), index.next, end, '}', out);

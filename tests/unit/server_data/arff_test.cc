@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"sparse_index", with_rows("{2 1}\n"), "x line 5: sparse index 2, but only 2 attributes are declared"},
         ErrorCase{"sparse_order", with_rows("{1 a, 0 1}\n"), "x line 5: sparse index 0 is not above the one before"},
         ErrorCase{"sparse_open", with_rows("{0 1\n"), "x line 5: a sparse row lacks its closing brace"},
-        ErrorCase{"sparse_huge", with_rows("{1e300 1}\n"), "x line 5: a sparse value has no attribute index in front"},
+        ErrorCase{"sparse_huge", with_rows("{1e300 1}\n"), "x line 5: sparse index 1e300, but only 2 attributes are declared"},
         ErrorCase{"sparse_later", with_rows("{0 1}\n\n% no\n{0 q}\n"), "x line 8: attribute 1 ('x'): 'q' is not a number"},
         ErrorCase{"no_data", "@relation r\n@attribute x numeric\n", "x line 3: the text ends before @data"},
         ErrorCase{"html", "<html>no</html>\n", "x line 1: '<html>no</html>' is not an ARFF declaration"},
