@@ -106,10 +106,11 @@ class ArffStream::Run {
 
   // Takes lines up to @data off pending_; a wrong one ends the parsing, but not the arrival of the text.
   void read_header(bool is_all) {
-    std::size_t at = next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    std::size_t at = 0;
     while (!failure_ && !header_done_ && at < pending_.size()) {
       const std::size_t end = pending_.find('\n', at);
       if (end == std::string::npos && !is_all) break;
+      if (next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF")) at = 3;   // only with the whole line at hand: one mark is taken off
       read_declaration(std::string_view(pending_).substr(at, end - at));
       next_line_ += end != std::string::npos;
       at = end == std::string::npos ? pending_.size() : end + 1;
@@ -249,16 +250,16 @@ class ArffStream::Run {
     const std::size_t width = static_cast<std::size_t>(writer_->meta().n_values_columns);
     const std::size_t batch = std::max<std::size_t>(1, kBatchBytes / sizeof(T) / std::max<std::size_t>(1, width));
     RowReader<T> reader(writer_->meta().columns, codes_, static_cast<std::int64_t>(width));
-    std::vector<T> values(batch * width);
+    const auto values = std::make_unique_for_overwrite<T[]>(batch * width);
     std::size_t filled = 0;
     std::int64_t row = block.first_row;
     const auto flush = [&] {
-      writer_->write(row, std::span<const T>(values.data(), filled * width));
+      writer_->write(row, std::span<const T>(values.get(), filled * width));
       row += static_cast<std::int64_t>(std::exchange(filled, 0));
     };
     for_each_line(block.text, [&](const char* p, const char* end) {
       if (!is_row(p, end)) return;
-      reader.read(p, end, values.data() + filled * width);
+      reader.read(p, end, values.get() + filled * width);
       if (++filled == batch) flush();
     });
     flush();

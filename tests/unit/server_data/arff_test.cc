@@ -289,6 +289,22 @@ TEST(ArffStream, GivesTheSameForEveryCutOfTheText) {
   }
 }
 
+TEST(ArffStream, TakesOffOneByteOrderMarkHoweverTheTextArrives) {
+  const std::string mark = "\xEF\xBB\xBF", text = mark + mark + with_rows("1,a\n");
+  for (const std::size_t piece : {text.size(), std::size_t{1}, std::size_t{3}, std::size_t{7}}) {
+    const TemporaryDirectory directory;
+    const ParseRequest request{.source = "x", .output = directory.path() / "x.kds"};
+    ArffStream rows(request);
+    for (std::size_t at = 0; at < text.size(); at += piece) rows.write(std::string_view(text).substr(at, piece));
+    try {
+      rows.finish();
+      ADD_FAILURE() << "accepted in pieces of " << piece;
+    } catch (const schema::Error& error) {
+      EXPECT_THAT(error.message, testing::HasSubstr("x line 1: ")) << piece;
+    }
+  }
+}
+
 TEST(ArffStream, ForgetsWhatCameBeforeARestart) {
   const TemporaryDirectory directory;
   const ParseRequest request{.source = "x", .output = directory.path() / "x.kds"};
