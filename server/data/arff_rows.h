@@ -59,8 +59,8 @@ class RowReader {
         codes_(codes),
         n_values_columns_(n_values_columns),
         missing_(columns.size(), 0),
-        starts_four_(columns.size()) {
-    for (std::size_t c = 0; c + 4 < columns.size(); ++c) starts_four_[c] = are_neighbours(columns.data() + c);
+        neighbours_(columns.size()) {
+    count_neighbours();
   }
 
   const std::vector<std::int64_t>& missing() const { return missing_; }
@@ -93,10 +93,15 @@ class RowReader {
   }
 
  private:
+  static constexpr std::size_t kWorthwhile = 8;   // cells that are read together
+
   void read_dense(const char* p, const char* end, T* out) {
     const std::size_t n = columns_.size();
     for (std::size_t c = 0; c < n; ++c) {
-      while (starts_four_[c] && end - p > 8 && scan_four_digits(p, out + columns_[c].values_column)) c += 4, p += 8;
+      if (neighbours_[c] >= kWorthwhile) {
+        const ScannedRun run = scan_short_integers(p, end, out + columns_[c].values_column, neighbours_[c]);
+        c += run.n, p = run.next;
+      }
       const char* const next = read_cell(c, p, end, kNoCloser, out);
       const bool last = c + 1 == n;
       if (next == end && !last) throw CellError{p, fmt::format("{} values, but {} attributes are declared", c + 1, n)};
@@ -105,13 +110,13 @@ class RowReader {
     }
   }
 
-  // Whether four columns are numbers that lie side by side in the row.
-  static bool are_neighbours(const engine::ColumnInfo* column) {
-    for (int i = 0; i < 4; ++i) {
-      if (column[i].type != engine::ColumnInfo::Type::kNumeric) return false;
-      if (column[i].values_column != column[0].values_column + i) return false;
+  // How many numbers from this column on lie side by side in the row, its last column left out: no comma is behind it.
+  void count_neighbours() {
+    for (std::size_t next = columns_.size(); next-- > 1;) {
+      const engine::ColumnInfo& column = columns_[next - 1];
+      if (column.type != engine::ColumnInfo::Type::kNumeric || column.values_column < 0) continue;
+      neighbours_[next - 1] = columns_[next].values_column == column.values_column + 1 ? neighbours_[next] + 1 : 1;
     }
-    return true;
   }
 
   // Cells that a sparse row leaves out are 0: the number, or the first category.
@@ -120,10 +125,12 @@ class RowReader {
     p = skip_blanks(p, end);
     while (p != end && *p != '}') {
       const auto index = scan_number<double>(p, end);
-      const bool valid = index.next && index.next != end && is_blank(*index.next) && index.value >= 0 && index.value == std::floor(index.value);
+      const bool valid =
+          index.next && index.next != end && is_blank(*index.next) && index.value >= 0 && index.value == std::floor(index.value);
       if (!valid) throw CellError{p, "a sparse value has no attribute index in front"};
       if (index.value >= static_cast<double>(columns_.size()))
-        throw CellError{p, fmt::format("sparse index {}, but only {} attributes are declared", std::string_view(p, index.next - p), columns_.size())};
+        throw CellError{p, fmt::format("sparse index {}, but only {} attributes are declared",
+                                       std::string_view(p, index.next - p), columns_.size())};
       const auto column = static_cast<std::int64_t>(index.value);
       if (column <= previous) throw CellError{p, fmt::format("sparse index {} is not above the one before", column)};
       previous = column;
@@ -185,7 +192,7 @@ class RowReader {
   const std::vector<CategoryCodes>& codes_;
   const std::int64_t n_values_columns_;
   std::vector<std::int64_t> missing_;
-  std::vector<char> starts_four_;   // whether four neighbours start at this column, with another one behind them
+  std::vector<std::size_t> neighbours_;
   std::vector<std::size_t> named_;   // by the last sparse row
   std::string scratch_;
 };

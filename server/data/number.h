@@ -3,6 +3,10 @@
 
 #include <fast_float/fast_float.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -70,15 +74,74 @@ inline ScannedNumber<T> scan_number(const char* p, const char* end) {
   return {minus ? -value : value, first + count, true};
 }
 
-// Whether eight characters are four cells of one digit, each with its comma; then they go to out[0, 4).
-// Pixels and counts often are.
+// A bit for each of 64 characters: whether it is a comma. By words, then as the processor has it.
+inline std::uint64_t mark_commas_by_words(const char* p) {
+  constexpr std::uint64_t kCommas = 0x2C2C2C2C2C2C2C2C, kLow = 0x7F7F7F7F7F7F7F7F;
+  std::uint64_t marks = 0;
+  for (int i = 0; i < 8; ++i) {
+    const std::uint64_t others = load_word(p + 8 * i) ^ kCommas;
+    const std::uint64_t zeros = ~(((others & kLow) + kLow) | others | kLow);   // 0x80 where a character is a comma
+    marks |= ((zeros >> 7) * 0x0102040810204080 >> 56) << (8 * i);
+  }
+  return marks;
+}
+
+inline std::uint64_t mark_commas(const char* p) {
+#ifdef __SSE2__
+  std::uint64_t marks = 0;
+  for (int i = 0; i < 4; ++i) {
+    const __m128i found = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i), _mm_set1_epi8(','));
+    marks |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(found))} << (16 * i);
+  }
+  return marks;
+#else
+  return mark_commas_by_words(p);
+#endif
+}
+
+// Whether sixteen characters are eight cells of one digit, each with its comma; then they go to out[0, 8).
 template <class T>
-inline bool scan_four_digits(const char* p, T* out) {
-  constexpr std::uint64_t kCommas = 0x2C002C002C002C00, kZeros = 0x0030003000300030;
-  const std::uint64_t digits = load_word(p) ^ (kCommas | kZeros);   // a digit becomes its value, a comma 0
-  if (((digits | (digits + 0x0006000600060006)) & 0xFFF0FFF0FFF0FFF0) != 0) return false;
-  for (int i = 0; i < 4; ++i) out[i] = static_cast<T>(static_cast<std::int32_t>(digits >> (16 * i) & 0xF));
+inline bool read_eight_digits(const char* p, T* out) {
+  constexpr std::uint64_t kCommas = 0x2C002C002C002C00, kZeros = 0x0030003000300030, kSixes = 0x0006000600060006;
+  std::uint64_t words[2] = {load_word(p) ^ (kCommas | kZeros), load_word(p + 8) ^ (kCommas | kZeros)};   // a digit becomes its value, a comma 0
+  if (((words[0] | (words[0] + kSixes) | words[1] | (words[1] + kSixes)) & 0xFFF0FFF0FFF0FFF0) != 0) return false;
+  std::uint16_t digits[8];
+  std::memcpy(digits, words, sizeof words);
+  for (int i = 0; i < 8; ++i) out[i] = static_cast<T>(static_cast<std::int32_t>(digits[i]));
   return true;
+}
+
+struct ScannedRun {
+  std::size_t n;
+  const char* next;   // behind the comma of the last
+};
+
+// Cells of one to four digits at the start of [p, end), each with its comma: at most so many go to out. Pixels and counts often are
+// such. It may stop before one, and does so at any other cell and near the end; the commas of 64 characters are found at once, so
+// that cells do not wait for each other.
+template <class T>
+ScannedRun scan_short_integers(const char* p, const char* end, T* out, std::size_t most) {
+  constexpr std::uint64_t kEightDigits = 0xAAAA;   // the marks of 16 characters
+  std::size_t n = 0;
+  while (end - p >= 64 + 8) {
+    std::uint64_t marks = mark_commas(p);
+    if (marks == 0) break;
+    while (marks != 0) {
+      if ((marks & 0xFFFF) == kEightDigits && most - n >= 8 && read_eight_digits(p, out + n)) {
+        n += 8, p += 16, marks >>= 16;
+        continue;
+      }
+      const int length = std::countr_zero(marks);
+      std::uint32_t word;
+      std::memcpy(&word, p, sizeof word);
+      word = (word ^ 0x30303030) << (8 * (4 - length) & 31);   // the characters' values behind zeros
+      if (n == most || length < 1 || length > 4 || ((word | (word + 0x06060606)) & 0xF0F0F0F0) != 0) return {n, p};
+      word = (word * 10 + (word >> 8)) & 0x00FF00FF;           // pairs, then fours are joined
+      out[n++] = static_cast<T>(static_cast<std::int32_t>((word * 100 + (word >> 16)) & 0xFFFF));
+      marks >>= length, marks >>= 1, p += length + 1;
+    }
+  }
+  return {n, p};
 }
 
 }   // namespace kedge::server
