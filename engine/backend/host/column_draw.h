@@ -19,21 +19,23 @@ class ColumnDraw {
   }
 
   void start(std::uint64_t seed, std::uint64_t key) {
-    for (std::uint32_t j = 0; j < drawn_; ++j) order_[j] = j, order_[other_[j]] = other_[j];
+    std::uint32_t *const order = order_.data(), *const others = other_.data(), n_drawn = drawn_;
+    for (std::uint32_t j = 0; j < n_drawn; ++j) order[j] = j, order[others[j]] = others[j];
     seed_ = seed, key_ = key, drawn_ = 0;
   }
   std::int64_t left() const { return static_cast<std::int64_t>(order_.size()) - drawn_; }
   std::uint32_t drawn() const { return drawn_; }
   // Draws the next n, n <= left().
   void take(std::int64_t n, std::uint32_t* out) {
-    for (; n > 0; --n, ++drawn_) {
-      if (drawn_ % kWords == 0) philox_run(seed_, key_, drawn_ / 4, words_);
-      const auto undrawn = static_cast<std::uint32_t>(order_.size()) - drawn_;
-      const std::uint32_t other = drawn_ + feature_step(words_[drawn_ % kWords], undrawn);
-      std::swap(order_[drawn_], order_[other]);
-      other_[drawn_] = other;
-      *out++ = order_[drawn_];
+    std::uint32_t *const order = order_.data(), *const others = other_.data(), drawn = drawn_;
+    const auto n_cols = static_cast<std::uint32_t>(order_.size());
+    for (const auto end = static_cast<std::uint32_t>(drawn + n); drawn < end; ++drawn) {
+      if (drawn % kWords == 0) philox_run(seed_, key_, drawn / 4, words_);
+      const std::uint32_t other = drawn + feature_step(words_[drawn % kWords], n_cols - drawn), col = order[other];
+      order[other] = order[drawn], order[drawn] = col;
+      others[drawn] = other, *out++ = col;
     }
+    drawn_ = drawn;
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "engine/backend/host/tree_draft.h"
@@ -18,7 +17,8 @@ struct ColumnCut {
   double score = kRefusedCut;
   std::int32_t left_bin = 0, right_bin = 0;
   double threshold = kMidpoint;
-  bool varies = false;   // the column has two values in the node
+  bool varies = false;       // the column has two values in the node
+  std::int64_t column = 0;   // of a random cut: its column's place in the block
   bool found() const { return score > kRefusedCut; }
 };
 
@@ -33,6 +33,7 @@ template <class Side, class Bins, bool kSums>
 class ColumnScan {
  public:
   using Item = typename Side::Item;
+  using Rows = typename Side::Rows;
   explicit ColumnScan(std::int32_t n_classes) : side_(n_classes), bins_(n_classes) {}
   Side& side() { return side_; }
 
@@ -78,24 +79,18 @@ class ColumnScan {
     return best;
   }
 
-  // A random cut of each of the columns features[0 .. cuts.size() - 1], which are those of the block; at[k] says where. Their thresholds
-  // are not settled.
-  void random(CodeBlock& block, const Item* items, std::uint32_t n, const double* at, const BinEdges& edges, const std::uint32_t* features,
-              std::span<ColumnCut> cuts) {
-    std::array<std::uint8_t, CodeBlock::kMost> least, most, left{};
-    block.ranges(least.data(), most.data());
-    for (std::size_t k = 0; k < cuts.size(); ++k)
-      places_.begin[k] = edges.offset[features[k]] + least[k], places_.width[k] = most[k] - least[k], places_.at[k] = at[k];
-    place_cuts(static_cast<std::int64_t>(cuts.size()), edges.low.data(), edges.high.data(), places_);
-    for (std::size_t k = 0; k < cuts.size(); ++k) {
-      left[k] = static_cast<std::uint8_t>(least[k] + places_.left[k]);
-      cuts[k] = {.left_bin = left[k], .right_bin = left[k] + 1, .threshold = places_.threshold[k], .varies = least[k] < most[k]};
-    }
-    side_.split_items(items, n);
-    side_.sum_cuts(block, items, n, left.data());
-    side_.score_cuts(scores_.data(), cuts.size());
-    for (std::size_t k = 0; k < cuts.size(); ++k)
-      if (cuts[k].varies) cuts[k].score = scores_[k];
+  // The first of the best among random cuts of the block's n_cols columns, one each; words[k] says where (place_cuts()). Its threshold is not
+  // settled; it varies if any of the columns does. side() knows the node's rows.
+  ColumnCut best_at_random(CodeBlock& block, std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* features,
+                           const std::uint32_t* words) {
+    block.ranges(places_.least.data(), places_.most.data());
+    place_cuts(n_cols, edges, features, words, places_);
+    if (!places_.any_varies) return {};
+    side_.sum_cuts(block, places_.left.data());
+    side_.score_cuts(scores_.data(), static_cast<std::size_t>(n_cols));
+    const std::int64_t k = first_best(n_cols, scores_);
+    return {.score = scores_[k], .left_bin = places_.left[k], .right_bin = places_.left[k] + 1, .threshold = places_.threshold[k],
+            .varies = true, .column = k};
   }
 
  private:

@@ -108,9 +108,9 @@ class HostGrower {
     const Range range = range_[node];
     if (!may_split(at, range.n(), in_.options, rules_)) return false;
     std::uint32_t feature = 0;
-    ColumnCut cut = find_cut(at.key, range, feature);
+    ColumnCut cut = is_random() && range.n() == 2 ? find_pair_cut(at.key, range, feature) : find_cut(at.key, range, feature);
     if (!cut.found()) return false;
-    if (in_.options.splitter == Splitter::kRandom) settle(feature, cut);
+    if (is_random()) settle(feature, cut);
     const std::uint32_t middle = partition(range, feature, cut);
     const std::int32_t left = add_node({range.begin, middle}, at.depth + 1, tree_child_key(at.key, false));
     const std::int32_t right = add_node({middle, range.end}, at.depth + 1, tree_child_key(at.key, true));
@@ -127,18 +127,35 @@ class HostGrower {
     ColumnCut best;
     for (std::int64_t visited = 0; columns_.left() > 0 && (visited < in_.options.max_features || !best.varies);) {
       const std::int64_t group = std::min<std::int64_t>(columns_.left(), std::max<std::int64_t>(1, in_.options.max_features - visited));
-      features_.resize(static_cast<std::size_t>(group)), cuts_.resize(features_.size());
-      draw_shares(key, columns_.drawn(), group);
+      features_.resize(static_cast<std::size_t>(group));
+      const std::uint32_t first = columns_.drawn();
       columns_.take(group, features_.data());
-      scan_group(range);
+      is_random() ? cut_group(range, key, first) : scan_group(range);
       for (std::size_t k = 0; k < cuts_.size(); ++k) {
         const bool varies = best.varies || cuts_[k].varies;
-        if (cuts_[k].score > best.score) best = cuts_[k], feature = features_[k];
+        if (cuts_[k].score > best.score) best = cuts_[k], feature = features_[is_random() ? static_cast<std::size_t>(cuts_[k].column) : k];
         best.varies = varies;
       }
       visited += group;
     }
     return best;
+  }
+
+  // The same for random cuts of two rows: every column in which they differ parts them alike, so that the first drawn is the best.
+  ColumnCut find_pair_cut(std::uint64_t key, Range range, std::uint32_t& feature) {
+    columns_.start(in_.options.seed, key);
+    copy_node(range);
+    const std::uint8_t *a = in_.columns.row_codes + table_rows_[0] * in_.columns.row_stride,
+                       *b = in_.columns.row_codes + table_rows_[1] * in_.columns.row_stride;
+    for (features_.resize(1); columns_.left() > 0;) {
+      const std::uint32_t place = columns_.drawn();
+      columns_.take(1, &feature);
+      if (a[feature] == b[feature]) continue;
+      features_[0] = feature;
+      cut_group(range, key, place);
+      return cuts_[0];
+    }
+    return {};
   }
 
   void settle(std::uint32_t feature, ColumnCut& cut) const {
@@ -147,32 +164,52 @@ class HostGrower {
     settle_random_cut(edges.low.data() + begin, edges.high.data() + begin, cut);
   }
 
-  // Where the columns first .. first + n - 1 of the node's order are cut at random.
-  void draw_shares(std::uint64_t key, std::uint32_t first, std::int64_t n) {
-    if (in_.options.splitter != Splitter::kRandom) return;
+  bool is_random() const { return in_.options.splitter == Splitter::kRandom; }
+
+  // Words that say where the columns first .. first + n - 1 of the node's order are cut at random.
+  const std::uint32_t* draw_words(std::uint64_t key, std::uint32_t first, std::size_t n) {
     constexpr std::uint32_t kWords = 4 * kPhiloxRun;
-    std::uint32_t words[kWords];
-    shares_.clear();
-    for (std::uint32_t run = first / kWords * kWords; run < first + n; run += kWords) {
-      philox_run(in_.options.seed, random_cut_stream(key), run / 4, words);
-      for (std::uint32_t w = 0; w < kWords; ++w)
-        if (run + w >= first && run + w < first + n) shares_.push_back(random_cut_share(words[w]));
-    }
+    const std::uint32_t begin = first / kWords * kWords;
+    words_.resize(std::max(words_.size(), n + 2 * kWords));
+    for (std::uint32_t run = begin; run < first + n; run += kWords)
+      philox_run(in_.options.seed, random_cut_stream(key), run / 4, words_.data() + (run - begin));
+    return words_.data() + (first - begin);
+  }
+
+  int threads_for(std::int64_t n_cells) {
+    check_stop(n_cells);
+    return n_cells >= kParallelCells ? n_threads_ : 1;
+  }
+  CutLimits limits() const {
+    return {in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf), rules_.min_weight_leaf * rows_.weight_scale};
+  }
+
+  // The best random cut of each block of columns of the group; `first` is the first column's place in the node's order.
+  void cut_group(Range range, std::uint64_t key, std::uint32_t first) {
+    constexpr std::int64_t kMost = CodeBlock::kMost;
+    const auto n_cols = static_cast<std::int64_t>(features_.size()), n_blocks = (n_cols + kMost - 1) / kMost;
+    const int threads = static_cast<int>(std::min<std::int64_t>(n_blocks, threads_for(n_cols * range.n())));
+    const std::uint32_t* words = draw_words(key, first, features_.size());
+    for (int t = 0; t < threads; ++t) scans_[t].side().set_rows(rows_of_node_, limits());
+    cuts_.resize(static_cast<std::size_t>(n_blocks));
+    const auto cut_block = [&](std::int64_t task, int worker) {
+      const std::int64_t begin = task * kMost, end = std::min(n_cols, begin + kMost);
+      fill_block(blocks_[worker], range, begin, end);
+      cuts_[task] = scans_[worker].best_at_random(blocks_[worker], end - begin, *in_.columns.edges, features_.data() + begin, words + begin);
+      cuts_[task].column += begin;
+    };
+    n_blocks == 1 ? cut_block(0, 0) : parallel_tasks(threads, n_blocks, cut_block);
   }
 
   void scan_group(Range range) {
     const auto n_cols = static_cast<std::int64_t>(features_.size());
-    const int threads = n_cols * range.n() >= kParallelCells ? n_threads_ : 1;
-    check_stop(n_cols * range.n());
-    const CutLimits limits{in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf), rules_.min_weight_leaf * rows_.weight_scale};
+    const int threads = threads_for(n_cols * range.n());
     for (int t = 0; t < threads; ++t)
-      scans_[t].side().set_node(node_items(), is_listed_ ? order_.data() + range.begin : nullptr, range.n(), limits);
-    const bool in_blocks = in_.options.splitter == Splitter::kRandom;
-    const std::int64_t chunk = in_blocks ? CodeBlock::kMost : threads == 1 ? n_cols : std::max<std::int64_t>(1, n_cols / (4 * threads));
+      scans_[t].side().set_node(node_items(), is_listed_ ? order_.data() + range.begin : nullptr, range.n(), limits());
+    const std::int64_t chunk = threads == 1 ? n_cols : std::max<std::int64_t>(1, n_cols / (4 * threads));
+    cuts_.resize(features_.size());
     parallel_tasks(threads, (n_cols + chunk - 1) / chunk, [&](std::int64_t task, int worker) {
-      const std::int64_t first = task * chunk, last = std::min(n_cols, first + chunk);
-      if (in_blocks) return scan_block(worker, range, first, last);
-      for (std::int64_t k = first; k < last; ++k) cuts_[k] = scan(scans_[worker], range, k);
+      for (std::int64_t k = task * chunk; k < std::min(n_cols, (task + 1) * chunk); ++k) cuts_[k] = scan(scans_[worker], range, k);
     });
   }
 
@@ -198,14 +235,6 @@ class HostGrower {
     with_codes(range, [&](const auto& code) { block.fill(range.n(), last - first, [&](std::uint32_t i, std::int64_t k) { return code(i, first + k); }); });
   }
 
-  // Random cuts of the columns first .. last - 1 of the group, at most CodeBlock::kMost.
-  void scan_block(int worker, Range range, std::int64_t first, std::int64_t last) {
-    CodeBlock& block = blocks_[worker];
-    fill_block(block, range, first, last);
-    scans_[worker].random(block, node_items(), range.n(), shares_.data() + first, *in_.columns.edges, features_.data() + first,
-                          {cuts_.data() + first, static_cast<std::size_t>(last - first)});
-  }
-
   ColumnCut scan(typename Kind::Scan& scan, Range range, std::int64_t k) const {
     if (is_listed_) return scan.best_of_ranks(lists_.data() + std::size_t{features_[k]} * rows_.size() + range.begin, node_items(), range.n());
     return with_codes(range, [&](const auto& code) {
@@ -216,11 +245,12 @@ class HostGrower {
   // Items and rows of the node side by side, where they are not read in the order of a list.
   void copy_node(Range range) {
     if (is_listed_) return;
-    node_items_.resize(range.n()), table_rows_.resize(range.n());
-    for (std::uint32_t i = 0; i < range.n(); ++i) {
-      const std::uint32_t item = order_[range.begin + i];
-      node_items_[i] = kind_.items()[item], table_rows_[i] = rows_.table_row[item];
-    }
+    const std::uint32_t* order = order_.data() + range.begin;
+    table_rows_.resize(range.n());
+    for (std::uint32_t i = 0; i < range.n(); ++i) table_rows_[i] = rows_.table_row[order[i]];
+    if (is_random()) return kind_.take_rows(order, range.n(), rows_of_node_);
+    node_items_.resize(range.n());
+    for (std::uint32_t i = 0; i < range.n(); ++i) node_items_[i] = kind_.items()[order[i]];
   }
   const Item* node_items() const { return is_listed_ ? kind_.items().data() : node_items_.data(); }
 
@@ -233,6 +263,11 @@ class HostGrower {
       const std::uint32_t middle = part_order(range, [&](std::uint32_t i) { return goes_left_[order_[i]] != 0; });
       part_lists(range, middle - range.begin);
       return middle;
+    }
+    if (is_random() && features_.size() <= CodeBlock::kMost) {   // the cut is one of the last group's, whose codes are still at hand
+      const CodeBlock& block = blocks_[0];
+      const auto last = static_cast<std::uint8_t>(cut.left_bin);
+      return part_order(range, [&, k = cut.column](std::uint32_t i) { return block.at(i - range.begin, k) <= last; });
     }
     const std::uint8_t* codes = in_.columns.codes + std::int64_t{col} * in_.columns.n_table;
     const std::uint32_t* rows = table_rows_.data() - range.begin;
@@ -287,8 +322,9 @@ class HostGrower {
   std::vector<std::uint32_t> drawn_, order_, scratch_, table_rows_, features_;
   std::vector<Range> range_;   // by node
   std::vector<ColumnCut> cuts_;
-  std::vector<double> shares_;         // by column of the group: where its random cut lies
+  std::vector<std::uint32_t> words_;   // by column of the group: where its random cut lies
   std::vector<CodeBlock> blocks_;      // by thread
+  typename Kind::Scan::Rows rows_of_node_;
   std::vector<Item> node_items_;
   std::vector<std::uint64_t> lists_, moved_;
   std::vector<std::uint8_t> goes_left_;

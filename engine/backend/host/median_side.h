@@ -91,15 +91,18 @@ class MedianSide {
     left_.add(rank, item.weight, sum_of(item)), right_.add(rank, -item.weight, -sum_of(item)), ++left_rows_;
   }
 
-  void split_items(const Item*, std::uint32_t) {}
-  void sum_cuts(CodeBlock& block, const Item* items, std::uint32_t n, const std::uint8_t* left_bin) {
-    block_ = &block, items_of_block_ = items, n_of_block_ = n, left_bin_ = left_bin;
-  }
+  // As ValueCuts.
+  struct Rows {
+    std::vector<MedianItem> items;
+    std::uint32_t n = 0;
+  };
+  void set_rows(const Rows& rows, const CutLimits& limits) { set_node(rows.items.data(), nullptr, rows.n, limits); }
+  void sum_cuts(CodeBlock& block, const std::uint8_t* left_bin) { block_ = &block, left_bin_ = left_bin; }
   void score_cuts(double* scores, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) {
       swept();
-      for (std::uint32_t i = 0; i < n_of_block_; ++i)
-        if (block_->at(i, static_cast<std::int64_t>(k)) <= left_bin_[k]) add(items_of_block_[i]);
+      for (std::int64_t i = 0; i < n_; ++i)
+        if (block_->at(i, static_cast<std::int64_t>(k)) <= left_bin_[k]) add(items_[i]);
       scores[k] = score();
     }
   }
@@ -120,8 +123,6 @@ class MedianSide {
     return static_cast<std::int64_t>(static_cast<double>(item.weight) * item.value * scale_);
   }
   const CodeBlock* block_ = nullptr;   // of sum_cuts(), borrowed until score_cuts()
-  const Item* items_of_block_ = nullptr;
-  std::uint32_t n_of_block_ = 0;
   const std::uint8_t* left_bin_ = nullptr;
   const Item* items_ = nullptr;
   std::int64_t n_ = 0, left_rows_ = 0;

@@ -114,23 +114,31 @@ KEDGE_CLONES void sum_left_of(const std::uint8_t* codes, std::int64_t n, std::in
   else sum_rows<64>(codes, n, left_bin, value, group, sums);
 }
 
-// A binary search in all columns at once: how many of the first width bins end up to the threshold.
-KEDGE_CLONES void place_all(std::int64_t n_cols, std::int32_t widest, const double* __restrict low, const double* __restrict high,
-                            const std::int32_t* __restrict begin, const std::int32_t* __restrict width,
-                            const double* __restrict at, double* __restrict threshold, std::int32_t* __restrict ended) {
+// A binary search in all columns at once: how many of the bins from the least on end up to the threshold.
+KEDGE_CLONES void place_all(std::int64_t n_cols, const std::int32_t* __restrict offset, const double* __restrict low,
+                            const double* __restrict high, const std::uint32_t* __restrict columns,
+                            const std::uint32_t* __restrict words, CutPlaces& places) {
+  std::array<std::int32_t, CodeBlock::kMost> begin, width, ended;
+  double* __restrict const threshold = places.threshold.data();
+  const std::uint8_t *const least = places.least.data(), *const most = places.most.data();
+  std::int32_t widest = 0;
   for (std::int64_t k = 0; k < n_cols; ++k) {
-    const double least = low[begin[k]], most = high[begin[k] + width[k]], drawn = least + at[k] * (most - least);
-    threshold[k] = drawn < most ? drawn : least;   // also where the width overflows
-    ended[k] = 0;
+    begin[k] = offset[columns[k]] + least[k], width[k] = most[k] - least[k], ended[k] = 0;
+    widest = width[k] > widest ? width[k] : widest;
   }
-  for (std::int32_t step = widest; step > 0; step /= 2) {
+  for (std::int64_t k = 0; k < n_cols; ++k) {
+    const double first = low[begin[k]], last = high[begin[k] + width[k]], drawn = first + random_cut_share(words[k]) * (last - first);
+    threshold[k] = drawn < last ? drawn : first;   // also where the width overflows
+  }
+  for (auto step = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(widest))); step > 0; step /= 2) {
     for (std::int64_t k = 0; k < n_cols; ++k) {
       const std::int32_t next = ended[k] + step, last = (next < width[k] ? next : width[k]) - 1;
       const double end = high[begin[k] + (last < 0 ? 0 : last)];
       ended[k] = next <= width[k] && end <= threshold[k] ? next : ended[k];
     }
   }
-  for (std::int64_t k = 0; k < n_cols; ++k) ended[k] = ended[k] > 0 ? ended[k] - 1 : 0;
+  for (std::int64_t k = 0; k < n_cols; ++k) places.left[k] = static_cast<std::uint8_t>(least[k] + ended[k] - (ended[k] > 0));
+  places.any_varies = widest > 0;
 }
 
 KEDGE_CLONES void score_all(std::int64_t n_cols, const NodeSums& node, const std::int32_t* __restrict rows,
@@ -145,6 +153,66 @@ KEDGE_CLONES void score_all(std::int64_t n_cols, const NodeSums& node, const std
     const bool is_heavy =
         (nl >= all.min_rows) & (nr >= all.min_rows) & (l > 0) & (r > 0) & (l >= all.min_weight) & (r >= all.min_weight);
     scores[k] = is_heavy ? score : kRefusedCut;
+  }
+}
+
+KEDGE_CLONES void score_squares(std::int64_t n_cols, std::int32_t n_classes, const NodeSums& node, const std::int64_t* __restrict total,
+                                const std::int32_t* __restrict rows, std::int64_t row_weight, const std::int64_t* __restrict weights,
+                                double* __restrict scores) {
+  constexpr std::int64_t kMost = CodeBlock::kMost;
+  std::array<std::int64_t, kMost> left_rows{}, left{}, left_squares{}, right_squares{};
+  const NodeSums all = node;
+  for (std::int32_t c = 0; c < n_classes; ++c) {
+    for (std::int64_t k = 0; k < n_cols; ++k) {
+      const std::int64_t l = weights ? weights[c * kMost + k] : rows[c * kMost + k] * row_weight, r = total[c] - l;
+      left_rows[k] += rows[c * kMost + k], left[k] += l, left_squares[k] += l * l, right_squares[k] += r * r;
+    }
+  }
+  for (std::int64_t k = 0; k < n_cols; ++k) {
+    const auto l = static_cast<double>(left[k]), r = static_cast<double>(all.weight - left[k]);
+    const auto nl = static_cast<double>(left_rows[k]), nr = static_cast<double>(all.rows - left_rows[k]);
+    const double score = gini_score(left_squares[k], left[k], right_squares[k], all.weight - left[k]);
+    const bool is_heavy =
+        (nl >= all.min_rows) & (nr >= all.min_rows) & (l > 0) & (r > 0) & (l >= all.min_weight) & (r >= all.min_weight);
+    scores[k] = is_heavy ? score : kRefusedCut;
+  }
+}
+
+KEDGE_CLONES std::int64_t first_greatest(const double* scores) {
+  using EightDoubles [[gnu::vector_size(64)]] = double;
+  EightDoubles best, next;
+  EightSums where{}, place{0, 1, 2, 3, 4, 5, 6, 7};
+  where = place, load(scores, best);
+  for (std::int64_t k = 8; k < CodeBlock::kMost; k += 8) {
+    load(scores + k, next);
+    const auto is_better = next > best;
+    best = is_better ? next : best, where = is_better ? place + k : where;
+  }
+  int lane = 0;
+  for (int l = 1; l < 8; ++l)
+    if (best[l] > best[lane] || (best[l] == best[lane] && where[l] < where[lane])) lane = l;
+  return where[lane];
+}
+
+template <class V>
+[[gnu::always_inline]] inline void take_values(const V* __restrict from, const std::uint32_t* __restrict order, std::int64_t n,
+                                               V* __restrict out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = from[order[i]];
+}
+KEDGE_CLONES void take_32(const std::int32_t* from, const std::uint32_t* order, std::int64_t n, std::int32_t* out) {
+  take_values(from, order, n, out);
+}
+KEDGE_CLONES void take_64(const std::int64_t* from, const std::uint32_t* order, std::int64_t n, std::int64_t* out) {
+  take_values(from, order, n, out);
+}
+
+constexpr std::int32_t kCompared = 16;   // numbers up to which comparing with each is faster than counting one by one
+
+KEDGE_CLONES void compare_all(const std::int32_t* values, std::int64_t n, std::int32_t n_counts, std::int64_t* counts) {
+  for (std::int32_t c = 0; c < n_counts; ++c) {
+    std::int32_t count = 0;
+    for (std::int64_t i = 0; i < n; ++i) count += values[i] == c;
+    counts[c] = count;
   }
 }
 
@@ -163,6 +231,30 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi"))) void gather_rows
     _mm512_storeu_si512(out + i * width, picked);   // what is beyond the width, the next row overwrites
   }
 }
+// The cuts' bits of a row select what its value is added to, eight sums at a time.
+template <int kWidth>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void sum_masked(const std::uint8_t* codes, std::int64_t n,
+                                                                              const std::uint8_t* left_bin,
+                                                                              const std::int64_t* value, std::int64_t* sums) {
+  constexpr int kParts = kWidth / 8;
+  constexpr __mmask64 kLanes = ~__mmask64{0} >> (64 - kWidth);
+  const __m512i left = _mm512_maskz_loadu_epi8(kLanes, left_bin);
+  __m512i parts[kParts];
+  for (int p = 0; p < kParts; ++p) parts[p] = _mm512_setzero_si512();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const __mmask64 is_left = _mm512_cmple_epu8_mask(_mm512_maskz_loadu_epi8(kLanes, codes + i * kWidth), left);
+    const __m512i v = _mm512_set1_epi64(value[i]);
+    for (int p = 0; p < kParts; ++p) parts[p] = _mm512_mask_add_epi64(parts[p], static_cast<__mmask8>(is_left >> (8 * p)), parts[p], v);
+  }
+  for (int p = 0; p < kParts; ++p) _mm512_storeu_si512(sums + 8 * p, _mm512_add_epi64(_mm512_loadu_si512(sums + 8 * p), parts[p]));
+}
+void sum_masked(const std::uint8_t* codes, std::int64_t n, std::int64_t width, const std::uint8_t* left_bin,
+                const std::int64_t* value, std::int64_t* sums) {
+  if (width == 16) sum_masked<16>(codes, n, left_bin, value, sums);
+  else if (width == 32) sum_masked<32>(codes, n, left_bin, value, sums);
+  else sum_masked<64>(codes, n, left_bin, value, sums);
+}
+bool has_masks() { return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); }
 bool has_permutations() {
   return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
@@ -172,19 +264,41 @@ void gather_rows(const std::uint8_t*, std::int64_t, const std::uint32_t*, std::i
 bool has_permutations() {
   return false;
 }
+void sum_masked(const std::uint8_t*, std::int64_t, std::int64_t, const std::uint8_t*, const std::int64_t*, std::int64_t*) {}
+bool has_masks() { return false; }
 #endif
 
 }   // namespace
 
-void place_cuts(std::int64_t n_cols, const double* low, const double* high, CutPlaces& places) {
-  const std::int32_t widest = *std::max_element(places.width.begin(), places.width.begin() + n_cols);
-  place_all(n_cols, static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(widest))), low, high, places.begin.data(),
-            places.width.data(), places.at.data(), places.threshold.data(), places.left.data());
+void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const std::uint32_t* words,
+                CutPlaces& places) {
+  place_all(n_cols, edges.offset.data(), edges.low.data(), edges.high.data(), columns, words, places);
 }
 
 void score_means(std::int64_t n_cols, const NodeSums& node, const std::int32_t* rows, const std::int64_t* weights,
                  const std::int64_t* sums, double* scores) {
   score_all(n_cols, node, rows, weights, sums, scores);
+}
+
+void score_shares(std::int64_t n_cols, std::int32_t n_classes, const NodeSums& node, const std::int64_t* total,
+                  const std::int32_t* rows, std::int64_t row_weight, const std::int64_t* weights, double* scores) {
+  score_squares(n_cols, n_classes, node, total, rows, row_weight, weights, scores);
+}
+
+std::int64_t first_best(std::int64_t n_cols, const std::array<double, CodeBlock::kMost>& scores) {
+  if (n_cols <= 8) return std::max_element(scores.begin(), scores.begin() + n_cols) - scores.begin();
+  std::array<double, CodeBlock::kMost> padded = scores;
+  std::fill(padded.begin() + n_cols, padded.end(), kRefusedCut);
+  return first_greatest(padded.data());
+}
+
+void take(const std::int32_t* from, const std::uint32_t* order, std::int64_t n, std::int32_t* out) { take_32(from, order, n, out); }
+void take(const std::int64_t* from, const std::uint32_t* order, std::int64_t n, std::int64_t* out) { take_64(from, order, n, out); }
+
+void count_values(const std::int32_t* values, std::int64_t n, std::int32_t n_counts, std::int64_t* counts) {
+  if (n_counts <= kCompared) return compare_all(values, n, n_counts, counts);
+  std::fill_n(counts, n_counts, 0);
+  for (std::int64_t i = 0; i < n; ++i) ++counts[values[i]];
 }
 
 void CodeBlock::resize(std::uint32_t n_rows, std::int64_t n_cols) {
@@ -211,6 +325,8 @@ void CodeBlock::ranges(std::uint8_t* least, std::uint8_t* most) const {
 
 void CodeBlock::sum_left(const std::uint8_t* left_bin, const std::int64_t* value, const std::int32_t* group,
                          std::int64_t* sums) const {
+  static const bool masks = has_masks();
+  if (masks && !group) return sum_masked(codes_.data(), n_, width_, left_bin, value, sums);
   sum_left_of(codes_.data(), n_, width_, left_bin, value, group, sums);
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/trees.h"
+
 namespace kedge::engine {
 
 // The codes of a node's rows in up to kMost columns, row-major; places beyond the columns hold anything. Reused memory.
@@ -42,15 +44,17 @@ class CodeBlock {
   std::vector<std::uint8_t> codes_, tally_;
 };
 
-// Where columns are cut: column k of a node has the bins begin[k] .. begin[k] + width[k] of all bins, and is cut at the share
-// at[k] of the way from its least to its greatest value.
+// Where the columns of a block are cut: column k has the bins least[k] .. most[k] in the node.
 struct CutPlaces {
-  std::array<std::int32_t, CodeBlock::kMost> begin, width;
-  std::array<double, CodeBlock::kMost> at;
-  std::array<double, CodeBlock::kMost> threshold;    // the value drawn
-  std::array<std::int32_t, CodeBlock::kMost> left;   // the last bin on the left, counted from begin[k]
+  std::array<std::uint8_t, CodeBlock::kMost> least, most;
+  std::array<std::uint8_t, CodeBlock::kMost> left{};   // the last bin on the left
+  std::array<double, CodeBlock::kMost> threshold;      // the value drawn
+  bool any_varies = false;                             // a column has two bins
 };
-void place_cuts(std::int64_t n_cols, const double* low, const double* high, CutPlaces& places);
+// Cuts columns[k] at the share random_cut_share(words[k]) of the way from its least to its greatest value in the node; the
+// ranges of bins are given.
+void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const std::uint32_t* words,
+                CutPlaces& places);
 
 // What the sides of one cut have in common with those of all others.
 struct NodeSums {
@@ -60,5 +64,17 @@ struct NodeSums {
 // scores[k] = square of the left sum / its weight + that of the right, or kRefusedCut where a side is too light.
 void score_means(std::int64_t n_cols, const NodeSums& node, const std::int32_t* rows, const std::int64_t* weights,
                  const std::int64_t* sums, double* scores);
+// The same from the squares of the classes' weights. rows[c * kMost + k] of class c are on the left of cut k; each weighs
+// row_weight, unless there are weights[c * kMost + k]. total: weight by class.
+void score_shares(std::int64_t n_cols, std::int32_t n_classes, const NodeSums& node, const std::int64_t* total,
+                  const std::int32_t* rows, std::int64_t row_weight, const std::int64_t* weights, double* scores);
+// The first of the greatest scores.
+std::int64_t first_best(std::int64_t n_cols, const std::array<double, CodeBlock::kMost>& scores);
+
+// out[i] = from[order[i]], i < n.
+void take(const std::int32_t* from, const std::uint32_t* order, std::int64_t n, std::int32_t* out);
+void take(const std::int64_t* from, const std::uint32_t* order, std::int64_t n, std::int64_t* out);
+// counts[c] = how many of the n are c.
+void count_values(const std::int32_t* values, std::int64_t n, std::int32_t n_counts, std::int64_t* counts);
 
 }   // namespace kedge::engine

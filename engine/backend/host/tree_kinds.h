@@ -1,6 +1,7 @@
 // What the rows of a tree are made of, by kind: what its cuts are judged by, and what its nodes predict.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -33,8 +34,14 @@ class ValueKind {
     value_.clear();
     for (const std::uint32_t position : rows.position) value_.push_back(in.target.values[position]);
     make_items(rows);
+    are_equal_ = std::ranges::all_of(weights_, [this](std::int64_t w) { return w == weights_[0]; });
   }
   const std::vector<Sums4>& items() const { return items_; }
+  void take_rows(const std::uint32_t* order, std::uint32_t n, ValueCuts::Rows& out) const {
+    out.n = n, out.row_weight = weights_[0], out.sums.resize(n), out.weights.resize(are_equal_ ? 0 : n);
+    take(sums_.data(), order, n, out.sums.data());
+    if (!are_equal_) take(weights_.data(), order, n, out.weights.data());
+  }
 
   DraftNode add_node(const std::uint32_t* order, std::uint32_t n) {
     double weight = 0, sum = 0, low = value_[order[0]], high = low;
@@ -63,13 +70,17 @@ class ValueKind {
     const double centre = criterion_ == Criterion::kPoisson ? 0 : sum / weight;
     for (const double y : value_) most = std::max(most, std::abs(y - centre));
     const double scale = fixed_point_scale(most * weight);
-    items_.clear();
-    for (std::uint32_t i = 0; i < rows.size(); ++i)
-      items_.push_back(Sums4{1, rows.fixed_weight(i), std::llround(weight_[i] * (value_[i] - centre) * scale), 0});
+    items_.clear(), weights_.clear(), sums_.clear();
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      weights_.push_back(rows.fixed_weight(i)), sums_.push_back(std::llround(weight_[i] * (value_[i] - centre) * scale));
+      items_.push_back(Sums4{1, weights_[i], sums_[i], 0});
+    }
   }
   Criterion criterion_{};
   std::vector<double> value_, weight_, mean_;
   std::vector<Sums4> items_;
+  std::vector<std::int64_t> weights_, sums_;   // those of the items
+  bool are_equal_ = false;                     // the weights
 };
 
 class MedianKind {
@@ -81,6 +92,10 @@ class MedianKind {
     for (std::uint32_t i = 0; i < rows.size(); ++i) items_.push_back({rows.fixed_weight(i), in.target.values[rows.position[i]]});
   }
   const std::vector<MedianItem>& items() const { return items_; }
+  void take_rows(const std::uint32_t* order, std::uint32_t n, MedianSide::Rows& out) const {
+    out.n = n, out.items.resize(n);
+    for (std::uint32_t i = 0; i < n; ++i) out.items[i] = items_[order[i]];
+  }
 
   DraftNode add_node(const std::uint32_t* order, std::uint32_t n) {
     side_.set_node(items_.data(), order, n, {});
@@ -104,14 +119,23 @@ class ClassKind {
 
   void start(const HostForestInput& in, const TreeRows& rows) {
     entropy_ = in.options.criterion == Criterion::kEntropy, shares_.clear(), items_.clear();
-    scale_ = rows.weight_scale, total_.resize(static_cast<std::size_t>(in.target.n_classes));
-    for (std::uint32_t i = 0; i < rows.size(); ++i) items_.push_back({rows.fixed_weight(i), in.target.codes.data[rows.table_row[i]]});
+    scale_ = rows.weight_scale, total_.resize(static_cast<std::size_t>(in.target.n_classes)), classes_.clear(), weights_.clear();
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      classes_.push_back(in.target.codes.data[rows.table_row[i]]), weights_.push_back(rows.fixed_weight(i));
+      items_.push_back({weights_[i], classes_[i]});
+    }
+    are_equal_ = std::ranges::all_of(weights_, [this](std::int64_t w) { return w == weights_[0]; });
   }
   const std::vector<ClassItem>& items() const { return items_; }
+  void take_rows(const std::uint32_t* order, std::uint32_t n, ClassSide::Rows& out) {
+    out.n = n, out.row_weight = weights_[0], out.weights.resize(are_equal_ ? 0 : n);
+    if (!are_equal_) take(weights_.data(), order, n, out.weights.data());
+    add_up(order, n);
+    out.total = total_, out.classes.swap(of_node_);
+  }
 
   DraftNode add_node(const std::uint32_t* order, std::uint32_t n) {
-    std::fill(total_.begin(), total_.end(), 0);
-    for (std::uint32_t i = 0; i < n; ++i) total_[items_[order[i]].cls] += items_[order[i]].weight;
+    add_up(order, n);
     SideSum sum;
     for (const std::int64_t t : total_) sum.add(static_cast<double>(t) / scale_, entropy_);
     for (const std::int64_t t : total_) shares_.push_back(static_cast<float>(static_cast<double>(t) / scale_ / sum.weight));
@@ -123,9 +147,23 @@ class ClassKind {
   }
 
  private:
-  bool entropy_ = false;
+  // Sets the node's classes by row and weight by class.
+  void add_up(const std::uint32_t* order, std::uint32_t n) {
+    of_node_.resize(n);
+    take(classes_.data(), order, n, of_node_.data());
+    if (are_equal_) {
+      count_values(of_node_.data(), n, static_cast<std::int32_t>(total_.size()), total_.data());
+      for (std::int64_t& t : total_) t *= weights_[0];
+    } else {
+      std::fill(total_.begin(), total_.end(), 0);
+      for (std::uint32_t i = 0; i < n; ++i) total_[of_node_[i]] += weights_[order[i]];
+    }
+  }
+
+  bool entropy_ = false, are_equal_ = false;   // are_equal_: the weights
   double scale_ = 1;
-  std::vector<std::int64_t> total_;
+  std::vector<std::int32_t> classes_, of_node_;   // by item; of the last node, by row
+  std::vector<std::int64_t> weights_, total_;     // by item; of the last node, by class
   std::vector<float> shares_;   // nodes x classes
   std::vector<ClassItem> items_;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "engine/backend/host/random_scan.h"
@@ -71,18 +72,26 @@ class ValueSide {
 class ValueCuts : public ValueSide {
  public:
   using ValueSide::ValueSide;
-  // The cuts of column k of `block` at left_bin[k] all at once: score_cuts() after sum_cuts().
-  void split_items(const Item* items, std::uint32_t n) {
-    weights_.resize(n), sums_.resize(n), are_equal_ = true;
-    for (std::uint32_t i = 0; i < n; ++i)
-      weights_[i] = items[i][1], sums_[i] = items[i][2], are_equal_ = are_equal_ && weights_[i] == weights_[0];
+  // The rows of a node, in their order.
+  struct Rows {
+    std::vector<std::int64_t> sums, weights;   // no weights where all rows weigh row_weight
+    std::int64_t row_weight = 0;
+    std::uint32_t n = 0;
+  };
+  // Borrows the rows until score_cuts().
+  void set_rows(const Rows& rows, const CutLimits& limits) {
+    rows_ = &rows, limits_ = limits, total_ = Item{rows.n, 0, 0, 0};
+    for (std::uint32_t i = 0; i < rows.n; ++i) total_[2] += rows.sums[i];
+    if (rows.weights.empty()) total_[1] = rows.n * rows.row_weight;
+    else total_[1] = std::accumulate(rows.weights.begin(), rows.weights.end(), std::int64_t{0});
   }
-  void sum_cuts(CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+  // The cuts of column k of `block` at left_bin[k] all at once: score_cuts() after sum_cuts().
+  void sum_cuts(CodeBlock& block, const std::uint8_t* left_bin) {
     cut_rows_.fill(0), cut_weights_.fill(0), cut_sums_.fill(0);
     block.count_left(left_bin, nullptr, 1, cut_rows_.data());
-    block.sum_left(left_bin, sums_.data(), nullptr, cut_sums_.data());
-    if (!are_equal_) return block.sum_left(left_bin, weights_.data(), nullptr, cut_weights_.data());
-    for (std::size_t k = 0; k < cut_rows_.size(); ++k) cut_weights_[k] = cut_rows_[k] * weights_[0];
+    block.sum_left(left_bin, rows_->sums.data(), nullptr, cut_sums_.data());
+    if (!rows_->weights.empty()) return block.sum_left(left_bin, rows_->weights.data(), nullptr, cut_weights_.data());
+    for (std::size_t k = 0; k < cut_rows_.size(); ++k) cut_weights_[k] = cut_rows_[k] * rows_->row_weight;
   }
   void score_cuts(double* scores, std::size_t n) const {
     if (limits_.criterion != Criterion::kPoisson)
@@ -93,8 +102,7 @@ class ValueCuts : public ValueSide {
   }
 
  private:
-  bool are_equal_ = false;                     // the weights of the node's rows
-  std::vector<std::int64_t> weights_, sums_;   // by row
+  const Rows* rows_ = nullptr;
   std::array<std::int32_t, CodeBlock::kMost> cut_rows_{};
   std::array<std::int64_t, CodeBlock::kMost> cut_weights_{}, cut_sums_{};
 };
@@ -128,13 +136,12 @@ class ClassSide {
 
   void set_node(const Item* items, const std::uint32_t* order, std::uint32_t n, const CutLimits& limits) {
     std::fill(total_.begin(), total_.end(), 0);
-    limits_ = limits, rows_ = n, weight_ = 0;
+    std::int64_t weight = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       const Item& item = items[order ? order[i] : i];
-      total_[item.cls] += item.weight, weight_ += item.weight;
+      total_[item.cls] += item.weight, weight += item.weight;
     }
-    squares_ = 0, counted_ = limits.criterion == Criterion::kGini && weight_ < (std::int64_t{1} << 31);
-    for (const std::int64_t t : total_) squares_ += counted_ ? t * t : 0;
+    limit(limits, n, weight);
   }
   ClassSide& swept() {   // nothing is on the left
     std::fill(left_.begin(), left_.end(), 0);
@@ -150,28 +157,37 @@ class ClassSide {
     left_[cls] += weight, left_rows_ += rows, left_weight_ += weight;
   }
 
-  void split_items(const Item* items, std::uint32_t n) {
-    weights_.resize(n), classes_.resize(n), are_equal_ = true;
-    for (std::uint32_t i = 0; i < n; ++i)
-      weights_[i] = items[i].weight, classes_[i] = items[i].cls, are_equal_ = are_equal_ && weights_[i] == weights_[0];
+  // As ValueCuts.
+  struct Rows {
+    std::vector<std::int32_t> classes;
+    std::vector<std::int64_t> weights, total;   // total: weight by class
+    std::int64_t row_weight = 0;
+    std::uint32_t n = 0;
+  };
+  void set_rows(const Rows& rows, const CutLimits& limits) {
+    of_node_ = &rows, total_ = rows.total;
+    limit(limits, rows.n, std::accumulate(total_.begin(), total_.end(), std::int64_t{0}));
   }
-  void sum_cuts(CodeBlock& block, const Item*, std::uint32_t, const std::uint8_t* left_bin) {
+  void sum_cuts(CodeBlock& block, const std::uint8_t* left_bin) {
     cut_rows_.assign(left_.size() * CodeBlock::kMost, 0);
-    block.count_left(left_bin, classes_.data(), static_cast<std::int32_t>(left_.size()), cut_rows_.data());
-    if (are_equal_) return;
+    block.count_left(left_bin, of_node_->classes.data(), static_cast<std::int32_t>(left_.size()), cut_rows_.data());
+    if (of_node_->weights.empty()) return;
     cut_weights_.assign(cut_rows_.size(), 0);
-    block.sum_left(left_bin, weights_.data(), classes_.data(), cut_weights_.data());
+    block.sum_left(left_bin, of_node_->weights.data(), of_node_->classes.data(), cut_weights_.data());
   }
   void score_cuts(double* scores, std::size_t n) {
+    if (counted_)
+      return score_shares(static_cast<std::int64_t>(n), static_cast<std::int32_t>(left_.size()),
+                          {rows_, weight_, 0, static_cast<double>(limits_.min_rows), limits_.min_weight}, total_.data(), cut_rows_.data(),
+                          of_node_->row_weight, of_node_->weights.empty() ? nullptr : cut_weights_.data(), scores);
     for (std::size_t k = 0; k < n; ++k) scores[k] = score_cut(k);
   }
   double score_cut(std::size_t k) {
-    left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
+    left_rows_ = 0, left_weight_ = 0;
     for (std::size_t c = 0; c < left_.size(); ++c) {
       const std::size_t at = c * CodeBlock::kMost + k;
-      left_rows_ += cut_rows_[at], left_[c] = are_equal_ ? cut_rows_[at] * weights_[0] : cut_weights_[at], left_weight_ += left_[c];
-      const std::int64_t right = total_[c] - left_[c];
-      if (counted_) left_squares_ += left_[c] * left_[c], right_squares_ += right * right;
+      left_rows_ += cut_rows_[at], left_[c] = of_node_->weights.empty() ? cut_rows_[at] * of_node_->row_weight : cut_weights_[at];
+      left_weight_ += left_[c];
     }
     return score();
   }
@@ -190,13 +206,19 @@ class ClassSide {
   }
 
  private:
+  void limit(const CutLimits& limits, std::uint32_t n, std::int64_t weight) {
+    limits_ = limits, rows_ = n, weight_ = weight;
+    squares_ = 0, counted_ = limits.criterion == Criterion::kGini && weight_ < (std::int64_t{1} << 31);
+    for (const std::int64_t t : total_) squares_ += counted_ ? t * t : 0;
+  }
+
   std::vector<std::int64_t> left_, total_;   // weight by class
   std::int64_t rows_ = 0, weight_ = 0, squares_ = 0, left_rows_ = 0, left_weight_ = 0, left_squares_ = 0, right_squares_ = 0;
   bool counted_ = false;   // squares of the weights fit into 64 bits
   CutLimits limits_;
-  bool are_equal_ = false;                            // the weights of the node's rows
-  std::vector<std::int64_t> weights_, cut_weights_;   // by row; classes x columns
-  std::vector<std::int32_t> classes_, cut_rows_;      // by row; classes x columns
+  const Rows* of_node_ = nullptr;
+  std::vector<std::int64_t> cut_weights_;   // classes x columns
+  std::vector<std::int32_t> cut_rows_;
 };
 
 class ClassBins {

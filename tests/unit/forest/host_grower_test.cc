@@ -1,6 +1,7 @@
 // Trees of values and weighted trees on the CPU: the best cut against brute force, ranks against bins, weights as repetition.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "engine/backend/cpu/trees.h"
@@ -83,6 +84,27 @@ TEST(HostGrower, KnowsEveryRowOfATreeThatIsGrownToTheEnd) {
     ops->predict(tree, data.view(), {found.data(), 700, 1});
     EXPECT_EQ(found, target);
   }
+}
+
+TEST(HostGrower, CutsTwoRowsAtRandomInEveryColumnInWhichTheyDiffer) {
+  const std::vector<double> X = {1, 0, 5, 2, 7, 1, 4, 5, 6, 7}, values = {0, 1};   // columns 1 and 3 differ
+  HostMemory memory;
+  const auto ops = make_cpu_trees(memory, 2);
+  ForestOptions options = single(Criterion::kSquaredError, 5);
+  options.n_trees = 40, options.splitter = Splitter::kRandom;
+  const BinnedTable table = ops->bin(MatrixView<const double>{X.data(), 2, 5});
+  const Forest forest = ops->grow(table, {}, {.values = values}, options, {}, {});
+  ASSERT_EQ(forest.n_nodes(), 3 * 40);
+  std::array<int, 5> cuts{};
+  for (std::int64_t root = 0; root < forest.n_nodes(); root += 3) {
+    const std::int32_t col = forest.feature[root];
+    ++cuts[static_cast<std::size_t>(col)];
+    EXPECT_GE(forest.threshold[root], X[col]);
+    EXPECT_LT(forest.threshold[root], X[5 + col]);
+  }
+  EXPECT_EQ(cuts[1] + cuts[3], 40);
+  EXPECT_GT(cuts[1], 0);
+  EXPECT_GT(cuts[3], 0);
 }
 
 TEST(HostGrower, FindsTheSameTreeOnRanksAsOnExactBins) {
