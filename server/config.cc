@@ -75,6 +75,22 @@ std::string to_digest(const std::string& text) {
   return text;
 }
 
+// "alice=4": greater than 0, since a tenant without a share would wait for ever.
+void set_weights(Config& config, const Values& values) {
+  constexpr double kLeast = 0.001, kMost = 1000;
+  config.tenant_weights.clear();   // those of the file, if a flag has others
+  for (const std::string& text : values) {
+    const auto equals = text.rfind('=');   // names in client certificates may hold one
+    double weight = 0;
+    const char* const end = text.data() + text.size();
+    const bool is_number = equals != std::string::npos && equals > 0 &&
+                           std::from_chars(text.data() + equals + 1, end, weight) == std::from_chars_result{end, std::errc()};
+    if (!is_number || !(weight >= kLeast && weight <= kMost))
+      refuse(text, fmt::format("must be TENANT=WEIGHT, a number from {} to {}, such as alice=4", kLeast, kMost));
+    config.tenant_weights[text.substr(0, equals)] = weight;
+  }
+}
+
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
 constexpr std::int64_t kLongestLease = 366 * 24 * 3600;
 
@@ -117,6 +133,9 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.tenant_streams = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
     Setting{"tenant-bytes", Kind::kValue, "bytes of one tenant's uploads, at most; 0: no bound (default 64 GiB)",
             [](Config& c, const Values& v) { c.tenant_bytes = static_cast<std::uint64_t>(to_integer(v[0], 0, kMostCount)); }},
+    Setting{"tenant-weight", Kind::kList,
+            "TENANT=WEIGHT: its share of the devices while others wait too; a tenant that is not named has 1; may be repeated",
+            [](Config& c, const Values& v) { set_weights(c, v); }},
     Setting{"tenant-rate", Kind::kValue, "requests of one tenant in a second, at most; 0: no bound (default 0)",
             [](Config& c, const Values& v) { c.tenant_rate = static_cast<double>(to_integer(v[0], 0, 1'000'000)); }},
     Setting{"log-format", Kind::kValue, "text or json, one object a line (default text)",

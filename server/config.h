@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct Config {
   std::size_t tenant_jobs = 20'000;       // open jobs, event streams and stored bytes of one tenant; 0: no bound
   std::size_t tenant_streams = 12'000;
   std::uint64_t tenant_bytes = std::uint64_t{64} << 30;
+  std::map<std::string, double> tenant_weights;   // shares of the devices; a tenant that is not named has 1
   double tenant_rate = 0;                 // requests per second of one tenant; 0: no bound
   bool json_log = false;
   std::filesystem::path port_file;        // gets the port once it is open; empty: none

@@ -60,6 +60,10 @@ RetentionOptions retention_options(const Config& config) {
   return options;
 }
 
+TenantLimits tenant_limits(const Config& config) {
+  return {.open_jobs = config.tenant_jobs, .weights = config.tenant_weights};
+}
+
 JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   JobServiceOptions options;
   options.data_dir = config.data_dir;
@@ -71,7 +75,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
                   }};
   options.worker_program = config.worker;
   options.devices = config.devices;
-  options.open_jobs_per_tenant = config.tenant_jobs;
+  options.tenants = tenant_limits(config);
   options.observer = &metrics;
   const bool has_lines = config.log_level == "debug" || config.log_level == "info";
   options.worker_log = !has_lines ? "off" : config.json_log ? "json" : "text";
@@ -162,12 +166,36 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
     log_request(record);
   };
   options.stream_dropped = [&metrics](std::string_view reason) { metrics.stream_dropped(reason); };
-  options.reload = [&authenticator] {
-    authenticator.reload();
-    log_info("certificates and tokens were read again");
-  };
   return options;
 }
+
+// What SIGHUP changes beside certificates: tokens, and of the configuration the limits of tenants.
+struct Reload {
+  std::vector<std::string> arguments;
+  auth::Authenticator& authenticator;
+  JobService& jobs;
+  api::StreamCounts& streams;
+  Uploads& uploads;
+  observe::Metrics& metrics;
+
+  void operator()() const {
+    authenticator.reload();
+    try {
+      grant(load_config(arguments, environment));
+      log_info("certificates, tokens and the limits of tenants were read again");
+    } catch (const Error& error) {
+      log_error(fmt::format("the configuration cannot be read again, its limits stay: {}", error.message));
+    }
+  }
+
+  void grant(const Config& config) const {
+    authenticator.set_requests_per_second(config.tenant_rate);
+    jobs.set_tenant_limits(tenant_limits(config));
+    streams.set_per_tenant(config.tenant_streams);
+    uploads.set_bytes_per_tenant(config.tenant_bytes);
+    metrics.set_tenant_weights(config.tenant_weights);
+  }
+};
 
 // Renamed into place, so that who waits for the file never reads half a number.
 void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
@@ -177,10 +205,11 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
   std::filesystem::rename(part, file);
 }
 
-int serve(const Config& config) {
+int serve(const Config& config, const std::vector<std::string>& arguments) {
   auth::Authenticator authenticator(auth_options(config), log_error);
   check_listen(config, authenticator);
   Watch metrics;
+  metrics.set_tenant_weights(config.tenant_weights);
   JobService jobs(job_options(config, metrics));
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
   api::StreamCounts streams(config.tenant_streams);
@@ -207,6 +236,7 @@ int serve(const Config& config) {
                 if (http::Server* server = running) server->stop();
               });
   http::ServerOptions http = http_options(config, authenticator, metrics);
+  http.reload = Reload{arguments, authenticator, jobs, streams, uploads, metrics};
   http.stopping = [&jobs] { jobs.begin_drain(); };
   http::Server server(std::move(http), http::Router(lease.renewed_by(api::routes(api))));
   running = &server;
@@ -259,7 +289,7 @@ int run(const std::vector<std::string>& arguments) {
   // they would spin while the one they wait for has no core. What the user has set stays.
   ::setenv("GOMP_SPINCOUNT", "1000", 0);
   try {
-    return serve(config);
+    return serve(config, arguments);
   } catch (const schema::Error& e) {
     log_error(e.message);
     if (e.code == ErrorCode::kInvalidValue) return kExitConfig;

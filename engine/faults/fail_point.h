@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 19> kControls = {
+inline constexpr std::array<std::string_view, 21> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -49,6 +49,8 @@ inline constexpr std::array<std::string_view, 19> kControls = {
     "ignore-scopes",               // a token may do everything
     "ignore-owners",               // jobs and models are everybody's
     "ignore-shares",               // tenants' jobs run in the order in which they came
+    "ignore-weights",              // every tenant has the same share
+    "evict-what-is-used",          // the cache forgets data sets that jobs have
     "fetch-anywhere",              // the server connects to any address
     "mix-versions",                // a download goes on with the rest of another file
     "trust-the-cache"};            // a damaged data set is not noticed

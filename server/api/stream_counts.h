@@ -22,6 +22,7 @@ class StreamCounts {
   }
   std::size_t total() const { return total_; }
   std::size_t per_tenant() const { return per_tenant_; }
+  void set_per_tenant(std::size_t bound) { per_tenant_ = bound; }   // for streams to come
 
  private:
   void close(const std::string& tenant) {
@@ -29,7 +30,7 @@ class StreamCounts {
     if (--open_[tenant] == 0) open_.erase(tenant);
   }
 
-  const std::size_t per_tenant_;
+  std::size_t per_tenant_;
   std::size_t total_ = 0;
   std::map<std::string, std::size_t> open_;
 };

@@ -61,6 +61,12 @@ void Authenticator::reload() {
   refresh(Clock::now());
 }
 
+void Authenticator::set_requests_per_second(double rate) {
+  if (rate == options_.requests_per_second) return;   // what was used counts on
+  options_.requests_per_second = rate;
+  requests_ = RateLimiter(rate, 2 * rate);
+}
+
 void Authenticator::refresh(Clock::time_point now) {
   if (now < look_at_) return;
   look_at_ = now + kLook;

@@ -31,6 +31,7 @@ class Authenticator final : public http::Gatekeeper {
 
   bool has_credentials();   // somebody can be told from everybody else
   void reload();            // now
+  void set_requests_per_second(double rate);   // of one tenant; 0: no bound
 
   http::Caller admit(const http::Request& request, const http::net::ip::address& peer, std::string_view certificate,
                      http::Access needed) override;

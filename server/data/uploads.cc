@@ -194,7 +194,7 @@ void Uploads::Upload::write(std::string_view bytes) {
   const bool is_first = info_.bytes == 0;
   info_.bytes += static_cast<std::int64_t>(bytes.size());
   require(static_cast<std::uint64_t>(info_.bytes) <= allowed_, ErrorCode::kTooManyRequests,
-          "the uploads of this tenant would have more than {} bytes; delete some", uploads_.bytes_per_tenant_);
+          "the uploads of this tenant would have more than {} bytes; delete some", uploads_.bytes_per_tenant_.load());
   digest_.update(bytes);
   if (npy_) return npy_->write(bytes);
   if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());

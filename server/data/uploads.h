@@ -1,6 +1,7 @@
 // Data sets that clients sent: who has which, under which name, and the file that it became.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,7 @@ class Uploads {
  public:
   // bytes_per_tenant: of what was sent; 0: no bound.
   Uploads(std::filesystem::path datasets, std::uint64_t bytes_per_tenant);
+  void set_bytes_per_tenant(std::uint64_t bytes) { bytes_per_tenant_ = bytes; }   // for uploads to come
 
   // Takes the bytes of one upload to disk. Without finish() nothing of it is left.
   class Upload {
@@ -75,7 +77,7 @@ class Uploads {
   void drop_content(const std::string& digest);
 
   const std::filesystem::path datasets_, directory_;
-  const std::uint64_t bytes_per_tenant_;
+  std::atomic<std::uint64_t> bytes_per_tenant_;
   mutable std::mutex mutex_;   // guards the entries
   std::uint64_t n_parts_ = 0;
 };

@@ -29,6 +29,7 @@ Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
     : store_(store), options_(std::move(options)), observer_(options_.observer ? *options_.observer : nobody_), last_lease_(store.last_lease()),
       fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)),
       clock_(std::make_unique<DeadlineClock>([this](const std::string& id) { deadline_reached(id); })) {
+  set_tenant_limits(options_.tenants);
   const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
   recover();
   supervisor_ = std::make_unique<Supervisor>(options_.workers, options_.devices, *this);
@@ -75,10 +76,10 @@ void Dispatcher::recover() {
 
 void Dispatcher::check_quota(const std::string& tenant) const {
   const auto open = open_.find(tenant);
-  if (options_.open_jobs_per_tenant == 0 || open == open_.end() || open->second < options_.open_jobs_per_tenant) return;
+  if (open_jobs_per_tenant_ == 0 || open == open_.end() || open->second < open_jobs_per_tenant_) return;
   throw Error(ErrorCode::kTooManyRequests,
               fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open->second,
-                          options_.open_jobs_per_tenant));
+                          open_jobs_per_tenant_));
 }
 
 void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted, std::function<void(const Error&)> failed) {

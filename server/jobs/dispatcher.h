@@ -37,7 +37,7 @@ struct DispatcherOptions {
       acquire;
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
-  std::size_t open_jobs_per_tenant = 0;   // 0: no bound
+  TenantLimits tenants;
   JobObserver* observer = nullptr;        // null: nobody
   schema::Deadlines deadlines;            // that no job may exceed; 0: none
 };
@@ -63,6 +63,7 @@ class Dispatcher final : public SupervisorListener {
 
   std::vector<schema::DeviceEntry> devices() const;
   Load load() const;
+  void set_tenant_limits(TenantLimits limits);
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
 
  private:
@@ -131,6 +132,7 @@ class Dispatcher final : public SupervisorListener {
   std::size_t fetching_ = 0;
   std::map<std::string, JobPointer, std::less<>> jobs_;   // until their end is on disk
   JobQueue queue_;
+  std::size_t open_jobs_per_tenant_ = 0;   // 0: no bound
   DeviceTable devices_;
   std::map<std::string, Worker> workers_;   // by device
   std::map<std::string, std::size_t> open_;                    // jobs that have not ended, by tenant

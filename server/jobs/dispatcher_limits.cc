@@ -90,6 +90,12 @@ void Dispatcher::forget_crashes(const ActiveJob& job) {
   crashes_by_spec_.erase(spec_key(job));
 }
 
+void Dispatcher::set_tenant_limits(TenantLimits limits) {
+  const std::lock_guard lock(mutex_);
+  open_jobs_per_tenant_ = limits.open_jobs;
+  queue_.set_weights(std::move(limits.weights));
+}
+
 void Dispatcher::begin_drain() {
   const std::lock_guard lock(mutex_);
   draining_ = true;

@@ -78,7 +78,7 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
           .acquire = options.acquire,
           .check_model = std::move(check_model),
           .files = &files,
-          .open_jobs_per_tenant = options.open_jobs_per_tenant,
+          .tenants = options.tenants,
           .observer = options.observer,
           .deadlines = options.deadlines};
 }
@@ -246,6 +246,8 @@ std::string JobService::unready_reason() const {
   const std::optional<Error> trouble = impl_->store.trouble();
   return trouble ? trouble->message : std::string();
 }
+
+void JobService::set_tenant_limits(TenantLimits limits) { impl_->dispatcher.set_tenant_limits(std::move(limits)); }
 
 void JobService::begin_drain() { impl_->dispatcher.begin_drain(); }
 

@@ -21,6 +21,7 @@
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
 #include "server/jobs/store_retention.h"
+#include "server/jobs/tenant_limits.h"
 
 namespace kedge::server {
 
@@ -32,7 +33,7 @@ struct JobServiceOptions {
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
-  std::size_t open_jobs_per_tenant = 0;                  // 0: no bound
+  TenantLimits tenants;                                  // at first: see set_tenant_limits()
   std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
   JobObserver* observer = nullptr;                       // outlives the service; null: nobody
   RetentionOptions retention;
@@ -100,6 +101,9 @@ class JobService {
   Load load() const;                                  // looks into the data directory: call it where that may take its time
   std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
   bool ready() const { return unready_reason().empty(); }
+
+  // For what comes: jobs that are open stay, however many.
+  void set_tenant_limits(TenantLimits limits);
 
   // Not ready from here on; what runs goes on, nothing else is started.
   void begin_drain();

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/jobs/tenant_limits.h"
+
 namespace kedge::server {
 
 // Whom a job waits for and with.
@@ -19,7 +21,7 @@ struct QueueKey {
   friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
 };
 
-// Next is the tenant that has used the devices least, counted in seconds of runs (start-time fair queueing); among jobs of
+// Next is the tenant that has used the devices least, counted in seconds of runs over its weight (start-time fair queueing); among jobs of
 // tenants that have used the same, the oldest. A tenant that comes back after a while starts level with the one that has used
 // least, so absence saves nothing up. Job ids sort by time of submission, so the smallest id is the oldest job. Not thread safe.
 class JobQueue {
@@ -35,6 +37,8 @@ class JobQueue {
   std::optional<std::string> take_to_fetch();
   // Takes the next ready job whose wish `serves` accepts.
   std::optional<std::string> take_ready(const std::function<bool(std::string_view wish)>& serves);
+  // From now on; what was used stays as it was counted.
+  void set_weights(TenantWeights weights) { weights_ = std::move(weights); }
   // A run of the tenant took so long.
   void charge(const std::string& tenant, double seconds);
 
@@ -54,7 +58,8 @@ class JobQueue {
   void drop_if_empty(Lanes::iterator lane);
 
   Lanes lanes_;
-  std::map<std::string, double> used_;   // seconds by tenant; those who wait, and those who were charged lately
+  TenantWeights weights_;
+  std::map<std::string, double> used_;   // seconds over weight, by tenant; those who wait, and those who were charged lately
   double level_ = 0;                     // what the tenant that was served last had used
 };
 

@@ -73,10 +73,10 @@ void Metrics::job_ran(const schema::Timings& timings, double publish_seconds) {
 void Metrics::device_used(std::string_view device, std::string_view tenant, double seconds) {
   const std::lock_guard lock(mutex_);
   device_seconds_[std::string(device)] += seconds;
-  if (!device.starts_with("cuda")) return;
   std::string who(tenant);
-  if (gpu_seconds_.size() >= kMostTenants && !gpu_seconds_.contains(who)) who = kOtherTenants;
-  gpu_seconds_[who] += seconds;
+  if (tenant_seconds_.size() >= kMostTenants && !tenant_seconds_.contains(who)) who = kOtherTenants;
+  tenant_seconds_[who] += seconds;
+  if (device.starts_with("cuda")) gpu_seconds_[who] += seconds;
 }
 
 void Metrics::worker_lost(WorkerEnd end, bool ran_a_job) {
@@ -105,6 +105,11 @@ void Metrics::gauge(std::string name, std::string help, std::function<double()> 
     out.family(name, "gauge", help);
     out.sample({}, value());
   });
+}
+
+void Metrics::set_tenant_weights(std::map<std::string, double> weights) {
+  const std::lock_guard lock(mutex_);
+  weights_ = std::move(weights);
 }
 
 void Metrics::set_build(Build build) {
@@ -141,10 +146,18 @@ void Metrics::append_jobs(Exposition& out) const {
 void Metrics::append_devices(Exposition& out, const std::optional<std::string>& tenant) const {
   out.family("kedge_device_busy_seconds_total", "counter", "Time that jobs held each device.");
   counters(out, "device", device_seconds_);
+  const auto may_see = [&](const std::string& who) { return !tenant || *tenant == who; };
+  out.family("kedge_tenant_busy_seconds_total", "counter",
+             "Time that jobs of each tenant held devices; without admin scope only the caller's.");
+  for (const auto& [who, seconds] : tenant_seconds_)
+    if (may_see(who)) out.sample({{"tenant", who}}, seconds);
+  out.family("kedge_tenant_weight", "gauge", "Share of the devices of each tenant that has used one, as configured.");
+  for (const auto& [who, seconds] : tenant_seconds_)
+    if (may_see(who) && who != kOtherTenants) out.sample({{"tenant", who}}, weights_.contains(who) ? weights_.at(who) : 1);
   out.family("kedge_gpu_busy_seconds_total", "counter",
              "Time that jobs of each tenant held GPUs; without admin scope only the caller's.");
   for (const auto& [who, seconds] : gpu_seconds_)
-    if (!tenant || *tenant == who) out.sample({{"tenant", who}}, seconds);
+    if (may_see(who)) out.sample({{"tenant", who}}, seconds);
   out.family("kedge_worker_restarts_total", "counter", "Workers that have gone and were replaced, by reason.");
   counters(out, "reason", worker_restarts_);
   out.family("kedge_leases_expired_total", "counter", "Runs that were taken from a worker because it had gone.");

@@ -43,6 +43,7 @@ class Metrics : public JobObserver {
   using Ask = std::function<void(Exposition&)>;
   void add(Ask families);
   void gauge(std::string name, std::string help, std::function<double()> value);
+  void set_tenant_weights(std::map<std::string, double> weights);   // shares of the devices; 1 of who is not there
   void set_build(Build build);
 
   // Figures of single tenants are written for `tenant` alone; unset: of all.
@@ -64,7 +65,8 @@ class Metrics : public JobObserver {
   std::map<std::pair<std::string, std::string>, std::uint64_t> ended_;
   Histogram queued_, total_, commits_, downloads_;
   std::map<std::string, Histogram> stages_;
-  Counter device_seconds_, gpu_seconds_;   // by device; of GPUs by tenant
+  Counter device_seconds_, tenant_seconds_, gpu_seconds_;   // by device; by tenant; of GPUs by tenant
+  Counter weights_;                                         // that are not 1, by tenant
   Counter worker_restarts_, download_bytes_;
   std::vector<Ask> asked_;
   Build build_;

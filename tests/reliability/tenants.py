@@ -1,11 +1,13 @@
-"""Rows on tenants: Q1 equal shares under a flood, Q3 a quota that many race for.
+"""Rows on tenants: Q1 equal shares under a flood, Q2 shares by weight, Q3 a quota that many race for.
 
 python3 tenants.py ROW [--long] [--seed N] [--control NAME]"""
 import collections
 import concurrent.futures
 import datetime
+import signal
 import sys
 import threading
+import time
 
 from access import Guarded
 from rows import FAKE, main, small, spec, wait_for
@@ -39,6 +41,9 @@ class Shared(Guarded):
             page = f"&pageToken={reply['nextPageToken']}" if reply.get("nextPageToken") else None
         return jobs
 
+    def is_idle(self, tenant):
+        return all(job["state"] not in OPEN for job in self.jobs_of(tenant))
+
 
 def moment(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
@@ -50,10 +55,11 @@ def jain(shares):
 
 def seconds_by_tenant(row, server, counts):
     """Of each tenant the seconds that its jobs ran, while every tenant had some that waited. The flood's were all there first."""
+    since = time.time()
     for tenant, count in counts.items():
         server.submit_many(tenant, count, WORK)
-    wait_for(lambda: any(all(job["state"] not in OPEN for job in server.jobs_of(tenant)) for tenant in counts), 300, "the first tenant to be done")
-    jobs = {tenant: server.jobs_of(tenant) for tenant in counts}
+    wait_for(lambda: any(server.is_idle(tenant) for tenant in counts), 300, "the first tenant to be done")
+    jobs = {tenant: [job for job in server.jobs_of(tenant) if moment(job["created"]) >= since] for tenant in counts}
     begin = max(min(moment(job["created"]) for job in of) for of in jobs.values()) + 0.5
     end = min(max(moment(job["ended"]) for job in of) for of in jobs.values() if all(job["state"] not in OPEN for job in of))
     ran = {tenant: [(moment(job["started"]), moment(job["ended"])) for job in of if job.get("ended") and job.get("started")] for tenant, of in jobs.items()}
@@ -84,6 +90,35 @@ def q1(row):
         return f"{flood} jobs beside 3 x {others}: Jain's index {index:.4f} over {window:.0f} s, a lone job waited {waited * 1e3:.0f} ms"
     finally:
         server.kill()
+
+
+def q2(row):
+    """Tenants of weights 1, 2 and 4 that all have work get 1, 2 and 4 sevenths of the time; after a new configuration and SIGHUP what that says."""
+    settings, jobs_per_weight, said = row.folder / "kedged.toml", 300 if row.long else 60, []
+    shares = [{"one": 1, "two": 2, "four": 4}, {"one": 6, "two": 3, "four": 1}]
+    write_weights(settings, shares[0])
+    server = Shared(row, list(shares[0]), "--config", settings)
+    try:
+        for weights in shares:
+            write_weights(settings, weights)
+            server.child.send_signal(signal.SIGHUP)
+            wait_for(lambda: (row.folder / "kedged.log").read_text().count("limits of tenants were read again") > len(said), 10, "the new weights")
+            used, window = seconds_by_tenant(row, server, {tenant: jobs_per_weight * weight for tenant, weight in weights.items()})
+            wait_for(lambda: all(server.is_idle(tenant) for tenant in weights), 300, "the end of all")
+            parts = {tenant: used[tenant] / sum(used.values()) * sum(weights.values()) / weight for tenant, weight in weights.items()}
+            row.expect(all(abs(part - 1) <= 0.05 for part in parts.values()), f"of its share {weights} each got {parts}")
+            said.append(f"{':'.join(map(str, weights.values()))} over {window:.0f} s, of its share each got " + ", ".join(f"{part:.3f}" for part in parts.values()))
+        settings.write_text('tenant-weight = ["one=0"]\n')
+        server.child.send_signal(signal.SIGHUP)
+        wait_for(lambda: "its limits stay: " in (row.folder / "kedged.log").read_text(), 10, "a word about a wrong configuration")
+        row.expect(server.as_tenant("one", "POST", "/v1/jobs?wait=30s", WORK).status == 201, "the server does not go on with the limits that it had")
+        return "; ".join(said)
+    finally:
+        server.kill()
+
+
+def write_weights(file, weights):
+    file.write_text("tenant-weight = [" + ", ".join(f'"{tenant}={weight}"' for tenant, weight in weights.items()) + "]\n")
 
 
 def q3(row):
@@ -117,4 +152,4 @@ def q3(row):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"Q1": q1, "Q3": q3}, {"Q1": ["ignore-shares"], "Q3": ["no-quota"]}))
+    sys.exit(main({"Q1": q1, "Q2": q2, "Q3": q3}, {"Q1": ["ignore-shares"], "Q2": ["ignore-weights"], "Q3": ["no-quota"]}))

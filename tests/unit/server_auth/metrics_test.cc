@@ -65,6 +65,18 @@ TEST(Metrics, ShowATenantToItselfAndToAdminsAlone) {
   EXPECT_THAT(metrics.text("alice"), HasSubstr("kedge_device_busy_seconds_total{device=\"cuda:0\"} 5\n"));
 }
 
+TEST(Metrics, ShowTheShareOfATenantBesideItsTime) {
+  Metrics metrics;
+  metrics.set_tenant_weights({{"alice", 4}, {"away", 2}});
+  metrics.device_used("cpu", "alice", 8);
+  metrics.device_used("cpu", "bob", 2);
+  EXPECT_THAT(metrics.text(), HasSubstr("kedge_tenant_busy_seconds_total{tenant=\"alice\"} 8\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("kedge_tenant_weight{tenant=\"alice\"} 4\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("kedge_tenant_weight{tenant=\"bob\"} 1\n"));
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("away")));
+  EXPECT_THAT(metrics.text("bob"), Not(HasSubstr("alice")));
+}
+
 TEST(Metrics, CountManyTenantsTogether) {
   Metrics metrics;
   for (int i = 0; i < 1000; ++i) metrics.device_used("cuda:0", "tenant-" + std::to_string(i), 1);

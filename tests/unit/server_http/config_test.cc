@@ -56,6 +56,15 @@ TEST(Config, LetsFlagsWinOverEnvironmentOverFile) {
   EXPECT_EQ(config.allow_fetch, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(Config, TakesTheWeightsOfTenants) {
+  const std::string file = toml_file("tenant-weight = ['alice=4', 'CN=box=0.5']\n");
+  EXPECT_EQ(load({"--config", file}).tenant_weights, (std::map<std::string, double>{{"alice", 4}, {"CN=box", 0.5}}));
+  EXPECT_EQ(load({"--config", file, "--tenant-weight", "bob=2,carol=3"}).tenant_weights,
+            (std::map<std::string, double>{{"bob", 2}, {"carol", 3}}));
+  for (const char* bad : {"alice", "=2", "alice=", "alice=0", "alice=-1", "alice=nan", "alice=inf", "alice=2x", "alice=1e9"})
+    EXPECT_EQ(error_of({"--tenant-weight", bad}).where, "--tenant-weight") << bad;
+}
+
 TEST(Config, TakesListsByCommaAndByRepetition) {
   EXPECT_EQ(load({"--devices", "cpu,cuda:0"}).devices, (std::vector<std::string>{"cpu", "cuda:0"}));
   EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch,

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "server/jobs/clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/progress_gate.h"
@@ -69,6 +71,43 @@ TEST(JobQueue, GivesEqualTenantsEqualTimeHoweverManyJobsEachHas) {
     (is_few ? few : many) += is_few ? 3 : 1;
   }
   EXPECT_NEAR(many / few, 1, 0.05);   // one quantum of about 75 is not yet balanced
+}
+
+TEST(JobQueue, DividesTheTimeByWeightHoweverLongTheRunsOfEachTake) {
+  JobQueue queue;
+  queue.set_weights({{"b", 2}, {"c", 4}});   // a has 1
+  const std::map<std::string, double> run{{"a", 1}, {"b", 3}, {"c", 0.5}};
+  for (const auto& [tenant, seconds] : run)
+    for (int i = 0; i < 3000; ++i) queue.push_ready(fmt::format("job_{}{:04}", tenant, i), {"cpu", tenant});
+  std::map<std::string, double> used;
+  for (double all = 0; all < 1400;) {
+    const std::string tenant = queue.take_ready(any)->substr(4, 1);
+    queue.charge(tenant, run.at(tenant));
+    used[tenant] += run.at(tenant), all += run.at(tenant);
+  }
+  constexpr double kRuns = 6;   // seconds: a run of each, and what their starts count
+  EXPECT_NEAR(used["a"], 200, kRuns);
+  EXPECT_NEAR(used["b"], 400, kRuns);
+  EXPECT_NEAR(used["c"], 800, kRuns);
+}
+
+TEST(JobQueue, TakesNewWeightsForWhatComes) {
+  JobQueue queue;
+  for (int i = 0; i < 900; ++i) queue.push_ready(fmt::format("job_a{:03}", i), {"cpu", "a"}), queue.push_ready(fmt::format("job_b{:03}", i), {"cpu", "b"});
+  const auto runs_of_a = [&](int of) {
+    int mine = 0;
+    for (int i = 0; i < of; ++i) {
+      const std::string tenant = queue.take_ready(any)->substr(4, 1);
+      queue.charge(tenant, 1);
+      mine += tenant == "a";
+    }
+    return mine;
+  };
+  EXPECT_NEAR(runs_of_a(400), 200, 1);
+  queue.set_weights({{"a", 3}});
+  EXPECT_NEAR(runs_of_a(400), 300, 2);
+  queue.set_weights({});
+  EXPECT_NEAR(runs_of_a(400), 200, 2);
 }
 
 TEST(JobQueue, SavesNothingUpForATenantThatWasAway) {
