@@ -82,6 +82,10 @@ class Backend {
   virtual void design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) = 0;
   // G = D'D for the design D with p columns, both triangles (p x p, no padding). Sums in double over fixed tiles.
   virtual void design_gram(const Design<T>& design, MatrixView<double> G) = 0;
+  // P = S'D for the given columns S of the design D (columns.size x p, no padding); squares[j] = the sum of the squares of column j
+  // of D (p). One pass over X. Sums in double over fixed tiles.
+  virtual void design_products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                               VectorView<double> squares) = 0;
   // The upper triangle R (p x p, no padding, 0 below) of D = Q R by Householder's method, over fixed tiles of rows and then over their
   // triangles: R'R = D'D within a small multiple of p units of each column's norm, on every device. Fewer rows than columns leave rows of 0.
   virtual void design_triangle(const Design<T>& design, MatrixView<double> R) = 0;

@@ -10,8 +10,8 @@ constexpr double kExact = 0;
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double kSums = 8 * kUnit;       // double whatever T is; the scale passed in holds the number of terms
 constexpr double kFactor = 100 * kUnit;   // backward stable: a modest multiple of the columns' number, which is in the scale
-constexpr double kGap = 1e-13;        // of a solution, relative to y'y
-constexpr double kOptimal = 3e-6;     // of its gradient: its error falls with the root of the gap
+constexpr double kGap = 1e-13;            // of a solution, relative to y'y
+constexpr double kOptimal = 3e-6;         // of its gradient: its error falls with the root of the gap
 
 // A design of half of the rows, some twice, with shift, scale, weights and two targets; and its rows on the host.
 template <class T>
@@ -22,7 +22,11 @@ struct Case {
   Array<double> shift, scale, weights;
   Table expected;
   engine::Design<T> design() {
-    return {.X = std::as_const(X).view(), .rows = rows.view(), .shift = shift.view(), .scale = scale.view(), .weights = weights.view(),
+    return {.X = std::as_const(X).view(),
+            .rows = rows.view(),
+            .shift = shift.view(),
+            .scale = scale.view(),
+            .weights = weights.view(),
             .Y = std::as_const(Y).view()};
   }
 };
@@ -39,11 +43,17 @@ Case<T> make_case(Probe<T>& probe) {
   for (std::int64_t i = 0; i < m; ++i) {
     const auto r = static_cast<std::size_t>(i);
     for (std::int64_t j = 0; j < d; ++j)
-      expected.at(i, j) = weights[r] * ((x.at(rows[r], j) - shift[static_cast<std::size_t>(j)]) * scale[static_cast<std::size_t>(j)]);
+      expected.at(i, j) =
+          weights[r] * ((x.at(rows[r], j) - shift[static_cast<std::size_t>(j)]) * scale[static_cast<std::size_t>(j)]);
     for (std::int64_t t = 0; t < k; ++t) expected.at(i, d + t) = weights[r] * y.at(i, t);
   }
-  return {Padded<T>(probe.memory(), x), Padded<double>(probe.memory(), y), probe.upload(rows), probe.upload(shift), probe.upload(scale),
-          probe.upload(weights), expected};
+  return {Padded<T>(probe.memory(), x),
+          Padded<double>(probe.memory(), y),
+          probe.upload(rows),
+          probe.upload(shift),
+          probe.upload(scale),
+          probe.upload(weights),
+          expected};
 }
 
 Table gram_of(const Table& a) {
@@ -86,6 +96,29 @@ void check_design_gram(Probe<T>& probe) {
 }
 
 template <class T>
+void check_design_products(Probe<T>& probe) {   // of the second target, every third column, and the first once more
+  auto c = make_case(probe);
+  const std::int64_t p = c.expected.cols;
+  std::vector<std::int32_t> chosen{static_cast<std::int32_t>(p - 1)};
+  for (std::int64_t j = 0; j < p; j += 3) chosen.push_back(static_cast<std::int32_t>(j));
+  chosen.push_back(0);
+  const auto columns = probe.upload(chosen);
+  Matrix<double> products(probe.memory(), columns.size(), p), squares(probe.memory(), 1, p);
+  probe.ops().design_products(c.design(), columns.view(), products.view(), {squares.data(), p});
+  const Table gram = gram_of(c.expected);
+  Table expected(columns.size(), p), diagonal(1, p);
+  for (std::int64_t j = 0; j < p; ++j) {
+    diagonal.at(0, j) = gram.at(j, j);
+    for (std::int64_t i = 0; i < columns.size(); ++i) expected.at(i, j) = gram.at(chosen[static_cast<std::size_t>(i)], j);
+  }
+  const double scale = 100.0 * static_cast<double>(c.expected.rows + 1);
+  probe.expect_near(square_table(products), expected, scale, "products");
+  probe.expect_near(square_table(squares), diagonal, scale, "squares");
+  probe.ops().design_products(c.design(), columns.view().slice(0, 0), {products.data(), 0, p}, {squares.data(), p});
+  probe.expect_near(square_table(squares), diagonal, scale, "squares without products");
+}
+
+template <class T>
 void check_design_triangle(Probe<T>& probe) {
   auto c = make_case(probe);
   const std::int64_t p = c.expected.cols;
@@ -98,8 +131,10 @@ void check_design_triangle(Probe<T>& probe) {
   probe.expect_near(gram_of(triangle), gram_of(c.expected), 100.0 * static_cast<double>(c.expected.rows + p), "R'R");
 }
 
-// What defines the solution: the gradient of the smooth part is l1 against the sign of a coefficient, and at most l1 where it is 0.
-void expect_optimal(const Table& Q, const std::vector<double>& q, const double* w, double l1, double l2, bool positive, double scale) {
+// What defines the solution: the gradient of the smooth part is l1 against the sign of a coefficient, and at most l1 where it is
+// 0.
+void expect_optimal(const Table& Q, const std::vector<double>& q, const double* w, double l1, double l2, bool positive,
+                    double scale) {
   for (std::int64_t j = 0; j < Q.cols; ++j) {
     double gradient = q[static_cast<std::size_t>(j)] - l2 * w[j];
     for (std::int64_t k = 0; k < Q.cols; ++k) gradient -= Q.at(j, k) * w[k];
@@ -140,19 +175,22 @@ void check_elastic_net(Probe<T>& probe) {
       Array<double> gaps(probe.memory(), k + 1);
       Array<std::int32_t> iterations(probe.memory(), k + 1);
       const std::vector<engine::ElasticNetPath> paths{
-          {gram.view(), right.view(), yy, l1s.view(), l2s.view(), a.view(), gaps.view().slice(0, k), iterations.view().slice(0, k)},
-          {gram.view(), right.view(), yy, l1s.view().slice(1, 1), l2s.view().slice(1, 1), b.view(), gaps.view().slice(k, 1), iterations.view().slice(k, 1)}};
+          {gram.view(), right.view(), yy, l1s.view(), l2s.view(), a.view(), gaps.view().slice(0, k),
+           iterations.view().slice(0, k)},
+          {gram.view(), right.view(), yy, l1s.view().slice(1, 1), l2s.view().slice(1, 1), b.view(), gaps.view().slice(k, 1),
+           iterations.view().slice(k, 1)}};
       probe.ops().elastic_net_paths(paths, {.tol = kGap, .max_iter = 20000, .positive = positive, .random = random, .seed = 3});
       const auto path = a.to_host(), alone = b.to_host(), reached = gaps.to_host();
       for (const double gap : reached) EXPECT_LE(gap, kGap * yy);
       for (std::size_t i = 0; i < l1.size(); ++i)
-        expect_optimal(Q, q, path.data() + static_cast<std::int64_t>(i) * d, l1[i], l2[i], positive, std::sqrt(yy * (1 + Q.at(0, 0))));
+        expect_optimal(Q, q, path.data() + static_cast<std::int64_t>(i) * d, l1[i], l2[i], positive,
+                       std::sqrt(yy * (1 + Q.at(0, 0))));
       expect_optimal(Q, q, alone.data(), l1[1], l2[1], positive, std::sqrt(yy * (1 + Q.at(0, 0))));
     }
   }
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 std::vector<Row<T>> regression_rows() {
@@ -160,9 +198,12 @@ std::vector<Row<T>> regression_rows() {
   tiles.push_back({5000, 3, 0});   // beyond a tile
   std::vector<Shape> wide = tiles;
   wide.push_back({40, 400, 0});
+  std::vector<Shape> products = wide;
+  products.push_back({40, 700, 0});   // beyond what tiles of rows keep as sums of their own
   return {
       {"design_rows", kExact, &check_design_rows<T>, tall_shapes()},
       {"design_gram", kSums, &check_design_gram<T>, wide},
+      {"design_products", kSums, &check_design_products<T>, products},
       {"elastic_net_paths", kExact, &check_elastic_net<T>, {{20, 1, 0}, {30, 3, 0}, {80, 40, 0}, {400, 70, 0}}},
       {"design_triangle", kFactor, &check_design_triangle<T>, tiles},
   };
@@ -171,4 +212,4 @@ std::vector<Row<T>> regression_rows() {
 template std::vector<Row<float>> regression_rows();
 template std::vector<Row<double>> regression_rows();
 
-}  // namespace kedge::parity
+}   // namespace kedge::parity

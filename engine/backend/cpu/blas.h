@@ -46,13 +46,13 @@ inline void gemm(Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std
               static_cast<int>(lda), b, static_cast<int>(ldb), beta, c, static_cast<int>(ldc));
 }
 
-// The lower triangle of C = A'A; A is k x n, C n x n.
-inline void syrk(std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, float* c, std::int64_t ldc) {
-  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(n), static_cast<int>(k), 1.0f, a, static_cast<int>(lda), 0.0f,
+// The lower triangle of C = A'A + beta C; A is k x n, C n x n.
+inline void syrk(std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, float* c, std::int64_t ldc, float beta = 0) {
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(n), static_cast<int>(k), 1.0f, a, static_cast<int>(lda), beta,
               c, static_cast<int>(ldc));
 }
-inline void syrk(std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, double* c, std::int64_t ldc) {
-  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(n), static_cast<int>(k), 1.0, a, static_cast<int>(lda), 0.0, c,
+inline void syrk(std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, double* c, std::int64_t ldc, double beta = 0) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<int>(n), static_cast<int>(k), 1.0, a, static_cast<int>(lda), beta, c,
               static_cast<int>(ldc));
 }
 

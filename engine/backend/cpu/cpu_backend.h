@@ -32,6 +32,8 @@ class CpuLinear : public CpuTables<T> {
   void orthonormalize(MatrixView<T> A) override;
   void design_rows(const Design<T>& design, std::int64_t first, MatrixView<double> out) override;
   void design_gram(const Design<T>& design, MatrixView<double> G) override;
+  void design_products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                       VectorView<double> squares) override;
   void design_triangle(const Design<T>& design, MatrixView<double> R) override;
 };
 

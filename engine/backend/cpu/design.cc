@@ -16,9 +16,11 @@ constexpr std::int64_t kGramEntries = 1 << 16;                    // doubles of 
 constexpr std::int64_t kFewColumns = 384;                         // up to here each tile of rows has a product of its own
 constexpr std::int64_t kLeastTriangleRows = 2048;                 // of a tile; at least eight times its columns
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles kept for partial sums, 32 MiB
-constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;     // doubles of gathered rows where columns are many, 64 MiB
-constexpr std::int64_t kMultipliesPerNs = 8;                      // one core
-constexpr int kReflectors = 32;                                   // put together into one block
+constexpr std::int64_t kMostGroups = 64;                          // of tiles, with a partial sum each
+constexpr std::int64_t kFewProducts = kFewColumns * kFewColumns;
+constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;   // doubles of gathered rows where columns are many, 64 MiB
+constexpr std::int64_t kMultipliesPerNs = 8;                    // one core
+constexpr int kReflectors = 32;                                 // put together into one block
 
 template <class T>
 KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scale, std::int64_t cols, const double* y,
@@ -39,37 +41,87 @@ void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* 
                out + (i - begin) * stride);
 }
 
-// One lower triangle for each group of tiles; groups depend on the shape alone.
-template <class T>
-void narrow_gram(const Design<T>& d, MatrixView<double> G) {
+// The sum of what `add(rows, count, sum)` adds to a table of so many entries for each tile of rows, which lie in the cache
+// without padding. One table for each group of tiles; groups depend on the shape alone.
+template <class T, class Add>
+std::vector<double> sum_tiles(const Design<T>& d, std::int64_t entries, std::int64_t multiplies, const Add& add) {
   const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows),
                      tiles = tiles_of(n, height);
-  const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (p * p), 1, std::max<std::int64_t>(tiles, 1));
-  const std::int64_t group_rows = tiles_of(tiles, groups) * height;
-  std::vector<double> partial(static_cast<std::size_t>(groups * p * p), 0.0);
-  for_tiles(groups, 1, n * p * p / kMultipliesPerNs, [&](std::int64_t group, std::int64_t, std::int64_t) {
-    std::vector<double> rows(static_cast<std::size_t>(std::min(height, n) * p)), product(static_cast<std::size_t>(p * p));
-    double* const sum = partial.data() + group * p * p;
+  const std::int64_t most =
+      std::clamp<std::int64_t>(kPartialEntries / entries, 1, std::clamp<std::int64_t>(tiles, 1, kMostGroups));
+  const std::int64_t group_rows = std::max<std::int64_t>(tiles_of(tiles, most), 1) * height, groups = tiles_of(n, group_rows);
+  const auto partial = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(groups * entries));
+  for_tiles(groups, 1, multiplies / kMultipliesPerNs, [&](std::int64_t group, std::int64_t, std::int64_t) {
+    const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(std::min(height, n) * p));
+    double* const sum = partial.get() + group * entries;
+    std::fill_n(sum, entries, 0.0);
     for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += height) {
       const std::int64_t end = std::min(n, i + height);
-      put_rows(d, i, end, rows.data(), p);
-      blas::syrk(p, end - i, rows.data(), p, product.data(), p);
-      for (std::int64_t e = 0; e < p * p; ++e) sum[e] += product[static_cast<std::size_t>(e)];
+      put_rows(d, i, end, rows.get(), p);
+      add(rows.get(), end - i, sum);
     }
   });
+  std::vector<double> total(static_cast<std::size_t>(entries), 0.0);
+  for_tiles(entries, 4096, groups * entries / 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = 0; g < groups; ++g)
+      for (std::int64_t e = begin; e < end; ++e)
+        total[static_cast<std::size_t>(e)] += partial[static_cast<std::size_t>(g * entries + e)];
+  });
+  return total;
+}
+
+template <class T>
+void narrow_gram(const Design<T>& d, MatrixView<double> G) {
+  const std::int64_t n = d.n_rows(), p = d.n_cols();
+  const auto lower = sum_tiles(d, p * p, n * p * p, [&](const double* rows, std::int64_t count, double* sum) {
+    blas::syrk(p, count, rows, p, sum, p, 1.0);
+  });
   for (std::int64_t i = 0; i < p; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      double sum = 0;
-      for (std::int64_t g = 0; g < groups; ++g) sum += partial[static_cast<std::size_t>(g * p * p + i * p + j)];
-      G.data[i * G.stride + j] = G.data[j * G.stride + i] = sum;
-    }
+    for (std::int64_t j = 0; j <= i; ++j)
+      G.data[i * G.stride + j] = G.data[j * G.stride + i] = lower[static_cast<std::size_t>(i * p + j)];
   }
+}
+
+KEDGE_CLONES void add_squares(const double* rows, std::int64_t count, std::int64_t cols, double* __restrict sums) {
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) sums[j] += rows[i * cols + j] * rows[i * cols + j];
+}
+
+// out[i, c] = rows[i, columns[c]].
+void take(const double* rows, std::int64_t count, std::int64_t cols, VectorView<const std::int32_t> columns, double* out) {
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t c = 0; c < columns.size; ++c) out[i * columns.size + c] = rows[i * cols + columns.data[c]];
+}
+
+template <class T>
+void narrow_products(const Design<T>& d, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                     VectorView<double> squares) {
+  const std::int64_t p = d.n_cols(), c = columns.size;
+  const auto sums = sum_tiles(d, (c + 1) * p, d.n_rows() * c * p, [&](const double* rows, std::int64_t count, double* sum) {
+    const auto chosen = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(count * c));
+    take(rows, count, p, columns, chosen.get());
+    if (c > 0) blas::gemm(Transpose::kYes, Transpose::kNo, c, p, count, 1.0, chosen.get(), c, rows, p, 1.0, sum, p);
+    add_squares(rows, count, p, sum + c * p);
+  });
+  std::copy_n(sums.begin(), c * p, P.data);
+  std::copy_n(sums.begin() + c * p, p, squares.data);
 }
 
 template <class T>
 void gather_rows(const Design<T>& d, std::int64_t first, MatrixView<double> out) {
   for_tiles(out.rows, kRowTile, out.rows * d.n_cols(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     put_rows(d, first + begin, first + end, out.data + begin * out.stride, out.stride);
+  });
+}
+
+// Rows that are gathered at once where columns are many.
+std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
+  return std::min(n, std::max(kGramRows, kChunkEntries / p / kGramRows * kGramRows));
+}
+
+void add_table(const double* table, std::int64_t entries, double* sum) {
+  for_tiles(entries, 4096, entries, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t e = begin; e < end; ++e) sum[e] += table[e];
   });
 }
 
@@ -114,7 +166,7 @@ template <class T>
 void CpuLinear<T>::design_gram(const Design<T>& design, MatrixView<double> G) {
   const std::int64_t n = design.n_rows(), p = design.n_cols();
   if (p <= kFewColumns) return narrow_gram(design, G);
-  const std::int64_t chunk = std::min(n, std::max(kGramRows, kChunkEntries / p / kGramRows * kGramRows));
+  const std::int64_t chunk = chunk_rows(n, p);
   auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p));
   auto product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(p * p));
   std::fill_n(G.data, p * p, 0.0);
@@ -123,9 +175,29 @@ void CpuLinear<T>::design_gram(const Design<T>& design, MatrixView<double> G) {
     const MatrixView<double> some(rows.get(), std::min(chunk, n - i), p);
     gather_rows(design, i, some);
     wide.gram(1.0, some, MatrixView<double>(product.get(), p, p));
-    for_tiles(p * p, 4096, p * p, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t e = begin; e < end; ++e) G.data[e] += product[static_cast<std::size_t>(e)];
-    });
+    add_table(product.get(), p * p, G.data);
+  }
+}
+
+template <class T>
+void CpuLinear<T>::design_products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                                   VectorView<double> squares) {
+  const std::int64_t n = design.n_rows(), p = design.n_cols(), c = columns.size;
+  if (p == 0) return;
+  if (c * p <= kFewProducts) return narrow_products(design, columns, P, squares);
+  const std::int64_t chunk = chunk_rows(n, p);
+  const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p)),
+             chosen = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * c)),
+             product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(c * p));
+  std::fill_n(P.data, c * p, 0.0), std::fill_n(squares.data, p, 0.0);
+  CpuBackend<double> wide;
+  for (std::int64_t i = 0; i < n; i += chunk) {
+    const MatrixView<double> all(rows.get(), std::min(chunk, n - i), p), some(chosen.get(), all.rows, c);
+    gather_rows(design, i, all);
+    wide.take_columns(all, {}, columns, some);
+    wide.gemm(Transpose::kYes, Transpose::kNo, 1.0, some, all, 0.0, MatrixView<double>(product.get(), c, p));
+    add_table(product.get(), c * p, P.data);
+    add_squares(all.data, all.rows, p, squares.data);
   }
 }
 
@@ -149,6 +221,10 @@ template void CpuLinear<float>::design_rows(const Design<float>&, std::int64_t, 
 template void CpuLinear<double>::design_rows(const Design<double>&, std::int64_t, MatrixView<double>);
 template void CpuLinear<float>::design_gram(const Design<float>&, MatrixView<double>);
 template void CpuLinear<double>::design_gram(const Design<double>&, MatrixView<double>);
+template void CpuLinear<float>::design_products(const Design<float>&, VectorView<const std::int32_t>, MatrixView<double>,
+                                                VectorView<double>);
+template void CpuLinear<double>::design_products(const Design<double>&, VectorView<const std::int32_t>, MatrixView<double>,
+                                                 VectorView<double>);
 template void CpuLinear<float>::design_triangle(const Design<float>&, MatrixView<double>);
 template void CpuLinear<double>::design_triangle(const Design<double>&, MatrixView<double>);
 

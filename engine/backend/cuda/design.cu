@@ -86,6 +86,23 @@ __global__ void mirror(double* G, std::int64_t p) {
   for (std::int64_t j = i + 1 + threadIdx.x; j < p; j += blockDim.x) G[i * p + j] = G[j * p + i];
 }
 
+// out[i, c] = rows[i, columns[c]].
+__global__ void take_some(const double* rows, std::int64_t n, std::int64_t p, const std::int32_t* columns, std::int64_t count,
+                          double* out) {
+  const std::int64_t i = own_row();
+  if (i >= n) return;
+  for (std::int64_t c = threadIdx.x; c < count; c += blockDim.x) out[i * count + c] = rows[i * p + columns[c]];
+}
+
+// One sum of squares for each tile of kRowTile rows and each column.
+__global__ void sum_squares(const double* rows, std::int64_t n, std::int64_t p, double* sums) {
+  const std::int64_t tile = blockIdx.x, j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+  if (j >= p) return;
+  double sum = 0;
+  for (std::int64_t i = tile * kRowTile; i < n && i < (tile + 1) * kRowTile; ++i) sum += rows[i * p + j] * rows[i * p + j];
+  sums[tile * p + j] = sum;
+}
+
 std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
   return std::min(n, std::max(kChunkRows, kChunkEntries / p / kChunkRows * kChunkRows));
 }
@@ -111,12 +128,37 @@ void CudaLinear<T>::design_gram(const Design<T>& design, MatrixView<double> G) {
   for (std::int64_t i = 0; i < n; i += chunk) {
     const MatrixView<double> some(rows.data(), std::min(chunk, n - i), p);
     design_rows(design, i, some);
-    if (i == 0)
-      this->libraries_.template gram_lower<double>(1.0, some, G);
-    else
-      this->libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
+    if (i == 0) this->libraries_.template gram_lower<double>(1.0, some, G);
+    else this->libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
   }
   KEDGE_LAUNCH(this->runtime_, mirror, row_blocks(p, p), row_block(p), 0, G.data, p);
+}
+
+// The squares of a chunk begin from those before it, which stand in front of its own tiles.
+template <class T>
+void CudaLinear<T>::design_products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                                    VectorView<double> squares) {
+  const std::int64_t n = design.n_rows(), p = design.n_cols(), c = columns.size;
+  if (p == 0) return;
+  this->runtime_.zero(P.data, static_cast<std::size_t>(c * p) * sizeof(double));
+  this->runtime_.zero(squares.data, static_cast<std::size_t>(p) * sizeof(double));
+  if (n == 0) return;
+  const std::int64_t chunk = chunk_rows(n, p);
+  Array<double> rows(this->runtime_, chunk * p), chosen(this->runtime_, chunk * c),
+      sums(this->runtime_, (tiles_of(chunk, kRowTile) + 1) * p);
+  for (std::int64_t i = 0; i < n; i += chunk) {
+    const MatrixView<double> all(rows.data(), std::min(chunk, n - i), p), some(chosen.data(), all.rows, c);
+    design_rows(design, i, all);
+    const std::int64_t tiles = tiles_of(all.rows, kRowTile);
+    this->runtime_.copy(sums.data(), squares.data, static_cast<std::size_t>(p) * sizeof(double));
+    KEDGE_LAUNCH(this->runtime_, sum_squares, dim3(static_cast<unsigned>(tiles), blocks_for(p, 64)), 64, 0, all.data, all.rows, p,
+                 sums.data() + p);
+    sum_tables(this->runtime_, sums.data(), tiles + 1, p, squares.data);
+    if (c == 0) continue;
+    KEDGE_LAUNCH(this->runtime_, take_some, row_blocks(all.rows, c), row_block(c), 0, all.data, all.rows, p, columns.data, c,
+                 some.data);
+    this->libraries_.template gemm<double>(true, false, 1.0, some, all, i == 0 ? 0.0 : 1.0, P);
+  }
 }
 
 template <class T>
@@ -141,6 +183,10 @@ template void CudaLinear<float>::design_rows(const Design<float>&, std::int64_t,
 template void CudaLinear<double>::design_rows(const Design<double>&, std::int64_t, MatrixView<double>);
 template void CudaLinear<float>::design_gram(const Design<float>&, MatrixView<double>);
 template void CudaLinear<double>::design_gram(const Design<double>&, MatrixView<double>);
+template void CudaLinear<float>::design_products(const Design<float>&, VectorView<const std::int32_t>, MatrixView<double>,
+                                                 VectorView<double>);
+template void CudaLinear<double>::design_products(const Design<double>&, VectorView<const std::int32_t>, MatrixView<double>,
+                                                  VectorView<double>);
 template void CudaLinear<float>::design_triangle(const Design<float>&, MatrixView<double>);
 template void CudaLinear<double>::design_triangle(const Design<double>&, MatrixView<double>);
 
