@@ -177,6 +177,12 @@ struct Artifact {
   bytes @1 :Int64;
 }
 
+struct MemoryReport {
+  neededBytes @0 :Int64;
+  predictedBytes @1 :Int64;
+  peakBytes @2 :Int64 $Json.optional;
+}
+
 struct Result {
   scores @0 :List(NamedScore) $Json.map;
   fitted @1 :List(NamedValueMap) $Json.map;
@@ -193,6 +199,7 @@ struct Result {
   model @12 :Text $Json.optional;
   artifacts @13 :List(Artifact) $Json.optional;
   evaluation @14 :List(V.NamedValue) $Json.map $Json.optional;
+  memory @15 :MemoryReport $Json.optional;
 }
 
 struct SearchResult {

@@ -185,6 +185,14 @@ struct Artifact {   // GET /v1/jobs/{id}/artifacts/{name}
   friend bool operator==(const Artifact&, const Artifact&) = default;
 };
 
+// Bytes beyond what the worker held when the job began: of the machine's memory on a CPU, of the device's on a GPU.
+struct MemoryReport {
+  std::int64_t neededBytes = 0;      // the least that such a job takes; where there is less it is refused as OUT_OF_MEMORY
+  std::int64_t predictedBytes = 0;   // the most that it was expected to take
+  std::int64_t peakBytes = 0;        // the most that it held; 0: not measured (small jobs, GPUs)
+  friend bool operator==(const MemoryReport&, const MemoryReport&) = default;
+};
+
 struct Result {
   std::vector<std::pair<std::string, Score>> scores;        // by scorer; train scores are named "train_accuracy"
   std::vector<std::pair<std::string, ValueMap>> fitted;     // by estimator: its fitted attributes (fit and fitScore)
@@ -200,6 +208,7 @@ struct Result {
   std::string model = {};                  // id of the model that the job stored; empty: none
   std::vector<Artifact> artifacts = {};
   ValueMap evaluation = {};                // what confusionMatrix and curves ask for
+  std::optional<MemoryReport> memory = {};
   friend bool operator==(const Result&, const Result&) = default;
 };
 

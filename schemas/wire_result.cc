@@ -131,6 +131,18 @@ static void load(Artifact& artifact, wire::Artifact::Reader reader) {
   artifact = {.name = text(reader.getName()), .bytes = reader.getBytes()};
 }
 
+static void store(const MemoryReport& memory, wire::MemoryReport::Builder builder) {
+  builder.setNeededBytes(memory.neededBytes);
+  builder.setPredictedBytes(memory.predictedBytes);
+  builder.setPeakBytes(memory.peakBytes);
+}
+
+static void load(MemoryReport& memory, wire::MemoryReport::Reader reader) {
+  memory = {.neededBytes = reader.getNeededBytes(),
+            .predictedBytes = reader.getPredictedBytes(),
+            .peakBytes = reader.getPeakBytes()};
+}
+
 void store(const Result& result, wire::Result::Builder builder) {
   store_list(result.scores, builder.initScores(result.scores.size()));
   store_list(result.fitted, builder.initFitted(result.fitted.size()));
@@ -147,6 +159,7 @@ void store(const Result& result, wire::Result::Builder builder) {
   if (!result.model.empty()) builder.setModel(Utf8(result.model));
   if (!result.artifacts.empty()) store_list(result.artifacts, builder.initArtifacts(result.artifacts.size()));
   if (!result.evaluation.empty()) store(result.evaluation, builder.initEvaluation(result.evaluation.size()));
+  if (result.memory) store(*result.memory, builder.initMemory());
 }
 
 void load(Result& result, wire::Result::Reader reader) {
@@ -165,6 +178,7 @@ void load(Result& result, wire::Result::Reader reader) {
   result.model = text(reader.getModel());
   load_list(result.artifacts, reader.getArtifacts());
   load(result.evaluation, reader.getEvaluation());
+  if (reader.hasMemory()) load(result.memory.emplace(), reader.getMemory());
 }
 
 }  // namespace kedge::schema

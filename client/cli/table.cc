@@ -70,15 +70,18 @@ void print_search(Out out, const schema::SearchResult& search) {
   fmt::format_to(out, "best of {} candidates: {}, score {:.4f}\n\n      mean       std  parameters\n", means.size(),
                  schema::to_string(search.bestParams), search.bestScore);
   for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
-    fmt::format_to(out, "{:>10.4f}{:>10.4f}  {}\n", means[order[i]], deviations[order[i]], schema::to_string((*candidates)[order[i]]));
+    fmt::format_to(out, "{:>10.4f}{:>10.4f}  {}\n", means[order[i]], deviations[order[i]],
+                   schema::to_string((*candidates)[order[i]]));
   }
   *out++ = '\n';
 }
 
 void print_times(Out out, const schema::Timings& t) {
   const std::pair<const char*, double> rows[] = {
-      {"queued", t.queued}, {"download", t.download}, {"parse", t.parse}, {"load", t.load}, {"to device", t.toDevice},
-      {"prepare (shared)", t.prepare}, {"fit", t.fit}, {"transform", t.transform}, {"predict", t.predict}, {"score", t.score}};
+      {"queued", t.queued}, {"download", t.download},   {"parse", t.parse},
+      {"load", t.load},     {"to device", t.toDevice},  {"prepare (shared)", t.prepare},
+      {"fit", t.fit},       {"transform", t.transform}, {"predict", t.predict},
+      {"score", t.score}};
   fmt::format_to(out, "\nwhere the time went{}\n", t.cold ? "" : " (data was already there)");
   for (const auto& [name, seconds] : rows) {
     if (seconds < 0.0005) continue;
@@ -87,7 +90,18 @@ void print_times(Out out, const schema::Timings& t) {
   fmt::format_to(out, "  {:<18}{:>9.3f} s\n", "total", t.total);
 }
 
-}  // namespace
+std::string in_mib(std::int64_t bytes) {
+  return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+// One line, by which a machine can be sized.
+void print_memory(Out out, const schema::MemoryReport& memory) {
+  fmt::format_to(out, "\nmemory: ");
+  if (memory.peakBytes > 0) fmt::format_to(out, "{} at the peak, ", in_mib(memory.peakBytes));
+  fmt::format_to(out, "{} predicted, {} needed at least\n", in_mib(memory.predictedBytes), in_mib(memory.neededBytes));
+}
+
+}   // namespace
 
 std::string result_table(const schema::Result& result) {
   std::string text;
@@ -97,8 +111,9 @@ std::string result_table(const schema::Result& result) {
   if (result.search) print_search(out, *result.search);
   print_scores(out, result);
   print_times(out, result.timings);
+  if (result.memory) print_memory(out, *result.memory);
   for (const std::string& warning : result.warnings) fmt::format_to(out, "warning: {}\n", warning);
   return text;
 }
 
-}  // namespace kedge::cli
+}   // namespace kedge::cli

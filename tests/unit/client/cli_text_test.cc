@@ -1,4 +1,5 @@
 // What the kedge command prints.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "client/cli/progress.h"
@@ -32,6 +33,16 @@ TEST(ResultTable, ShowsFoldsMeanAndTimes) {
   EXPECT_NE(table.find("150 rows x 4 features, float64, on cpu"), std::string::npos) << table;
   EXPECT_NE(table.find("accuracy                     0.9000   1.0000    0.9500    0.0500"), std::string::npos) << table;
   EXPECT_NE(table.find("fit                   0.250 s  50.0 %"), std::string::npos) << table;
+}
+
+TEST(ResultTable, SaysInOneLineWhatMemoryAMachineNeedsForTheJob) {
+  schema::Result result;
+  EXPECT_EQ(result_table(result).find("memory"), std::string::npos);
+  result.memory = schema::MemoryReport{.neededBytes = 100 << 20, .predictedBytes = 150 << 20};
+  EXPECT_THAT(result_table(result), ::testing::HasSubstr("\nmemory: 150 MiB predicted, 100 MiB needed at least\n"));
+  result.memory->peakBytes = 120 << 20;
+  EXPECT_THAT(result_table(result),
+              ::testing::HasSubstr("\nmemory: 120 MiB at the peak, 150 MiB predicted, 100 MiB needed at least\n"));
 }
 
 }  // namespace

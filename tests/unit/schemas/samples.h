@@ -127,7 +127,8 @@ inline Result result() {
                                  .cvResults = {{"mean_test_score", ValueList{0.5, 0.25}}}},
           .model = "mdl_1",
           .artifacts = {{.name = "predictions.npy", .bytes = 210796}},
-          .evaluation = {{"confusion_matrix", ValueList{1, 2}}}};
+          .evaluation = {{"confusion_matrix", ValueList{1, 2}}},
+          .memory = MemoryReport{.neededBytes = 1 << 20, .predictedBytes = std::int64_t{5} << 30, .peakBytes = 3 << 20}};
 }
 
 inline ModelInfo model() {
