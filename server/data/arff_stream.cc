@@ -20,6 +20,7 @@
 #include "server/data/arff_header.h"
 #include "server/data/arff_rows.h"
 #include "server/data/arff_sparse.h"
+#include "server/data/spare_texts.h"
 
 namespace kedge::server {
 namespace {
@@ -169,7 +170,7 @@ class ArffStream::Run {
   void cut() {
     const std::size_t end = pending_.rfind('\n') + 1;   // npos + 1 is 0
     if (end == 0) return;
-    std::string rest;
+    std::string rest = spare_.take();
     rest.reserve(kChunkBytes + kChunkBytes / 2);
     rest.assign(pending_, end);
     pending_.resize(end);
@@ -204,12 +205,13 @@ class ArffStream::Run {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      const Block block = std::move(queue_.front());
+      Block block = std::move(queue_.front());
       queue_.pop_front();
       const bool wanted = !failure_ || block.index < failed_block_;
       lock.unlock();
       changed_.notify_all();
       if (wanted) parse_block(block);
+      spare_.give(std::move(block.text));
     }
   }
 
@@ -281,6 +283,7 @@ class ArffStream::Run {
   std::size_t n_threads_;
   // Of the caller's thread.
   std::string pending_;
+  SpareTexts spare_;   // of blocks
   ArffHeaderReader header_;
   bool header_done_ = false;
   DatasetMeta meta_;                   // what the header says

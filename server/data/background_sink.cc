@@ -22,7 +22,8 @@ BackgroundSink::~BackgroundSink() {
 
 void BackgroundSink::push(std::string_view piece) {
   if (piece.empty()) return;
-  std::string copy(piece);
+  std::string copy = spare_.take();
+  copy.assign(piece);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || queue_.size() < kMostQueued; });
   if (failure_) std::rethrow_exception(failure_);
@@ -46,12 +47,13 @@ void BackgroundSink::run() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
     if (queue_.empty() || dropped_) return;
-    const std::string piece = std::move(queue_.front());
+    std::string piece = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     changed_.notify_all();
     try {
       consume_(piece);
+      spare_.give(std::move(piece));
     } catch (...) {
       lock.lock();
       failure_ = std::current_exception();

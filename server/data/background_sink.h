@@ -10,6 +10,8 @@
 #include <string_view>
 #include <thread>
 
+#include "server/data/spare_texts.h"
+
 namespace kedge::server {
 
 // push() copies; it waits while too many pieces are in the queue. An exception of the consumer comes out of the next push() or
@@ -29,6 +31,7 @@ class BackgroundSink {
   Consumer consume_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  SpareTexts spare_;
   std::deque<std::string> queue_;   // this and the next are guarded by mutex_
   bool closed_ = false, dropped_ = false;
   std::exception_ptr failure_;
