@@ -142,7 +142,7 @@ std::vector<Row<T>> index_rows() {
   return {
       {"index_nearest", kExact, &check_index_nearest<T>, {{1, 1, 1}, {300, 1, 5}, {1100, 3, 7}, {700, 10, 40}, {300, 17, 5}, {200, 40, 3}, {90, 3, 90}}},
       {"index_within", kExact, &check_index_within<T>, {{1, 1, 1}, {900, 2, 12}, {400, 9, 5}, {300, 20, 7}}},
-      {"density_components", kExact, &check_density<T>, {{1, 1, 1}, {600, 2, 5}, {300, 6, 4}, {260, 20, 3}, {40, 3, 2}}},
+      {"density_components", kExact, &check_density<T>, {{1, 1, 1}, {600, 2, 5}, {600, 2, 60}, {300, 6, 4}, {300, 6, 30}, {260, 20, 3}, {40, 3, 2}}},
   };
 }
 

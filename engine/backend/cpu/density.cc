@@ -1,6 +1,7 @@
 // DBSCAN's components on the CPU.
 #include "engine/backend/cpu/density.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numeric>
@@ -83,6 +84,7 @@ KEDGE_CLONES void walk_join(const KdView<T>& tree, const T* q, double power, Joi
   kd_walk<M>(tree, q, power, visitor);
 }
 
+// The lowest component among the core points within the distance of a point, -1 without any.
 template <Metric M, class T>
 KEDGE_CLONES std::int32_t walk_border(const KdView<T>& tree, const T* q, double power, const DensityJob& job, const std::int32_t* component) {
   std::int32_t lowest = -1;
@@ -91,6 +93,18 @@ KEDGE_CLONES std::int32_t walk_border(const KdView<T>& tree, const T* q, double 
                       }};
   kd_walk<M>(tree, q, power, visitor);
   return lowest;
+}
+
+// The same from the other end: what is not core within the distance of a core point gets its component, if that is the lowest so far.
+template <Metric M, class T>
+KEDGE_CLONES void walk_claim(const KdView<T>& tree, const T* q, double power, const DensityJob& job, std::int32_t component) {
+  EachVisitor visitor{job.limit, [&](std::int32_t j, double) {
+                        if (job.core.data[j]) return;
+                        const std::atomic_ref<std::int32_t> claimed(job.component.data[j]);
+                        std::int32_t seen = claimed.load(std::memory_order_relaxed);
+                        while ((seen < 0 || component < seen) && !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {}
+                      }};
+  kd_walk<M>(tree, q, power, visitor);
 }
 
 }  // namespace
@@ -113,8 +127,11 @@ void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Dista
     });
     std::vector<std::int32_t> component(static_cast<std::size_t>(tree.n));
     name_components(sets, job, component);
+    std::copy(component.begin(), component.end(), job.component.data);
+    const bool few_core = 2 * std::count(job.core.data, job.core.data + tree.n, 1) < tree.n;   // the fewer look for the others
     each([&](std::int32_t i, const T* q) {
-      job.component.data[i] = job.core.data[i] ? component[static_cast<std::size_t>(i)] : walk_border<M>(tree, q, distance.power, job, component.data());
+      if (few_core && job.core.data[i]) walk_claim<M>(tree, q, distance.power, job, component[static_cast<std::size_t>(i)]);
+      if (!few_core && !job.core.data[i]) job.component.data[i] = walk_border<M>(tree, q, distance.power, job, component.data());
     });
   });
 }
