@@ -17,7 +17,7 @@ struct Limits {
   std::size_t chunks = 65'536;                 // of a chunked body
   std::size_t chunk_head_bytes = 8 * 1024;     // one chunk's size line, or all trailers
   std::size_t chunk_extension_bytes = 256;
-  std::size_t linger_bytes = 8 << 20;  // read and thrown away after a refusal, so that the answer is not lost
+  std::size_t linger_bytes = 256 << 10;  // read and thrown away after a refusal; the rest stays with its sender, until the deadline
   std::size_t connections = 12'000;
   std::size_t connections_per_address = 256;  // loopback is exempt
 };
@@ -30,7 +30,7 @@ struct Deadlines {
       10'000};  // then the body must come at body_bytes_per_second on average
   std::uint64_t body_bytes_per_second = 8 * 1024;
   std::chrono::milliseconds write_stall{30'000};  // without a byte taken
-  std::chrono::milliseconds linger{2'000};  // reading on, after a refusal, so that the answer is not lost
+  std::chrono::milliseconds linger{2'000};  // after a refusal, until the connection is closed: at once, the answer could be lost
   std::chrono::milliseconds drain{10'000};  // for requests in progress when the server stops
 };
 

@@ -409,7 +409,8 @@ net::awaitable<void> Session::refuse(Refusal refusal) {
   co_await linger();
 }
 
-// What the client still sends is read for a while and thrown away: closing at once could destroy the answer on its way.
+// What the client still sends is read for a while and thrown away, then left where it is: closing at once could destroy the answer on
+// its way. Who sends everything before he reads gets his answer if the system's buffers take the rest.
 net::awaitable<void> Session::linger() {
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);
@@ -419,6 +420,8 @@ net::awaitable<void> Session::linger() {
     if (n == 0) co_return;
     left -= std::min(left, n);
   }
+  in_.clear(), in_.shrink_to_fit();
+  co_await stream_.wait_for_hangup();
 }
 
 // Reads at most `size` bytes behind in_; returns how many, 0 at the end.

@@ -142,6 +142,10 @@ Stream::Look Stream::tls_look() {
   return SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ ? Look::kNothing : Look::kEnd;
 }
 
+net::awaitable<void> Stream::wait_for_hangup() {
+  co_await socket_.async_wait(net::socket_base::wait_error, net::use_awaitable);
+}
+
 void Stream::cancel() {
   boost::system::error_code ignored;
   socket_.cancel(ignored);

@@ -34,6 +34,8 @@ class Stream {
 
   // Calls once when the client closes its side; not if it sends something or is closed here. `ended` must keep this alive.
   void call_at_end(std::function<void()> ended);
+  // Until both sides are closed or the connection is broken, whatever waits to be read. Throws when it is closed here.
+  net::awaitable<void> wait_for_hangup();
   void cancel();  // ends what is in progress
   void shutdown_send();
   void close();

@@ -86,16 +86,36 @@ TEST(HostileClient, IsCutOffInAChunkedBodyThatIsTooLarge) {
 }
 
 TEST(HostileClient, CannotSendOnForeverAfterARefusal) {
-  ServerOptions options = small();
-  options.deadlines.linger = 20s;
-  options.limits.linger_bytes = 1 << 20;
-  RunningServer server(options, kRoutes);
+  RunningServer server(small(), kRoutes);
   HttpConnection client(server.port());
   ASSERT_TRUE(client.send(kPost + "Content-Length: 1073741824\r\n\r\n"));
   const std::string block(1 << 20, 'x');
   int sent = 0;
   while (sent < 1024 && client.send(block)) ++sent;
   EXPECT_LT(sent, 1024);
+}
+
+TEST(HostileClient, GetsTheAnswerAlthoughItSendsAllBeforeItReads) {
+  ServerOptions options = small();
+  options.deadlines.linger = 20s;
+  RunningServer server(options, kRoutes);
+  HttpConnection client(server.port());
+  ASSERT_TRUE(client.send(kPost + "Content-Length: 300000\r\n\r\n" + std::string(300'000, 'x')));
+  EXPECT_EQ(client.read_reply().status, 413);
+}
+
+TEST(HostileClient, GetsTheAnswerBesideABodyThatIsNotRead) {
+  ServerOptions options = small();
+  options.deadlines.linger = 1s;   // then it is closed, and the sender ends
+  RunningServer server(options, kRoutes);
+  HttpConnection client(server.port());
+  std::jthread sender([&] {
+    const std::string block(1 << 20, 'x');
+    client.send(kPost + "Content-Length: 1073741824\r\n\r\n");
+    while (client.send(block)) {
+    }
+  });
+  EXPECT_EQ(client.read_reply().status, 413);
 }
 
 TEST(HostileClient, CannotFillTheMemoryWithManyBodies) {
