@@ -171,6 +171,10 @@ constexpr std::array kSettings{
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
             [](Config& c, const Values& v) { c.keep_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"cache-mib", Kind::kValue,
+            "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "
+            "bound (default 65536)",
+            [](Config& c, const Values& v) { c.cache_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"queue-deadline", Kind::kValue, "seconds that a job may wait for its turn; 0: any time (default 0)",
             [](Config& c, const Values& v) { c.queue_deadline_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"fetch-deadline", Kind::kValue, "seconds that a job's data may take; 0: any time (default 4 hours)",

@@ -37,6 +37,7 @@ struct Config {
   std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: for ever
   std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none
+  std::int64_t cache_mib = 64 * 1024;   // of parsed data sets without uploads; 0: no bound
   std::int64_t drain_s = 30;            // for running jobs when the server stops
   std::int64_t idle_end = 0, life_end = 0;  // s; see lease.h; 0: never
   std::string nvml = "libnvidia-ml.so.1";   // that figures of GPUs are read from; empty: none

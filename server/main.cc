@@ -70,6 +70,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.data = {.directory = config.data_dir / "datasets",
                   .openml_url = config.openml_url,
                   .allow_fetch = config.allow_fetch,
+                  .max_cache_bytes = static_cast<std::uintmax_t>(config.cache_mib) << 20,
                   .downloaded = [&metrics](std::string_view outcome, std::int64_t bytes, double seconds) {
                     metrics.downloaded(outcome, bytes, seconds);
                   }};

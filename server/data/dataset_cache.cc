@@ -78,12 +78,14 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
                                       std::stop_token stop) {
   const std::string key = reference_key(ref, impl_->options);
   if (is_exact(ref))
-    if (const auto known = impl_->store.find(key)) return {.path = impl_->store.path(known->file)};
+    if (auto known = impl_->store.find(key)) return {.path = impl_->store.path(known->file), .hold = std::move(known->hold)};
   const auto work = [this, ref, key](const Emit& flight_emit, std::stop_token flight_stop) {
     const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop};
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
   };
-  return impl_->flights.fly(key, work, emit, std::move(stop));
+  AcquiredDataset acquired = impl_->flights.fly(key, work, emit, std::move(stop));
+  impl_->store.evict(impl_->options.max_cache_bytes);
+  return acquired;
 }
 
 std::uintmax_t DatasetCache::bytes() const { return impl_->store.bytes(); }

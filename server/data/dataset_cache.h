@@ -12,6 +12,7 @@
 
 #include "schemas/dataset.h"
 #include "schemas/event.h"
+#include "server/data/cache_uses.h"
 
 namespace kedge::server {
 
@@ -20,6 +21,7 @@ struct DataOptions {
   std::string openml_url = "https://www.openml.org";      // or a mirror; its host counts as allowed
   std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
   std::int64_t max_download_bytes = std::int64_t{4} << 30;
+  std::uintmax_t max_cache_bytes = 0;   // of parsed files, without uploads; 0: no bound
   // Told of each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
   std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)> downloaded = {};
 };
@@ -27,6 +29,7 @@ struct DataOptions {
 // A data set that is ready. The file stays on disk at least as long as this value lives.
 struct AcquiredDataset {
   std::filesystem::path path;     // an engine::DatasetFile
+  CacheHold hold = {};            // null: nothing removes the file but its owner
   double download_seconds = 0, parse_seconds = 0;
   bool cold = false;              // downloaded or parsed for this call (or one that it waited for)
 };
@@ -36,6 +39,7 @@ class DatasetCache {
   explicit DatasetCache(DataOptions options);
   ~DatasetCache();
 
+  // Beyond max_cache_bytes, files that nobody has go, those that were used longest ago first.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
   // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.

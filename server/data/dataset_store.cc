@@ -19,6 +19,14 @@ std::filesystem::path prepared(std::filesystem::path directory) {
   return directory;
 }
 
+constexpr std::size_t kMostLooks = 10'000;
+constexpr int kPrune = 1000;   // files that went, until the index is read through
+
+// Others are uploads, which `Uploads` removes.
+bool is_cached(const std::filesystem::path& file) {
+  return file.extension() == ".kds" && !file.filename().string().starts_with("stored-");
+}
+
 }  // namespace
 
 struct DatasetStore::Look {
@@ -37,7 +45,12 @@ struct DatasetStore::Look {
 };
 
 DatasetStore::DatasetStore(std::filesystem::path directory)
-    : directory_(prepared(std::move(directory))), index_(directory_ / "references") {}
+    : directory_(prepared(std::move(directory))), index_(directory_ / "references") {
+  std::multimap<std::filesystem::file_time_type, std::filesystem::path> by_time;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_))
+    if (is_cached(entry.path())) by_time.emplace(entry.last_write_time(), entry.path());
+  for (const auto& [time, file] : by_time) uses_.add(file.filename().string(), std::filesystem::file_size(file));
+}
 
 DatasetStore::~DatasetStore() = default;
 
@@ -53,7 +66,7 @@ std::uintmax_t DatasetStore::bytes() const {
 
 std::filesystem::path DatasetStore::temporary_path() { return path(fmt::format("text-{}.part", ++n_temporary_)); }
 
-bool DatasetStore::is_whole(const std::string& file) const {
+bool DatasetStore::is_whole(const std::string& file) {
   const Look now(path(file));   // before the file is read: a change meanwhile is seen the next time
   const engine::DatasetFile opened(path(file));
   {
@@ -62,28 +75,55 @@ bool DatasetStore::is_whole(const std::string& file) const {
     if (earlier != looks_.end() && now.is_like(earlier->second)) return true;
   }
   if (!opened.values_are_whole() && !KEDGE_CONTROL("trust-the-cache")) return false;
-  const std::lock_guard lock(looks_mutex_);
-  looks_.insert_or_assign(file, now);
+  remember(file, now);
   return true;
 }
 
-bool DatasetStore::has(const std::string& file) const {
+// A file that is not remembered is compared with its checksum once more.
+void DatasetStore::remember(const std::string& file, const Look& look) {
+  const std::lock_guard lock(looks_mutex_);
+  if (looks_.size() >= kMostLooks) looks_.clear();
+  looks_.insert_or_assign(file, look);
+}
+
+void DatasetStore::remove(const std::string& file) {
+  std::error_code ignored;
+  std::filesystem::remove(path(file), ignored);
+  const std::lock_guard lock(looks_mutex_);
+  looks_.erase(file);
+}
+
+void DatasetStore::evict(std::uintmax_t most_bytes) {
+  if (most_bytes == 0) return;
+  uses_.evict(most_bytes, [this](const std::string& file) {
+    remove(file);
+    ++evicted_;
+  });
+  if (evicted_ < kPrune) return;
+  evicted_ = 0;
+  index_.forget_missing(directory_);
+}
+
+bool DatasetStore::has(const std::string& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(path(file), ignored)) return false;
   try {
     if (is_whole(file)) return true;
   } catch (const schema::Error&) {   // not even its head can be read
   }
-  std::filesystem::remove(path(file), ignored);
+  remove(file);
+  uses_.remove(file);
   return false;
 }
 
-std::optional<IndexEntry> DatasetStore::find(const std::string& key) const {
-  auto entry = index_.find(key);
-  return entry && has(entry->file) ? entry : std::nullopt;
+std::optional<KnownFile> DatasetStore::find(const std::string& key) {
+  const auto entry = index_.find(key);
+  if (!entry) return std::nullopt;
+  KnownFile known{*entry, uses_.hold(entry->file)};   // before the look, lest it go in between
+  return has(entry->file) ? std::optional(std::move(known)) : std::nullopt;
 }
 
-void DatasetStore::ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop) {
+CacheHold DatasetStore::ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, stop, [&] { return !in_progress_.contains(file); }))
     throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
@@ -98,8 +138,12 @@ void DatasetStore::ensure(const std::string& file, const std::function<void()>& 
       store.changed_.notify_all();
     }
   } done{*this, file};
-  if (has(file)) return;
+  CacheHold hold = uses_.hold(file);
+  if (has(file)) return hold;
   make();
+  std::error_code ignored;
+  uses_.add(file, std::filesystem::file_size(path(file), ignored));
+  return hold;
 }
 
 }  // namespace kedge::server

@@ -12,9 +12,15 @@
 #include <stop_token>
 #include <string>
 
+#include "server/data/cache_uses.h"
 #include "server/data/reference_index.h"
 
 namespace kedge::server {
+
+// What a reference led to; stays on disk as long as this lives.
+struct KnownFile : IndexEntry {
+  CacheHold hold;
+};
 
 // Thread safe. Files are named after their content, so one that is there is right; they end in ".kds".
 class DatasetStore {
@@ -32,26 +38,32 @@ class DatasetStore {
 
   // True if the file is there and whole. A damaged one is removed, so that it is made again. Its values are compared with their
   // checksum at the first use, and again when something has written to the file.
-  bool has(const std::string& file) const;
+  bool has(const std::string& file);
   // What the index says of a reference, if its file is there.
-  std::optional<IndexEntry> find(const std::string& key) const;
+  std::optional<KnownFile> find(const std::string& key);
 
   // Calls make() unless the file is there. One thread at a time makes a file; others wait for it. Errors: those of make();
   // kCancelled.
-  void ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
+  [[nodiscard]] CacheHold ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
+
+  // Removes files that nobody holds until the rest has at most so many bytes; uploads do not count, and stay. 0: no bound.
+  void evict(std::uintmax_t most_bytes);
 
  private:
   struct Look;   // what the system says of a file
-  bool is_whole(const std::string& file) const;
+  bool is_whole(const std::string& file);
+  void remember(const std::string& file, const Look& look);
+  void remove(const std::string& file);
 
   std::filesystem::path directory_;
   ReferenceIndex index_;
-  std::atomic<int> n_temporary_{0};
+  std::atomic<int> n_temporary_{0}, evicted_{0};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::set<std::string> in_progress_;   // guarded by mutex_
-  mutable std::mutex looks_mutex_;
-  mutable std::map<std::string, Look> looks_;   // by file, as it was when it was found whole
+  CacheUses uses_;
+  std::mutex looks_mutex_;
+  std::map<std::string, Look> looks_;   // by file, as it was when it was found whole
 };
 
 }  // namespace kedge::server

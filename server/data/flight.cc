@@ -69,7 +69,9 @@ void FlightDeck::run(Flight& flight, const Work& work, std::stop_token stop) {
 
 void FlightDeck::leave(Flight& flight) {
   const std::lock_guard lock(mutex_);
-  if (--flight.waiters > 0 || flight.done) return;
+  if (--flight.waiters > 0) return;
+  flight.result.reset();   // and its hold
+  if (flight.done) return;
   flight.abandoned = true;
   flight.thread.request_stop();
 }

@@ -1,6 +1,7 @@
 // Decoding gzip, piece by piece, by ISA-L.
 #include "server/data/inflate.h"
 
+#include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace kedge::server {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;   // that any stream may become
 
 const char* cause(int error) {
   switch (error) {
@@ -30,12 +32,17 @@ const char* cause(int error) {
 struct Inflater::Impl {
   inflate_state state{};
   bool member_open = false, any = false;
+  std::uint64_t taken = 0, made = 0;   // bytes, of whole calls and of the one that runs
   std::vector<char> piece = std::vector<char>(kPieceBytes);
 
   void begin_member() {
     isal_inflate_reset(&state);
     state.crc_flag = ISAL_GZIP;   // reads the head, checks checksum and length
     member_open = any = true;
+  }
+  void check_ratio(std::uint64_t taken_now) const {
+    if (made > kFreeBytes && made / kMostInflation > taken + taken_now)
+      throw InflateError{fmt::format("it becomes more than {} times as large as it is", kMostInflation)};
   }
 };
 
@@ -56,9 +63,13 @@ void Inflater::feed(std::string_view bytes, const std::function<void(std::string
       in.state.next_out = reinterpret_cast<std::uint8_t*>(in.piece.data());
       in.state.avail_out = static_cast<std::uint32_t>(in.piece.size());
       if (const int error = isal_inflate(&in.state); error != ISAL_DECOMP_OK) throw InflateError{cause(error)};
-      if (const std::size_t made = in.piece.size() - in.state.avail_out; made > 0) sink({in.piece.data(), made});
+      const std::size_t made = in.piece.size() - in.state.avail_out;
+      in.made += made;
+      in.check_ratio(size - in.state.avail_in);
+      if (made > 0) sink({in.piece.data(), made});
       in.member_open = in.state.block_state != ISAL_BLOCK_FINISH;
     } while (in.member_open && in.state.avail_out == 0);
+    in.taken += size - in.state.avail_in;
     bytes.remove_prefix(size - in.state.avail_in);
   }
 }

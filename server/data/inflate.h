@@ -1,6 +1,7 @@
 // Decoding gzip, piece by piece.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -13,6 +14,9 @@ namespace kedge::server {
 struct InflateError {
   std::string what;
 };
+
+// Of text that means something; a stream beyond, and beyond 64 MiB, is refused: it wants to fill the disk.
+inline constexpr std::uint64_t kMostInflation = 200;
 
 class Inflater {
  public:

@@ -45,6 +45,16 @@ std::optional<IndexEntry> ReferenceIndex::find(const std::string& key) const {
   return IndexEntry{*file, *etag};
 }
 
+void ReferenceIndex::forget_missing(const std::filesystem::path& files) const {
+  std::error_code ignored;   // what goes meanwhile is gone
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    if (entry.path().extension() != ".ref") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::string file;
+    if (std::getline(in, file) && !std::filesystem::exists(files / file, ignored)) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
 void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const {
   const std::filesystem::path path = path_of(key);
   std::string part = path.string() + "-XXXXXX.part";

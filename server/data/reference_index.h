@@ -18,6 +18,7 @@ class ReferenceIndex {
   explicit ReferenceIndex(std::filesystem::path directory);   // created if absent
   std::optional<IndexEntry> find(const std::string& key) const;
   void put(const std::string& key, const IndexEntry& entry) const;
+  void forget_missing(const std::filesystem::path& files) const;   // entries whose file is not in that directory
 
  private:
   std::filesystem::path path_of(const std::string& key) const;

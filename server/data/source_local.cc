@@ -20,7 +20,7 @@ AcquiredDataset ensure_local(const std::string& file, const std::string& key, co
     acquired.cold = true;
     acquired.parse_seconds = parse.seconds();
   };
-  context.store.ensure(file, timed, context.stop);
+  acquired.hold = context.store.ensure(file, timed, context.stop);
   context.store.index().put(key, {file, ""});
   return acquired;
 }

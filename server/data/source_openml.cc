@@ -41,14 +41,14 @@ class OpenmlSource {
   AcquiredDataset acquire(const OpenmlRef& ref) {
     const Stopwatch watch;
     const std::int64_t id = ref.id != 0 ? ref.id : client_.find(ref.name, ref.version, context_.stop);
-    if (const auto known = context_.store.find(key_of({.id = id}, context_.options)))
-      return {.path = context_.store.path(known->file), .download_seconds = watch.seconds()};
+    if (auto known = context_.store.find(key_of({.id = id}, context_.options)))
+      return {.path = context_.store.path(known->file), .hold = std::move(known->hold), .download_seconds = watch.seconds()};
     const OpenmlDataset dataset = client_.describe(id, context_.stop);
     if (dataset.status == "deactivated")
       log(context_.emit, "warning", fmt::format("{} is deactivated on OpenML", dataset.title()));
     AcquiredDataset acquired{.download_seconds = watch.seconds(), .cold = true};
     const std::string file = file_name(dataset);
-    context_.store.ensure(file, [&] { make(dataset, file, acquired); }, context_.stop);
+    acquired.hold = context_.store.ensure(file, [&] { make(dataset, file, acquired); }, context_.stop);
     context_.store.index().put(key_of({.id = id}, context_.options), {file, ""});
     context_.store.index().put(key_of({.name = dataset.name, .version = dataset.version}, context_.options), {file, ""});
     acquired.path = context_.store.path(file);
@@ -95,10 +95,10 @@ AcquiredDataset acquire_from(const OpenmlRef& ref, const std::string& key, const
     context.store.index().put(key, {acquired.path.filename().string(), ""});
     return acquired;
   } catch (const Error& error) {
-    const auto known = context.store.find(key);
+    auto known = context.store.find(key);
     if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
     log(context.emit, "warning", fmt::format("{}; the version that was fetched earlier is used", error.message));
-    return {.path = context.store.path(known->file)};
+    return {.path = context.store.path(known->file), .hold = std::move(known->hold)};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "server/data/cell.h"
+#include "server/data/not_text.h"
 
 namespace kedge::server {
 
@@ -21,6 +22,7 @@ ParallelOptions parse_options(const SourceContext& context) {
 }
 
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request) {
+  refuse_what_is_not_text(text, request.source);
   if (same_ignoring_case(format, "csv")) parse_csv(text, request);
   else if (same_ignoring_case(format, "libsvm")) parse_libsvm(text, request);
   else parse_arff(text, request);

@@ -32,7 +32,8 @@ struct RemovedFile {
 Fetcher::Progress download_progress(const Emit& emit);
 ParallelOptions parse_options(const SourceContext& context);
 
-// Parses the text as `format`, "csv", "arff" or "libsvm", in any case of letters.
+// Parses the text as `format`, "csv", "arff" or "libsvm", in any case of letters. Errors: also kInvalidValue, with its name, for an
+// archive and for what is not text.
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request);
 
 // The column that the user named, or the last. Errors: kInvalidValue at `where` with the nearest name.

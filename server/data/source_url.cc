@@ -58,7 +58,7 @@ class UrlSource {
     const Fetched fetched = context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
     AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = !fetched.not_modified};
     const std::string file = fetched.not_modified ? known->file : file_name(fetched.digest);
-    context_.store.ensure(file, [&] { make(text.path, file, acquired); }, context_.stop);
+    acquired.hold = context_.store.ensure(file, [&] { make(text.path, file, acquired); }, context_.stop);
     context_.store.index().put(key_, {file, fetched.not_modified ? known->etag : fetched.etag});
     acquired.path = context_.store.path(file);
     return acquired;
@@ -96,10 +96,10 @@ AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const So
   try {
     return UrlSource(ref, key, context).acquire();
   } catch (const Error& error) {
-    const auto known = context.store.find(key);
+    auto known = context.store.find(key);
     if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
     log(context.emit, "warning", fmt::format("{}; the file that was fetched earlier is used", error.message));
-    return {.path = context.store.path(known->file)};
+    return {.path = context.store.path(known->file), .hold = std::move(known->hold)};
   }
 }
 

@@ -60,5 +60,21 @@ TEST(Inflate, RefusesWhatIsNoGzip) {
   EXPECT_THROW(inflate_text(""), InflateError);
 }
 
+// As many zeros as asked for, fed in pieces; how many bytes came out before it was refused.
+std::uint64_t inflated_zeros(std::size_t zeros) {
+  const std::string zipped = gzip(std::string(zeros, '\0'));
+  Inflater inflater;
+  std::uint64_t made = 0;
+  for (std::size_t at = 0; at < zipped.size(); at += 1000)
+    inflater.feed(std::string_view(zipped).substr(at, 1000), [&](std::string_view piece) { made += piece.size(); });
+  return made;
+}
+
+TEST(Inflater, RefusesWhatBecomesFarLargerThanItIs) {
+  constexpr std::size_t kFree = std::size_t{64} << 20;
+  EXPECT_EQ(inflated_zeros(kFree), kFree);
+  EXPECT_THROW(inflated_zeros(2 * kFree), InflateError);
+}
+
 }  // namespace
 }  // namespace kedge::server
