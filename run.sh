@@ -82,7 +82,7 @@ images() {
 }
 
 # The model's fuzzer needs the engine under sanitizers, which takes half an hour to build: by its name alone.
-fuzz_targets=(gate json_codec binary_codec sse arff csv npy libsvm)
+fuzz_targets=(gate json_codec binary_codec sse arff csv npy npy_stream libsvm)
 
 fuzz_one() {   # fuzz_one TARGET SECONDS; with KEDGE_FUZZ_SEED the same inputs in the same order each time, as far as the seconds go
   local log=build/fuzz/$1.log

@@ -48,6 +48,14 @@ def tables():
         out = io.BytesIO()
         numpy.save(out, array)
         write("npy", name, out.getvalue())
+        if name != "f4_fortran":   # which is read when it is complete
+            write("npy_stream", name, out.getvalue())
+    many = numpy.arange(24, dtype="f4").reshape(8, 3)
+    many[2, 1] = numpy.nan
+    for name, array in {"f4_many_rows": many, "i8_too_large": numpy.array([[1, 2], [2**60, 3]])}.items():
+        out = io.BytesIO()
+        numpy.save(out, array)
+        write("npy_stream", name, out.getvalue())
 
 
 MODELS = {"naive_bayes": ["GaussianNB"], "linear": ["StandardScaler", "LogisticRegression"], "tree": [("DecisionTreeClassifier", {"max_depth": 2})],

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "schemas/error.h"
 
@@ -42,6 +43,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
+  if (before_allocate) before_allocate(bytes);
   void* p = nullptr;
   if (kProtected) p = region_ + take(bytes);
   else if (posix_memalign(&p, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) refuse(bytes);
@@ -53,6 +55,11 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 void DeviceMemory::deallocate(void* p) noexcept {
   if (kProtected) give_back(static_cast<std::size_t>(static_cast<char*>(p) - region_));
   else std::free(p);
+}
+
+std::size_t DeviceMemory::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return std::accumulate(taken_.begin(), taken_.end(), std::size_t{0}, [](std::size_t sum, const auto& block) { return sum + block.second; });
 }
 
 std::size_t DeviceMemory::take(std::size_t bytes) {

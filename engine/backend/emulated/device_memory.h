@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -21,6 +22,9 @@ class DeviceMemory {
   void* allocate(std::size_t bytes);
   void deallocate(void* p) noexcept;
 
+  std::size_t live_bytes() const;   // given out and not given back; 0 under the address sanitizer
+  std::function<void(std::size_t bytes)> before_allocate;   // may throw, for tests of faults; may be empty
+
   // How often the host has waited for the device: copies to the host and synchronisations.
   std::int64_t syncs = 0;
 
@@ -32,7 +36,7 @@ class DeviceMemory {
   std::size_t take(std::size_t bytes);
   void give_back(std::size_t at) noexcept;
 
-  std::mutex mutex_;                          // guards all below
+  mutable std::mutex mutex_;                          // guards all below
   char* region_ = nullptr;
   std::size_t used_ = 0;                      // bytes of the region that were ever given out, whole pages
   int open_ = 0;                              // accesses in progress

@@ -83,6 +83,7 @@ Emulator::Emulator(std::uint64_t seed) : random_(seed) {}
 Emulator::~Emulator() = default;
 
 void Emulator::launch(const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& body) {
+  if (before_launch) before_launch(kernel);
   const std::lock_guard lock(launch_mutex());
   const DeviceAccess access(memory);
   kernel_ = kernel, body_ = &body, grid_size = grid, block_size = block;

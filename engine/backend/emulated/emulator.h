@@ -61,6 +61,7 @@ class Emulator {
   dim3 block_index, block_size, grid_size;
   void* dynamic_shared = nullptr;
   DeviceMemory memory;
+  std::function<void(const char* kernel)> before_launch;   // may throw, for tests of faults; may be empty
 
  private:
   void run_block();

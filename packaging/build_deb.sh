@@ -1,0 +1,43 @@
+#!/bin/sh
+# The Debian package of built programs: build_deb.sh BIN [OUT]. Version: that of CMakeLists.txt, with KEDGE_DEB_REVISION behind it.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$(cd "$1" && pwd) out=$(cd "${2:-.}" && pwd)
+version=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' "$here/../CMakeLists.txt")${KEDGE_DEB_REVISION:-}
+arch=$(dpkg --print-architecture)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+chmod 755 "$root"
+umask 022
+
+mkdir -p "$root/tree/DEBIAN" "$root/tree/usr/bin" "$root/tree/lib/systemd/system" "$root/tree/etc/kedge" "$root/tree/usr/share/doc/kedge" "$root/debian"
+for program in kedged kedge kedge-worker; do
+  strip --strip-unneeded --remove-section=.comment --remove-section=.note -o "$root/tree/usr/bin/$program" "$bin/$program"
+  chmod 755 "$root/tree/usr/bin/$program"
+done
+install -m 644 "$here/debian/kedged.service" "$root/tree/lib/systemd/system/"
+install -m 644 "$here/debian/kedged.toml" "$root/tree/etc/kedge/"
+cat > "$root/tree/usr/share/doc/kedge/copyright" <<END
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: kedge
+
+Files: *
+Copyright: 2026 the Kedge authors
+License: Apache-2.0
+ On Debian systems the full text of the Apache License 2.0 is in
+ /usr/share/common-licenses/Apache-2.0.
+END
+# The last change of the sources, so that the same sources make the same package.
+date=$(git -C "$here" log -1 --format=%aD 2>/dev/null || date -R)
+printf 'kedge (%s) unstable; urgency=medium\n\n  * The programs of this version.\n\n -- Kedge maintainers <maintainers@kedge.invalid>  %s\n' "$version" "$date" |
+  gzip -9n > "$root/tree/usr/share/doc/kedge/changelog.gz"
+
+printf 'Source: kedge\n\nPackage: kedge\nArchitecture: any\n' > "$root/debian/control"
+depends=$(cd "$root" && dpkg-shlibdeps -O --ignore-missing-info tree/usr/bin/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+size=$(du -sk --exclude=DEBIAN "$root/tree" | cut -f1)
+sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$arch/" -e "s/@SIZE@/$size/" -e "s/@DEPENDS@/$depends/" "$here/debian/control" > "$root/tree/DEBIAN/control"
+echo /etc/kedge/kedged.toml > "$root/tree/DEBIAN/conffiles"
+install -m 755 "$here/debian/postinst" "$here/debian/prerm" "$here/debian/postrm" "$root/tree/DEBIAN/"
+(cd "$root/tree" && find usr lib -type f -exec md5sum {} + > DEBIAN/md5sums)
+dpkg-deb --root-owner-group -Zxz -z1 --build "$root/tree" "$out/kedge_${version}_$arch.deb" >&2
+echo "$out/kedge_${version}_$arch.deb"

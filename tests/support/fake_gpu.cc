@@ -1,0 +1,150 @@
+// libkedge_cuda.so for machines without a GPU: the real kernels on the emulator, which fails as GPUs do, on request. For tests.
+//
+// KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened); else one device.
+// KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first process that comes there, and the file
+// goes: counted from when the file is first seen,
+//   oom N      the Nth allocation fails           illegal N  the Nth kernel makes an illegal access; all that follows fails as
+//   well abort N    the process aborts at the Nth kernel      kill N     SIGKILL there       endless N  that kernel does not end
+//   tell N     the file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation
+// KEDGE_FAKE_GPU_LEAK=1: what is given back is lost.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/emulated/emulator.h"
+#include "engine/backend/plugin.h"
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+DeviceInfo info_of(int index) {
+  return {
+      .kind = DeviceKind::kCuda, .index = index, .name = "fake GPU", .driver = "13.0", .memory_bytes = std::int64_t{64} << 30};
+}
+
+[[noreturn]] void fail(const char* words) {
+  throw schema::Error(schema::ErrorCode::kInternal, std::string("CUDA: ") + words);
+}
+
+// The fault that is to come, if any.
+class Plan {
+ public:
+  // True when `what` happens at this place of its kind.
+  bool strikes(const std::string& what) {
+    read();
+    if (what_ != what || --left_ > 0) return false;
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+    what_.clear();
+    return true;
+  }
+
+ private:
+  void read() {
+    if (file_.empty() || !what_.empty()) return;
+    std::ifstream in(file_);
+    if (!(in >> what_ >> left_)) what_.clear();
+  }
+  const std::string file_ = variable("KEDGE_FAKE_GPU_PLAN");
+  std::string what_;
+  long left_ = 0;
+};
+
+class LeakyMemory final : public Memory {
+ public:
+  explicit LeakyMemory(Memory& inner) : inner_(inner) {}
+  void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  void deallocate(void*) noexcept override {}
+  void to_device(void* device, const void* host, std::size_t bytes) override { inner_.to_device(device, host, bytes); }
+  void to_host(void* host, const void* device, std::size_t bytes) override { inner_.to_host(host, device, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { inner_.copy(to, from, bytes); }
+  void zero(void* p, std::size_t bytes) override { inner_.zero(p, bytes); }
+  void synchronize() override { inner_.synchronize(); }
+
+ private:
+  Memory& inner_;
+};
+
+class FakeGpu final : public Device {
+ public:
+  explicit FakeGpu(int index) : info_(info_of(index)), inner_(make_cuda_device({.index = index})), leaky_(inner_->memory()) {
+    auto& runtime = static_cast<CudaRuntime&>(inner_->memory());
+    auto& emulator = *static_cast<emulated::Emulator*>(runtime.stream());
+    emulator.memory.before_allocate = [this, &memory = emulator.memory](std::size_t bytes) {
+      before_allocate(memory.live_bytes(), bytes);
+    };
+    emulator.before_launch = [this](const char* kernel) { before_launch(kernel); };
+  }
+  const DeviceInfo& info() const override { return info_; }
+  Memory& memory() override { return leaks_ ? static_cast<Memory&>(leaky_) : inner_->memory(); }
+  Backend<float>& f32() override { return inner_->f32(); }
+  Backend<double>& f64() override { return inner_->f64(); }
+  TreeOps& trees() override { return inner_->trees(); }
+
+ private:
+  void before_allocate(std::size_t live, std::size_t bytes) {
+    if (poisoned_) fail("an illegal memory access was encountered");
+    if (plan_.strikes("tell")) std::ofstream(variable("KEDGE_FAKE_GPU_BYTES")) << live << '\n';
+    if (plan_.strikes("oom"))
+      throw schema::Error(schema::ErrorCode::kOutOfMemory, "fake GPU: no memory for " + std::to_string(bytes) + " bytes");
+  }
+  void before_launch(const char* kernel) {
+    if (plan_.strikes("illegal")) poisoned_ = true;
+    if (poisoned_) fail("an illegal memory access was encountered");
+    if (plan_.strikes("abort")) std::abort();
+    if (plan_.strikes("kill")) std::raise(SIGKILL);
+    if (!plan_.strikes("endless")) return;
+    std::fprintf(stderr, "fake GPU: %s does not end\n", kernel);
+    for (volatile bool ends = false; !ends;) {
+    }
+  }
+
+  const DeviceInfo info_;
+  const std::unique_ptr<Device> inner_;
+  LeakyMemory leaky_;
+  const bool leaks_ = !variable("KEDGE_FAKE_GPU_LEAK").empty();
+  Plan plan_;
+  bool poisoned_ = false;
+};
+
+void tell(char* message, std::size_t size, const char* text) {
+  if (size) std::snprintf(message, size, "%s", text);
+}
+
+int count(char* message, std::size_t size) {
+  const std::string how = variable("KEDGE_FAKE_GPU");
+  if (how == "no-driver") tell(message, size, "CUDA driver version is insufficient for CUDA runtime version");
+  if (how == "none") tell(message, size, "the CUDA driver reports no device");
+  return how == "no-driver" ? -1 : how == "none" ? 0 : 1;
+}
+
+bool describe(int index, DeviceInfo* info, char*, std::size_t) {
+  *info = info_of(index);
+  return true;
+}
+
+Device* open(int index, char* message, std::size_t size) {
+  if (variable("KEDGE_FAKE_GPU") != "lost") return std::make_unique<FakeGpu>(index).release();
+  tell(message, size, "GPU is lost");
+  return nullptr;
+}
+
+constexpr Plugin kPlugin{kPluginAbi, &count, &describe, &open};
+
+}   // namespace
+}   // namespace kedge::engine
+
+extern "C" __attribute__((visibility("default"))) const kedge::engine::Plugin* kedge_cuda_plugin() {
+  return &kedge::engine::kPlugin;
+}
