@@ -5,6 +5,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/elastic_net_tall.h"
 #include "engine/estimators/sparse_problem.h"
 
 namespace kedge::engine {
@@ -54,8 +55,8 @@ schema::EstimatorInfo info_of(const char* name, const char* doc, const ParamSet<
 
 std::vector<std::string> elastic_net_deviations() {
   return {
-      "precompute has no meaning: the Gram matrix is used wherever it pays; with more columns than rows, n_iter_ counts the "
-      "passes over working sets.",
+      "precompute has no meaning: the Gram matrix is used wherever it pays; with more columns than rows, or with very many rows, "
+      "n_iter_ counts the passes over working sets.",
       "selection \"random\" draws from Philox, not from numpy's generator.", "float32 input is solved in double."};
 }
 
@@ -114,7 +115,7 @@ typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_alone(const Context&
   return solved(problem, {params_.alpha}, solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio, options(ctx)));
 }
 
-// On a Gram matrix a start from 0 costs little beside it, and finds what a fit of its own finds, to the bit.
+// On a Gram matrix a start from 0 costs little beside it, and finds what a fit of its own finds (on very many rows, within tol).
 template <class T>
 typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_shared(const Context& ctx, const LinearProblem<T>& problem,
                                                                    const std::string& content) const {
@@ -149,6 +150,11 @@ void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   } else if (is_shared) {
     const auto problem = ctx.work->get<LinearProblem<T>>("elastic net problem", problem_key(X.content), make);
     fit_ = solve_shared(ctx, *problem, X.content).at(params_.alpha);
+  } else if (const ElasticNetPenalty penalty{params_.alpha, params_.l1_ratio};
+             !X.is_sparse() && takes_sample(X.n_rows(), X.n_cols(), penalty)) {
+    const TallSolution found =
+        solve_tall_elastic_net(ctx, name_, X, y.values, weights, params_.fit_intercept, penalty, options(ctx));
+    fit_ = {found.coef, found.intercept, found.gap, found.n_iter};
   } else {
     fit_ = solve_alone(ctx, make()).at(params_.alpha);
   }

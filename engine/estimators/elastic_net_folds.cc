@@ -14,18 +14,6 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-template <class T>
-Samples<T> with_positions(const Context& ctx, const Samples<T>& X, std::vector<std::int32_t> positions) {
-  if (X.rows) {
-    const std::vector<std::int32_t> rows = X.rows->to_host();
-    for (std::int32_t& p : positions) p = rows[static_cast<std::size_t>(p)];
-  }
-  Samples<T> selected = X;
-  selected.content.clear();
-  selected.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(positions));
-  return selected;
-}
-
 // Some consecutive rows of a design.
 template <class T>
 Design<T> cut(Design<T> design, FoldRange fold) {
@@ -184,18 +172,30 @@ std::vector<FoldRange> fold_ranges(const char* owner, std::int64_t n_rows, std::
 }
 
 template <class T>
+Samples<T> rows_at(const Context& ctx, const Samples<T>& X, std::vector<std::int32_t> positions) {
+  if (X.rows) {
+    const std::vector<std::int32_t> rows = X.rows->to_host();
+    for (std::int32_t& p : positions) p = rows[static_cast<std::size_t>(p)];
+  }
+  Samples<T> selected = X;
+  selected.content.clear();
+  selected.rows = std::make_shared<Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(positions));
+  return selected;
+}
+
+template <class T>
 Samples<T> without_rows(const Context& ctx, const Samples<T>& X, FoldRange fold) {
   std::vector<std::int32_t> positions;
   for (std::int64_t i = 0; i < X.n_rows(); ++i)
     if (i < fold.first || i >= fold.first + fold.count) positions.push_back(static_cast<std::int32_t>(i));
-  return with_positions(ctx, X, std::move(positions));
+  return rows_at(ctx, X, std::move(positions));
 }
 
 template <class T>
 Samples<T> only_rows(const Context& ctx, const Samples<T>& X, FoldRange fold) {
   std::vector<std::int32_t> positions(at(fold.count));
   std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(fold.first));
-  return with_positions(ctx, X, std::move(positions));
+  return rows_at(ctx, X, std::move(positions));
 }
 
 std::vector<double> without_rows(const std::vector<double>& values, FoldRange fold) {
@@ -225,6 +225,8 @@ std::vector<double> elastic_net_fold_errors(const Context& ctx, const char* owne
              : by_working_sets(ctx, owner, X, y, fit_intercept, folds, ratios, alphas, options);
 }
 
+template Samples<float> rows_at(const Context&, const Samples<float>&, std::vector<std::int32_t>);
+template Samples<double> rows_at(const Context&, const Samples<double>&, std::vector<std::int32_t>);
 template Samples<float> without_rows(const Context&, const Samples<float>&, FoldRange);
 template Samples<double> without_rows(const Context&, const Samples<double>&, FoldRange);
 template Samples<float> only_rows(const Context&, const Samples<float>&, FoldRange);

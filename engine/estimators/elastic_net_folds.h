@@ -16,6 +16,9 @@ struct FoldRange {
 // scikit-learn's KFold without shuffling. Errors: kBadData for more folds than rows.
 std::vector<FoldRange> fold_ranges(const char* owner, std::int64_t n_rows, std::int64_t n_folds);
 
+// The rows of these samples at these positions.
+template <class T>
+Samples<T> rows_at(const Context& ctx, const Samples<T>& X, std::vector<std::int32_t> positions);
 // These samples without rows first .. first + count - 1, or those alone.
 template <class T>
 Samples<T> without_rows(const Context& ctx, const Samples<T>& X, FoldRange fold);
