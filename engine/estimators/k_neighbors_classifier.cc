@@ -21,24 +21,33 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// Adds each neighbour's weight to its class, and returns their sum. A neighbour at distance 0, which is the first then, takes all.
-double vote(std::span<const std::int32_t> indices, std::span<const double> distances, bool by_distance, const std::vector<std::int32_t>& codes,
-            std::span<double> votes) {
-  const auto class_of = [&](std::size_t j) -> double& { return votes[static_cast<std::size_t>(codes[static_cast<std::size_t>(indices[j])])]; };
-  if (!by_distance) {
-    for (std::size_t j = 0; j < indices.size(); ++j) class_of(j) += 1;
-    return static_cast<double>(indices.size());
+// The votes of the k nearest neighbours of some queries. More neighbours go on where fewer have stopped, in the same order and so to
+// the same bits.
+struct Votes {
+  std::size_t k = 0;
+  std::vector<double> of_class, total;   // queries x classes; by query
+};
+
+// Adds the weights of the neighbours begin .. end - 1 to their classes, and to the total. A neighbour at distance 0, which is the first
+// then, takes all.
+void vote(std::span<const std::int32_t> indices, std::span<const double> distances, std::size_t begin, bool by_distance,
+          const std::vector<std::int32_t>& codes, double* of_class, double& total) {
+  const bool is_exact = by_distance && distances[0] == 0;
+  for (std::size_t j = begin; j < indices.size() && (!is_exact || distances[j] == 0); ++j) {
+    const double weight = by_distance && !is_exact ? 1 / distances[j] : 1;
+    of_class[codes[static_cast<std::size_t>(indices[j])]] += weight, total += weight;
   }
-  double total = 0;
-  if (distances[0] == 0) {
-    for (std::size_t j = 0; j < indices.size() && distances[j] == 0; ++j) class_of(j) += 1, total += 1;
-    return total;
+}
+
+// Makes the votes those of the lists.
+void count_votes(const NearestLists& found, bool by_distance, const std::vector<std::int32_t>& codes, std::size_t n_classes, Votes& votes) {
+  const auto n = static_cast<std::size_t>(found.count);
+  if (votes.k == 0 || votes.k > found.k) votes = {.of_class = std::vector<double>(n * n_classes), .total = std::vector<double>(n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto query = static_cast<std::int64_t>(i);
+    vote(found.indices_of(query), found.distances_of(query), votes.k, by_distance, codes, votes.of_class.data() + i * n_classes, votes.total[i]);
   }
-  for (std::size_t j = 0; j < indices.size(); ++j) {
-    const double weight = 1 / distances[j];
-    class_of(j) += weight, total += weight;
-  }
-  return total;
+  votes.k = found.k;
 }
 
 }  // namespace
@@ -73,14 +82,18 @@ void KNeighborsClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const
 template <class T>
 void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const auto n_classes = static_cast<std::size_t>(present_.n_all());
-  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * n_classes, 0.0);
+  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * n_classes);
   const bool by_distance = params_.weights == "distance";
+  const std::string lists = model_.shared_lists(ctx, X, params_.n_neighbors);
+  const auto shared = lists.empty() ? nullptr : ctx.work->get<Votes>(by_distance ? "votes by distance" : "votes", lists, [] { return Votes{}; });
   model_.nearest(ctx, kName, X, params_.n_neighbors, [&](const NearestLists& found) {
-    for (std::int64_t i = 0; i < found.count; ++i) {
-      const std::span own(shares.data() + static_cast<std::size_t>(found.first + i) * n_classes, n_classes);
-      const double total = vote(found.indices_of(i), found.distances_of(i), by_distance, codes_, own);
-      for (double& share : own) share /= total;
-    }
+    Votes own;
+    Votes& votes = shared ? *shared : own;
+    count_votes(found, by_distance, codes_, n_classes, votes);
+    double* share = shares.data() + static_cast<std::size_t>(found.first) * n_classes;
+    const double* of_class = votes.of_class.data();
+    for (const double total : votes.total)
+      for (std::size_t c = 0; c < n_classes; ++c) *share++ = *of_class++ / total;
   });
   require(proba.stride == proba.cols, schema::ErrorCode::kInternal, "{}: probabilities need a matrix without padding", kName);
   if (!shares.empty()) ctx.memory().to_device(proba.data, shares.data(), shares.size() * sizeof(double));

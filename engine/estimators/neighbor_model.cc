@@ -120,8 +120,7 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
   require(is_fitted(), schema::ErrorCode::kInternal, "{}: predict before fit", owner);
   require_fitted_columns(std::string(owner).c_str(), queries, static_cast<std::size_t>(n_cols_));
   require(k <= n_rows_, schema::ErrorCode::kBadData, "{}: n_neighbors is {}, but there are only {} training rows", owner, k, n_rows_);
-  const bool is_shared = ctx.work && !work_key_.empty() && !queries.content.empty();
-  const std::int64_t most = is_shared ? shared_k(*ctx.work, queries.n_rows(), k) : 0;
+  const std::int64_t most = shared_k(ctx, queries, k);
   if (most > 0) return take_shared(ctx, owner, queries, most, k, take);
   search(ctx, owner, queries, k, take);
 }
@@ -150,20 +149,33 @@ void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const 
   }
 }
 
-// The largest number of neighbours that a candidate which can be fitted wants; 0: their lists would be too large to keep.
+// The largest number of neighbours that a candidate which can be fitted wants; 0: nobody shares the lists, or they would be too large
+// to keep.
 template <class T>
-std::int64_t NeighborModel<T>::shared_k(WorkCache& work, std::int64_t n_queries, std::int64_t k) const {
+std::int64_t NeighborModel<T>::shared_k(const Context& ctx, const Samples<T>& queries, std::int64_t k) const {
+  if (!ctx.work || work_key_.empty() || queries.content.empty()) return 0;
   std::int64_t most = k;
-  for (const double wanted : work.wanted(work_key_))
+  for (const double wanted : ctx.work->wanted(work_key_))
     if (wanted <= static_cast<double>(n_rows_)) most = std::max(most, static_cast<std::int64_t>(wanted));
-  return n_queries * most <= kMostAnswers ? most : 0;
+  return queries.n_rows() * most <= kMostAnswers ? most : 0;
+}
+
+template <class T>
+std::string NeighborModel<T>::lists_name(const Samples<T>& queries, std::int64_t most) const {
+  return fmt::format("{} of {}, {}", work_key_, queries.content, most);
+}
+
+template <class T>
+std::string NeighborModel<T>::shared_lists(const Context& ctx, const Samples<T>& queries, std::int64_t k) const {
+  const std::int64_t most = shared_k(ctx, queries, k);
+  return most > 0 ? lists_name(queries, most) : "";
 }
 
 // The k nearest are the first of the `most` nearest, ties included.
 template <class T>
 void NeighborModel<T>::take_shared(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most, std::int64_t k,
                    const TakeNearest& take) const {
-  const auto lists = ctx.work->get<Lists>("neighbours", fmt::format("{} of {}, {}", work_key_, queries.content, most), [&] {
+  const auto lists = ctx.work->get<Lists>("neighbours", lists_name(queries, most), [&] {
     Lists all{.k = most};
     search(ctx, owner, queries, most, [&](const NearestLists& found) {
       all.indices.insert(all.indices.end(), found.indices, found.indices + found.count * most);

@@ -78,6 +78,9 @@ class NeighborModel {
   // queries in order. Errors: kBadData for fewer points than k.
   using TakeNearest = std::function<void(const NearestLists&)>;
   void nearest(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
+  // Names the lists of these queries that the candidates of a search share: equal names, equal neighbours as far as both go, taken in
+  // one batch. Empty where nothing is shared.
+  std::string shared_lists(const Context& ctx, const Samples<T>& queries, std::int64_t k) const;
   // For each query the points within `radius`, in no order that means anything. Calls take(query, indices, distances) in order.
   using TakeWithin = std::function<void(std::int64_t, std::span<const std::int32_t>, std::span<const double>)>;
   void within(const Context& ctx, std::string_view owner, const Samples<T>& queries, double radius, const TakeWithin& take) const;
@@ -101,7 +104,8 @@ class NeighborModel {
   };
   Points index_points(const Context& ctx, const Samples<T>& X) const;
   void search(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
-  std::int64_t shared_k(WorkCache& work, std::int64_t n_queries, std::int64_t k) const;
+  std::int64_t shared_k(const Context& ctx, const Samples<T>& queries, std::int64_t k) const;
+  std::string lists_name(const Samples<T>& queries, std::int64_t most) const;
   void take_shared(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most, std::int64_t k,
                    const TakeNearest& take) const;
   MatrixView<const T> batch(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
