@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/simd.h"
@@ -52,6 +53,65 @@ KEDGE_CLONES void find_range(const T* row, std::int64_t d, T& low, T& high, doub
     total += static_cast<double>(row[j]) * 0;   // NaN if one is not finite
   }
   low = least, high = most, sum += total;
+}
+
+// The k-th smallest of n >= k scores: bisects their range, counting in vectors.
+KEDGE_CLONES std::int32_t kth_score(const std::int32_t* scores, std::int64_t n, std::int64_t k) {
+  std::int32_t least = scores[0], most = scores[0];
+  for (std::int64_t i = 1; i < n; ++i) least = scores[i] < least ? scores[i] : least, most = scores[i] > most ? scores[i] : most;
+  std::int64_t below = std::int64_t{least} - 1, reached = most;   // by fewer than k, by k or more
+  while (reached - below > 1) {
+    const auto middle = static_cast<std::int32_t>(below + (reached - below) / 2);
+    std::int32_t count = 0, last = least;
+    for (std::int64_t i = 0; i < n; ++i) count += scores[i] <= middle;
+    if (count == k) {
+      for (std::int64_t i = 0; i < n; ++i) last = scores[i] <= middle && scores[i] > last ? scores[i] : last;
+      return last;
+    }
+    (count < k ? below : reached) = middle;
+  }
+  return static_cast<std::int32_t>(reached);
+}
+
+// Keeps those with a score up to the limit, in their order; returns how many.
+std::int64_t keep_near(std::int32_t* scores, std::int32_t* indices, std::int64_t n, std::int32_t limit) {
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int32_t score = scores[i];
+    scores[kept] = score, indices[kept] = indices[i];
+    kept += score <= limit;
+  }
+  return kept;
+}
+
+// ranks[i] = how many come before i, by distance and then by their place.
+KEDGE_CLONES void rank_all(const double* __restrict distances, std::int64_t n, std::int64_t* __restrict ranks) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double own = distances[i];
+    std::int64_t before = 0;
+    for (std::int64_t j = 0; j < i; ++j) before += distances[j] <= own;
+    for (std::int64_t j = i + 1; j < n; ++j) before += distances[j] < own;
+    ranks[i] = before;
+  }
+}
+
+using Found = std::vector<std::pair<double, std::int32_t>>;   // distances and points, in the order of the points
+
+// Calls put(rank, point, distance) for the k nearest, of equal distances the first.
+template <class Put>
+void take_nearest(Found& found, std::int64_t k, const Put& put) {
+  constexpr std::size_t kRanked = 160;   // comparing all pairs in vectors is faster than sorting most of a short list
+  if (found.size() <= kRanked && found.size() < 4 * static_cast<std::size_t>(k)) {
+    double distances[kRanked];
+    std::int64_t ranks[kRanked];
+    for (std::size_t i = 0; i < found.size(); ++i) distances[i] = found[i].first;
+    rank_all(distances, static_cast<std::int64_t>(found.size()), ranks);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (ranks[i] < k) put(ranks[i], found[i].second, found[i].first);
+    return;
+  }
+  std::ranges::partial_sort(found, found.begin() + k);
+  for (std::int64_t j = 0; j < k; ++j) put(j, found[static_cast<std::size_t>(j)].second, found[static_cast<std::size_t>(j)].first);
 }
 
 #ifdef KEDGE_BYTE_PRODUCTS
@@ -145,24 +205,22 @@ struct ByteScan<T>::Queries {
 // Points whose score is at most the limit, which falls as they come in.
 template <class T>
 struct ByteScan<T>::Shortlist {
-  struct Scored {
-    std::int32_t score, index;
-  };
-  std::vector<Scored> list;
+  std::vector<std::int32_t> scores, points;   // in the order of the points
   std::size_t k = 0, capacity = 0, most = 0;
   std::int32_t limit = kNever - 1;
   bool given_up = false;
 
   void prune(std::int64_t offset, double slack) {
-    if (list.size() < k || given_up) return;
-    const auto kth = list.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::ranges::nth_element(list, kth, {}, &Scored::score);
-    const double reach = (std::sqrt(static_cast<double>(kth->score + offset)) + slack) * (1 + kRounding);
+    if (points.size() < k || given_up) return;
+    const auto n = static_cast<std::int64_t>(points.size());
+    const std::int32_t kth = kth_score(scores.data(), n, static_cast<std::int64_t>(k));
+    const double reach = (std::sqrt(static_cast<double>(kth + offset)) + slack) * (1 + kRounding);
     limit = static_cast<std::int32_t>(
         std::min(std::ceil(reach * reach) - static_cast<double>(offset), static_cast<double>(kNever - 1)));
-    std::erase_if(list, [&](const Scored& s) { return s.score > limit; });
-    if (2 * list.size() > capacity) capacity *= 2;
-    if (list.size() > most) given_up = true, limit = std::numeric_limits<std::int32_t>::min(), list.clear();
+    const auto kept = static_cast<std::size_t>(keep_near(scores.data(), points.data(), n, limit));
+    scores.resize(kept), points.resize(kept);
+    if (2 * kept > capacity) capacity *= 2;
+    if (kept > most) given_up = true, limit = std::numeric_limits<std::int32_t>::min(), scores.clear(), points.clear();
   }
 };
 
@@ -229,9 +287,11 @@ template <class T>
 std::vector<typename ByteScan<T>::Shortlist> ByteScan<T>::shortlist(const Queries& queries, int k) const {
   const auto n = static_cast<std::int64_t>(queries.offsets.size()), blocks = static_cast<std::int64_t>(norms_.size()) / kBlock;
   std::vector<Shortlist> lists(static_cast<std::size_t>(n));
-  for (Shortlist& list : lists)
-    list.k = static_cast<std::size_t>(k), list.capacity = std::max(2 * list.k, list.k + 64),
+  for (Shortlist& list : lists) {
+    list.k = static_cast<std::size_t>(k), list.capacity = std::max(2 * list.k, list.k + 64);
     list.most = std::max<std::size_t>(4 * list.k, static_cast<std::size_t>(points_.rows / 8));
+    list.scores.reserve(list.capacity + kBlock), list.points.reserve(list.capacity + kBlock);
+  }
   std::int32_t scores[kQueryRows][kBlock], limits[kQueryRows];
   std::uint64_t hits[kQueryRows];
   for (std::int64_t block = 0; block < blocks; ++block) {
@@ -246,9 +306,9 @@ std::vector<typename ByteScan<T>::Shortlist> ByteScan<T>::shortlist(const Querie
         Shortlist& list = lists[i];
         for (std::uint64_t left = hits[m]; left; left &= left - 1) {
           const int p = __builtin_ctzll(left);
-          list.list.push_back({scores[m][p], static_cast<std::int32_t>(block * kBlock + p)});
+          list.scores.push_back(scores[m][p]), list.points.push_back(static_cast<std::int32_t>(block * kBlock + p));
         }
-        if (list.list.size() >= list.capacity) list.prune(queries.offsets[i], queries.slack[i]);
+        if (list.points.size() >= list.capacity) list.prune(queries.offsets[i], queries.slack[i]);
       }
     }
   }
@@ -261,7 +321,7 @@ bool ByteScan<T>::is_useful(MatrixView<const T> queries, int k) const {
   const MatrixView<const T> some = queries.row_range(0, std::clamp<std::int64_t>(queries.rows / 8, 1, kSampled));
   std::int64_t listed = 0;
   for (const Shortlist& list : shortlist(prepare(some), k))
-    listed += list.given_up ? points_.rows : static_cast<std::int64_t>(list.list.size());
+    listed += list.given_up ? points_.rows : static_cast<std::int64_t>(list.points.size());
   return listed <= some.rows * (points_.rows / kUsefulShare + 4 * std::int64_t{k});
 }
 
@@ -273,7 +333,7 @@ std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int 
   for_tiles(queries.rows, kQueryTile, queries.rows * points_.size() / 64,
             [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
               const std::vector<Shortlist> lists = shortlist(prepare(queries.row_range(begin, end - begin)), k);
-              std::vector<std::pair<double, std::int32_t>> found;
+              Found found;
               for (std::int64_t i = begin; i < end; ++i) {
                 const Shortlist& list = lists[static_cast<std::size_t>(i - begin)];
                 if (list.given_up) {
@@ -281,13 +341,11 @@ std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int 
                   continue;
                 }
                 found.clear();
-                for (const auto& [score, p] : list.list)
+                for (const std::int32_t p : list.points)
                   found.emplace_back(exact_distance(queries.data + i * queries.stride, points_.data + p * points_.stride, d), p);
-                std::ranges::partial_sort(found, found.begin() + k);
-                for (int j = 0; j < k; ++j) {
-                  indices.data[i * indices.stride + j] = found[static_cast<std::size_t>(j)].second;
-                  squared.data[i * squared.stride + j] = static_cast<T>(found[static_cast<std::size_t>(j)].first);
-                }
+                take_nearest(found, k, [&](std::int64_t j, std::int32_t point, double distance) {
+                  indices.data[i * indices.stride + j] = point, squared.data[i * squared.stride + j] = static_cast<T>(distance);
+                });
               }
             });
   std::vector<std::int64_t> all;
