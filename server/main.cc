@@ -78,8 +78,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.devices = config.devices;
   options.tenants = tenant_limits(config);
   options.observer = &metrics;
-  const bool has_lines = config.log_level == "debug" || config.log_level == "info";
-  options.worker_log = !has_lines ? "off" : config.json_log ? "json" : "text";
+  options.worker_log = config.log_level != "debug" ? "off" : config.json_log ? "json" : "text";
   options.worker_memory_bytes = config.worker_memory_mib << 20;
   options.deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
                        .fetch = static_cast<double>(config.fetch_deadline_s),
@@ -133,7 +132,8 @@ void log_request(const http::RequestRecord& record) {
              {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
 }
 
-// Counts what the job service tells, and writes a line for each run and each end of a job.
+// Counts what the job service tells, and writes a line for each end of a job; for each step when debugging, as its worker then does for
+// the begin and the end of a run.
 class Watch final : public observe::Metrics {
  public:
   void job_step(const JobStep& step) override {
@@ -142,6 +142,8 @@ class Watch final : public observe::Metrics {
     const std::string_view trace_id = step.trace.size() > kTraceAt ? step.trace.substr(kTraceAt, kTraceSize) : std::string_view();
     log_event(schema::is_final(step.state) ? LogLevel::kInfo : LogLevel::kDebug, "job",
               {{"job_id", step.job}, {"state", schema::job_state_name(step.state)}, {"reason", step.reason}, {"device", step.device},
+               {"attempt", step.lease == 0 ? std::string() : std::to_string(step.lease)},
+               {"queued_seconds", fmt::format("{:.6f}", step.queued_seconds)}, {"run_seconds", fmt::format("{:.6f}", step.run_seconds)},
                {"seconds", fmt::format("{:.6f}", step.total_seconds)}, {"trace_id", trace_id}, {"tenant", step.tenant}});
   }
 };

@@ -75,12 +75,12 @@ DatasetCache::DatasetCache(DataOptions options) : impl_(std::make_unique<Impl>(s
 DatasetCache::~DatasetCache() = default;
 
 AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                                      std::stop_token stop) {
+                                      std::stop_token stop, const std::string& trace) {
   const std::string key = reference_key(ref, impl_->options);
   if (is_exact(ref))
     if (auto known = impl_->store.find(key)) return {.path = impl_->store.path(known->file), .hold = std::move(known->hold)};
-  const auto work = [this, ref, key](const Emit& flight_emit, std::stop_token flight_stop) {
-    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop};
+  const auto work = [this, ref, key, trace](const Emit& flight_emit, std::stop_token flight_stop) {
+    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop, trace};
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
   };
   AcquiredDataset acquired = impl_->flights.fly(key, work, emit, std::move(stop));

@@ -39,12 +39,13 @@ class DatasetCache {
   explicit DatasetCache(DataOptions options);
   ~DatasetCache();
 
+  // `trace`, a traceparent (W3C), goes with the requests; of calls that share a download that of the first.
   // Beyond max_cache_bytes, files that nobody has go, those that were used longest ago first.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
   // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                          std::stop_token stop);
+                          std::stop_token stop, const std::string& trace = {});
 
   std::uintmax_t bytes() const;   // of all parsed data sets; reads the directory
 

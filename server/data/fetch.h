@@ -38,6 +38,7 @@ struct FetchRequest {
   crypto::DigestKind digest = crypto::DigestKind::kSha256;
   std::string expected;    // hexadecimal, of the decoded body; empty: no check
   std::string etag;        // ask for the body only if it has another
+  std::string trace;       // traceparent (W3C) of what it is done for, sent along with an id of its own; empty: none
 };
 
 struct Fetched {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <memory>
 
+#include "crypto/random.h"
 #include "engine/faults/fail_point.h"
 #include "server/data/fetch_answer.h"
 #include "server/data/fetch_url.h"
@@ -42,6 +43,12 @@ struct EasyDeleter {
 struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
+
+// The same trace, with an id of this request in the place of its cause: https://www.w3.org/TR/trace-context/
+std::string child_of(const std::string& trace) {
+  constexpr std::size_t kParentAt = 36, kParentSize = 16;
+  return trace.substr(0, kParentAt) + crypto::random_hex(kParentSize / 2) + trace.substr(kParentAt + kParentSize);
+}
 
 class Transfer {
  public:
@@ -94,6 +101,7 @@ class Transfer {
     set(CURLOPT_OPENSOCKETDATA, this);
     // The body is decoded here and not by libcurl, which does not notice when a gzip stream ends early.
     add_header("Accept-Encoding: gzip");
+    if (!request_.trace.empty()) add_header("traceparent: " + child_of(request_.trace));
     if (!request_.etag.empty()) add_header("If-None-Match: " + request_.etag);
     if (asked_from_ > 0) {
       add_header(fmt::format("Range: bytes={}-", asked_from_));

@@ -150,14 +150,15 @@ std::int64_t pick_dataset(std::string_view list_json, const std::string& name, s
   return best_id;
 }
 
-OpenmlClient::OpenmlClient(const Fetcher& fetcher, std::string base_url) : fetcher_(fetcher), base_url_(std::move(base_url)) {
+OpenmlClient::OpenmlClient(const Fetcher& fetcher, std::string base_url, std::string trace)
+    : fetcher_(fetcher), trace_(std::move(trace)), base_url_(std::move(base_url)) {
   while (base_url_.ends_with('/')) base_url_.pop_back();
 }
 
 std::int64_t OpenmlClient::find(const std::string& name, std::int64_t version, std::stop_token stop) const {
   std::string url = fmt::format("{}/api/v1/json/data/list/data_name/{}/status/active", base_url_, percent_encoded(name));
   if (version != 0) url += fmt::format("/data_version/{}", version);
-  const FetchedText answer = fetcher_.text({.what = "openml", .url = url}, stop);
+  const FetchedText answer = fetcher_.text({.what = "openml", .url = url, .trace = trace_}, stop);
   const std::int64_t id = answer.status == 412 ? 0 : pick_dataset(answer.body, name, version);
   if (id != 0) return id;
   const std::string wanted = version != 0 ? fmt::format("'{}' version {}", name, version) : fmt::format("'{}'", name);
@@ -166,7 +167,7 @@ std::int64_t OpenmlClient::find(const std::string& name, std::int64_t version, s
 
 OpenmlDataset OpenmlClient::describe(std::int64_t id, std::stop_token stop) const {
   const auto ask = [&](const char* what) {
-    return fetcher_.text({.what = "openml", .url = fmt::format("{}/api/v1/json/data/{}{}", base_url_, what, id)}, stop);
+    return fetcher_.text({.what = "openml", .url = fmt::format("{}/api/v1/json/data/{}{}", base_url_, what, id), .trace = trace_}, stop);
   };
   const FetchedText description = ask("");
   if (description.status == 412)

@@ -27,7 +27,8 @@ struct OpenmlDataset {
 class OpenmlClient {
  public:
   // Borrows the fetcher. base_url: "https://www.openml.org" or a mirror.
-  OpenmlClient(const Fetcher& fetcher, std::string base_url);
+  // trace: as in FetchRequest
+  OpenmlClient(const Fetcher& fetcher, std::string base_url, std::string trace = {});
 
   // The id of an active data set. version 0: the newest. Names match without regard to case, but an exact match goes first.
   std::int64_t find(const std::string& name, std::int64_t version, std::stop_token stop) const;
@@ -39,6 +40,7 @@ class OpenmlClient {
 
  private:
   const Fetcher& fetcher_;
+  const std::string trace_;
   std::string base_url_;
 };
 

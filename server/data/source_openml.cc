@@ -36,7 +36,7 @@ void describe(engine::DatasetMeta& meta, const OpenmlDataset& dataset, const Emi
 class OpenmlSource {
  public:
   explicit OpenmlSource(const SourceContext& context)
-      : context_(context), client_(context.fetcher, context.options.openml_url) {}
+      : context_(context), client_(context.fetcher, context.options.openml_url, context.trace) {}
 
   AcquiredDataset acquire(const OpenmlRef& ref) {
     const Stopwatch watch;
@@ -73,7 +73,7 @@ class OpenmlSource {
                                .complete = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
                                .parallel = {.stop = context_.stop}};
     const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = crypto::DigestKind::kMd5,
-                               .expected = dataset.md5};
+                               .expected = dataset.md5, .trace = context_.trace};
     ArffStream rows(parsing);
     const Fetched fetched = context_.fetcher.to_sink(request, rows, download_progress(context_.emit), context_.stop);
     acquired.download_seconds += download.seconds();

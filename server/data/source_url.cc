@@ -54,7 +54,8 @@ class UrlSource {
     const auto known = context_.store.find(key_);
     const RemovedFile text{context_.store.temporary_path()};
     const Stopwatch download;
-    const FetchRequest request{.what = name_, .url = ref_.url, .expected = ref_.sha256, .etag = known ? known->etag : ""};
+    const FetchRequest request{.what = name_, .url = ref_.url, .expected = ref_.sha256, .etag = known ? known->etag : "",
+                               .trace = context_.trace};
     const Fetched fetched = context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
     AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = !fetched.not_modified};
     const std::string file = fetched.not_modified ? known->file : file_name(fetched.digest);

@@ -19,6 +19,7 @@ struct SourceContext {
   const Fetcher& fetcher;
   const Emit& emit;
   std::stop_token stop;
+  std::string trace;   // of the job, or the first of those that wait together
 };
 
 // Names a reference: equal references have equal keys. Errors: kInvalidValue for a reference that cannot be.

@@ -26,6 +26,7 @@ struct ActiveJob {
   std::string device;                  // where it runs
   Clock::time_point submitted, waiting_since, run_since;
   double queued_seconds = 0;           // spent waiting for a fetch or a worker
+  double run_seconds = 0;              // of all its runs that have ended
   schema::Deadlines deadlines;         // as the job asks
   Clock::time_point deadline = Clock::time_point::max();   // of what it does now
   std::optional<schema::Error> late;   // set when its run has met its deadline

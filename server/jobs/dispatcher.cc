@@ -160,7 +160,7 @@ void Dispatcher::fetch(const JobPointer& job) {
     KEDGE_FAIL_POINT("job.fetch.before");
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
     if (const std::string* model = schema::model_of(spec->task); model && options_.check_model) options_.check_model(*model);
-    AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token());
+    AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token(), job->trace);
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
   } catch (const Error& error) {
@@ -290,7 +290,9 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
                       .state = change.state,
                       .reason = change.reason,
                       .device = job->device,
+                      .lease = job->lease,
                       .queued_seconds = job->queued_seconds,
+                      .run_seconds = job->run_seconds,
                       .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
   StoreWrite write{.job = job->id};
   if (schema::is_final(change.state))

@@ -33,7 +33,8 @@ struct DispatcherOptions {
   WorkerOptions workers;
   std::vector<std::string> devices;   // to run workers for; empty: all
   // DatasetCache::acquire
-  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
+  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
+                                const std::string& trace)>
       acquire;
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;

@@ -102,6 +102,7 @@ void Dispatcher::worker_event(const std::string& device, schema::EventReport rep
 
 void Dispatcher::charge(const JobPointer& job) {
   const double seconds = std::chrono::duration<double>(Clock::now() - job->run_since).count();
+  job->run_seconds += seconds;
   queue_.charge(job->tenant, seconds);
   observer_.device_used(job->device, job->tenant, seconds);
 }

@@ -33,7 +33,8 @@ struct JobStep {
   schema::JobState state;
   std::string_view reason;                // as in the job, empty for none
   std::string_view device;                // where it runs or ran; empty: nowhere yet
-  double queued_seconds, total_seconds;   // so far
+  std::int64_t lease = 0;                 // of the present attempt, or the last; 0: none yet
+  double queued_seconds = 0, run_seconds = 0, total_seconds = 0;   // so far
 };
 
 // Each call comes from a service thread, some under a lock of the service: none may block or call back. As it stands it ignores

@@ -62,7 +62,7 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
     if (options.data.directory.empty()) options.data.directory = options.data_dir / "datasets";
     cache = std::make_unique<DatasetCache>(options.data);
     options.acquire = [&cache = *cache](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                                        std::stop_token stop) { return cache.acquire(ref, emit, stop); };
+                                        std::stop_token stop, const std::string& trace) { return cache.acquire(ref, emit, stop, trace); };
   }
   return options;
 }

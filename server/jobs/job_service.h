@@ -40,7 +40,8 @@ struct JobServiceOptions {
   schema::Deadlines deadlines{.queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&)> validate;
-  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token)>
+  std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
+                                const std::string& trace)>
       acquire;
 };
 

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import http.server
 import json
 import pathlib
 import re
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -180,9 +182,51 @@ class Http(unittest.TestCase):
         events = [json.loads(line) for line in self.curl(f"/v1/jobs/{job}/events", "-H", "Accept: application/x-ndjson", "").body.splitlines() if line.startswith(b"{")]
         self.assertEqual({event["traceId"] for event in events}, {trace})
         lines = lambda: [entry for entry in map(json.loads, self.log().splitlines()) if entry.get("trace_id") == trace]
-        said = wait_for(lambda: (lambda found: found if len(found) >= 4 else None)(lines()), 10, "four lines")
-        self.assertEqual(sorted({entry["message"] for entry in said}), ["job", "request", "run begins", "run ends"])
+        said = wait_for(lambda: (lambda found: found if len(found) >= 2 else None)(lines()), 10, "two lines")
+        self.assertEqual(sorted(entry["message"] for entry in said), ["job", "request"])
         self.assertEqual({entry["job_id"] for entry in said}, {job})
+        end = next(entry for entry in said if entry["message"] == "job")
+        self.assertEqual((end["state"], end["device"]), ("succeeded", "cpu"))
+        self.assertLessEqual(float(end["run_seconds"]) + float(end["queued_seconds"]), float(end["seconds"]))
+
+    def test_the_worker_tells_of_its_runs_when_debugging(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--devices", "cpu", "--log-format", "json", "--log-level", "debug")
+            try:
+                job = server.call("POST", "/v1/jobs?wait=60s", FIT, {"traceparent": TRACEPARENT}).json()["id"]
+                of_it = lambda: {e["message"] for e in map(json.loads, (server.data_dir / "kedged.log").read_text().splitlines()) if e.get("trace_id") == TRACE_ID and e.get("job_id") == job}
+                wait_for(lambda: {"job", "request", "run begins", "run ends"} <= of_it(), 10, "the lines of a run")
+            finally:
+                server.stop()
+
+    def test_a_trace_goes_along_with_downloads(self):
+        heads = []
+
+        class Origin(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                heads.append(self.headers["traceparent"])
+                body = b"a,b,label\n" + b"1,2,x\n3,4,y\n" * 20
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+        origin = http.server.HTTPServer(("127.0.0.1", 0), Origin)
+        threading.Thread(target=origin.serve_forever, daemon=True).start()
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--devices", "cpu", "--allow-fetch", "127.0.0.1")
+            try:
+                job = {**FIT, "dataset": {"url": {"url": f"http://127.0.0.1:{origin.server_port}/t.csv", "format": "csv", "target": "label"}}}
+                self.assertEqual(server.call("POST", "/v1/jobs?wait=60s", job, {"traceparent": TRACEPARENT}).json()["state"], "succeeded")
+            finally:
+                server.stop()
+                origin.shutdown()
+                origin.server_close()
+        self.assertEqual(len(heads), 1)
+        self.assertRegex(heads[0], f"^00-{TRACE_ID}-[0-9a-f]{{16}}-01$")
+        self.assertNotEqual(heads[0], TRACEPARENT, "the request has an id of its own")
 
     def test_a_trace_survives_a_restart_of_the_server(self):
         with tempfile.TemporaryDirectory() as folder:

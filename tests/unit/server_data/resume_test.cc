@@ -42,7 +42,7 @@ class Resume : public testing::Test {
     ScriptedServer server(std::move(answers));
     const FetchLibrary library;
     const Fetcher fetcher(AddressRules({"127.0.0.1"}, ""), {.first_pause = std::chrono::milliseconds(1)});
-    const FetchRequest request{.what = "file", .url = server.url(), .expected = expected_};
+    const FetchRequest request{.what = "file", .url = server.url(), .expected = expected_, .trace = trace_};
     std::string text;
     try {
       fetcher.to_file(request, directory_.path() / "file", {}, {});
@@ -57,8 +57,22 @@ class Resume : public testing::Test {
 
   TemporaryDirectory directory_;
   std::string expected_ = crypto::hex_digest(crypto::DigestKind::kSha256, kText);
+  std::string trace_;
   std::vector<std::string> requests_;
 };
+
+TEST_F(Resume, TellsTheTraceThatItIsDoneFor) {
+  const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736";
+  trace_ = trace + "-00f067aa0ba902b7-01";
+  EXPECT_EQ(fetch({broken(kText, kTag), rest(kText, kTag)}), kText);
+  for (const std::string& request : requests_) {
+    EXPECT_THAT(request, HasSubstr("traceparent: " + trace + "-"));
+    EXPECT_THAT(request, Not(HasSubstr("00f067aa0ba902b7"))) << "each request has an id of its own";
+  }
+  trace_.clear();
+  fetch({whole(kText, kTag)});
+  EXPECT_THAT(requests_.at(0), Not(HasSubstr("traceparent")));
+}
 
 TEST_F(Resume, AsksForTheRestOfTheSameFile) {
   EXPECT_EQ(fetch({broken(kText, kTag), rest(kText, kTag)}), kText);

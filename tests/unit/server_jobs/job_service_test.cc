@@ -59,7 +59,7 @@ TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
 
 TEST_F(JobServiceTest, AddsTheServersTimings) {
   JobServiceOptions given = options();
-  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit, std::stop_token) {
+  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit, std::stop_token, const std::string&) {
     emit(schema::ProgressEvent{.phase = "download", .done = 5, .total = 10, .unit = "bytes"});
     return AcquiredDataset{.path = "/dev/null", .download_seconds = 2.5, .parse_seconds = 0.5, .cold = true};
   };
@@ -88,7 +88,7 @@ TEST_F(JobServiceTest, FailsAJobWithTheWorkersReason) {
 TEST_F(JobServiceTest, FailsAJobWhoseDataCannotBeFetched) {
   JobServiceOptions given = options();
   given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
-                     std::stop_token) -> AcquiredDataset {
+                     std::stop_token, const std::string&) -> AcquiredDataset {
     throw schema::Error(ErrorCode::kDatasetUnavailable, "the data's server is down");
   };
   const auto service = start(given);
@@ -155,7 +155,7 @@ TEST_F(JobServiceTest, GivesEachDeviceTheJobsThatWantIt) {
 TEST_F(JobServiceTest, RunsReadyJobsWhileOthersDownload) {
   JobServiceOptions given = options();
   std::atomic<bool> arrived = false;
-  given.acquire = [&](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>&, std::stop_token) {
+  given.acquire = [&](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>&, std::stop_token, const std::string&) {
     if (std::get<schema::BuiltinRef>(ref.source).name == "slow") arrived.wait(false);
     return AcquiredDataset{.path = "/dev/null"};
   };
