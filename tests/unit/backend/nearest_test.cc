@@ -81,6 +81,16 @@ class NearestTest : public testing::Test {
   void expect_exact(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
     EXPECT_EQ(nearest(queries, points, d, k), brute_force(queries, points, d, k));
   }
+  void expect_exact_by_bytes(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
+    const auto m = static_cast<std::int64_t>(queries.size()) / d, n = static_cast<std::int64_t>(points.size()) / d;
+    const Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points);
+    Matrix<T> squared(cpu->memory(), m, k);
+    Matrix<std::int32_t> indices(cpu->memory(), m, k);
+    const auto scan = ByteScan<T>::make(p.view());
+    ASSERT_TRUE(scan);
+    EXPECT_TRUE(scan->nearest(q.view(), k, indices.view(), squared.view()).empty());
+    EXPECT_EQ((Answer<T>{indices.to_host(), squared.to_host()}), brute_force(queries, points, d, k));
+  }
 };
 
 using Types = testing::Types<float, double>;
@@ -151,16 +161,17 @@ TYPED_TEST(NearestTest, IsExactWhereBytesDoNotSeparate) {
 // Rounding and ruling out, without the choice between bytes and products that an index makes.
 TYPED_TEST(NearestTest, RulesOutByBytesOnlyWhatIsFarther) {
   if (!has_byte_products()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI";
-  const auto queries = this->normal(130, 30, 1), points = this->normal(2000, 30, 2);
-  const Matrix<TypeParam> q(this->cpu->memory(), 130, 30, queries), p(this->cpu->memory(), 2000, 30, points);
-  Matrix<TypeParam> squared(this->cpu->memory(), 130, 5);
-  Matrix<std::int32_t> indices(this->cpu->memory(), 130, 5);
-  const auto scan = ByteScan<TypeParam>::make(p.view());
-  ASSERT_TRUE(scan);
-  EXPECT_TRUE(scan->nearest(q.view(), 5, indices.view(), squared.view()).empty());
-  const Answer<TypeParam> expected = brute_force(queries, points, 30, 5);
-  EXPECT_EQ(indices.to_host(), expected.indices);
-  EXPECT_EQ(squared.to_host(), expected.squared);
+  this->expect_exact_by_bytes(this->normal(130, 30, 1), this->normal(2000, 30, 2), 30, 5);
+}
+// Bytes hide nothing of whole levels: the least list that will do has just the k nearest and what is equally far.
+TYPED_TEST(NearestTest, RanksManyEqualImagesByTheirIndicesAmongBytes) {
+  if (!has_byte_products()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI";
+  auto queries = this->images(64, 32, 1), points = this->images(400, 32, 2);
+  for (auto* levels : {&queries, &points})
+    for (TypeParam& v : *levels) v = std::rint(v * 255);
+  const auto copy = points;
+  points.insert(points.end(), copy.begin(), copy.end());
+  for (const int k : {1, 49, 200}) this->expect_exact_by_bytes(queries, points, 32, k);
 }
 TYPED_TEST(NearestTest, RefusesMoreNeighboursThanPoints) {
   EXPECT_THROW(this->nearest({1, 2}, {1, 2}, 1, 3), schema::Error);
