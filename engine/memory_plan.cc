@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -22,7 +23,13 @@ constexpr std::int64_t kUnchecked = std::int64_t{64} << 20;   // looking for wha
 
 struct Peak {
   std::int64_t bytes = 0;
-  std::size_t step = 0;   // with the largest share of it
+  std::size_t step = 0;      // with the largest share of it
+  std::int64_t needed = 0;   // at least
+};
+
+// Rows of a part of the table, as far as the splitter says.
+struct PartSize {
+  std::int64_t least = 0, most = 0;
 };
 
 // Nothing where the step will refuse these samples: it says so itself when it is fitted, to a search as one candidate's failure.
@@ -39,12 +46,15 @@ Peak chain_peak(const std::vector<Step>& steps, SampleShape X) {
   Peak peak;
   std::int64_t held = 0;   // the matrix that the next step reads
   std::size_t maker = 0;
+  bool is_exact = true;   // its size
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::optional<MemoryNeed> need = need_of(X, steps[i]);
     if (!need) break;
     const std::int64_t made = i + 1 < steps.size() ? need->made : 0, own = need->work + made;
-    if (held + own > peak.bytes) peak = {held + own, held >= own ? maker : i};
+    if (held + own > peak.bytes) peak.bytes = held + own, peak.step = held >= own ? maker : i;
+    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need->sure, need->is_exact ? made : 0));
     if (made > 0) held = made, maker = i;
+    is_exact = is_exact && need->is_exact;
     X = std::move(need->out);
   }
   return peak;
@@ -76,17 +86,20 @@ std::int64_t shared_bytes(const std::vector<std::vector<Step>>& pipelines, const
   return sum;
 }
 
-// Rows of the larger part of a split, where the splitter says.
-std::int64_t largest_part(const schema::CrossValidate& cv, std::int64_t n_rows) {
+PartSize part_of(const schema::CrossValidate& cv, std::int64_t n_rows) {
   const bool is_even = cv.splitter == "auto" || cv.splitter == "KFold" || cv.splitter == "StratifiedKFold";
-  return is_even && cv.cv > 1 ? std::min(n_rows, n_rows - n_rows / cv.cv + 1) : n_rows;
+  if (!is_even || cv.cv < 2) return {.most = n_rows};
+  const std::int64_t part = n_rows - n_rows / cv.cv;
+  return {.least = std::max<std::int64_t>(0, part - 1), .most = std::min(n_rows, part + 1)};
 }
 
-std::int64_t largest_part(const schema::Task& task, std::int64_t n_rows) {
-  if (const auto* cv = std::get_if<schema::CrossValidate>(&task)) return largest_part(*cv, n_rows);
-  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return largest_part(grid->crossValidate, n_rows);
-  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return largest_part(random->crossValidate, n_rows);
-  return n_rows;
+PartSize part_of(const schema::Task& task, std::int64_t n_rows) {
+  if (const auto* cv = std::get_if<schema::CrossValidate>(&task)) return part_of(*cv, n_rows);
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return part_of(grid->crossValidate, n_rows);
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return part_of(random->crossValidate, n_rows);
+  const auto* score = std::get_if<schema::FitScore>(&task);
+  const bool is_usual = score && !score->testSize && !score->trainSize;
+  return {.least = is_usual ? n_rows / 4 * 3 - 1 : 0, .most = n_rows};
 }
 
 // Whether a last fit reads all rows of the table where they lie.
@@ -94,19 +107,30 @@ bool fits_all_rows(const schema::Task& task) {
   return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
 }
 
+Peak larger(Peak a, Peak b) {
+  return {
+      .bytes = std::max(a.bytes, b.bytes), .step = b.bytes > a.bytes ? b.step : a.step, .needed = std::max(a.needed, b.needed)};
+}
+
+// Fitting on a part of the rows, beside `shared` bytes.
+Peak part_peak(const std::vector<Step>& steps, SampleShape all, PartSize size, std::int64_t shared) {
+  all.in_place = false;
+  all.rows = size.most;
+  Peak peak = chain_peak(steps, all);
+  all.rows = size.least;
+  peak.needed = size.least > 0 ? chain_peak(steps, all).needed : 0;
+  peak.bytes += shared;
+  return peak;
+}
+
 Peak task_peak(const CheckedJob& job, const SampleShape& all) {
-  SampleShape part = all;
-  part.rows = largest_part(job.spec.task, all.rows), part.in_place = false;
+  const PartSize size = part_of(job.spec.task, all.rows);
   const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task);
   Peak peak = fits_all_rows(job.spec.task) ? chain_peak(job.spec.pipeline, all) : Peak{};
-  const auto take = [&](const std::vector<Step>& steps, std::int64_t shared) {
-    Peak one = chain_peak(steps, part);
-    one.bytes += shared;
-    if (one.bytes > peak.bytes) peak = one;
-  };
-  if (has_parts && job.candidates.empty()) take(job.spec.pipeline, 0);
+  if (!std::holds_alternative<schema::Fit>(job.spec.task)) peak.needed = 0;   // a search fits another candidate, or none
+  if (has_parts && job.candidates.empty()) peak = larger(peak, part_peak(job.spec.pipeline, all, size, 0));
   const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(job.candidates, all);
-  for (const auto& steps : job.candidates) take(steps, shared);
+  for (const auto& steps : job.candidates) peak = larger(peak, part_peak(steps, all, size, shared));
   return peak;
 }
 
@@ -114,43 +138,85 @@ std::string in_mib(std::int64_t bytes) {
   return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+// The table on the device.
+std::int64_t table_size(const MemoryInputs& in, const SampleShape& all) {
+  if (in.has_table) return 0;
+  return in.meta.is_sparse() ? in.meta.n_entries * (all.value_bytes + 4) + (all.rows + 1) * 8 : all.value_size();
+}
+
+bool is_checked(const MemoryPlan& plan) {
+  return plan.peak_bytes - plan.mapped_bytes > kUnchecked;
+}
+
 }   // namespace
 
 MemoryPlan plan_memory(const MemoryInputs& in) {
-  const std::int64_t value_bytes = in.selection.is_float32 ? 4 : 8, n = in.selection.n_rows;
-  SampleShape all{.rows = n,
-                  .cols = in.selection.n_cols(),
-                  .entries = in.meta.n_entries,
-                  .value_bytes = value_bytes,
-                  .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(in.target.classes.size())),
-                  .in_place = true,
-                  .features = in.selection.features};
-  const std::int64_t file_bytes = in.meta.is_float32 ? 4 : 8;
-  const std::int64_t in_file =
-      in.meta.is_sparse() ? in.meta.n_entries * (file_bytes + 4) + (n + 1) * 8 : n * in.meta.n_values_columns * file_bytes;
   constexpr std::int64_t kTargetBytes =
       64;   // of a row: code, value, weight and group, of the table and of a fold, and its number
-  MemoryPlan plan{.mapped_bytes = in.is_host ? in_file : 0};
-  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0);
-  if (!in.has_table)
-    plan.peak_bytes += in.meta.is_sparse() ? in.meta.n_entries * (value_bytes + 4) + (n + 1) * 8 : all.value_size();
+  const std::int64_t n = in.selection.n_rows;
+  const SampleShape all{.rows = n,
+                        .cols = in.selection.n_cols(),
+                        .entries = in.meta.n_entries,
+                        .value_bytes = in.selection.is_float32 ? 4 : 8,
+                        .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(in.target.classes.size())),
+                        .in_place = true,
+                        .table_rows = n,
+                        .has_few_values = in.has_few_values,
+                        .features = in.selection.features};
+  MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
+  const std::int64_t table = table_size(in, all);
   const Peak peak = task_peak(in.job, all);
-  plan.peak_bytes += peak.bytes;
+  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes;
+  plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);
   return plan;
 }
 
-void require_memory(const Context& ctx, const MemoryPlan& plan) {
-  const std::int64_t needed = plan.peak_bytes - plan.mapped_bytes;
-  if (needed <= kUnchecked) return;
+std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows) {
+  const std::int64_t value_bytes = meta.is_float32 ? 4 : 8;
+  return meta.is_sparse() ? meta.n_entries * (value_bytes + 4) + (n_rows + 1) * 8 : n_rows * meta.n_values_columns * value_bytes;
+}
+
+bool wants_value_counts(const CheckedJob& job) {
+  const auto is_exact = [](const Step& step) { return step.estimator.starts_with("DecisionTree"); };
+  const auto has_tree = [&](const std::vector<Step>& steps) { return std::ranges::any_of(steps, is_exact); };
+  return has_tree(job.spec.pipeline) || std::ranges::any_of(job.candidates, has_tree);
+}
+
+std::int64_t memory_for_job(const Context& ctx) {
   const DeviceInfo& device = ctx.device.info();
-  const std::int64_t available = device.kind == DeviceKind::kCpu ? available_memory() : device.memory_bytes;
-  if (needed <= available || available == 0) return;   // the emulated device has no size
-  throw schema::Error(schema::ErrorCode::kOutOfMemory,
-                      fmt::format("{} needs {} of memory at the peak of this job, {} are available", plan.step, in_mib(needed),
-                                  in_mib(available)),
-                      plan.where);
+  return device.kind == DeviceKind::kCpu ? available_memory() : device.memory_bytes;   // the emulated device has no size
+}
+
+void require_memory(const Context& ctx, const MemoryPlan& plan) {
+  if (!is_checked(plan)) return;
+  const std::int64_t available = memory_for_job(ctx), most = plan.peak_bytes - plan.mapped_bytes;
+  if (most <= available || available == 0) return;
+  if (plan.needed_bytes > available) {
+    throw schema::Error(schema::ErrorCode::kOutOfMemory,
+                        fmt::format("{} needs at least {} of memory at the peak of this job, {} are available", plan.step,
+                                    in_mib(plan.needed_bytes), in_mib(available)),
+                        plan.where);
+  }
+  ctx.warn(fmt::format(
+      "{} may need {} of memory at the peak of this job, {} are available: it ends as OUT_OF_MEMORY if they are not enough",
+      plan.step, in_mib(most), in_mib(available)));
+}
+
+void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work) {
+  const std::int64_t available = is_checked(plan) && ctx.device.info().kind == DeviceKind::kCpu ? available_memory() : 0;
+  const std::int64_t most = plan.peak_bytes - plan.mapped_bytes;
+  if (available == 0 || most <= available) return work();
+  const MemoryBound bound(available);
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw schema::Error(schema::ErrorCode::kOutOfMemory,
+                        fmt::format("{} took more than the {} of memory that were available; at the peak it may need {}",
+                                    plan.step, in_mib(available), in_mib(most)),
+                        plan.where);
+  }
 }
 
 MemoryMeasure::MemoryMeasure(const Context& ctx, const MemoryPlan& plan)
@@ -161,11 +227,12 @@ MemoryMeasure::MemoryMeasure(const Context& ctx, const MemoryPlan& plan)
   held_ = process_memory().held;
 }
 
-void MemoryMeasure::report(const Context& ctx) const {
-  if (!is_on_) return;
+std::int64_t MemoryMeasure::report(const Context& ctx) const {
+  if (!is_on_) return 0;
   const std::int64_t measured = std::max<std::int64_t>(0, process_memory().peak - held_);
   ctx.emit(schema::LogEvent{"info",
                             fmt::format("memory: {} predicted at the peak, {} measured", in_mib(predicted_), in_mib(measured))});
+  return measured;
 }
 
 }   // namespace kedge::engine

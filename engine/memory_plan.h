@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/job_check.h"
@@ -10,10 +12,12 @@
 
 namespace kedge::engine {
 
-// Bytes beyond what the worker holds when the job begins.
+// Bytes beyond what the worker holds when the job begins. Two numbers, since how many nodes a tree gets or how many columns an
+// encoder makes, only the data tell: a user wants a job refused that cannot end well, and one that may fit to be tried.
 struct MemoryPlan {
-  std::int64_t peak_bytes = 0;
-  std::int64_t mapped_bytes = 0;   // of them, what is mapped from the data file: the system can have it back at any time
+  std::int64_t needed_bytes = 0;   // no such job takes less: with less it is refused
+  std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
+  std::int64_t mapped_bytes = 0;   // of the peak, what is mapped from the data file: the system can have it back at any time
   std::string step, where;         // the step with the largest share of the peak: "PolynomialFeatures", "pipeline[0]"
 };
 
@@ -23,18 +27,32 @@ struct MemoryInputs {
   const DatasetMeta& meta;
   const Selection& selection;
   const TaskTarget& target;
-  bool has_table = false;   // the table is on the device already
-  bool is_host = false;     // the device is the CPU
+  bool has_table = false;                              // the table is on the device already
+  bool is_host = false;                                // the device is the CPU
+  std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, where somebody looked
 };
 
-// An upper bound for what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the
-// candidates of a search share. What only the data can tell is taken for small: the categories of columns of numbers. Cost:
-// microseconds a candidate.
+// From what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the candidates of a
+// search share. What only the data can tell is taken for usual: the nodes of a classifier's trees, the categories of columns of
+// numbers. Cost: microseconds a candidate.
 MemoryPlan plan_memory(const MemoryInputs& inputs);
 
-// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job. The bound is what the process can still have,
-// on a GPU the size of its memory.
+// Bytes of the values of these rows in their file.
+std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows);
+
+// Whether the job grows a tree that looks at every value, so that it matters whether the columns have few.
+bool wants_value_counts(const CheckedJob& job);
+
+// Bytes that a job may have on this device; the process's bounds included. 0: nobody knows.
+std::int64_t memory_for_job(const Context& ctx);
+
+// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes is
+// available; below plan.peak_bytes there is a warning, with both numbers as well.
 void require_memory(const Context& ctx, const MemoryPlan& plan);
+
+// Does the work of a job that may need more than is available within a bound on what the process allocates, so that it ends with
+// an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.
+void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work);
 
 // From its construction on, on the CPU, the most that the process holds; report() then says it beside the prediction, in a log
 // event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that looking would be felt, nor on
@@ -42,7 +60,8 @@ void require_memory(const Context& ctx, const MemoryPlan& plan);
 class MemoryMeasure {
  public:
   MemoryMeasure(const Context& ctx, const MemoryPlan& plan);
-  void report(const Context& ctx) const;
+  // What was held since; 0 where it was not measured.
+  std::int64_t report(const Context& ctx) const;
 
  private:
   std::int64_t predicted_ = 0, held_ = 0;

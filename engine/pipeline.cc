@@ -10,6 +10,7 @@
 #include "engine/stored_model.h"
 #include "engine/target.h"
 #include "engine/task_run.h"
+#include "engine/value_counts.h"
 #include "engine/version.h"
 #include "schemas/worker.h"
 
@@ -94,24 +95,10 @@ struct Pipeline::Impl {
     return select_features(job.spec.select, meta, {.nan = first.accepts_nan, .categories = first.accepts_categories});
   }
 
+  // Loads the table and does the task.
   template <class T>
-  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, RunFiles* files, schema::Result& result) const {
-    Stopwatch watch(ctx);
-    const Selection selection = selection_of(data.meta());
-    if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
-    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
-    result.timings.load = watch.lap();
-    emit_timing(ctx, "load", result.timings.load);
-    const bool has_table = is_warm<T>(selection, warm);
-    if (!has_table) warm = {};
-    const MemoryPlan plan = plan_memory({.job = job,
-                                         .meta = data.meta(),
-                                         .selection = selection,
-                                         .target = target,
-                                         .has_table = has_table,
-                                         .is_host = ctx.device.info().kind == DeviceKind::kCpu});
-    require_memory(ctx, plan);
-    const MemoryMeasure measure(ctx, plan);
+  void compute(const Context& ctx, const DatasetFile& data, const Selection& selection, const TaskTarget& target, Stopwatch& watch,
+               WarmTable& warm, RunFiles* files, schema::Result& result) const {
     TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
     if (files && !files->output_dir.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
@@ -124,7 +111,34 @@ struct Pipeline::Impl {
     result.nSamples = selection.n_rows, result.nFeatures = selection.n_cols();
     result.dtype = selection.is_float32 ? "float32" : "float64";
     run_task(ctx, input, result);
-    measure.report(ctx);
+  }
+
+  template <class T>
+  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, RunFiles* files, schema::Result& result) const {
+    Stopwatch watch(ctx);
+    const Selection selection = selection_of(data.meta());
+    if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
+    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
+    result.timings.load = watch.lap();
+    emit_timing(ctx, "load", result.timings.load);
+    const bool has_table = is_warm<T>(selection, warm);
+    if (!has_table) warm = {};
+    const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
+    std::optional<bool> has_few_values;
+    if (is_host && wants_value_counts(job)) has_few_values = have_few_values(data, selection);
+    const MemoryPlan plan = plan_memory({.job = job,
+                                         .meta = data.meta(),
+                                         .selection = selection,
+                                         .target = target,
+                                         .has_table = has_table,
+                                         .is_host = is_host,
+                                         .has_few_values = has_few_values});
+    require_memory(ctx, plan);
+    const MemoryMeasure measure(ctx, plan);
+    within_memory(ctx, plan, [&] { compute<T>(ctx, data, selection, target, watch, warm, files, result); });
+    result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
+                                         .predictedBytes = plan.peak_bytes,
+                                         .peakBytes = measure.report(ctx)};
   }
 };
 

@@ -66,4 +66,20 @@ std::int64_t available_memory() {
   return std::min({left_of_machine(), left_of_group(), left_of_address_space()});
 }
 
+// RLIMIT_DATA counts what can be written to, and so neither mapped files nor what allocators and drivers only reserve.
+MemoryBound::MemoryBound(std::int64_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  former_ = limit.rlim_cur;
+  limit.rlim_cur = std::min<rlim_t>(former_, static_cast<rlim_t>(status_bytes("VmData:") + bytes));
+  is_set_ = ::setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+MemoryBound::~MemoryBound() {
+  rlimit limit{};
+  if (!is_set_ || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = former_;
+  ::setrlimit(RLIMIT_DATA, &limit);
+}
+
 }   // namespace kedge::engine

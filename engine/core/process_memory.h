@@ -19,4 +19,17 @@ void reset_peak_memory();
 // and what a bound on the address space leaves. Cost: some 100 us.
 std::int64_t available_memory();
 
+// While it lives, the process may have so many bytes of private memory more than it had: who asks for more gets std::bad_alloc,
+// not the system's killer. One at a time.
+class MemoryBound {
+ public:
+  explicit MemoryBound(std::int64_t bytes);
+  ~MemoryBound();
+  MemoryBound(const MemoryBound&) = delete;
+
+ private:
+  std::uint64_t former_ = 0;
+  bool is_set_ = false;
+};
+
 }   // namespace kedge::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/estimators/samples.h"
@@ -15,11 +16,13 @@ std::int64_t bytes_of(std::int64_t rows, std::int64_t cols, std::int64_t element
 // Samples as far as they are known beforehand.
 struct SampleShape {
   std::int64_t rows = 0, cols = 0;
-  std::int64_t entries = -1;            // of sparse samples; -1: dense
-  std::int64_t value_bytes = 8;         // 4 or 8
-  std::int64_t n_outputs = 1;           // classes of the target; 1 for values and without a target
-  bool in_place = false;                // a whole table without an affine map, read where it lies
-  std::vector<Feature> features = {};   // one per column, or empty where a transformer does not name what it makes
+  std::int64_t entries = -1;                           // of sparse samples; -1: dense
+  std::int64_t value_bytes = 8;                        // 4 or 8
+  std::int64_t n_outputs = 1;                          // classes of the target; 1 for values and without a target
+  bool in_place = false;                               // a whole table without an affine map, read where it lies
+  std::int64_t table_rows = 0;                         // of the table that they are some rows of, if it has more
+  std::optional<bool> has_few_values = std::nullopt;   // whether no column has more than 256 distinct values, where that is known
+  std::vector<Feature> features = {};                  // one per column, or empty where a transformer does not name what it makes
 
   bool is_sparse() const { return entries >= 0; }
   std::int64_t value_size() const;                                    // of a copy
@@ -28,10 +31,13 @@ struct SampleShape {
 
 // Bytes of what lives at the same time, not of all that is ever allocated.
 struct MemoryNeed {
-  std::int64_t work = 0;   // beside the samples, at the worst moment of fit and of what follows it on as many rows
+  std::int64_t work = 0;   // beside the samples, at the worst moment of fit and of what follows it on as many rows: at most
+  std::int64_t sure = 0;   // of it, what no fit on such samples can do without
+  std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: nobody said
   std::int64_t kept = 0;   // of a search: what stays until the fold is done, beside what transform makes
   std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data
   SampleShape out = {};    // its shape
+  bool is_exact = true;    // else `made` and `out` are the most that can be: the data have the last word
 };
 
 // The need of a step on X, at the worst of what it may choose to do. Declared by each row of catalogue.cc.

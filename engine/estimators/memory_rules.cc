@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <thread>
 
 #include "engine/core/params.h"
 #include "engine/estimators/column_choice.h"
@@ -101,9 +103,11 @@ MemoryNeed scales_rows(const SampleShape& X, const Step&) {
 }
 
 // Names and categories stay known.
-MemoryNeed maps_cells(const SampleShape& X, const Step&) {
+MemoryNeed maps_cells(const SampleShape& X, const Step& step) {
   MemoryNeed need = makes_alike(X, X.cols, X.copy() + X.value_size());
   need.out.features = X.features;
+  need.is_exact =
+      step.estimator == "Binarizer";   // columns without any value are dropped, those without a missing one not told of
   return need;
 }
 
@@ -119,7 +123,10 @@ MemoryNeed quantiles(const SampleShape& X, const Step& step) {
 MemoryNeed takes_columns(const SampleShape& X, const Step& step) {
   std::int64_t cols = X.cols;
   if (step.estimator == "SelectKBest") cols = std::min(cols, integer(step, "k", text(step, "k", "10") == "all" ? cols : 10));
-  return makes_alike(X, cols, std::max(X.copy(), block(X)) + X.rows * X.n_outputs * kDouble);
+  MemoryNeed need = makes_alike(X, cols, std::max(X.copy(), block(X)) + X.rows * X.n_outputs * kDouble);
+  need.out.has_few_values = X.has_few_values;
+  need.is_exact = step.estimator == "SelectKBest";
+  return need;
 }
 
 MemoryNeed polynomial(const SampleShape& X, const Step& step) {
@@ -151,7 +158,9 @@ MemoryNeed bins(const SampleShape& X, const Step& step) {
     if (const auto each = numbers_of(*given); each && !each->empty())
       most = static_cast<std::int64_t>(*std::ranges::max_element(*each));
   const bool is_wide = text(step, "encode", "onehot") != "ordinal";
-  return makes(X, is_wide ? X.cols * most : X.cols, X.copy() + 3 * X.value_size() / 2);
+  MemoryNeed need = makes(X, is_wide ? X.cols * most : X.cols, X.copy() + 3 * X.value_size() / 2);
+  need.is_exact = !is_wide;   // bins without rows are left out
+  return need;
 }
 
 // Of a column of numbers nobody knows the categories: as many as rows would be refused for nothing.
@@ -163,7 +172,9 @@ MemoryNeed categories(const SampleShape& X, const Step&) {
     for (const Feature& feature : X.features)
       cols += feature.is_nominal ? static_cast<std::int64_t>(feature.categories.size()) + 1 : kOfNumbers;
   }
-  return makes(X, cols, X.copy() + 2 * X.value_size());
+  MemoryNeed need = makes(X, cols, X.copy() + 2 * X.value_size());
+  need.is_exact = false;
+  return need;
 }
 
 MemoryNeed landmarks(const SampleShape& X, const Step& step) {
@@ -184,7 +195,10 @@ MemoryNeed components(const SampleShape& X, const Step& step) {
     return makes(X, k, 6 * (batch + k) * X.cols * kDouble + block(X));
   }
   const std::int64_t spectrum = X.rows < X.cols ? 4 * doubles(X) + 2 * square(X.rows) : 4 * square(X.cols);
-  return makes(X, k, spectrum + block(X) + k * X.cols * 2 * kDouble);
+  MemoryNeed need = makes(X, k, spectrum + block(X) + k * X.cols * 2 * kDouble);
+  const Value* const wanted = find_value(step.params, "n_components");
+  need.is_exact = !wanted || !(std::holds_alternative<double>(wanted->data) || std::holds_alternative<std::string>(wanted->data));
+  return need;
 }
 
 // --- transformers inside others ---
@@ -206,6 +220,7 @@ MemoryNeed nested(const SampleShape& X, const Value& value) {
     MemoryNeed need = memory_need(all.out, step);
     all.work = std::max(all.work, all.made + need.work);
     all.made += need.made;
+    all.is_exact = all.is_exact && need.is_exact;
     all.out = std::move(need.out);
   }
   return all;
@@ -215,6 +230,7 @@ MemoryNeed nested(const SampleShape& X, const Value& value) {
 void add_part(MemoryNeed part, MemoryNeed& all) {
   all.work = std::max(all.work, all.kept + part.work) + part.made;
   all.kept += part.made;
+  all.is_exact = all.is_exact && part.is_exact;
   all.out.cols += part.out.cols;
   if (part.out.features.empty()) part.out.features.resize(static_cast<std::size_t>(part.out.cols));
   std::ranges::move(part.out.features, std::back_inserter(all.out.features));
@@ -284,14 +300,18 @@ MemoryNeed constant(const SampleShape& X, const Step&) {
 
 // Tall designs are read in blocks; what is ill-conditioned beyond them is rare, and its copy is checked where it is made.
 MemoryNeed least_squares(const SampleShape& X, const Step&) {
-  return {.work = block(X) + answers(X) + (X.rows < X.cols ? 7 * doubles(X) : 4 * gram(X, X.cols + 1))};
+  const std::int64_t least = X.rows < X.cols ? doubles(X) : gram(X, X.cols), factor = X.rows < X.cols ? 7 : 4;
+  return {.work = block(X) + answers(X) + factor * (X.rows < X.cols ? least : gram(X, X.cols + 1)),
+          .sure = X.is_sparse() ? 0 : least};
 }
 
 MemoryNeed ridge(const SampleShape& X, const Step& step) {
   const std::int64_t side = std::min(X.rows, X.cols) + X.n_outputs, squares = 6 * gram(X, side);
   const bool keeps_rows = X.rows < X.cols || step.estimator == "RidgeCV";
   const std::int64_t rows = keeps_rows ? doubles(X) : 0;
-  return {.work = block(X) + 2 * rows + squares + answers(X), .kept = rows + gram(X, side)};
+  return {.work = block(X) + 2 * rows + squares + answers(X),
+          .sure = X.is_sparse() ? 0 : square(std::min(X.rows, X.cols)),
+          .kept = rows + gram(X, side)};
 }
 
 MemoryNeed coordinate_descent(const SampleShape& X, const Step& step) {
@@ -303,7 +323,9 @@ MemoryNeed coordinate_descent(const SampleShape& X, const Step& step) {
 MemoryNeed logistic(const SampleShape& X, const Step&) {
   constexpr std::int64_t kVectors = 40;   // of L-BFGS, each of the size of the coefficients
   const std::int64_t coef = X.cols * X.n_outputs * kDouble, second = std::min(square(X.cols), kSparseBlock);
-  return {.work = X.copy() + X.rows * X.n_outputs * 4 * kDouble + answers(X) + kVectors * coef + second, .kept = coef};
+  return {.work = X.copy() + X.rows * X.n_outputs * 4 * kDouble + answers(X) + kVectors * coef + second,
+          .sure = X.is_sparse() ? 0 : X.copy(),
+          .kept = coef};
 }
 
 MemoryNeed bayes(const SampleShape& X, const Step&) {
@@ -324,38 +346,78 @@ MemoryNeed discriminant(const SampleShape& X, const Step& step) {
 MemoryNeed neighbours(const SampleShape& X, const Step& step) {
   constexpr std::int64_t kMostAnswers = std::int64_t{1} << 24;
   const std::int64_t lists = std::min(kMostAnswers, X.rows * integer(step, "n_neighbors", 5)) * 40;
-  return {.work = 2 * X.copy() + X.value_size() + lists + answers(X), .kept = X.value_size() + lists};
+  return {.work = 2 * X.copy() + X.value_size() + lists + answers(X), .sure = X.copy(), .kept = X.value_size() + lists};
 }
 
 MemoryNeed clusters(const SampleShape& X, const Step& step) {
   const std::int64_t k = std::min(X.rows, integer(step, "n_clusters", 8));
   MemoryNeed need = makes(X, k, 0);
+  need.sure = X.copy();
   need.work = X.copy() + block(X) + X.rows * 4 * kDouble + std::min(X.rows, kBlockRows) * k * kDouble + 8 * k * X.cols * kDouble;
   return need;
 }
 
 MemoryNeed density(const SampleShape& X, const Step&) {
   constexpr std::int64_t kMostPairs = std::int64_t{512} << 20, kUsualPairs = 64;   // of a row
-  return {.work = 2 * X.copy() + X.value_size() + X.rows * 8 * kDouble + std::min(kMostPairs, X.rows * kUsualPairs * kDouble)};
+  return {.work = 2 * X.copy() + X.value_size() + X.rows * 8 * kDouble + std::min(kMostPairs, X.rows * kUsualPairs * kDouble),
+          .sure = X.copy()};
 }
 
-// Nodes of a tree: of a regressor up to one for each drawn row and those above them, of a classifier fewer, as most rows agree.
-static std::int64_t nodes_of(const SampleShape& X, const Step& step) {
+// --- trees ---
+
+namespace {
+
+// A count, or a share of the rows; none where the parameter is not set.
+std::optional<std::int64_t> rows_in(const Step& step, std::string_view name, std::int64_t rows) {
+  const Value* const value = find_value(step.params, name);
+  const auto* const share = value ? std::get_if<double>(&value->data) : nullptr;
+  if (share && *share > 0 && *share <= 1)
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(*share * static_cast<double>(rows)));
+  if (value && std::holds_alternative<std::int64_t>(value->data)) return std::max<std::int64_t>(1, integer(step, name, rows));
+  return std::nullopt;
+}
+
+// Of a tree: of a regressor up to one for each drawn row and those above them, of a classifier fewer, as most rows agree.
+std::int64_t nodes_of(const SampleShape& X, const Step& step) {
+  const std::int64_t rows = std::min(X.rows, rows_in(step, "max_samples", X.rows).value_or(X.rows));
   const std::int64_t depth = std::min<std::int64_t>(integer(step, "max_depth", 40), 40);
-  std::int64_t nodes = step.estimator.ends_with("Regressor") ? 13 * X.rows / 10 : X.rows / 2;
-  if (step.estimator.starts_with("DecisionTree")) nodes *= 2;   // nothing is drawn, every row is there
+  std::int64_t nodes = step.estimator.ends_with("Regressor") ? 13 * rows / 10 : rows / 2;
+  if (!step.estimator.starts_with("RandomForest")) nodes *= 2;   // nothing is drawn, every row is there
   nodes = std::min(nodes, std::int64_t{2} << depth);
-  nodes = std::min(nodes, 2 * integer(step, "max_leaf_nodes", X.rows));
-  return std::min(nodes, 2 * X.rows / std::max<std::int64_t>(1, integer(step, "min_samples_leaf", 1)));
+  nodes = std::min(nodes, 2 * integer(step, "max_leaf_nodes", rows));
+  return std::max<std::int64_t>(1, std::min(nodes, 2 * rows / rows_in(step, "min_samples_leaf", rows).value_or(1)));
 }
 
+std::int64_t threads_for(std::int64_t tasks) {
+  return std::min<std::int64_t>(tasks, std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// The whole table as bytes by column, by row and as records; of columns with many values one on each thread is sorted.
+std::int64_t binned_size(const SampleShape& X) {
+  const std::int64_t rows = std::max(X.rows, X.table_rows);
+  const std::int64_t sorted = X.has_few_values.value_or(false) ? 0 : threads_for((X.cols + 15) / 16);
+  return bytes_of(rows, (X.cols + 63) / 64 * 64, 3) + bytes_of(rows, sorted, 3 * X.value_bytes);
+}
+
+}   // namespace
+
+// A single tree looks at every value of columns that have more than 256: their ranks, values and rows in order.
 MemoryNeed trees(const SampleShape& X, const Step& step) {
+  constexpr std::int64_t kOfDraft = 256, kOfRow = 128;     // of a node, and of a row, while a tree grows
+  constexpr std::int64_t kOfRank = 28, kOfSureRank = 12;   // of a cell
   const bool is_single = step.estimator.starts_with("DecisionTree");
-  const std::int64_t of_cell = is_single ? 48 : 10;          // sorted columns with their order; bytes by row and by column
-  const std::int64_t of_node = 2 * (40 + 4 * X.n_outputs);   // the vectors of a forest double when they grow
-  const std::int64_t n_trees = is_single ? 1 : integer(step, "n_estimators", 100);
-  const std::int64_t nodes = n_trees * nodes_of(X, step) * of_node;
-  return {.work = X.copy() + bytes_of(X.rows, X.cols, of_cell) + nodes + answers(X), .kept = nodes};
+  const bool is_exact = is_single && text(step, "splitter", "best") == "best" && !X.has_few_values.value_or(false);
+  const std::int64_t n_trees = is_single ? 1 : integer(step, "n_estimators", 100), nodes = nodes_of(X, step);
+  const std::int64_t of_node = 41 + std::max<std::int64_t>(8, 4 * X.n_outputs);
+  const std::int64_t forest = bytes_of(n_trees, nodes, of_node);
+  const std::int64_t growing = threads_for(n_trees) * (nodes * (kOfDraft + 8 * X.n_outputs) + X.rows * kOfRow);
+  const std::int64_t exact = is_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfRank) : 0;
+  const bool is_surely_exact = is_exact && X.has_few_values.has_value();
+  return {.work = binned_size(X) + exact + forest / 2 * 3 + growing + answers(X),
+          .sure = bytes_of(std::max(X.rows, X.table_rows), X.cols, 1) + bytes_of(n_trees, 1, of_node) +
+                  (is_surely_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfSureRank) : 0),
+          .use = X.copy() + answers(X),
+          .kept = forest};
 }
 
 }   // namespace kedge::engine::memory

@@ -29,6 +29,7 @@ void rank_column(MatrixView<const T> X, std::int64_t col, std::vector<Cell<T>>& 
     if (values.empty() || static_cast<double>(cell.value) != values.back()) values.push_back(static_cast<double>(cell.value));
     ranks[cell.row] = static_cast<std::uint32_t>(values.size()) - 1;
   }
+  values.shrink_to_fit();
 }
 
 }  // namespace
@@ -43,8 +44,12 @@ RankedTable rank_columns(MatrixView<const T> X, int n_threads) {
     rank_column(X, col, scratch[worker], table.ranks.data() + col * X.rows, values[col]);
   });
   table.edges.offset.push_back(0);
-  for (const std::vector<double>& column : values) {
-    table.edges.low.insert(table.edges.low.end(), column.begin(), column.end());
+  std::size_t n_values = 0;
+  for (const std::vector<double>& column : values) n_values += column.size();
+  table.edges.low.reserve(n_values);
+  for (std::vector<double>& column : values) {
+    const std::vector<double> moved = std::move(column);   // freed when it is copied
+    table.edges.low.insert(table.edges.low.end(), moved.begin(), moved.end());
     table.edges.offset.push_back(static_cast<std::int32_t>(table.edges.low.size()));
   }
   table.edges.high = table.edges.low;

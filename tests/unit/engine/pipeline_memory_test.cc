@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
 
 #include "engine/backend/loader.h"
 #include "engine/memory_plan.h"
 #include "engine/pipeline.h"
+#include "tests/unit/engine/little_memory.h"
 #include "tests/unit/engine/small_dataset.h"
 
 namespace kedge::engine {
@@ -20,29 +22,47 @@ constexpr std::int64_t kRows = 2000, kCols = 40;
 // A table of numbers with two classes, on disk.
 class MemoryOfAJob : public ::testing::Test {
  protected:
-  MemoryOfAJob() {
+  MemoryOfAJob() : path_(write(folder_, [](std::int64_t i) { return i % 2; })) {}
+
+  // With these classes by row, which the columns tell apart if they alternate.
+  static std::filesystem::path write(const TemporaryFolder& folder, const std::function<std::int64_t(std::int64_t)>& class_of) {
     std::vector<ColumnInfo> columns;
     for (std::int64_t j = 0; j < kCols; ++j) columns.push_back(numeric("x" + std::to_string(j)));
     columns.push_back(nominal("y", {"a", "b"}));
     std::vector<double> values;
     for (std::int64_t i = 0; i < kRows; ++i) {
       for (std::int64_t j = 0; j < kCols; ++j)
-        values.push_back(static_cast<double>((i * (j + 3)) % 17) + static_cast<double>(i % 2));
-      values.push_back(static_cast<double>(i % 2));
+        values.push_back(static_cast<double>((i * (j + 3)) % 17) + static_cast<double>(i % 2) + static_cast<double>(i) / kRows);
+      values.push_back(static_cast<double>(class_of(i)));
     }
-    path_ = write_dataset(folder_.path(), std::move(columns), values, "y");
+    return write_dataset(folder.path(), std::move(columns), values, "y");
   }
   schema::JobSpec polynomial(std::int64_t degree, schema::Task task) const {
     return {.dataset = {schema::StoredRef{"made"}},
             .pipeline = {{"PolynomialFeatures", {{"degree", degree}}}, {"GaussianNB", {}}},
             .task = std::move(task)};
   }
-  MemoryPlan plan(const schema::JobSpec& spec) const {
+  static schema::JobSpec forest(std::int64_t n_estimators) {
+    return {.dataset = {schema::StoredRef{"made"}},
+            .pipeline = {{"RandomForestClassifier", {{"n_estimators", n_estimators}}}},
+            .task = schema::Fit{}};
+  }
+  // The error with which the job ends.
+  schema::Error error_of(const schema::JobSpec& spec, const std::filesystem::path& path) const {
+    try {
+      Pipeline::build(spec).run({.device = *device_}, DatasetFile(path));
+    } catch (const schema::Error& error) {
+      return error;
+    }
+    return {schema::ErrorCode::kInternal, "it did not fail"};
+  }
+  MemoryPlan plan(const schema::JobSpec& spec, std::optional<bool> has_few_values = std::nullopt) const {
     const CheckedJob job = check_job(spec);
     const DatasetFile data(path_);
     const Selection selection = select_features(spec.select, data.meta());
     const TaskTarget target = read_target(spec.select, data, selection.n_rows, TargetKind::kClasses, "GaussianNB");
-    return plan_memory({.job = job, .meta = data.meta(), .selection = selection, .target = target});
+    return plan_memory(
+        {.job = job, .meta = data.meta(), .selection = selection, .target = target, .has_few_values = has_few_values});
   }
 
   TemporaryFolder folder_;
@@ -59,7 +79,7 @@ TEST_F(MemoryOfAJob, IsRefusedBeforeAnythingIsComputedWhereItCannotFit) {
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory);
     EXPECT_EQ(error.where, "pipeline[0]");
-    EXPECT_THAT(error.message, StartsWith("PolynomialFeatures needs "));
+    EXPECT_THAT(error.message, StartsWith("PolynomialFeatures needs at least "));
     EXPECT_THAT(error.message, HasSubstr("MiB of memory at the peak of this job, "));
     EXPECT_THAT(error.message, HasSubstr("MiB are available"));
   }
@@ -100,6 +120,59 @@ TEST_F(MemoryOfAJob, CountsOnceWhatTheCandidatesOfASearchShare) {
   EXPECT_EQ(many, one);
   EXPECT_GT(two, one);
   EXPECT_GT(one, plan(polynomial(2, cv)).peak_bytes);   // the rows that a fold transformed stay until it is done
+}
+
+// However small its trees turn out.
+TEST_F(MemoryOfAJob, IsRefusedForAHugeParameterWithBothNumbers) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has no address space to spare";
+#endif
+  const LittleMemory little(std::int64_t{32} << 20);
+  const schema::Error error = error_of(forest(1'000'000), path_);
+  EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory) << error.message;
+  EXPECT_THAT(error.message, StartsWith("RandomForestClassifier needs at least "));
+  EXPECT_THAT(error.message, HasSubstr("MiB are available"));
+}
+
+// Rows that are told apart at once need few nodes, and nobody knows it beforehand.
+TEST_F(MemoryOfAJob, IsTriedWhereItMayFitWithAWarningThatHasBothNumbers) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has no address space to spare";
+#endif
+  const LittleMemory little(std::int64_t{96} << 20);
+  const schema::Result result = Pipeline::build(forest(1500)).run({.device = *device_}, DatasetFile(path_));
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_THAT(result.warnings[0], StartsWith("RandomForestClassifier may need "));
+  EXPECT_THAT(result.warnings[0], HasSubstr("MiB are available"));
+  EXPECT_LT(result.memory->neededBytes, std::int64_t{96} << 20);
+  EXPECT_GT(result.memory->predictedBytes, std::int64_t{96} << 20);
+}
+
+TEST_F(MemoryOfAJob, EndsWithAnErrorWhereItWasTriedAndDidNotFit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has no address space to spare";
+#endif
+  const TemporaryFolder folder;
+  const std::filesystem::path noise = write(folder, [n = std::uint64_t{1}](std::int64_t) mutable {
+    n = n * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::int64_t>(n >> 63);
+  });
+  const LittleMemory little(std::int64_t{80} << 20);
+  const schema::Error error = error_of(forest(3000), noise);
+  EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory) << error.message;
+  EXPECT_THAT(error.message, StartsWith("RandomForestClassifier took more than the "));
+  EXPECT_THAT(error.message, HasSubstr("of memory that were available; at the peak it may need "));
+  EXPECT_EQ(error.where, "pipeline[0]");
+}
+
+TEST_F(MemoryOfAJob, OfATreeDependsOnWhetherItsColumnsHaveFewValues) {
+  const schema::JobSpec spec{
+      .dataset = {schema::StoredRef{"made"}}, .pipeline = {{"DecisionTreeClassifier", {}}}, .task = schema::Fit{}};
+  const auto with = [&](std::optional<bool> few) { return plan(spec, few); };
+  EXPECT_LT(with(true).peak_bytes, with(false).peak_bytes);
+  EXPECT_EQ(with(std::nullopt).peak_bytes, with(false).peak_bytes);      // the worst, where nobody looked
+  EXPECT_EQ(with(std::nullopt).needed_bytes, with(true).needed_bytes);   // the least
+  EXPECT_LT(with(true).needed_bytes, with(false).needed_bytes);
 }
 
 }   // namespace

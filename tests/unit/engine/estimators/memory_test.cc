@@ -13,6 +13,7 @@ namespace {
 using testing::Data;
 
 constexpr std::int64_t kOfProcess = std::int64_t{24} << 20;   // stacks, buffers of BLAS, what malloc does not give back
+constexpr std::int64_t kUnseen = std::int64_t{2} << 20;       // of the freed memory that malloc has at hand
 constexpr std::int64_t kMostAbove = 6;                        // a prediction so many times too large would refuse what fits
 
 struct Row {
@@ -79,6 +80,8 @@ void expect_predicted(const Row& row) {
   estimator->fit(ctx, X, y);
   use<T>(ctx, *estimator, X);
   const std::int64_t measured = process_memory().peak - before, predicted = need.work + need.made;
+  EXPECT_LE(need.sure, need.work);
+  EXPECT_LE(need.sure, measured + kUnseen);   // else a job would be refused that fits
   EXPECT_GE(predicted + kOfProcess, measured);
   EXPECT_LE(predicted, kMostAbove * measured + kOfProcess);
 }
