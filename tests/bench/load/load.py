@@ -74,8 +74,38 @@ def streams(options, kedged, folder):
         server.kill()
 
 
+# What `nc -l > FILE` does.
+SINK = """import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, piece = listener.accept()[0], bytearray(1 << 16)
+with open(sys.argv[1], "wb", buffering=0) as out:
+    while n := connection.recv_into(piece):
+        out.write(memoryview(piece)[:n])
+    os.fsync(out.fileno())
+"""
+
+
+def seconds_of_copies(folder, file):
+    """Of as many copies at once as there are uploads, to the disk: from file to file, and over loopback as nc does it."""
+    begin = time.monotonic()
+    subprocess.run(f"for i in 1 2 3 4; do cat {file} > {folder}/copy$i & done; wait; sync {folder}/copy?", shell=True, check=True)
+    plain = time.monotonic() - begin
+    for copy in folder.glob("copy?"):
+        copy.unlink()
+    sinks = [subprocess.Popen([sys.executable, "-c", SINK, folder / f"copy{i}"], stdout=subprocess.PIPE, text=True) for i in range(UPLOADS)]
+    ports = [sink.stdout.readline().strip() for sink in sinks]
+    begin = time.monotonic()
+    senders = [subprocess.Popen(["bash", "-c", f"cat {file} > /dev/tcp/127.0.0.1/{port}"]) for port in ports]
+    assert all(process.wait(120) == 0 for process in senders + sinks)
+    piped = time.monotonic() - begin
+    for copy in folder.glob("copy?"):
+        copy.unlink()
+    return plain, piped
+
+
 def uploads(options, kedged, folder):
-    """Four at once, beside a plain copy of the same bytes to the same disk."""
+    """Four at once, beside copies of the same bytes to the same disk, plain and over loopback."""
     folder = pathlib.Path(folder)
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 256), }" % (UPLOAD_BYTES // 1024)
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
@@ -84,9 +114,7 @@ def uploads(options, kedged, folder):
         out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
         for _ in range(UPLOAD_BYTES >> 20):
             out.write(bytes(1 << 20))
-    begin = time.monotonic()
-    subprocess.run(f"for i in 1 2 3 4; do cat {file} > {folder}/copy$i & done; wait; sync {folder}/copy?", shell=True, check=True)
-    copied = time.monotonic() - begin
+    plain, piped = seconds_of_copies(folder, file)
     server = kedged(folder)
     try:
         before, peak, waits = rss_kib(server.child.pid, "RssAnon"), 0, []   # not the files that it maps
@@ -101,7 +129,7 @@ def uploads(options, kedged, folder):
             time.sleep(0.02)
         took = time.monotonic() - begin
         waits.sort()
-        print(f"  {UPLOADS} uploads of {UPLOAD_BYTES >> 20} MiB: {UPLOADS * (UPLOAD_BYTES >> 20) / took:.0f} MiB/s, {copied / took:.2f} of a copy; "
+        print(f"  {UPLOADS} uploads of {UPLOAD_BYTES >> 20} MiB: {UPLOADS * (UPLOAD_BYTES >> 20) / took:.0f} MiB/s, {piped / took:.2f} of nc, {plain / took:.2f} of a plain copy; "
               f"the server grew by {(peak - before) / 1024:.0f} MiB; /livez p99 {waits[int(0.99 * (len(waits) - 1))]:.0f} ms; "
               f"ended with {[process.returncode for process in sent]}", flush=True)
     finally:
