@@ -73,8 +73,9 @@ def check_lintian(row, package):
     return f"lintian: {broken} errors, {len(re.findall('^W:', found.stdout, re.M))} warnings"
 
 
-def check_piuparts(row, first, second):
-    piuparts = subprocess.run([tool("piuparts"), "--distribution", "bookworm", "--warn-on-others", "--warn-on-debsums-errors", "--no-eatmydata", first, second],
+def check_piuparts(row, package):
+    piuparts = subprocess.run([tool("piuparts"), "--distribution", "bookworm", "--mirror", "http://deb.debian.org/debian main", "--warn-on-others",
+                               "--warn-on-debsums-errors", "--no-eatmydata", package],
                               capture_output=True, text=True, timeout=1800)
     row.expect(piuparts.returncode == 0, f"piuparts: {piuparts.stdout[-1500:]}")
     return "piuparts " + ("passed" if piuparts.returncode == 0 else "failed")
@@ -104,7 +105,7 @@ def i2(row):
     row.expect(any(line.startswith("version ") and line.endswith("+1") for line in said), "the upgrade did not happen")
     row.expect("left " in said, f"behind a purge: {[line for line in said if line.startswith('left')]}")
     if row.long:
-        figures.append(check_piuparts(row, first, second))
+        figures.append(check_piuparts(row, second))
     return f"{second.stat().st_size >> 20} MiB; {', '.join(figures)}; jobs known after each start {listed}"
 
 
