@@ -57,7 +57,12 @@ ModelRowsBuilder::ModelRowsBuilder(const schema::ModelInfo& model, const std::ve
 
 void ModelRowsBuilder::refuse(int column, const std::string& problem) const {
   throw Error(ErrorCode::kBadData, fmt::format("column '{}', row {} (counted from 0) {}",
-                                               model_.columns[static_cast<std::size_t>(column)].name, rows_.n_rows - 1, problem));
+                                               model_.columns[static_cast<std::size_t>(column)].name, first_row_ + rows_.n_rows - 1, problem));
+}
+
+void ModelRowsBuilder::expect(std::int64_t n_rows, std::int64_t first_row) {
+  rows_.values.reserve(static_cast<std::size_t>(n_rows) * columns_.size());
+  first_row_ = first_row;
 }
 
 void ModelRowsBuilder::add_row() {
@@ -89,25 +94,39 @@ void ModelRowsBuilder::set(int column, std::string_view text) {
 
 ModelRows ModelRowsBuilder::finish() { return std::move(rows_); }
 
-ModelRows rows_of_dataset(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows) {
+DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows) : model_(model), data_(data) {
   const DatasetMeta& meta = data.meta();
-  std::vector<std::string> names;
-  for (const ColumnInfo& column : meta.columns) names.push_back(column.name);
-  ModelRowsBuilder builder(model, names, names.size());
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    require(builder.target_of(c) < 0 || meta.columns[c].type != ColumnInfo::Type::kString, ErrorCode::kBadData,
-            "{}: column '{}' is text, the model reads a {}", meta.name, names[c],
-            builder.target_of(c) < 0 ? "" : model.columns[static_cast<std::size_t>(builder.target_of(c))].kind);
+  for (const ColumnInfo& column : meta.columns) names_.push_back(column.name);
+  const ModelRowsBuilder builder(model, names_, names_.size());
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    const int target = builder.target_of(c);
+    if (target < 0) continue;
+    require(meta.columns[c].type != ColumnInfo::Type::kString, ErrorCode::kBadData, "{}: column '{}' is text, the model reads a {}", meta.name,
+            names_[c], model.columns[static_cast<std::size_t>(target)].kind);
   }
-  std::vector<std::vector<double>> cells(names.size());
-  for (std::size_t c = 0; c < names.size(); ++c)
-    if (builder.target_of(c) >= 0) cells[c] = data.column(meta.columns[c].values_column, n_rows);
-  for (std::int64_t i = 0; i < n_rows; ++i) {
+  if (!meta.is_sparse()) return;
+  sparse_.resize(names_.size());
+  for (std::size_t c = 0; c < names_.size(); ++c)
+    if (builder.target_of(c) >= 0) sparse_[c] = data.column(meta.columns[c].values_column, n_rows);
+}
+
+double DatasetRows::cell(std::size_t column, std::int64_t row) const {
+  if (!sparse_.empty()) return sparse_[column][static_cast<std::size_t>(row)];
+  const DatasetMeta& meta = data_.meta();
+  const auto at = static_cast<std::size_t>(row * meta.n_values_columns + meta.columns[column].values_column);
+  return meta.is_float32 ? static_cast<double>(data_.values_f32()[at]) : data_.values_f64()[at];
+}
+
+ModelRows DatasetRows::rows(std::int64_t first, std::int64_t count) const {
+  const DatasetMeta& meta = data_.meta();
+  ModelRowsBuilder builder(model_, names_, names_.size());
+  builder.expect(count, first);
+  for (std::int64_t i = first; i < first + count; ++i) {
     builder.add_row();
-    for (std::size_t c = 0; c < names.size(); ++c) {
+    for (std::size_t c = 0; c < names_.size(); ++c) {
       const int target = builder.target_of(c);
       if (target < 0) continue;
-      const double value = cells[c][static_cast<std::size_t>(i)];
+      const double value = cell(c, i);
       const bool is_code = meta.columns[c].type == ColumnInfo::Type::kNominal && !std::isnan(value);
       if (is_code) builder.set(target, std::string_view(meta.columns[c].categories.at(static_cast<std::size_t>(value))));
       else builder.set(target, value);

@@ -30,6 +30,8 @@ class ModelRowsBuilder {
 
   // The model's column that a column of the source is, or -1.
   int target_of(std::size_t source_column) const { return target_[source_column]; }
+  // Before the first row: how many follow, and the number of the first in messages.
+  void expect(std::int64_t n_rows, std::int64_t first_row = 0);
   void add_row();   // all missing; the next cells are its
   void set(int column, double value);
   void set(int column, std::string_view text);   // empty: missing
@@ -47,6 +49,7 @@ class ModelRowsBuilder {
   std::vector<int> target_;   // by column of the source
   std::vector<Column> columns_;
   ModelRows rows_;
+  std::int64_t first_row_ = 0;
 };
 
 // A request's body as rows. type: "application/json" ({"columns": [...], "rows": [[...]]}, {"rows": [{...}]} or a list of rows), "text/csv" (a
@@ -54,7 +57,20 @@ class ModelRowsBuilder {
 // of that type, kUnsupportedMediaType, and those of ModelRowsBuilder.
 ModelRows rows_of_body(const schema::ModelInfo& model, std::string_view type, std::string_view body);
 
-// The first `n_rows` rows of a data set.
-ModelRows rows_of_dataset(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows);
+// Rows of a data set for a model, a few at a time. Borrows both. Errors: those of ModelRowsBuilder.
+class DatasetRows {
+ public:
+  // Of a sparse data set the columns of the first n_rows rows are held.
+  DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows);
+  ModelRows rows(std::int64_t first, std::int64_t count) const;   // first .. first + count - 1
+
+ private:
+  double cell(std::size_t column, std::int64_t row) const;
+
+  const schema::ModelInfo& model_;
+  const DatasetFile& data_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<double>> sparse_;   // by column
+};
 
 }  // namespace kedge::engine

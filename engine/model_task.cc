@@ -9,6 +9,8 @@
 #include <system_error>
 
 #include "engine/core/require.h"
+#include "engine/estimators/memory_need.h"
+#include "engine/model_plan.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/version.h"
 
@@ -46,11 +48,40 @@ const char* kind_of(const DeviceInfo& info) {
   return info.kind == DeviceKind::kCpu ? "cpu" : info.kind == DeviceKind::kCuda ? "cuda" : "emulated";
 }
 
+std::string_view output_of(const schema::Task& task) {
+  const auto* predict = std::get_if<schema::Predict>(&task);
+  return predict ? std::string_view(predict->output) : "transform";
+}
+
+// Asks the model tile by tile; the seconds go into `timings`.
+ModelAnswer ask(const Context& ctx, const schema::Task& task, StoredModel& model, const DatasetRows& rows, std::int64_t n_rows,
+                schema::Timings& timings) {
+  Stopwatch watch(ctx);
+  double& asking = std::holds_alternative<schema::Predict>(task) ? timings.predict : timings.transform;
+  ModelAnswer answer = answer_in_tiles(ctx, model, n_rows, tile_rows(model.info()), output_of(task), [&](std::int64_t first, std::int64_t count) {
+    asking += watch.lap();
+    ModelRows tile = rows.rows(first, count);
+    timings.load += watch.lap();
+    return tile;
+  });
+  asking += watch.lap();
+  return answer;
+}
+
+schema::Artifact write_answer(const schema::Task& task, const ModelAnswer& answer, const std::filesystem::path& output_dir) {
+  const auto* predict = std::get_if<schema::Predict>(&task);
+  const std::string& format = predict ? predict->format : std::get<schema::Transform>(task).format;
+  const std::string bytes = encoded_answer(answer, format == "csv" ? "text/csv" : "application/x-npy");
+  const std::string name = fmt::format("{}.{}", predict ? "predictions" : "transformed", format);
+  write_file(output_dir / name, bytes);
+  return {.name = name, .bytes = static_cast<std::int64_t>(bytes.size())};
+}
+
 }  // namespace
 
 schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, StoredModel& model, const DatasetFile& data,
                               const std::filesystem::path& output_dir) {
-  Stopwatch total(ctx), watch(ctx);
+  Stopwatch total(ctx);
   const DeviceInfo& device = ctx.device.info();
   schema::Result result{.nFeatures = static_cast<std::int64_t>(model.info().columns.size()),
                         .device = {.kind = kind_of(device), .name = device.name, .driver = device.driver, .threads = device.threads},
@@ -62,17 +93,24 @@ schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, S
     if (ctx.emit) ctx.emit(std::move(body));
   };
   result.dtype = model.info().dtype, result.classes = model.info().classes;
-  const ModelRows rows = rows_of_dataset(model.info(), data, row_count(spec.select, data.meta()));
-  result.nSamples = rows.n_rows;
-  result.timings.load = watch.lap();
-  const auto* predict = std::get_if<schema::Predict>(&spec.task);
-  const ModelAnswer answer = model.answer(run_ctx, rows, predict ? predict->output : "transform");
-  (predict ? result.timings.predict : result.timings.transform) = watch.lap();
-  const std::string& format = predict ? predict->format : std::get<schema::Transform>(spec.task).format;
-  const std::string bytes = encoded_answer(answer, format == "csv" ? "text/csv" : "application/x-npy");
-  const std::string name = fmt::format("{}.{}", predict ? "predictions" : "transformed", format);
-  write_file(output_dir / name, bytes);
-  result.artifacts = {{.name = name, .bytes = static_cast<std::int64_t>(bytes.size())}};
+  result.nSamples = row_count(spec.select, data.meta());
+  const bool is_host = device.kind == DeviceKind::kCpu;
+  const MemoryPlan plan = plan_answer({.model = model.info(),
+                                       .n_rows = result.nSamples,
+                                       .output = output_of(spec.task),
+                                       .rows_held_bytes = data.meta().is_sparse() ? bytes_of(result.nSamples, result.nFeatures, 8) : 0,
+                                       .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
+                                       .is_host = is_host});
+  require_memory(run_ctx, plan);
+  const MemoryMeasure measure(run_ctx, plan);
+  within_memory(run_ctx, plan, [&] {
+    const DatasetRows rows(model.info(), data, result.nSamples);
+    const ModelAnswer answer = ask(run_ctx, spec.task, model, rows, result.nSamples, result.timings);
+    result.artifacts = {write_answer(spec.task, answer, output_dir)};
+  });
+  result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
+                                       .predictedBytes = plan.peak_bytes,
+                                       .peakBytes = measure.report(run_ctx)};
   result.timings.total = total.lap();
   return result;
 }

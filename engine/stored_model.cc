@@ -8,6 +8,7 @@
 
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
+#include "engine/memory_plan.h"
 #include "engine/step_traits.h"
 
 namespace kedge::engine {
@@ -143,6 +144,8 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const std::fi
 
 std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFile& file) {
   check_description(file.info());
+  const auto bytes = static_cast<std::int64_t>(file.tensors().size());   // they are copied
+  require_memory(ctx, {.needed_bytes = bytes, .peak_bytes = bytes, .step = "the stored model", .where = "task.model"});
   if (file.info().dtype == "float32") return std::make_unique<TypedModel<float>>(ctx, file);
   return std::make_unique<TypedModel<double>>(ctx, file);
 }

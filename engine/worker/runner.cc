@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/model_plan.h"
 #include "engine/model_task.h"
 #include "engine/worker/failpoint.h"
 #include "engine/worker/progress_filter.h"
@@ -104,7 +105,7 @@ bool Runner::answer(const schema::AskCommand& command, const Report& report) {
     if (command.output.empty()) return {command.leaseToken, {}, StoredModel::load(ctx, command.modelPath)->info()};
     StoredModel& stored = model(ctx, command.modelPath);
     const ModelRows rows = rows_of_body(stored.info(), command.contentType, command.body);
-    return {command.leaseToken, encoded_answer(stored.answer(ctx, rows, command.output), command.accept), stored.info()};
+    return {command.leaseToken, encoded_answer(answer_rows(ctx, stored, rows, command.output), command.accept), stored.info()};
   });
 }
 
