@@ -158,10 +158,10 @@ bool is_the_same(const Header& header) {
 }
 
 template <class T>
-void count_missing(std::span<const T> values, std::size_t columns, engine::DatasetMeta& meta) {
+bool has_nan(std::span<const T> values) {
   bool any = false;
-  for (const T value : values) any |= value != value;   // in vectors; most tables have none
-  for (std::size_t i = 0; any && i < values.size(); ++i) meta.columns[i % columns].missing += std::isnan(values[i]);
+  for (const T value : values) any |= value != value;   // to the end, in vectors
+  return any;
 }
 
 template <class T>
@@ -211,10 +211,9 @@ struct NpyStream::Impl {
   void convert(string_view bytes, std::int64_t n) {
     const auto columns = static_cast<std::size_t>(header.columns);
     std::vector<T> values(static_cast<std::size_t>(n) * columns);
-    if (is_the_same<T>(header)) {
-      std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-      count_missing<T>(values, columns, writer.meta());
-    } else {
+    const bool is_copied = is_the_same<T>(header);
+    if (is_copied) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    if (!is_copied || has_nan<T>(values)) {   // which are counted, and whose bits a conversion may change
       for (std::size_t row = 0; row < static_cast<std::size_t>(n); ++row)
         fill_row(header, bytes.data() + row * row_bytes, header.size, rows + static_cast<std::int64_t>(row),
                  std::span(values).subspan(row * columns, columns), writer.meta(), request.source);

@@ -106,6 +106,16 @@ TEST_F(NpyArrives, IsTheSameTableHoweverItIsCut) {
   }
 }
 
+TEST_F(NpyArrives, IsTheSameToTheBitOfASignallingNan) {
+  const std::string bytes = npy("<f4", "(2, 2)", std::string("\0\0\x80\x3f\1\0\xa0\xff\1\0\xa0\x7f\0\0\0\x40", 16));
+  const engine::DatasetMeta whole = parse(bytes);
+  const auto stream = arrive(bytes, 8);
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(stream->finish(), whole);
+  const engine::DatasetFile expected(directory.path() / "x.kds"), file(directory.path() / "y.kds");
+  EXPECT_EQ(std::memcmp(file.values_f32().data(), expected.values_f32().data(), 16), 0);
+}
+
 TEST_F(NpyArrives, SaysAtTheEndWhatIsWrongAndLeavesNothing) {
   const std::string good = npy("<i8", "(3, 1)", raw<std::int64_t>({1, 2, 3}));
   const std::string inexact = npy("<i8", "(3, 1)", raw<std::int64_t>({1, (std::int64_t{1} << 53) + 2, 3}));
