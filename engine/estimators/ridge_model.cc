@@ -36,10 +36,10 @@ std::vector<std::vector<double>> RidgeFamily<T>::all_values(const Context& ctx, 
   }
   const std::vector<double> together = linear_values(ctx, X, coef, intercept).to_host();
   const std::size_t targets = intercept.size() / solutions_.size();
-  std::vector<std::vector<double>> apart(solutions_.size());
-  for (std::size_t at = 0; at < together.size();)
+  std::vector<std::vector<double>> apart(solutions_.size(), std::vector<double>(together.size() / solutions_.size()));
+  for (std::size_t i = 0, from = 0; from < together.size(); i += targets)
     for (std::vector<double>& own : apart)
-      for (std::size_t t = 0; t < targets; ++t) own.push_back(together[at++]);
+      for (std::size_t t = 0; t < targets; ++t) own[i + t] = together[from++];
   return apart;
 }
 
