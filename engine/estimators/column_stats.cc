@@ -138,6 +138,15 @@ std::vector<T> host_rows(const Context& ctx, const Samples<T>& X) {
   return host;
 }
 
+double weighted_mean(std::span<const double> values, std::span<const double> weights) {
+  long double sum = 0, total = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const long double w = weights.empty() ? 1.0 : weights[i];
+    sum += w * static_cast<long double>(values[i]), total += w;
+  }
+  return static_cast<double>(sum / total);
+}
+
 std::vector<double> weighted_quantiles(std::span<const double> values, std::span<const double> weights, std::span<const double> q,
                                        bool average) {
   std::vector<std::size_t> order(values.size());

@@ -19,6 +19,9 @@ std::vector<double> linspace(double low, double high, std::int64_t count);
 template <class T>
 std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, const std::vector<double>& q);
 
+// Summed in extended precision; weights may be empty.
+double weighted_mean(std::span<const double> values, std::span<const double> weights);
+
 // Moments of the mapped values without what is missing; weights (one per row) may be empty. Where no value is missing, count is
 // the sum of the weights in every column.
 struct PresentMoments {

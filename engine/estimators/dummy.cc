@@ -8,6 +8,7 @@
 #include "engine/core/rng.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/column_stats.h"
 
 namespace kedge::engine {
 namespace {
@@ -67,15 +68,6 @@ double weighted_quantile_of(const std::vector<double>& values, const std::vector
   const auto at = std::ranges::lower_bound(reached, least);
   return values[order[static_cast<std::size_t>(
       std::min<std::ptrdiff_t>(at - reached.begin(), static_cast<std::ptrdiff_t>(order.size()) - 1))]];
-}
-
-double weighted_mean(const std::vector<double>& values, const std::vector<double>& weights) {
-  long double sum = 0, total = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const long double w = weights.empty() ? 1.0 : weights[i];
-    sum += w * static_cast<long double>(values[i]), total += w;
-  }
-  return static_cast<double>(sum / total);
 }
 
 void require_weight(const char* owner, const std::vector<double>& weights) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/estimators/column_stats.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -17,15 +19,6 @@ using Columns = std::vector<std::int32_t>;
 
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
-}
-
-double weighted_mean(const std::vector<double>& y, const std::vector<double>& weights) {
-  long double sum = 0, total = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const long double w = weights.empty() ? 1.0 : weights[i];
-    sum += w * static_cast<long double>(y[i]), total += w;
-  }
-  return static_cast<double>(sum / total);
 }
 
 std::vector<double> square_roots(std::vector<double> weights) {
