@@ -17,8 +17,6 @@ namespace {
 
 using schema::Step;
 
-constexpr std::int64_t kOfProcess = std::int64_t{32}
-                                    << 20;   // on the CPU: stacks, buffers of BLAS, what malloc does not give back
 constexpr std::int64_t kUnchecked = std::int64_t{64} << 20;   // looking for what is available takes longer than such a job
 
 struct Peak {

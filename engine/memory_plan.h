@@ -12,6 +12,9 @@
 
 namespace kedge::engine {
 
+// Of every plan on the CPU: stacks, buffers of BLAS, what malloc does not give back.
+inline constexpr std::int64_t kOfProcess = std::int64_t{32} << 20;
+
 // Bytes beyond what the worker holds when the job begins. Two numbers, since how many nodes a tree gets or how many columns an
 // encoder makes, only the data tell: a user wants a job refused that cannot end well, and one that may fit to be tried.
 struct MemoryPlan {

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::int64_t kTileBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kLeastTile = 256;
-constexpr std::int64_t kOfProcess = std::int64_t{32}
-                                    << 20;   // on the CPU: stacks, buffers of BLAS, what malloc does not give back
 
 SampleShape shape_of(const schema::ModelInfo& model, std::int64_t n_rows) {
   SampleShape X{.rows = n_rows,
