@@ -159,16 +159,36 @@ void Controller::sweep_row(Intent intent, Swept& swept) {
   if (machine && machine->state == MachineState::kEnding) note_end(intent, "it had ended by itself", swept);
 }
 
+Intent Controller::record(const Provider& provider, const Machine& machine, const std::string& why) {
+  Intent intent{.id = machine.name, .stage = Stage::kEnding, .machine = machine.id, .seen = true};
+  intent.offer.provider = provider.name();
+  intent.offer.region = machine.region;
+  intent.created = intent.ended = clock_.unix_seconds();
+  intent.note = why;
+  store_.put(intent);
+  return intent;
+}
+
+std::optional<Intent> Controller::claim(const std::string& id) {
+  if (!store_.is_ours(id)) return std::nullopt;
+  std::optional<ProviderError> problem;
+  for (const auto& provider : providers_) {
+    try {
+      if (const auto machine = look_up(*provider, id)) return record(*provider, *machine, "kedge down");
+    } catch (const ProviderError& error) {
+      problem = error;
+    }
+  }
+  if (problem) throw *problem;
+  return std::nullopt;
+}
+
 void Controller::sweep_provider(Provider& provider, Swept& swept) {
   for (const Machine& machine : provider.list_owned(store_.owner())) {
     // The row is looked for after the list was made: it is written before the launch.
     if (!store_.is_ours(machine.name) || store_.find(machine.name)) continue;
-    Intent intent{.id = machine.name, .stage = Stage::kEnding, .machine = machine.id, .seen = true};
-    intent.offer.provider = provider.name();
-    intent.offer.region = machine.region;
-    intent.created = intent.ended = clock_.unix_seconds();
-    intent.note = "there was no record of it";
-    store_.put(intent);
+    if (store_.named_here(machine.name)) record(provider, machine, "there was no record of it");
+    else swept.others.push_back(fmt::format("{} ({}, {})", machine.name, provider.name(), machine.detail));
   }
   for (const Intent& intent : store_.list().intents) {
     if (intent.offer.provider != provider.name()) continue;

@@ -77,6 +77,8 @@ struct Swept {
   std::vector<std::string> ended;     // one line each
   std::vector<std::string> pending;   // asked to end, not yet gone
   std::vector<std::string> problems;
+  std::vector<std::string>
+      others;   // machines of this owner from another state directory: whether they are wanted is not known here
 };
 
 // Nothing came of `up`: the message holds the table of attempts.
@@ -109,6 +111,9 @@ class Controller {
   bool end(Intent intent, const std::string& why, std::chrono::seconds limit);
   bool end(Intent intent, const std::string& why) { return end(std::move(intent), why, times_.end_limit); }
   std::vector<MachineRow> machines();
+  // A row for a machine of this owner that has none here, so that end() can be told of it; nullopt: no provider shows it.
+  // ProviderError when one could not be asked and no other shows it.
+  std::optional<Intent> claim(const std::string& id);
   // Ends what nobody wants, and takes rows of machines that are gone out of the store.
   Swept sweep();
 
@@ -120,6 +125,7 @@ class Controller {
   bool gone(const Intent& intent, const std::optional<Machine>& machine);
   bool forget(const Intent& intent, Provider& provider);
   std::optional<Machine> look_up(Provider& provider, const std::string& id);
+  Intent record(const Provider& provider, const Machine& machine, const std::string& why);
   void sweep_provider(Provider& provider, Swept& swept);
   void sweep_row(Intent intent, Swept& swept);
   std::string reason_to_end(Intent& intent);

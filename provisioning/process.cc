@@ -126,6 +126,8 @@ void start_detached(const std::vector<std::string>& arguments, const Environment
     ::setsid();
     for (const auto& [name, value] : added) ::setenv(name.c_str(), value.c_str(), 1);
     if (::fork() != 0) ::_exit(0);   // the grandchild belongs to init: no zombie of ours
+    // What our caller left open is not the server's: who waits for the end of such a pipe would wait for the end of the machine.
+    ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     become(argv.data(), null, file, file);
   }
   ::close(null), ::close(file);

@@ -98,6 +98,27 @@ IntentStore::IntentStore(fs::path directory, std::function<void()> step)
   if (!error) fs::permissions(directory_, fs::perms::owner_all, error);
   if (error)
     throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("cannot use {}: {}", directory_.string(), error.message()));
+  mark_ = read_or_make_mark();
+}
+
+// Made once, by whoever comes first: a link, unlike a rename, does not replace what another has made.
+std::string IntentStore::read_or_make_mark() const {
+  constexpr std::size_t kLength = 6;
+  const fs::path file = directory_ / "mark";
+  for (bool again = true;; again = false) {
+    const std::string mark = read_file(file);
+    if (mark.size() == kLength && mark.find_first_not_of("0123456789abcdef") == std::string::npos) return mark;
+    if (!again) throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("cannot read {}", file.string()));
+    if (fs::exists(file)) fs::remove(file);   // damaged
+    const fs::path part = fmt::format("{}.{}.part", file.string(), ::getpid());
+    {
+      const File handle(part, O_WRONLY | O_CREAT | O_TRUNC);
+      write_all(handle, part, crypto::random_hex(kLength / 2));
+    }
+    if (::link(part.c_str(), file.c_str()) != 0 && errno != EEXIST) refuse(file, "make");
+    fs::remove(part);
+    sync_directory(directory_);
+  }
 }
 
 fs::path IntentStore::file_of(const std::string& id) const {
@@ -188,10 +209,13 @@ std::string IntentStore::current() const {
 }
 
 std::string IntentStore::new_id() const {
-  return name_prefix(owner_) + crypto::random_hex(6);
+  return name_prefix(owner_) + mark_ + crypto::random_hex(4);
 }
 bool IntentStore::is_ours(const std::string& id) const {
   return id.starts_with(name_prefix(owner_));
+}
+bool IntentStore::named_here(const std::string& id) const {
+  return id.starts_with(name_prefix(owner_) + mark_);
 }
 
 }   // namespace kedge::provisioning

@@ -48,7 +48,9 @@ int show_selection(const Options& options, bool refused) {
   return selection.order.empty() ? kFailed : kSucceeded;
 }
 
-Intent chosen_machine(const IntentStore& store, const std::string& name) {
+// One from another state directory as well, when its whole name is given.
+Intent chosen_machine(Rental& rental, const std::string& name) {
+  const IntentStore& store = rental.store;
   const std::string id = name.empty() ? store.current() : name;
   if (id.empty()) throw schema::Error(schema::ErrorCode::kNotFound, "there is no current machine; `kedge machines` lists what is rented");
   const auto listing = store.list();
@@ -57,6 +59,7 @@ Intent chosen_machine(const IntentStore& store, const std::string& name) {
     if (intent.id == id || intent.id.ends_with("-" + id)) return intent;
     names.emplace_back(intent.id);
   }
+  if (const auto claimed = rental.controller.claim(id)) return *claimed;
   const auto near = schema::nearest_name(id, names);
   throw schema::Error(schema::ErrorCode::kNotFound,
                       fmt::format("no machine '{}'{}", id, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
@@ -75,10 +78,21 @@ bool end_one(Rental& rental, const Intent& intent, bool json) {
   return gone;
 }
 
-void print_swept(const Swept& swept) {
-  for (const std::string& line : swept.ended) fmt::print("ended    {}\n", line);
-  for (const std::string& line : swept.pending) fmt::print("pending  {}\n", line);
-  for (const std::string& line : swept.problems) fmt::print(stderr, "problem  {}\n", line);
+void print_others(const Swept& swept) {
+  for (const std::string& line : swept.others)
+    fmt::print(stderr, "left     {}: rented from elsewhere (another state directory, or a copy of this machine); `kedge down` with its name ends it\n", line);
+}
+
+void print_swept(const Swept& swept, bool json) {
+  const auto print = [json](const char* what, const std::vector<std::string>& lines, std::FILE* to) {
+    for (const std::string& line : lines)
+      json ? fmt::print("{}\n", json::write(json::ValueMap{{what, line}})) : fmt::print(to, "{:<9}{}\n", what, line);
+  };
+  print("ended", swept.ended, stdout);
+  print("pending", swept.pending, stdout);
+  print("problem", swept.problems, stderr);
+  if (json) return print("left", swept.others, stdout);
+  print_others(swept);
   if (swept.ended.empty() && swept.pending.empty() && swept.problems.empty()) fmt::print("nothing to end\n");
 }
 
@@ -122,7 +136,7 @@ int up(const Options& options) {
 int down(const Options& options) {
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kEverything, {}, options.json);
-  if (!options.rent.all) return end_one(rental, chosen_machine(rental.store, options.argument), options.json) ? kSucceeded : kFailed;
+  if (!options.rent.all) return end_one(rental, chosen_machine(rental, options.argument), options.json) ? kSucceeded : kFailed;
   bool all = true;
   for (const Intent& intent : rental.store.list().intents) {
     try {
@@ -135,6 +149,7 @@ int down(const Options& options) {
   const Swept swept = rental.controller.sweep();   // what has no record is ours as well
   for (const std::string& line : swept.ended) fmt::print(stderr, "ended {}\n", line);
   for (const std::string& line : swept.problems) fmt::print(stderr, "{}\n", line);
+  print_others(swept);
   return all && swept.pending.empty() && swept.problems.empty() ? kSucceeded : kFailed;
 }
 
@@ -142,7 +157,7 @@ int machines(const Options& options) {
   Rental rental(Rental::Reach::kEverything, {}, options.json);
   if (options.argument == "gc") {
     const Swept swept = rental.controller.sweep();
-    print_swept(swept);
+    print_swept(swept, options.json);
     return swept.pending.empty() && swept.problems.empty() ? kSucceeded : kFailed;
   }
   if (!options.argument.empty())

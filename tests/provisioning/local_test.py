@@ -1,10 +1,11 @@
 """Machines that are processes: rented, used, given back, and gone for certain whoever is killed when."""
 import json
 import os
+import select
 import signal
 import unittest
 
-from machine import KilledClients, SPEC, User, wait_until
+from machine import KilledClients, PATIENCE_S, SPEC, User, wait_until
 
 LOCAL = ["--provider", "local"]
 
@@ -87,6 +88,15 @@ class Local(KilledClients, unittest.TestCase):
         self.user.kedge("up", *LOCAL, "--life", "0.01")   # 36 s, too long to wait for here; the row says it
         self.assertEqual(self.user.rows()[0]["lease"]["lifeS"], 36)
 
+    def test_a_server_keeps_nothing_open_of_what_its_caller_had(self):
+        ours, theirs = os.pipe()
+        process = self.user.start("up", *LOCAL, pass_fds=[theirs])
+        os.close(theirs)
+        process.communicate(timeout=60)
+        self.assertEqual((process.returncode, select.select([ours], [], [], PATIENCE_S)[0], os.read(ours, 1)), (0, [ours], b""))
+        os.close(ours)
+        self.assertEqual(len(self.user.servers()), 1)
+
     def test_gc_leaves_what_is_used(self):
         self.user.kedge("up", *LOCAL)
         out, _ = self.user.kedge("machines", "gc")
@@ -102,6 +112,18 @@ class Local(KilledClients, unittest.TestCase):
         self.assertIn("damaged", err)
         self.user.kedge("machines", "gc", code=None)
         wait_until(lambda: not self.user.servers(), "the end of the machine without a record")
+
+    def test_a_copy_of_this_machine_ends_only_what_it_is_told_to_by_name(self):
+        self.user.kedge("up", *LOCAL)
+        name = self.user.rows()[0]["id"]
+        copy = User(KEDGE_OWNER=self.user.environment["KEDGE_OWNER"])
+        self.addCleanup(copy.folder.cleanup)
+        for command in (["machines", "gc"], ["down", "--all"]):
+            self.assertIn(f"left     {name}", copy.kedge(*command)[1])
+        self.assertEqual(json.loads(copy.kedge("--json", "machines", "gc")[0])["left"].split()[0], name)
+        self.assertEqual(len(self.user.servers()), 1)
+        copy.kedge("down", name)
+        self.assertEqual((copy.rows(), self.user.servers()), ([], []))
 
     def test_two_at_once_are_two_machines(self):
         both = [self.user.start("up", *LOCAL) for _ in range(2)]

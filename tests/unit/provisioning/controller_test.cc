@@ -1,6 +1,7 @@
 // What a controller does when a machine, its server or its provider behaves oddly between launch and readiness.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 
 #include "provisioning/controller.h"
@@ -126,6 +127,36 @@ TEST_F(UpOnTwoOffers, SweepsALaunchWithoutATraceInNoTimeAndKeepsItsRow) {
   clock.sleep(cloud->settle() + std::chrono::seconds(1));
   EXPECT_EQ(controller.sweep().ended.size(), 1u);
   EXPECT_TRUE(store.list().intents.empty());
+}
+
+TEST_F(UpOnTwoOffers, LeavesAloneWhatACopyOfThisMachineHasRentedUntilItIsNamed) {
+  const std::string theirs = up().intent.id;
+  TemporaryDirectory copy;
+  IntentStore store_of_copy(copy.path());
+  ASSERT_EQ(store_of_copy.owner(), store.owner());
+  Controller controller(store_of_copy, providers, clock, probe);
+  const Swept swept = controller.sweep();
+  EXPECT_TRUE(swept.ended.empty());
+  ASSERT_EQ(swept.others.size(), 1u);
+  EXPECT_TRUE(swept.others[0].starts_with(theirs)) << swept.others[0];
+  EXPECT_EQ(cloud->machines.size(), 1u);
+  EXPECT_FALSE(controller.claim(theirs + "0"));
+  const auto claimed = controller.claim(theirs);
+  ASSERT_TRUE(claimed);
+  EXPECT_TRUE(controller.end(*claimed, "test"));
+  EXPECT_TRUE(cloud->machines.empty());
+}
+
+TEST(IntentStoreMark, IsTheSameForAllWhoUseADirectoryAndMadeAgainWhenItIsDamaged) {
+  TemporaryDirectory directory;
+  const IntentStore first(directory.path()), second(directory.path());
+  const std::string id = first.new_id();
+  EXPECT_TRUE(second.named_here(id));
+  std::ofstream(directory.path() / "mark") << "?";
+  const IntentStore third(directory.path());
+  EXPECT_TRUE(third.is_ours(id));
+  EXPECT_FALSE(third.named_here(id));
+  EXPECT_TRUE(IntentStore(directory.path()).named_here(third.new_id()));
 }
 
 TEST_F(UpOnTwoOffers, TellsHowTheMachineEndsWhenNobodyCanReachIt) {
