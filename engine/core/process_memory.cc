@@ -1,6 +1,7 @@
 // Reads /proc/self, /proc/meminfo and the control group's files.
 #include "engine/core/process_memory.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -64,6 +65,15 @@ void reset_peak_memory() {
 
 std::int64_t available_memory() {
   return std::min({left_of_machine(), left_of_group(), left_of_address_space()});
+}
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
+void give_back_freed_memory() {
+  ::malloc_trim(0);
 }
 
 // RLIMIT_DATA counts what can be written to, and so neither mapped files nor what allocators and drivers only reserve.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/backend/loader.h"
+#include "engine/core/process_memory.h"
 #include "engine/version.h"
 #include "engine/worker/confine.h"
 #include "engine/worker/serve.h"
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     engine::limit_resources();
+    engine::keep_freed_memory();
     ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
     engine::WorkerChannel channel(fd);
     return engine::serve(device, channel, memory_limit, engine::worker_log(log));

@@ -28,7 +28,11 @@ constexpr std::size_t kChecked = std::size_t{64} << 20;   // looking takes 100 u
 // An array larger than what is left would be granted, and the worker killed while filling it.
 void require_available(std::size_t bytes) {
   constexpr double kMib = 1 << 20;
-  const auto available = static_cast<std::size_t>(available_memory());
+  auto available = static_cast<std::size_t>(available_memory());
+  if (bytes > available) {
+    give_back_freed_memory();
+    available = static_cast<std::size_t>(available_memory());
+  }
   require(bytes <= available, schema::ErrorCode::kOutOfMemory,
           "an array of {:.0f} MiB is needed, {:.0f} MiB of memory are available", static_cast<double>(bytes) / kMib,
           static_cast<double>(available) / kMib);

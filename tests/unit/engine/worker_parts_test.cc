@@ -1,8 +1,11 @@
-// The worker's inbox and progress filter, by themselves.
+// The worker's inbox, its progress filter and the memory that it keeps, by themselves.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
+#include <vector>
 
+#include "engine/core/process_memory.h"
 #include "engine/worker/inbox.h"
 #include "engine/worker/progress_filter.h"
 
@@ -46,6 +49,24 @@ TEST(ProgressFilter, LetsFoldsAndEverythingElseThrough) {
     EXPECT_TRUE(filter.passes(ProgressEvent{"fold", i, 5, "folds", -1}, {}));
     EXPECT_TRUE(filter.passes(schema::MetricEvent{"accuracy", 1, i}, {}));
   }
+}
+
+constexpr std::int64_t kBlock = std::int64_t{64} << 20, kNearly = kBlock * 7 / 8;   // what else is allocated is little beside an eighth
+
+// Exits with 0 if a freed block stays until it is given back.
+[[noreturn]] void free_a_block() {
+  keep_freed_memory();
+  const std::int64_t before = process_memory().held;
+  std::vector<char>(kBlock, 1).back() = 2;
+  const std::int64_t kept = process_memory().held - before;
+  give_back_freed_memory();
+  const std::int64_t left = process_memory().held - before;
+  std::exit(kept >= kNearly && left <= kBlock - kNearly ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+TEST(WorkerMemory, KeepsFreedBlocksUntilTheyAreGivenBack) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "sanitizers bring their own allocator";
+  EXPECT_EXIT(free_a_block(), testing::ExitedWithCode(EXIT_SUCCESS), "");   // in a process of its own: it changes the allocator
 }
 
 }  // namespace
