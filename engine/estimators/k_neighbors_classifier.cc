@@ -1,6 +1,9 @@
 // KNeighborsClassifier: the neighbour search, and the vote.
 #include "engine/estimators/k_neighbors_classifier.h"
 
+#include <algorithm>
+
+#include "engine/backend/functors.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
@@ -80,23 +83,39 @@ void KNeighborsClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const
 }
 
 template <class T>
-void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
+void KNeighborsClassifier<T>::visit_shares(const Context& ctx, const Samples<T>& X, const TakeShares& take) const {
   const auto n_classes = static_cast<std::size_t>(present_.n_all());
-  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * n_classes);
   const bool by_distance = params_.weights == "distance";
   const std::string lists = model_.shared_lists(ctx, X, params_.n_neighbors);
   const auto shared = lists.empty() ? nullptr : ctx.work->get<Votes>(by_distance ? "votes by distance" : "votes", lists, [] { return Votes{}; });
+  std::vector<double> shares(n_classes);
   model_.nearest(ctx, kName, X, params_.n_neighbors, [&](const NearestLists& found) {
     Votes own;
     Votes& votes = shared ? *shared : own;
     count_votes(found, by_distance, codes_, n_classes, votes);
-    double* share = shares.data() + static_cast<std::size_t>(found.first) * n_classes;
-    const double* of_class = votes.of_class.data();
-    for (const double total : votes.total)
-      for (std::size_t c = 0; c < n_classes; ++c) *share++ = *of_class++ / total;
+    for (std::size_t i = 0; i < votes.total.size(); ++i) {
+      for (std::size_t c = 0; c < n_classes; ++c) shares[c] = votes.of_class[i * n_classes + c] / votes.total[i];
+      take(static_cast<std::size_t>(found.first) + i, shares);
+    }
   });
+}
+
+template <class T>
+void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
+  const auto n_classes = static_cast<std::size_t>(present_.n_all());
+  std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * n_classes);
+  visit_shares(ctx, X, [&](std::size_t row, std::span<const double> shares) { std::ranges::copy(shares, all.begin() + row * n_classes); });
   require(proba.stride == proba.cols, schema::ErrorCode::kInternal, "{}: probabilities need a matrix without padding", kName);
-  if (!shares.empty()) ctx.memory().to_device(proba.data, shares.data(), shares.size() * sizeof(double));
+  if (!all.empty()) ctx.memory().to_device(proba.data, all.data(), all.size() * sizeof(double));
+}
+
+template <class T>
+std::vector<std::int32_t> KNeighborsClassifier<T>::predict(const Context& ctx, const Samples<T>& X) const {
+  std::vector<std::int32_t> codes(static_cast<std::size_t>(X.n_rows()));
+  visit_shares(ctx, X, [&](std::size_t row, std::span<const double> shares) {
+    codes[row] = argmax_row(shares.data(), static_cast<std::int64_t>(shares.size()));
+  });
+  return codes;
 }
 
 template <class T>

@@ -1,7 +1,10 @@
 // KNeighborsClassifier: the vote of the nearest training rows.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/estimators/classes.h"
 #include "engine/estimators/estimator.h"
@@ -29,10 +32,15 @@ class KNeighborsClassifier final : public Classifier<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
+  std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
  private:
+  // Calls take(row, share of the votes of each class) for the rows of X in order.
+  using TakeShares = std::function<void(std::size_t, std::span<const double>)>;
+  void visit_shares(const Context& ctx, const Samples<T>& X, const TakeShares& take) const;
+
   KNeighborsClassifierParams params_;
   PresentClasses present_;
   std::vector<std::int32_t> codes_;

@@ -52,7 +52,7 @@ void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
 template <class T>
 std::vector<double> Ridge<T>::predict(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns(kName, X, model_.solution().coef.size());
-  return model_.values(ctx, X).to_host();
+  return model_.host_values(ctx, X);
 }
 
 template <class T>

@@ -29,10 +29,8 @@ std::vector<double> signs(const PresentClasses& present, const Target& y) {
   std::vector<double> Y(y.codes.size() * static_cast<std::size_t>(targets), -1.0);
   for (std::size_t i = 0; i < y.codes.size(); ++i) {
     const std::int32_t c = present.positions[static_cast<std::size_t>(y.codes[i])];
-    if (targets > 1)
-      Y[i * static_cast<std::size_t>(targets) + static_cast<std::size_t>(c)] = 1;
-    else if (c == 1)
-      Y[i] = 1;
+    if (targets > 1) Y[i * static_cast<std::size_t>(targets) + static_cast<std::size_t>(c)] = 1;
+    else if (c == 1) Y[i] = 1;
   }
   return Y;
 }
@@ -78,9 +76,12 @@ void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
 template <class T>
 void RidgeClassifier<T>::decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  const Matrix<double> values = model_.values(ctx, X);
-  if (present_.size() > 2) return spread_scores(ctx, present_, values.view(), -std::numeric_limits<double>::infinity(), decision);
-  std::vector<double> scores = values.to_host();   // of the second class, where there are two
+  std::vector<double> scores = model_.host_values(ctx, X);
+  if (present_.size() > 2) {
+    const Matrix<double> values(ctx.memory(), X.n_rows(), present_.size(), scores);
+    return spread_scores(ctx, present_, values.view(), -std::numeric_limits<double>::infinity(), decision);
+  }
+  // `scores` are of the second class, where there are two
   const bool only_second = present_.size() == 1 && present_.n_all() == 2 && present_.codes[0] == 1;
   if (present_.n_all() <= 2) {
     for (double& score : scores) score = only_second ? -score : score;
@@ -94,6 +95,13 @@ void RidgeClassifier<T>::decision_function(const Context& ctx, const Samples<T>&
   }
   const Matrix<double> spread(ctx.memory(), X.n_rows(), present_.size(), both);
   spread_scores(ctx, present_, spread.view(), -std::numeric_limits<double>::infinity(), decision);
+}
+
+template <class T>
+std::vector<std::int32_t> RidgeClassifier<T>::predict(const Context& ctx, const Samples<T>& X) const {
+  if (present_.size() <= 2) return Classifier<T>::predict(ctx, X);
+  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
+  return best_codes(ctx, present_, model_.values(ctx, X).view);
 }
 
 template <class T>

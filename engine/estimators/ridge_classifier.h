@@ -30,6 +30,7 @@ class RidgeClassifier final : public Classifier<T> {
   bool has_proba() const override { return false; }
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
+  std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

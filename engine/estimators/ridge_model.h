@@ -12,23 +12,29 @@
 
 namespace kedge::engine {
 
+// What a model says of some rows: a part of what all candidates of a search say, or a matrix of its own.
+struct RidgeValues {
+  std::shared_ptr<const Matrix<double>> held;
+  MatrixView<const double> view;   // n x targets, where they are several candidates' with a stride
+};
+
 // The models of one problem for several penalties. The predictions of all of them for some rows are one product.
 template <class T>
 class RidgeFamily {
  public:
   RidgeFamily(RidgeProblem<T> problem, RidgeOptions options, std::string key, const std::set<double>& alphas);
   const RidgeSolution& solution(const Context& ctx, double alpha);
-  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() but for the rounding of a product that has
-  // more columns.
-  Matrix<double> values(const Context& ctx, const Samples<T>& X, double alpha);
+  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() but for the rounding of a product that
+  // has more columns.
+  RidgeValues values(const Context& ctx, const Samples<T>& X, double alpha);
 
  private:
-  std::vector<std::vector<double>> all_values(const Context& ctx, const Samples<T>& X);
+  Matrix<double> all_values(const Context& ctx, const Samples<T>& X);
 
   RidgeProblem<T> problem_;
   RidgeOptions options_;
   std::string key_;
-  std::map<double, RidgeSolution> solutions_;   // of every penalty that was announced; without coefficients until it is wanted
+  std::map<double, RidgeSolution> solutions_;   // of every penalty that was announced; without coefficients until one is wanted
 };
 
 // What Ridge and RidgeClassifier fit.
@@ -40,8 +46,8 @@ class RidgeModel {
                        const std::vector<double>& alphas);
   void fit(const Context& ctx, const char* owner, const Samples<T>& X, const std::string& more, const RidgeOptions& options,
            const std::vector<double>& alphas, const std::function<RidgeTargets()>& make_targets);
-  // n x targets.
-  Matrix<double> values(const Context& ctx, const Samples<T>& X) const;
+  RidgeValues values(const Context& ctx, const Samples<T>& X) const;
+  std::vector<double> host_values(const Context& ctx, const Samples<T>& X) const;   // n x targets
   const RidgeSolution& solution() const { return solution_; }
   void state(StateArchive& archive, std::int64_t n_targets);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/host/side_by_side.h"
 #include "engine/core/require.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/sparse_problem.h"
@@ -11,7 +12,8 @@
 namespace kedge::engine {
 namespace {
 
-constexpr double kLeastSingular = 1e-15;   // scikit-learn's; absolute
+constexpr double kLeastSingular = 1e-15;    // scikit-learn's; absolute
+constexpr std::int64_t kSideBySide = 512;   // rows of a matrix of which each thread may have one of its own: 2 MB
 
 // Calls solve(alpha, first target, targets) once for each run of equal alphas.
 template <class Solve>
@@ -22,15 +24,19 @@ bool for_equal_alphas(const std::vector<double>& alphas, std::int64_t targets, c
   return true;
 }
 
-// (S + alpha I) x = b for the columns b of `right` (n x targets, row-major); false if S + alpha I is not positive definite.
-bool solve_shifted(const Context& ctx, std::vector<double> S, std::int64_t n, const std::vector<double>& alphas,
-                   const std::vector<double>& right, std::int64_t targets, std::vector<double>& x) {
-  x.assign(right.size(), 0.0);
+// (S + alpha I) x = b for the columns b of `right` (n x targets); S is the leading square of its rows. False if S + alpha I is
+// not positive definite.
+bool solve_shifted(const Context& ctx, MatrixView<const double> S, const std::vector<double>& alphas,
+                   MatrixView<const double> right, std::vector<double>& x) {
+  const std::int64_t n = right.rows, targets = right.cols;
+  x.assign(static_cast<std::size_t>(n * targets), 0.0);
   return for_equal_alphas(alphas, targets, [&](double alpha, std::int64_t first, std::int64_t count) {
-    std::vector<double> shifted = S, some;
+    std::vector<double> shifted, some;
+    shifted.reserve(static_cast<std::size_t>(n * n)), some.reserve(static_cast<std::size_t>(n * count));
     for (std::int64_t i = 0; i < n; ++i) {
+      shifted.insert(shifted.end(), S.data + i * S.stride, S.data + i * S.stride + n);
       shifted[static_cast<std::size_t>(i * n + i)] += alpha;
-      some.insert(some.end(), right.begin() + i * targets + first, right.begin() + i * targets + first + count);
+      some.insert(some.end(), right.data + i * right.stride + first, right.data + i * right.stride + first + count);
     }
     Matrix<double> A(ctx.memory(), n, n, shifted), B(ctx.memory(), n, count, some);
     if (!ctx.ops<double>().solve_positive(A.view(), B.view())) return false;
@@ -70,10 +76,8 @@ void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const
 
 std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options) {
   std::vector<double> alphas;
-  if (const auto* one = std::get_if<double>(&options.alpha.data))
-    alphas = {*one};
-  else
-    alphas = numbers_of(options.alpha).value_or(std::vector<double>{});
+  if (const auto* one = std::get_if<double>(&options.alpha.data)) alphas = {*one};
+  else alphas = numbers_of(options.alpha).value_or(std::vector<double>{});
   if (alphas.empty()) refuse_param(owner, "alpha", options.alpha, "must have at least one number");
   for (const double alpha : alphas)
     if (!(alpha >= 0)) refuse_param(owner, "alpha", options.alpha, "must not have negative numbers");
@@ -102,12 +106,18 @@ const std::vector<double>& RidgeProblem<T>::triangle(const Context& ctx) {
 }
 
 template <class T>
+bool RidgeProblem<T>::by_cholesky(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options,
+                                  std::vector<double>& coef) {
+  if (options.positive || options.solver == "svd") return false;
+  return is_wide() ? by_rows(ctx, alphas, coef) : by_columns(ctx, alphas, coef);
+}
+
+template <class T>
 bool RidgeProblem<T>::by_columns(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef) {
   const std::int64_t d = linear_.n_cols(), k = linear_.n_targets(), p = d + k;
-  const std::vector<double>& all = gram(ctx);
-  std::vector<double> q, x;
-  for (std::int64_t i = 0; i < d; ++i) q.insert(q.end(), all.begin() + i * p + d, all.begin() + (i + 1) * p);
-  if (!solve_shifted(ctx, leading_square(all, p, d), d, alphas, q, k, x)) return false;
+  const double* const all = gram(ctx).data();
+  std::vector<double> x;
+  if (!solve_shifted(ctx, {all, d, d, p}, alphas, {all + d, d, k, p}, x)) return false;
   coef = transposed(x, d, k);
   return true;
 }
@@ -123,7 +133,7 @@ bool RidgeProblem<T>::by_rows(const Context& ctx, const std::vector<double>& alp
     rows_->products = K.to_host();
   }
   std::vector<double> dual;
-  if (!solve_shifted(ctx, rows_->products, n, alphas, linear_.targets(), k, dual)) return false;
+  if (!solve_shifted(ctx, {rows_->products.data(), n, n, n}, alphas, {linear_.targets().data(), n, k, k}, dual)) return false;
   const Matrix<double> D(ctx.memory(), n, k, dual);
   Matrix<double> W(ctx.memory(), k, d);
   ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), std::as_const(rows_->X).view(), 0.0, W.view());
@@ -181,16 +191,30 @@ RidgeSolution RidgeProblem<T>::solve(const Context& ctx, const std::vector<doubl
           "{}: alpha has {} numbers, must have 1 or one for each of the {} targets", owner_, alphas.size(), linear_.n_targets());
   ctx.check_stop();
   RidgeSolution solution{.solver = "cholesky"};
-  if (options.positive) {
-    solution.coef = positive_only(ctx, alphas), solution.solver = "lbfgs";
-  } else {
-    const bool wide = linear_.n_cols() > linear_.n_rows();
-    const bool solved =
-        options.solver != "svd" && (wide ? by_rows(ctx, alphas, solution.coef) : by_columns(ctx, alphas, solution.coef));
-    if (!solved) solution.coef = by_singular_values(ctx, alphas), solution.solver = "svd";
-  }
+  if (options.positive) solution.coef = positive_only(ctx, alphas), solution.solver = "lbfgs";
+  else if (!by_cholesky(ctx, alphas, options, solution.coef))
+    solution.coef = by_singular_values(ctx, alphas), solution.solver = "svd";
   solution.intercept = linear_.intercepts(solution.coef);
   return solution;
+}
+
+// The first makes what all need; the others then only read it. What has no Cholesky decomposition is solved afterwards, in turn.
+template <class T>
+std::vector<RidgeSolution> RidgeProblem<T>::solve_each(const Context& ctx, const std::vector<double>& alphas,
+                                                       const RidgeOptions& options) {
+  std::vector<RidgeSolution> found(alphas.size());
+  found[0] = solve(ctx, {alphas[0]}, options);
+  const std::int64_t side = is_wide() ? linear_.n_rows() : linear_.n_cols();
+  if (ctx.device.info().kind == DeviceKind::kCpu && found[0].solver == "cholesky" && side <= kSideBySide)
+    side_by_side(static_cast<std::int64_t>(alphas.size()) - 1, [&](std::int64_t i) {
+      RidgeSolution& own = found[static_cast<std::size_t>(i + 1)];
+      ctx.check_stop();
+      if (!by_cholesky(ctx, {alphas[static_cast<std::size_t>(i + 1)]}, options, own.coef)) return;
+      own.solver = "cholesky", own.intercept = linear_.intercepts(own.coef);
+    });
+  for (std::size_t i = 1; i < alphas.size(); ++i)
+    if (found[i].intercept.empty()) found[i] = solve(ctx, {alphas[i]}, options);
+  return found;
 }
 
 bool solves_sparse(bool is_large_sparse, const RidgeOptions& options) {

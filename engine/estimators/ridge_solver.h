@@ -25,15 +25,16 @@ struct RidgeOptions {
 struct RidgeSolution {
   std::vector<double> coef, intercept;   // targets x columns; targets
   void state(StateArchive& archive, std::int64_t n_targets);
-  std::string solver;                    // that found it: "cholesky", "svd", or "lbfgs" for positive coefficients
+  std::string solver;   // that found it: "cholesky", "svd", or "lbfgs" for positive coefficients
 };
 
 // The penalties of `options` as a list. Errors: as check_param, for a list that is empty or has negative numbers; for solver and
 // positive that scikit-learn does not combine.
 std::vector<double> check_ridge_options(std::string_view owner, const RidgeOptions& options);
 
-// The ridge problem of some samples. What several penalties have in common, Gram matrices and decompositions, is made on first use
-// and kept: a further penalty costs one Cholesky decomposition, and its solution is the same to the bit as that of a problem of its own.
+// The ridge problem of some samples. What several penalties have in common, Gram matrices and decompositions, is made on first
+// use and kept: a further penalty costs one Cholesky decomposition, and its solution is the same to the bit as that of a problem
+// of its own.
 template <class T>
 class RidgeProblem {
  public:
@@ -43,25 +44,30 @@ class RidgeProblem {
       : owner_(owner), linear_(ctx, owner, X, Y, n_targets, weights, fit_intercept) {}
 
   // min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
-  // Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where that
-  // fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a wrong
-  // number of alphas.
+  // Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where
+  // that fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a
+  // wrong number of alphas.
   RidgeSolution solve(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);
+  // solve() for each penalty on its own, to the same bits; small problems side by side on the CPU's threads.
+  std::vector<RidgeSolution> solve_each(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);
 
   const LinearProblem<T>& linear() const { return linear_; }
   // LinearProblem::gram() on the host.
   const std::vector<double>& gram(const Context& ctx);
 
  private:
-  struct Rows {                    // of the design, and their products with each other
+  struct Rows {   // of the design, and their products with each other
     Matrix<double> X;
     std::vector<double> products;
   };
-  struct Triples {                 // singular values, and targets turned with the rows
+  struct Triples {   // singular values, and targets turned with the rows
     Decomposition svd;
     std::int64_t m = 0;
     std::vector<double> Y;
   };
+  bool is_wide() const { return linear_.n_cols() > linear_.n_rows(); }
+  // False where the Gram matrix is not positive definite, or Cholesky's decomposition is not asked for.
+  bool by_cholesky(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options, std::vector<double>& coef);
   bool by_columns(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
   bool by_rows(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
   std::vector<double> by_singular_values(const Context& ctx, const std::vector<double>& alphas);
@@ -78,7 +84,7 @@ class RidgeProblem {
 
 // What is to be fitted beside the samples.
 struct RidgeTargets {
-  std::vector<double> Y;         // n x n_targets
+  std::vector<double> Y;   // n x n_targets
   std::int64_t n_targets = 1;
   std::vector<double> weights;   // of rows; empty: 1 each
 };
