@@ -12,7 +12,7 @@ namespace kedge::engine {
 std::uint64_t content_hash(std::span<const std::byte> bytes);
 
 // The hash of the hashes of each kHashedTogether bytes, taken by several threads.
-inline constexpr std::size_t kHashedTogether = std::size_t{4} << 20;
+inline constexpr std::size_t kHashedTogether = std::size_t{64} << 10;
 std::uint64_t content_hash_in_blocks(std::span<const std::byte> bytes);
 
 }   // namespace kedge::engine

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/core/block_hashes.h"
 #include "engine/core/content_hash.h"
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/core/disk_error.h"
@@ -25,7 +26,7 @@ namespace {
 using schema::ErrorCode;
 
 constexpr char kMagic[8] = {'K', 'E', 'D', 'G', 'E', 'D', 'S', '\n'};
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::uint32_t kByteOrder = 0x01020304;   // read as another number on a machine of the other byte order
 constexpr std::int64_t kValuesOffset = 4096;       // a page, so that values are aligned to 64 bytes and more
 
@@ -172,12 +173,17 @@ std::uint64_t hash_of_values(const std::byte* file, std::int64_t size) {
   return content_hash_in_blocks({file + kValuesOffset, static_cast<std::size_t>(size)});
 }
 
+// Of values that are in the file.
+std::uint64_t hash_in_file(int fd, const DatasetMeta& meta, const std::filesystem::path& part) {
+  const std::int64_t size = values_bytes(meta);
+  return hash_of_values(Mapping(fd, kValuesOffset + size, PROT_READ, part).data(), size);
+}
+
 // Metadata and head around values that are there; then the file gets its name, once all is on disk.
-void finish_file(int fd, const DatasetMeta& meta, const std::filesystem::path& part, const std::filesystem::path& path) {
+void finish_file(int fd, const DatasetMeta& meta, std::uint64_t hash, const std::filesystem::path& part, const std::filesystem::path& path) {
   const std::int64_t size = values_bytes(meta);
   const std::string text = encode_meta(meta);
   write_all(fd, text.data(), static_cast<std::int64_t>(text.size()), kValuesOffset + size, part);
-  const std::uint64_t hash = hash_of_values(Mapping(fd, kValuesOffset + size, PROT_READ, part).data(), size);
   Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text), hash};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   write_all(fd, reinterpret_cast<const char*>(&head), sizeof head, 0, part);
@@ -333,8 +339,9 @@ void DatasetFileWriter::finish() {
   Impl& w = *impl_;
   require(values_bytes(w.meta) == w.values_size, ErrorCode::kInternal, "{}: the shape changed while it was written",
           w.path.string());
+  const std::uint64_t hash = hash_of_values(w.mapping->data(), w.values_size);
   w.mapping.reset();
-  finish_file(w.fd.get(), w.meta, w.part, w.path);
+  finish_file(w.fd.get(), w.meta, hash, w.part, w.path);
   w.finished = true;
 }
 
@@ -342,6 +349,7 @@ struct DatasetRowsWriter::Impl {
   std::filesystem::path path, part;
   DatasetMeta meta;
   Descriptor fd;
+  std::unique_ptr<BlockHashes> hashes = std::make_unique<BlockHashes>();   // null once rows were widened
   bool finished = false;
 
   ~Impl() {
@@ -350,10 +358,11 @@ struct DatasetRowsWriter::Impl {
 
   std::int64_t cell_bytes() const { return meta.is_float32 ? 4 : 8; }
 
-  void write(std::int64_t first_row, const void* data, std::int64_t bytes) {
-    const std::int64_t offset = kValuesOffset + first_row * meta.n_values_columns * cell_bytes();
-    write_all(fd.get(), static_cast<const char*>(data), bytes, offset, part);
-    start_write_back(fd.get(), offset, bytes);
+  void write(std::int64_t first_row, std::span<const std::byte> bytes) {
+    const std::int64_t offset = first_row * meta.n_values_columns * cell_bytes(), size = static_cast<std::int64_t>(bytes.size());
+    if (hashes) hashes->add(static_cast<std::uint64_t>(offset), bytes);
+    write_all(fd.get(), reinterpret_cast<const char*>(bytes.data()), size, kValuesOffset + offset, part);
+    start_write_back(fd.get(), kValuesOffset + offset, size);
   }
 };
 
@@ -369,12 +378,12 @@ DatasetMeta& DatasetRowsWriter::meta() { return impl_->meta; }
 
 void DatasetRowsWriter::write(std::int64_t first_row, std::span<const float> values) {
   require(impl_->meta.is_float32, ErrorCode::kInternal, "{}: float32 rows for a float64 file", impl_->path.string());
-  impl_->write(first_row, values.data(), static_cast<std::int64_t>(values.size_bytes()));
+  impl_->write(first_row, std::as_bytes(values));
 }
 
 void DatasetRowsWriter::write(std::int64_t first_row, std::span<const double> values) {
   require(!impl_->meta.is_float32, ErrorCode::kInternal, "{}: float64 rows for a float32 file", impl_->path.string());
-  impl_->write(first_row, values.data(), static_cast<std::int64_t>(values.size_bytes()));
+  impl_->write(first_row, std::as_bytes(values));
 }
 
 void DatasetRowsWriter::widen(std::int64_t n_rows) {
@@ -392,11 +401,15 @@ void DatasetRowsWriter::widen(std::int64_t n_rows) {
     left = first;
   }
   w.meta.is_float32 = false;
+  w.hashes.reset();
 }
 
 void DatasetRowsWriter::finish() {
-  finish_file(impl_->fd.get(), impl_->meta, impl_->part, impl_->path);
-  impl_->finished = true;
+  Impl& w = *impl_;
+  const auto size = static_cast<std::uint64_t>(values_bytes(w.meta));
+  const std::uint64_t hash = w.hashes ? w.hashes->digest(size) : hash_in_file(w.fd.get(), w.meta, w.part);
+  finish_file(w.fd.get(), w.meta, hash, w.part, w.path);
+  w.finished = true;
 }
 
 }  // namespace kedge::engine

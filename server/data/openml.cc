@@ -165,16 +165,20 @@ std::int64_t OpenmlClient::find(const std::string& name, std::int64_t version, s
   throw Error(ErrorCode::kDatasetNotFound, fmt::format("openml: there is no active data set {}", wanted), "dataset.openml");
 }
 
+FetchedText OpenmlClient::ask(const char* what, std::int64_t id, std::stop_token stop) const {
+  return fetcher_.text({.what = "openml", .url = fmt::format("{}/api/v1/json/data/{}{}", base_url_, what, id), .trace = trace_}, stop);
+}
+
 OpenmlDataset OpenmlClient::describe(std::int64_t id, std::stop_token stop) const {
-  const auto ask = [&](const char* what) {
-    return fetcher_.text({.what = "openml", .url = fmt::format("{}/api/v1/json/data/{}{}", base_url_, what, id), .trace = trace_}, stop);
-  };
-  const FetchedText description = ask("");
+  const FetchedText description = ask("", id, stop);
   if (description.status == 412)
     throw Error(ErrorCode::kDatasetNotFound, fmt::format("openml: there is no data set {} ({})", id, reason(description)),
                 "dataset.openml.id");
-  OpenmlDataset dataset = read_description(description.body);
-  const FetchedText features = ask("features/");
+  return read_description(description.body);
+}
+
+OpenmlDataset OpenmlClient::with_features(OpenmlDataset dataset, std::stop_token stop) const {
+  const FetchedText features = ask("features/", dataset.id, stop);
   if (features.status != 412) add_features(features.body, dataset);   // not every data set has been analysed
   return dataset;
 }

@@ -26,19 +26,22 @@ struct OpenmlDataset {
 // makes no sense.
 class OpenmlClient {
  public:
-  // Borrows the fetcher. base_url: "https://www.openml.org" or a mirror.
-  // trace: as in FetchRequest
+  // Borrows the fetcher. base_url: "https://www.openml.org" or a mirror; trace: as in FetchRequest.
   OpenmlClient(const Fetcher& fetcher, std::string base_url, std::string trace = {});
 
   // The id of an active data set. version 0: the newest. Names match without regard to case, but an exact match goes first.
   std::int64_t find(const std::string& name, std::int64_t version, std::stop_token stop) const;
 
+  // What the description says, which may be wrong of targets and ignored columns; and what their features say of them.
   OpenmlDataset describe(std::int64_t id, std::stop_token stop) const;
+  OpenmlDataset with_features(OpenmlDataset dataset, std::stop_token stop) const;
 
   // The API names other hosts in its file URLs; this one is on the host that the operator chose.
   std::string download_url(const OpenmlDataset& dataset) const;
 
  private:
+  FetchedText ask(const char* what, std::int64_t id, std::stop_token stop) const;
+
   const Fetcher& fetcher_;
   const std::string trace_;
   std::string base_url_;

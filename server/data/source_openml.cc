@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <future>
 
 #include "crypto/digest.h"
 #include "server/data/arff_stream.h"
@@ -65,12 +66,14 @@ class OpenmlSource {
     return fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32));
   }
 
-  // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right.
+  // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right. What the features say
+  // is asked for meanwhile.
   void make(const OpenmlDataset& dataset, const std::string& file, AcquiredDataset& acquired) {
     const Stopwatch download;
+    auto whole = std::async(std::launch::async, [&] { return client_.with_features(dataset, context_.stop); });
     const ParseRequest parsing{.source = dataset.name + ".arff",
                                .output = context_.store.path(file),
-                               .complete = [&](engine::DatasetMeta& meta) { describe(meta, dataset, context_.emit); },
+                               .complete = [&](engine::DatasetMeta& meta) { describe(meta, whole.get(), context_.emit); },
                                .parallel = {.stop = context_.stop}};
     const FetchRequest request{.what = dataset.title(), .url = client_.download_url(dataset), .digest = crypto::DigestKind::kMd5,
                                .expected = dataset.md5, .trace = context_.trace};

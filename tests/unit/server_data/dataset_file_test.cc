@@ -1,15 +1,17 @@
 // The mapped data set file: what was written comes back, and nothing else is accepted.
 #include "engine/core/dataset_file.h"
 
-#include "engine/core/content_hash.h"
-
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <random>
 
+#include "engine/core/block_hashes.h"
+#include "engine/core/content_hash.h"
 #include "schemas/error.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
@@ -142,6 +144,24 @@ TEST(ContentHash, IsThatOfXxh64) {   // made by Python's xxhash 3: xxhash.xxh64(
   EXPECT_EQ(of(0), 0xef46db3751d8e999u);
   EXPECT_EQ(of(32), 0xcbf59c5116ff32b4u);
   EXPECT_EQ(of(101), 0xe99038495f85381eu);
+}
+
+TEST(BlockHashes, GiveTheHashOfTheWholeWhateverThePieces) {
+  std::vector<std::byte> bytes(3 * kHashedTogether + 1000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
+  std::mt19937 random(1);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1000}, 2 * kHashedTogether, bytes.size()}) {
+    const auto all = std::span(std::as_const(bytes)).first(size);
+    for (const std::size_t piece : {kHashedTogether / 3, kHashedTogether, 2 * kHashedTogether + 5}) {
+      std::vector<std::size_t> offsets;
+      for (std::size_t at = 0; at < size; at += piece) offsets.push_back(at);
+      std::ranges::shuffle(offsets, random);
+      BlockHashes hashes;
+      for (const std::size_t at : offsets) hashes.add(at, all.subspan(at, std::min(piece, size - at)));
+      EXPECT_EQ(hashes.digest(size), content_hash_in_blocks(all)) << size << " in pieces of " << piece;
+      EXPECT_THROW(static_cast<void>(hashes.digest(size + 1)), schema::Error);
+    }
+  }
 }
 
 TEST(DatasetFile, RefusesOtherFiles) {
