@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/core/first_error.h"
 #include "engine/metrics/cluster_rows.h"
 #include "engine/metrics/cluster_shape.h"
 #include "engine/metrics/sums.h"
@@ -115,10 +116,11 @@ double silhouette_score(const ClusterView& view) {
   const Panels panels = make_panels(view, groups);
   const auto n = static_cast<std::int64_t>(view.labels.size());
   std::vector<double> silhouettes(view.labels.size());
+  FirstError error;
 #pragma omp parallel for schedule(dynamic) if (n * n * view.n_features > kThreadWork)
-  for (std::int64_t first = 0; first < n; first += kBlockRows) {
-    score_block(view, groups, panels, first, std::min<std::int64_t>(kBlockRows, n - first), silhouettes.data());
-  }
+  for (std::int64_t first = 0; first < n; first += kBlockRows)
+    error.run([&] { score_block(view, groups, panels, first, std::min<std::int64_t>(kBlockRows, n - first), silhouettes.data()); });
+  error.rethrow();
   return row_sum(n, [&](std::int64_t i) { return silhouettes[static_cast<std::size_t>(i)]; }) / static_cast<double>(n);
 }
 

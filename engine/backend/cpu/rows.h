@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend/functors.h"
+#include "engine/core/first_error.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -28,7 +29,7 @@ class OneThread {
 inline constexpr std::int64_t kSerialNs = 100'000;
 
 // body(tile, begin, end) for each tile of [0, n), in any order, on all threads if that pays; cost_ns is about what all of it takes
-// one thread. body must not throw. What it calls of OpenBLAS runs on the thread that calls.
+// one thread. Throws the first of what body throws. What it calls of OpenBLAS runs on the thread that calls.
 template <class Body>
 void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Body&& body) {
   const std::int64_t tiles = tiles_of(n, tile_size);
@@ -37,8 +38,11 @@ void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Bod
     for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
     return;
   }
+  FirstError error;
 #pragma omp parallel for schedule(dynamic)
-  for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
+  for (std::int64_t tile = 0; tile < tiles; ++tile)
+    error.run([&] { body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size)); });
+  error.rethrow();
 }
 
 template <class T>

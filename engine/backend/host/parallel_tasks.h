@@ -3,10 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "engine/core/first_error.h"
 
 namespace kedge::engine {
 
@@ -15,23 +16,19 @@ namespace kedge::engine {
 template <class Work>
 void parallel_tasks(int n_threads, std::int64_t n, const Work& work) {
   std::atomic<std::int64_t> next{0};
-  std::exception_ptr error;
-  std::mutex error_mutex;
+  FirstError error;
   const auto run = [&](int worker) {
-    try {
-      for (std::int64_t task; (task = next.fetch_add(1)) < n;) work(task, worker);
-    } catch (...) {
-      next = n;
-      const std::lock_guard lock(error_mutex);
-      if (!error) error = std::current_exception();
-    }
+    for (std::int64_t task; (task = next.fetch_add(1)) < n;) error.run([&] { work(task, worker); });
   };
   {
     std::vector<std::jthread> helpers;
-    for (int worker = 1; worker < n_threads && worker < n; ++worker) helpers.emplace_back(run, worker);
+    try {
+      for (int worker = 1; worker < n_threads && worker < n; ++worker) helpers.emplace_back(run, worker);
+    } catch (const std::system_error&) {   // no memory for another stack: those that are there do all of it
+    }
     run(0);
   }
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 }  // namespace kedge::engine

@@ -1,0 +1,37 @@
+// FirstError: carries what a thread of a parallel loop throws to the one that began the loop.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace kedge::engine {
+
+// An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that asks for too much memory would die instead
+// of saying so. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Thread safe.
+class FirstError {
+ public:
+  // work(), unless an earlier one threw: what follows a failure is not begun.
+  template <class Work>
+  void run(const Work& work) noexcept {
+    if (failed_.load(std::memory_order_relaxed)) return;
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      failed_.store(true, std::memory_order_relaxed);
+    }
+  }
+  // After the loop, on the thread that began it.
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}   // namespace kedge::engine

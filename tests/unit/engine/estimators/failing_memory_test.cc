@@ -1,0 +1,104 @@
+// Every row of the catalogue while memory runs out, on whatever thread. A program of its own: it replaces new.
+#include <gtest/gtest.h>
+
+#include <omp.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "engine/estimators/catalogue.h"
+#include "fixture.h"
+
+namespace {
+
+constexpr std::int64_t kNever = -1;
+std::atomic<std::int64_t> taken{0}, failing{kNever};   // allocations, and which of them fails
+
+void* allocate(std::size_t size) {
+  void* const memory = taken.fetch_add(1) == failing.load() ? nullptr : std::malloc(size ? size : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}   // namespace
+
+void* operator new(std::size_t size) {
+  return allocate(size);
+}
+void* operator new[](std::size_t size) {
+  return allocate(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {   // who asks so can do without
+  return std::malloc(size ? size : 1);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kPlaces = 16;   // allocations that fail, one a fit, spread over all of a fit's, most of them in parallel loops
+
+// Large enough for loops to take several threads.
+const testing::Data& data() {
+  static const testing::Data made = testing::make_data(6000, 24, 3);
+  return made;
+}
+
+// From the fit on the allocation of this number fails.
+void fit_and_use(const Context& ctx, const CatalogueEntry& entry, const testing::Loaded<double>& loaded, std::int64_t place) {
+  const bool has_radius = entry.info.name == "RadiusNeighborsRegressor";   // else all rows would be neighbours of all
+  const auto estimator = entry.make_f64(has_radius ? schema::ValueMap{{"radius", 1.0}} : testing::small_params(entry.info.name));
+  const Target y = loaded.target();
+  taken = 0, failing = place;
+  estimator->fit(ctx, loaded.all(), y);
+  if (const auto* classifier = dynamic_cast<const Classifier<double>*>(estimator.get())) classifier->predict(ctx, loaded.all());
+  if (const auto* regressor = dynamic_cast<const Regressor<double>*>(estimator.get())) regressor->predict(ctx, loaded.all());
+  if (const auto* transformer = dynamic_cast<const Transformer<double>*>(estimator.get()))
+    transformer->transform(ctx, loaded.all());
+}
+
+class MemoryThatRunsOut : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MemoryThatRunsOut, IsAnErrorAndNotTheEndOfTheProcess) {
+  omp_set_num_threads(3);
+  Device& device = testing::device_named("cpu");
+  const Context ctx{.device = device};
+  const testing::Loaded<double> loaded(device, data());
+  const CatalogueEntry& entry = *find_estimator(GetParam());
+  fit_and_use(ctx, entry, loaded, kNever);
+  const std::int64_t all = taken;
+  int told = 0;   // not always: shrink_to_fit() does without what it does not get
+  for (std::int64_t i = 0; i < kPlaces; ++i) {
+    try {
+      fit_and_use(ctx, entry, loaded, all * i / kPlaces);
+    } catch (const std::bad_alloc&) {
+      ++told;
+    }
+    failing = kNever;   // the test's own may come
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_NO_THROW(fit_and_use(ctx, entry, loaded, kNever));
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const CatalogueEntry& entry : catalogue()) all.push_back(entry.info.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, MemoryThatRunsOut, ::testing::ValuesIn(names()), [](const auto& row) { return row.param; });
+
+}   // namespace
+}   // namespace kedge::engine
