@@ -109,6 +109,11 @@ std::vector<MachineRow> Controller::machines() {
     try {
       Provider& provider = require(row.intent.offer.provider);
       row.machine = row.intent.machine.empty() ? look_up(provider, row.intent.id) : provider.describe(row.intent);
+      if (row.machine && row.intent.stage == Stage::kRunning && row.intent.address.empty() && !row.machine->address.empty()) {
+        row.intent.address = row.machine->address;
+        row.intent.port = row.machine->port;
+        store_.put(row.intent);
+      }
     } catch (const ProviderError& error) {
       row.problem = error.what();
     }

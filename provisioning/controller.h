@@ -48,7 +48,7 @@ struct UpOptions {
   std::optional<double> max_spend;        // USD for this machine, its fuse's slack included
   std::optional<double> spend_cap;        // USD for all machines: what is rented now at most, and what was paid in 30 days
   std::chrono::seconds boot_limit{600};   // from the launch to an answer
-  // Asked after Ctrl-C: true keeps the machine. Not set: it is ended.
+  // Asked after Ctrl-C: true keeps the machine and makes it the current one. Not set: it is ended.
   std::function<bool(const Intent&)> keep_after_interrupt;
 };
 
@@ -110,6 +110,7 @@ class Controller {
   // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() goes on.
   bool end(Intent intent, const std::string& why, std::chrono::seconds limit);
   bool end(Intent intent, const std::string& why) { return end(std::move(intent), why, times_.end_limit); }
+  // Every row beside what its provider shows; the address of a machine that was kept before it came up is noted.
   std::vector<MachineRow> machines();
   // A row for a machine of this owner that has none here, so that end() can be told of it; nullopt: no provider shows it.
   // ProviderError when one could not be asked and no other shows it.
@@ -130,7 +131,7 @@ class Controller {
   void sweep_row(Intent intent, Swept& swept);
   std::string reason_to_end(Intent& intent);
   void note_end(const Intent& intent, const std::string& why, Swept& swept);
-  void keep_or_end(const UpOptions& options, Intent& intent);
+  std::string keep_or_end(const UpOptions& options, Intent& intent);
   void end_if_possible(const Intent& intent, const std::string& why);
   double committed() const;
   void say(const Phase& phase) const;

@@ -215,17 +215,25 @@ bool Controller::Trial::run() {
   const double deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
   if (!phase("boot", intent.machine, [&] { return boot(deadline); })) return false;
   if (!phase("start", intent.url(), [&] { return start(deadline); })) return false;
+  throw_if_interrupted();   // at the last moment: who pressed Ctrl-C is asked
   intent.stage = Stage::kRunning;
   intent.lease.renewed = controller.clock_.unix_seconds();
   controller.store_.put(intent);
   return true;
 }
 
-void Controller::keep_or_end(const UpOptions& options, Intent& intent) {
+// What became of the machine, in words.
+std::string Controller::keep_or_end(const UpOptions& options, Intent& intent) {
   forget_interrupt();
-  if (!options.keep_after_interrupt || !options.keep_after_interrupt(intent)) return void(end(intent, "interrupted"));
+  const bool keep = options.keep_after_interrupt && options.keep_after_interrupt(intent);
+  forget_interrupt();   // a second Ctrl-C, instead of an answer, is for the end, not against it
+  if (!keep && end(intent, "interrupted")) return intent.id + " is gone";
+  if (!keep) return intent.id + " was asked to end and is not gone yet: `kedge machines gc` goes on with it";
   intent.stage = Stage::kRunning;
+  intent.lease.renewed = clock_.unix_seconds();
   store_.put(intent);
+  store_.set_current(intent.id);
+  return intent.id + " is kept and is the current machine; it ends by its lease, or with `kedge down`";
 }
 
 // After an error that ends the whole of up(): the row stays for the sweeper where this fails as well.
@@ -258,8 +266,9 @@ UpResult Controller::up(const UpOptions& options) {
     try {
       if (trial.run()) return result;
     } catch (const schema::Error& error) {
-      if (error.code == schema::ErrorCode::kCancelled) keep_or_end(options, result.intent);
-      else end_if_possible(result.intent, error.what());
+      if (error.code == schema::ErrorCode::kCancelled)
+        throw schema::Error(schema::ErrorCode::kCancelled, "interrupted: " + keep_or_end(options, result.intent));
+      end_if_possible(result.intent, error.what());
       throw;
     }
     if (trial.trouble == Trouble::kAuth) useless.insert(offer.provider);

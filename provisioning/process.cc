@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "provisioning/interrupt.h"
 #include "schemas/error.h"
 
 namespace kedge::provisioning {
@@ -57,16 +59,18 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::_exit(127);
 }
 
-// Feeds and drains until the child has closed both outputs or time is up.
+// Feeds and drains until the child has closed both outputs, time is up, or somebody pressed Ctrl-C.
 void converse(Pipe& in, Pipe& out, Pipe& err, std::string_view input, Outcome& outcome,
               std::chrono::steady_clock::time_point end) {
+  constexpr std::int64_t kSlice_ms = 200;
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
   if (input.empty()) in.close_end(1);
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
     if (left <= 0) return void(outcome.timed_out = true);
+    if (interrupted()) return;
     std::array<pollfd, 3> waits{{{in.ends[1], POLLOUT, 0}, {out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
-    if (::poll(waits.data(), waits.size(), static_cast<int>(left)) < 0 && errno != EINTR) refuse("wait for a program");
+    if (::poll(waits.data(), waits.size(), static_cast<int>(std::min<std::int64_t>(left, kSlice_ms))) < 0 && errno != EINTR) refuse("wait for a program");
     if (waits[0].revents != 0) {
       const ssize_t n = ::write(in.ends[1], input.data(), input.size());
       if (n > 0) input.remove_prefix(static_cast<std::size_t>(n));
@@ -97,13 +101,16 @@ Outcome run_program(const std::vector<std::string>& arguments, std::string_view 
     ::setpgid(0, 0);                      // a Ctrl-C is ours to handle
     become(argv.data(), in.ends[0], out.ends[1], err.ends[1]);
   }
+  ::setpgid(child, child);   // whoever comes first: it is to be killed as a group
   in.close_end(0), out.close_end(1), err.close_end(1);
   Outcome outcome;
   converse(in, out, err, input, outcome, std::chrono::steady_clock::now() + limit);
-  if (outcome.timed_out) ::kill(-child, SIGKILL);
+  const bool cut_short = outcome.timed_out || interrupted();
+  if (cut_short) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (cut_short) throw_if_interrupted();
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
 }

@@ -21,7 +21,8 @@ std::string complaint(const Outcome& outcome);
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Runs a program found on PATH with `input` on its stdin. Beyond the time limit it is killed.
+// Runs a program found on PATH with `input` on its stdin. Beyond the time limit it is killed; after a Ctrl-C
+// (interrupt.h) as well, with schema::Error{kCancelled}.
 Outcome run_program(const std::vector<std::string>& arguments, std::string_view input = {},
                     std::chrono::seconds limit = std::chrono::seconds(60));
 

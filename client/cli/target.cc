@@ -17,7 +17,10 @@ std::optional<provisioning::Intent> current_machine(const Options& options) {
   if (!options.url.empty() || std::getenv("KEDGE_URL")) return std::nullopt;
   const provisioning::IntentStore store(provisioning::default_state_directory());
   const std::string id = store.current();
-  return id.empty() ? std::nullopt : store.find(id);
+  auto machine = id.empty() ? std::nullopt : store.find(id);
+  if (machine && machine->address.empty())   // kept after a Ctrl-C, before it had come up
+    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("where {} answers is not known yet: `kedge machines` looks", id));
+  return machine;
 }
 
 // The SDK takes the pin from where every client finds it.

@@ -32,7 +32,8 @@ struct Response {
   std::string header(std::string_view name) const;  // empty when absent
 };
 
-// send() returns whatever status came. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent.
+// send() returns whatever status came. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent. A GET ends with
+// schema::Error{kCancelled} after a Ctrl-C (interrupt.h).
 class Client {
  public:
   virtual ~Client() = default;

@@ -8,6 +8,7 @@
 #include "crypto/pin.h"
 #include "provisioning/errors.h"
 #include "provisioning/http/client.h"
+#include "provisioning/interrupt.h"
 
 namespace kedge::provisioning::http {
 namespace {
@@ -60,6 +61,11 @@ bool nothing_sent(CURLcode code) {
   }
 }
 
+// A question may go unanswered after a Ctrl-C; what changes something is waited for, so that one knows what there is.
+int stop_asking(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return interrupted() && static_cast<const Request*>(request)->method == "GET" ? 1 : 0;
+}
+
 std::string host_of(const std::string& url) {
   const std::size_t start = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
   return url.substr(start, url.find_first_of("/?", start) - start);
@@ -86,6 +92,9 @@ Response CurlClient::send(const Request& request) {
   curl_easy_setopt(handle.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle.get(), CURLOPT_CONNECTTIMEOUT, 15L);
   curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT, static_cast<long>(request.timeout.count()));
+  curl_easy_setopt(handle.get(), CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(handle.get(), CURLOPT_XFERINFOFUNCTION, stop_asking);
+  curl_easy_setopt(handle.get(), CURLOPT_XFERINFODATA, &request);
   curl_easy_setopt(handle.get(), CURLOPT_USERAGENT, "kedge");
   curl_easy_setopt(handle.get(), CURLOPT_WRITEFUNCTION, append_body);
   curl_easy_setopt(handle.get(), CURLOPT_WRITEDATA, &response.body);
@@ -104,7 +113,9 @@ Response CurlClient::send(const Request& request) {
     curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_FUNCTION, check_certificate);
     curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_DATA, &pin);
   }
-  if (const CURLcode code = curl_easy_perform(handle.get()); code != CURLE_OK)
+  const CURLcode code = curl_easy_perform(handle.get());
+  if (code == CURLE_ABORTED_BY_CALLBACK) throw_if_interrupted();
+  if (code != CURLE_OK)
     throw ProviderError(Trouble::kRetryLater, host_of(request.url), curl_easy_strerror(code), 0, !nothing_sent(code));
   curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &response.status);
   return response;

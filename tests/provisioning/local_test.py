@@ -3,9 +3,10 @@ import json
 import os
 import select
 import signal
+import socket
 import unittest
 
-from machine import KilledClients, PATIENCE_S, SPEC, User, wait_until
+from machine import BIN, KilledClients, PATIENCE_S, SPEC, User, wait_until
 
 LOCAL = ["--provider", "local"]
 
@@ -75,6 +76,34 @@ class Local(KilledClients, unittest.TestCase):
         process.communicate(timeout=60)
         if process.returncode != 0:   # else it was ready before the signal came
             self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def interrupt_on_a_terminal(self, answer):
+        """Ctrl-C while the server still starts, and the answer to the question that is asked; what was said."""
+        slow = self.user.home / "kedged"   # the name by which its process is known
+        slow.write_text(f"#!/bin/sh\nsleep 2\nexec {BIN}/kedged\n")
+        slow.chmod(0o700)
+        self.user.environment["KEDGE_KEDGED"] = str(slow)
+        ours, theirs = os.openpty()
+        process = self.user.start("up", *LOCAL, stdin=theirs)
+        wait_until(lambda: any(row["machine"] for row in self.user.rows()), "a machine")
+        process.send_signal(signal.SIGINT)
+        os.write(ours, answer)
+        err = process.communicate(timeout=60)[1]
+        os.close(ours), os.close(theirs)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("Keep it (k) or end it", err)
+        return err
+
+    def test_after_ctrl_c_a_machine_is_kept_when_one_says_so(self):
+        self.assertIn("is kept", self.interrupt_on_a_terminal(b"k\n"))
+        wait_until(lambda: "https://" in self.user.kedge("machines")[0], "its address")
+        self.assertIn("accuracy", self.user.kedge("run", SPEC)[0])
+        self.user.kedge("down")
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_after_ctrl_c_a_machine_is_ended_when_one_says_so(self):
+        self.assertIn("is gone", self.interrupt_on_a_terminal(b"\n"))
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_a_server_that_nobody_uses_ends_by_itself(self):
         self.user.kedge("up", *LOCAL, "--idle", "0.05")
@@ -166,6 +195,17 @@ class BadInput(unittest.TestCase):
 
     def test_nothing_is_rented_for_a_bad_spec(self):
         self.assertIn("cannot read", self.refused("run", "--on", "local", "/nowhere.json"))
+
+    def test_ctrl_c_while_a_provider_does_not_answer(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.user.environment.update(LAMBDA_API_KEY="a", KEDGE_LAMBDA_URL=f"http://127.0.0.1:{silent.getsockname()[1]}")
+            process = self.user.start("up", "--provider", "lambda", "--image", "kedge")
+            connection = silent.accept()[0]
+            process.send_signal(signal.SIGINT)
+            err = process.communicate(timeout=30)[1]   # a call may take 60 s
+            connection.close()
+        self.assertEqual((process.returncode, self.user.rows()), (1, []))
+        self.assertIn("interrupted", err)
 
     def test_down_without_a_machine(self):
         self.assertIn("no current machine", self.refused("down"))

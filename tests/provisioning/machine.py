@@ -40,7 +40,7 @@ class User:
 
     def start(self, *arguments, **options):
         return subprocess.Popen([BIN / "kedge", *map(str, arguments)], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                stdin=subprocess.DEVNULL, text=True, **options)
+                                text=True, **{"stdin": subprocess.DEVNULL, **options})
 
     def kedge(self, *arguments, code=0):
         process = self.start(*arguments)
