@@ -17,7 +17,23 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-}  // namespace
+// For machines with GPUs: some install their driver at the first boot, some have Docker without NVIDIA's toolkit for it.
+constexpr const char* kPrepareGpus = R"(for try in $(seq 30); do
+  nvidia-smi >/dev/null 2>&1 && break
+  [ "$try" != 30 ] || echo "kedge: no NVIDIA driver answers on this machine"
+  sleep 10
+done
+nvidia=https://nvidia.github.io/libnvidia-container key=/usr/share/keyrings/nvidia-container-toolkit.asc
+command -v nvidia-ctk >/dev/null || for try in 1 2 3 4 5; do
+  curl -fsSL "$nvidia/gpgkey" | tee "$key" >/dev/null
+  echo "deb [signed-by=$key] $nvidia/stable/deb/$(dpkg --print-architecture) /" | tee /etc/apt/sources.list.d/nvidia-container-toolkit.list >/dev/null
+  apt-get update -qq && apt-get install -y -qq nvidia-container-toolkit && nvidia-ctk runtime configure --runtime=docker &&
+    systemctl restart docker && break
+  sleep 10
+done
+)";
+
+}   // namespace
 
 Settings server_settings(const Intent& intent, const std::string& listen) {
   return {{"KEDGE_LISTEN", listen},
@@ -42,7 +58,7 @@ std::string start_script(const Intent& intent, const std::string& machine_end) {
     exports += fmt::format("export {}={}\n", name, shell_quote(value));
     names += " -e " + name;
   }
-  const std::string gpus = intent.offer.gpus > 0 ? "--gpus all " : "";
+  const bool gpus = intent.offer.gpus > 0;
   return fmt::format(R"(#!/bin/sh
 # Starts {id} and ends the machine with it.
 umask 077
@@ -54,7 +70,7 @@ end_machine() {{ {end}; }}
     sleep 10
   done
 fi
-for try in 1 2 3 4 5; do
+{prepare}for try in 1 2 3 4 5; do
   docker image inspect {image} >/dev/null 2>&1 || docker pull {image} && break
   sleep 10
 done
@@ -65,8 +81,8 @@ end_machine
 )",
                      fmt::arg("id", intent.id), fmt::arg("end", machine_end),
                      fmt::arg("fuse", intent.lease.life_s + kFuseSlack_s), fmt::arg("exports", exports),
-                     fmt::arg("image", shell_quote(intent.image)), fmt::arg("gpus", gpus), fmt::arg("port", kServerPort),
-                     fmt::arg("names", names));
+                     fmt::arg("image", shell_quote(intent.image)), fmt::arg("prepare", gpus ? kPrepareGpus : ""),
+                     fmt::arg("gpus", gpus ? "--gpus all " : ""), fmt::arg("port", kServerPort), fmt::arg("names", names));
 }
 
 std::string cloud_init(const Intent& intent, const std::string& machine_end) {
@@ -75,4 +91,4 @@ std::string cloud_init(const Intent& intent, const std::string& machine_end) {
          "\nruncmd:\n- [sh, -c, 'nohup /root/kedge-start >/var/log/kedge-start.log 2>&1 &']\n";
 }
 
-}  // namespace kedge::provisioning
+}   // namespace kedge::provisioning

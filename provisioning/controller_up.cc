@@ -14,6 +14,15 @@ constexpr int kMostAttempts = 12;
 constexpr int kMostDeadMachines = 2;   // machines that came and never answered: a third would hardly do better
 constexpr std::int64_t kSpendWindow_s = 30 * 24 * 3600;
 
+// What there is of the GPU that was asked for, cheapest first, and why it was not tried.
+std::vector<Attempt> not_tried(const Wish& wish, const Selection& selection) {
+  constexpr std::size_t kMost = 12;
+  std::vector<Attempt> rows;
+  for (const auto& [offer, reason] : selection.refused)
+    if (rows.size() < kMost && (wish.gpu.empty() || offer.gpu == canonical_gpu(wish.gpu))) rows.push_back({offer, reason});
+  return rows;
+}
+
 std::string describe(const Offer& offer) {
   return fmt::format("{} {} {} at {:.3f} USD/h", offer.provider, offer.id, offer.region, offer.price_usd_per_hour);
 }
@@ -275,9 +284,10 @@ UpResult Controller::up(const UpOptions& options) {
     dead += trial.machine_failed;
     result.attempts.push_back({offer, trial.failure});
   }
-  std::string message =
-      selection.advice.empty() ? "no machine could be had:\n" + attempts_table(result.attempts) : selection.advice;
-  for (const std::string& problem : catalogue.problems) message += "\n  " + problem;
+  std::string message = selection.advice.empty() ? "no machine could be had:\n" + attempts_table(result.attempts)
+                                                 : selection.advice + "\n" + attempts_table(not_tried(options.wish, selection));
+  for (const std::string& problem : catalogue.problems) message += "  " + problem + "\n";
+  message.pop_back();   // the last end of a line
   throw NothingRented(message, result.attempts);
 }
 

@@ -2,6 +2,9 @@
 #include "client/cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <cmath>
 
 #include "client/cli/host_command.h"
 #include "client/cli/job_commands.h"
@@ -47,18 +50,25 @@ void uploads(CLI::App& app, Options& options) {
 }
 void nothing(CLI::App&, Options&) {}
 
+// USD. Not CLI::NonNegativeNumber, which lets NaN through: no price is above such a cap.
+std::string amount_problem(const std::string& text) {
+  double value = -1;
+  return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value) ? "" : fmt::format("{} is no number of USD, at least 0", text);
+}
+const CLI::Validator kAmount(amount_problem, "USD");
+
 // How long a rented machine may live and what it may cost.
 void lease(CLI::App& app, Options& options) {
   RentOptions& rent = options.rent;
-  app.add_option("--max-price", rent.max_price, "USD an hour, at most, in the market that is used")->check(CLI::NonNegativeNumber);
+  app.add_option("--max-price", rent.max_price, "USD an hour, at most, in the market that is used")->check(kAmount);
   app.add_option("--region", rent.region, "Only regions that begin so");
   app.add_flag("--spot", rent.spot, "Spot machines first, which the provider may take away; then on-demand");
   app.add_flag("--spot-only", rent.spot_only, "Spot machines alone");
   app.add_option("--idle", rent.idle_minutes, "Minutes without use after which the machine ends (default 15)")->check(CLI::Range(0.05, 10080.0));
   app.add_option("--life", rent.life_hours, "Hours after which it ends whatever it does (default 8)")->check(CLI::Range(0.01, 720.0));
-  app.add_option("--max-spend", rent.max_spend, "USD for this machine, at most")->check(CLI::NonNegativeNumber);
+  app.add_option("--max-spend", rent.max_spend, "USD for this machine, at most")->check(kAmount);
   app.add_option("--spend-cap", rent.spend_cap, "USD for all machines: those rented now and 30 days of past ones; else KEDGE_SPEND_CAP")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kAmount);
   app.add_option("--image", rent.image, "The container image of the server; else KEDGE_IMAGE");
   app.add_option("--boot-limit", rent.boot_limit_s, "Seconds until the server must answer (default 600)")->check(CLI::Range(1, 7200));
 }

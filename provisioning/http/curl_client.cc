@@ -21,7 +21,7 @@ struct ListDeleter {
 };
 
 std::size_t append_body(char* data, std::size_t size, std::size_t count, void* to) {
-  constexpr std::size_t kLongest = 64u << 20;  // a catalogue is a few MB
+  constexpr std::size_t kLongest = 64u << 20;   // a catalogue is a few MB
   auto& body = *static_cast<std::string*>(to);
   if (body.size() + size * count > kLongest) return 0;
   body.append(data, size * count);
@@ -71,7 +71,7 @@ std::string host_of(const std::string& url) {
   return url.substr(start, url.find_first_of("/?", start) - start);
 }
 
-}  // namespace
+}   // namespace
 
 Response CurlClient::send(const Request& request) {
   const std::unique_ptr<CURL, EasyDeleter> handle(curl_easy_init());
@@ -100,7 +100,7 @@ Response CurlClient::send(const Request& request) {
   curl_easy_setopt(handle.get(), CURLOPT_WRITEDATA, &response.body);
   curl_easy_setopt(handle.get(), CURLOPT_HEADERFUNCTION, append_header);
   curl_easy_setopt(handle.get(), CURLOPT_HEADERDATA, &response.headers);
-  if (request.any_certificate || !request.pin.empty()) {  // reading the 140 authorities would take most of a short call
+  if (request.any_certificate || !request.pin.empty()) {   // reading the 140 authorities would take most of a short call
     curl_easy_setopt(handle.get(), CURLOPT_CAINFO, nullptr);
     curl_easy_setopt(handle.get(), CURLOPT_CAPATH, nullptr);
   }
@@ -108,7 +108,7 @@ Response CurlClient::send(const Request& request) {
     curl_easy_setopt(handle.get(), CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(handle.get(), CURLOPT_SSL_VERIFYPEER, 0L);
   }
-  if (!request.pin.empty()) {  // the name does not matter: the key is the identity
+  if (!request.pin.empty()) {   // the name does not matter: the key is the identity
     curl_easy_setopt(handle.get(), CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_FUNCTION, check_certificate);
     curl_easy_setopt(handle.get(), CURLOPT_SSL_CTX_DATA, &pin);
@@ -121,4 +121,4 @@ Response CurlClient::send(const Request& request) {
   return response;
 }
 
-}  // namespace kedge::provisioning::http
+}   // namespace kedge::provisioning::http

@@ -17,12 +17,15 @@ constexpr double kHoursPerMonth =
 struct VultrSettings {
   std::string key, base;
   std::int64_t os_id = 2284;   // Ubuntu 24.04
+  bool own_image = false;      // the user named the system, and answers for its driver
 };
 
 class Vultr final : public Provider {
  public:
   Vultr(http::Client& http, const VultrSettings& settings)
-      : rest_(http, "vultr", settings.base, {{"Authorization", "Bearer " + settings.key}}), os_id_(settings.os_id) {}
+      : rest_(http, "vultr", settings.base, {{"Authorization", "Bearer " + settings.key}}),
+        os_id_(settings.os_id),
+        own_image_(settings.own_image) {}
 
   std::string_view name() const override { return "vultr"; }
   std::string_view fuse() const override { return kNoFuse; }
@@ -81,7 +84,7 @@ class Vultr final : public Provider {
   }
 
   // `locations` are the regions where the plan can be had now.
-  static void add_plan(const json::Value& plan, std::vector<Offer>& offers) {
+  void add_plan(const json::Value& plan, std::vector<Offer>& offers) const {
     std::string gpu = json::text(plan, "gpu_type");   // "NVIDIA_L40S"
     std::ranges::replace(gpu, '_', ' ');
     Offer offer{.provider = "vultr", .id = json::text(plan, "id"), .gpu = canonical_gpu(gpu), .price_source = "live"};
@@ -90,6 +93,8 @@ class Vultr final : public Provider {
     offer.memory_gb = json::number(plan, "ram") / 1024;
     offer.price_usd_per_hour = json::number(plan, "hourly_cost", json::number(plan, "monthly_cost") / kHoursPerMonth);
     if (offer.price_usd_per_hour <= 0) return;   // nobody could keep to a cap
+    if (offer.gpus > 0 && !own_image_)
+      offer.flaw = "a plain Ubuntu has no NVIDIA driver: KEDGE_VULTR_OS_ID names a system that has one";
     const auto& regions = json::list(plan, "locations");
     offer.available = !regions.empty();
     if (regions.empty()) offers.push_back(offer);   // sold out everywhere: shown, not tried
@@ -116,6 +121,7 @@ class Vultr final : public Provider {
 
   Rest rest_;
   std::int64_t os_id_;
+  bool own_image_;
 };
 
 }   // namespace
@@ -124,7 +130,10 @@ std::unique_ptr<Provider> make_vultr(const Surroundings& here) {
   const auto key = here.variable("VULTR_API_KEY");
   if (!key) return nullptr;
   VultrSettings settings{.key = *key, .base = here.variable("KEDGE_VULTR_URL").value_or("https://api.vultr.com/v2")};
-  if (const auto os = here.variable("KEDGE_VULTR_OS_ID")) settings.os_id = std::atoll(os->c_str());
+  if (const auto os = here.variable("KEDGE_VULTR_OS_ID")) {
+    settings.os_id = std::atoll(os->c_str());
+    settings.own_image = true;
+  }
   return std::make_unique<Vultr>(here.http, settings);
 }
 

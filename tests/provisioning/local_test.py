@@ -185,6 +185,13 @@ class BadInput(unittest.TestCase):
     def test_an_unknown_provider_has_a_nearest_one(self):
         self.assertIn("did you mean local?", self.refused("up", "--provider", "locla"))
 
+    def test_a_cap_that_no_price_could_be_above_is_refused(self):
+        for cap in ("nan", "-1", "inf", "dear"):
+            self.assertIn("--max-price: " + cap, self.refused("up", "--provider", "local", "--max-price", cap, code=64))
+
+    def test_where_nothing_fits_each_offer_has_its_reason(self):
+        self.assertIn("region is here, not eu", self.refused("up", "--provider", "local", "--region", "eu"))
+
     def test_an_unknown_gpu_says_what_is_offered(self):
         self.assertIn("nobody offers a GPU 'H900'", self.refused("up", "--provider", "local", "--gpu", "H900"))
 

@@ -73,6 +73,34 @@ TEST_F(StartScript, EndsTheMachineWhoseImageCannotBePulledAfterFiveTries) {
   EXPECT_EQ(count, 5);
 }
 
+// Without NVIDIA's toolkit, and with a driver that answers when it is asked for the third time.
+TEST_F(StartScript, WaitsForTheDriverAndInstallsTheToolkitThatDockerNeedsForGpus) {
+  intent.offer.gpus = 1;
+  put("nvidia-smi", "echo x >>asked; [ $(wc -l <asked) -ge 3 ]");
+  for (const char* tool : {"tee", "curl", "systemctl", "nvidia-ctk-later"}) put(tool, "echo \"$0 $*\" >>engine");
+  put("apt-get", "echo \"apt-get $*\" >>engine; [ $1 = update ] || mv nvidia-ctk-later nvidia-ctk");
+  EXPECT_EQ(run().status, 0);
+  const std::string done = read("engine");
+  EXPECT_EQ(read("asked"), "x\nx\nx\n");
+  std::size_t at = 0;
+  for (const char* step :
+       {"tee /etc/apt/sources.list.d/nvidia-container-toolkit.list", "apt-get install -y -qq nvidia-container-toolkit",
+        "nvidia-ctk runtime configure --runtime=docker", "systemctl restart docker", "--gpus all"}) {
+    const std::size_t found = done.find(step, at);
+    ASSERT_NE(found, std::string::npos) << step << " is not in its place in\n" << done;
+    at = found;
+  }
+}
+
+TEST_F(StartScript, InstallsNothingWhereTheToolkitIsThereAndSaysThatNoDriverAnswers) {
+  intent.offer.gpus = 1;
+  put("nvidia-ctk", "exit 0");
+  put("nvidia-smi", "exit 9");
+  put("apt-get", "echo apt-get >>engine");
+  EXPECT_NE(run().out.find("no NVIDIA driver answers"), std::string::npos);
+  EXPECT_EQ(read("engine").find("apt-get"), std::string::npos) << read("engine");
+}
+
 TEST_F(StartScript, HoldsTheTokensHashAndNotTheToken) {
   const std::string text = start_script(intent);
   EXPECT_EQ(text.find("the-token"), std::string::npos);

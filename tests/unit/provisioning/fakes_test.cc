@@ -166,6 +166,26 @@ TEST(Selection, LeavesOutWhatTheServersCudaCannotUse) {
   EXPECT_EQ(selection.refused.at(1).reason, "old driver");
 }
 
+TEST(Selection, LeavesOutGpusOfVultrWhoseSystemHasNoDriver) {
+  FakeRow row;
+  for (const FakeRow& one : fake_rows())
+    if (std::string_view(one.provider) == "vultr") row = one;
+  row.environment.erase("KEDGE_VULTR_OS_ID");
+  VirtualClock clock;
+  ScriptedFake fake(row.script, clock);
+  const auto providers = make_providers({.variable = [&](const std::string& name) -> std::optional<std::string> {
+                                           return row.environment.contains(name) ? std::optional(row.environment.at(name)) : std::nullopt;
+                                         },
+                                         .http = fake,
+                                         .clock = clock,
+                                         .state_directory = {},
+                                         .programs = {}},
+                                        "vultr");
+  const Selection selection = select({.gpu = "L4"}, providers.at(0)->offers({.gpu = "L4"}));
+  EXPECT_TRUE(selection.order.empty());
+  EXPECT_NE(selection.refused.at(0).reason.find("KEDGE_VULTR_OS_ID"), std::string::npos);
+}
+
 TEST(Selection, HoldsTheCapAgainstThePriceOfTheMarketThatIsUsed) {
   const std::vector<Offer> offers{{.provider = "a", .id = "x", .spot = true, .price_usd_per_hour = 0.3},
                                   {.provider = "a", .id = "x", .price_usd_per_hour = 1.3}};

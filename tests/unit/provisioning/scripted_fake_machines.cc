@@ -29,6 +29,7 @@ Response vultr(FakeMachines& machines, const Request& request, std::int64_t now)
         R"("gpu_type":"NVIDIA_L4","locations":["ewr","ams"]}],"meta":{"total":1,"links":{"next":"","prev":""}}})");
   if (ends(request, "/instances") && request.method == "POST") {
     const json::Value body = json::parse(request.body);
+    if (json::text(body, "os_id") != "4711") return refused();
     const std::string id = machines.make(json::text(body, "label"), now);
     return made(machines, id, fmt::format(R"({{"instance":{{"id":"{}","main_ip":"0.0.0.0","status":"pending"}}}})", id), "{}");
   }
@@ -176,7 +177,7 @@ Response gcp(FakeMachines& machines, const Request& request, std::int64_t now) {
 std::vector<FakeRow> more_fake_rows() {
   return {{"gcp", {{"KEDGE_GCP_TOKEN", "key"}, {"GOOGLE_CLOUD_PROJECT", "project"}}, gcp},
           {"hyperstack", {{"HYPERSTACK_API_KEY", "key"}}, hyperstack},
-          {"vultr", {{"VULTR_API_KEY", "key"}}, vultr},
+          {"vultr", {{"VULTR_API_KEY", "key"}, {"KEDGE_VULTR_OS_ID", "4711"}}, vultr},
           {"tensordock", {{"TENSORDOCK_API_TOKEN", "key"}}, tensordock},
           {"scaleway",
            {{"SCW_SECRET_KEY", "key"}, {"SCW_DEFAULT_PROJECT_ID", "project"}, {"KEDGE_SCALEWAY_ZONES", "fr-par-2"}},
