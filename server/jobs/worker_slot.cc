@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kGoodbye{1'000};   // for an idle worker to 
 
 struct WorkerSlot::Session {
   WorkerProcess process;
-  Clock::time_point silent_until;                         // without a message until then it is killed
+  Clock::duration silent{};                               // how long nothing came, while this process ran itself
   Clock::time_point kill_at = Clock::time_point::max();   // after a cancel
   bool said_hello = false;
   std::string job;   // that it runs; empty: idle
@@ -91,7 +91,7 @@ void WorkerSlot::loop(std::stop_token stop) {
 // The life of one worker.
 WorkerLoss WorkerSlot::live(std::stop_token stop) {
   try {
-    Session session{.process = WorkerProcess(options_.program, device_), .silent_until = Clock::now() + options_.start_timeout};
+    Session session{.process = WorkerProcess(options_.program, device_)};
     std::string how = serve(session, stop);
     const WorkerEnd why = session.said_hello ? session.killed.value_or(how.starts_with("signal") ? WorkerEnd::kSignal : WorkerEnd::kExit)
                                              : WorkerEnd::kNotStarted;
@@ -123,11 +123,25 @@ void WorkerSlot::wait_before_retry(int failures) {
   poll_for(-1, -1, Clock::now() + std::min(kLongestPause, kFirstPause * (1 << std::min(failures - 1, 10))), died);
 }
 
+// Until there is something to do, or for a part of the silence that is allowed: what goes beyond was no silence of the worker's, but
+// both were suspended, as in a container that is paused.
+WorkerSlot::Woken WorkerSlot::listen(Session& session) {
+  const Clock::duration part = allowed_silence(session) / 10;
+  const Clock::time_point begin = Clock::now();
+  const Woken woken = wait(session, std::min(begin + part, session.kill_at));
+  session.silent += std::min<Clock::duration>(Clock::now() - begin, 2 * part);
+  return woken;
+}
+
+std::chrono::milliseconds WorkerSlot::allowed_silence(const Session& session) const {
+  return session.said_hello ? options_.heartbeat_timeout : options_.start_timeout;
+}
+
 // Until the worker has ended; returns how. What it has said is heard before it is judged for its silence, so that a server
 // that was itself suspended does not kill healthy workers.
 std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
   while (true) {
-    const Woken woken = wait(session, std::min(session.silent_until, session.kill_at));
+    const Woken woken = listen(session);
     const bool readable = woken == Woken::kByMessage;
     if (stop.stop_requested()) {
       leave(session);
@@ -146,11 +160,10 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       session.killed = WorkerEnd::kCancelled;
       return fmt::format("killed: it did not cancel within {}", options_.cancel_grace);
     }
-    if (now >= session.silent_until) {
+    if (session.silent >= allowed_silence(session)) {
       session.process.end();
       session.killed = WorkerEnd::kSilent;
-      return fmt::format("killed: no sign of life for {}",
-                         session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
+      return fmt::format("killed: no sign of life for {}", allowed_silence(session));
     }
   }
 }
@@ -187,7 +200,7 @@ bool WorkerSlot::receive(Session& session) {
   KEDGE_FAIL_POINT("worker.receive.after");
   if (!report) return false;
   if (std::holds_alternative<schema::HelloReport>(report->body)) session.said_hello = true;
-  session.silent_until = Clock::now() + (session.said_hello ? options_.heartbeat_timeout : options_.start_timeout);
+  session.silent = {};
   const auto ends_job = [&](std::int64_t lease) {
     if (lease != session.lease) return;
     session.job.clear();

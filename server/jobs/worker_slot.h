@@ -68,6 +68,8 @@ class WorkerSlot {
   void send_later(schema::WorkerCommand command);
   enum class Woken { kByMessage, kByDeath, kOtherwise };
   Woken wait(Session& session, Clock::time_point until);
+  Woken listen(Session& session);
+  std::chrono::milliseconds allowed_silence(const Session& session) const;
   short poll_for(int fd, int pid_fd, Clock::time_point until, bool& died);
   void wait_before_retry(int failures);
   std::vector<schema::WorkerCommand> take_waiting();

@@ -108,8 +108,12 @@ class Kedged(Process):
             assert self.child.poll() is None, f"kedged ended: {(self.data_dir / 'kedged.log').read_text()[-2000:]}"
             return read_port(port_file)
 
-        self.url = f"http://127.0.0.1:{wait_for(ready, 20, 'the port of kedged')}"
-        wait_for(lambda: self.call("GET", "/readyz").status == 200, 20, "readyz")
+        try:
+            self.url = f"http://127.0.0.1:{wait_for(ready, 20, 'the port of kedged')}"
+            wait_for(lambda: self.call("GET", "/readyz").status == 200, 20, "readyz")
+        except BaseException:   # nobody else would end it
+            self.kill()
+            raise
 
     def call(self, method, path, body=None, headers=None, timeout=120):
         data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
