@@ -18,6 +18,7 @@
 #include "engine/core/content_hash.h"
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/core/disk_error.h"
+#include "engine/core/file_output.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -153,15 +154,6 @@ Descriptor create_part(const std::filesystem::path& part, std::int64_t bytes) {
   return fd;
 }
 
-void write_all(int fd, const char* data, std::int64_t size, std::int64_t offset, const std::filesystem::path& path) {
-  while (size > 0) {
-    const ssize_t n = ::pwrite(fd, data, static_cast<std::size_t>(size), offset);
-    if (n < 0 && errno == EINTR) continue;
-    require(n > 0, disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", path.string(), std::strerror(n < 0 ? errno : ENOSPC));
-    data += n, size -= n, offset += n;
-  }
-}
-
 // Makes the new name of the file survive a power cut.
 void sync_directory(const std::filesystem::path& file) {
   const auto parent = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
@@ -183,22 +175,14 @@ std::uint64_t hash_in_file(int fd, const DatasetMeta& meta, const std::filesyste
 void finish_file(int fd, const DatasetMeta& meta, std::uint64_t hash, const std::filesystem::path& part, const std::filesystem::path& path) {
   const std::int64_t size = values_bytes(meta);
   const std::string text = encode_meta(meta);
-  write_all(fd, text.data(), static_cast<std::int64_t>(text.size()), kValuesOffset + size, part);
+  write_all(fd, std::as_bytes(std::span(text)), kValuesOffset + size, part);
   Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text), hash};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
-  write_all(fd, reinterpret_cast<const char*>(&head), sizeof head, 0, part);
+  write_all(fd, std::as_bytes(std::span(&head, 1)), 0, part);
   require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", part.string(), std::strerror(errno));
   require(::rename(part.c_str(), path.c_str()) == 0, disk_error(errno), "{}: cannot be renamed: {}", part.string(),
           std::strerror(errno));
   sync_directory(path);
-}
-
-// Lets the system begin to write a range to disk: the pages that are wholly in it, because whoever fills the rest of one would
-// wait for the disk. A hint: fsync waits for what is not there by then, and reports what fails.
-void start_write_back(int fd, std::int64_t offset, std::int64_t bytes) {
-  constexpr std::int64_t kPage = 4096;
-  const std::int64_t begin = (offset + kPage - 1) / kPage * kPage, end = (offset + bytes) / kPage * kPage;
-  if (end > begin) ::sync_file_range(fd, begin, end - begin, SYNC_FILE_RANGE_WRITE);
 }
 
 std::filesystem::path part_of(const std::filesystem::path& path) {
@@ -345,31 +329,44 @@ void DatasetFileWriter::finish() {
   w.finished = true;
 }
 
+constexpr double kLarge = 64 << 20;   // bytes of values that are not kept in memory for who reads them next
+
 struct DatasetRowsWriter::Impl {
   std::filesystem::path path, part;
   DatasetMeta meta;
   Descriptor fd;
   std::unique_ptr<BlockHashes> hashes = std::make_unique<BlockHashes>();   // null once rows were widened
+  std::unique_ptr<SequentialFile> sequential = nullptr;                     // null: rows come in any order
+  std::int64_t rows = 0;                                                    // that came in order
   bool finished = false;
 
   ~Impl() {
     if (!finished) ::unlink(part.c_str());
   }
 
-  std::int64_t cell_bytes() const { return meta.is_float32 ? 4 : 8; }
+  std::int64_t row_bytes() const { return meta.n_values_columns * (meta.is_float32 ? 4 : 8); }
 
   void write(std::int64_t first_row, std::span<const std::byte> bytes) {
-    const std::int64_t offset = first_row * meta.n_values_columns * cell_bytes(), size = static_cast<std::int64_t>(bytes.size());
+    const std::int64_t offset = first_row * row_bytes();
+    require(!sequential || first_row == rows, ErrorCode::kInternal, "{}: row {} after {} rows", path.string(), first_row, rows);
     if (hashes) hashes->add(static_cast<std::uint64_t>(offset), bytes);
-    write_all(fd.get(), reinterpret_cast<const char*>(bytes.data()), size, kValuesOffset + offset, part);
-    start_write_back(fd.get(), kValuesOffset + offset, size);
+    if (sequential) {
+      sequential->write(bytes);
+      rows += static_cast<std::int64_t>(bytes.size()) / row_bytes();
+    } else {
+      write_all(fd.get(), bytes, kValuesOffset + offset, part);
+      start_write_back(fd.get(), kValuesOffset + offset, static_cast<std::int64_t>(bytes.size()));
+    }
   }
 };
 
-DatasetRowsWriter::DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta) {
+DatasetRowsWriter::DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta, RowOrder order) {
   std::filesystem::path part = part_of(path);
   Descriptor fd = create_part(part, kValuesOffset);
   impl_ = std::unique_ptr<Impl>(new Impl{path, std::move(part), meta, std::move(fd)});
+  if (order == RowOrder::kAny) return;
+  const bool is_large = static_cast<double>(meta.n_rows) * static_cast<double>(impl_->row_bytes()) >= kLarge;   // as it claims to be
+  impl_->sequential = std::make_unique<SequentialFile>(impl_->fd.get(), kValuesOffset, is_large, impl_->part);
 }
 
 DatasetRowsWriter::~DatasetRowsWriter() = default;
@@ -386,9 +383,14 @@ void DatasetRowsWriter::write(std::int64_t first_row, std::span<const double> va
   impl_->write(first_row, std::as_bytes(values));
 }
 
+void DatasetRowsWriter::write_bytes(std::int64_t first_row, std::string_view bytes) {
+  impl_->write(first_row, std::as_bytes(std::span(bytes)));
+}
+
 void DatasetRowsWriter::widen(std::int64_t n_rows) {
   constexpr std::int64_t kCells = std::int64_t{1} << 18;
   Impl& w = *impl_;
+  require(!w.sequential, ErrorCode::kInternal, "{}: rows in order keep their type", w.path.string());
   std::vector<float> narrow(kCells);
   std::vector<double> wide(kCells);
   // From the end, because a cell's new place is never before its old one.
@@ -397,7 +399,7 @@ void DatasetRowsWriter::widen(std::int64_t n_rows) {
     const ssize_t got = ::pread(w.fd.get(), narrow.data(), static_cast<std::size_t>(count * 4), kValuesOffset + first * 4);
     require(got >= 0, ErrorCode::kInternal, "{}: cannot be read: {}", w.part.string(), std::strerror(errno));
     std::copy_n(narrow.begin(), count, wide.begin());   // what lies beyond the end of the file is not written yet
-    write_all(w.fd.get(), reinterpret_cast<const char*>(wide.data()), count * 8, kValuesOffset + first * 8, w.part);
+    write_all(w.fd.get(), std::as_bytes(std::span(wide).first(static_cast<std::size_t>(count))), kValuesOffset + first * 8, w.part);
     left = first;
   }
   w.meta.is_float32 = false;
@@ -406,6 +408,7 @@ void DatasetRowsWriter::widen(std::int64_t n_rows) {
 
 void DatasetRowsWriter::finish() {
   Impl& w = *impl_;
+  if (w.sequential) w.sequential->finish();
   const auto size = static_cast<std::uint64_t>(values_bytes(w.meta));
   const std::uint64_t hash = w.hashes ? w.hashes->digest(size) : hash_in_file(w.fd.get(), w.meta, w.part);
   finish_file(w.fd.get(), w.meta, hash, w.part, w.path);

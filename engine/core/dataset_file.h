@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -91,20 +92,24 @@ class DatasetFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Write side for rows that come in any order and whose number is known only at the end. As DatasetFileWriter, but without a
-// mapping: a full disk is an error of the write.
+// kInOrder: each write goes on where the last one ended. A large file is then not read again, and goes past the page cache.
+enum class RowOrder { kAny, kInOrder };
+
+// Write side for rows that come in pieces. As DatasetFileWriter, but without a mapping: a full disk is an error of the write.
 class DatasetRowsWriter {
  public:
-  DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta);   // meta.n_rows does not matter yet
+  // meta.n_rows matters at the end only; before, it says how large a file in order will be.
+  DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta, RowOrder order = RowOrder::kAny);
   ~DatasetRowsWriter();
   DatasetRowsWriter(const DatasetRowsWriter&) = delete;
 
   // What finish() writes. n_values_columns must stay as it was; is_float32 is changed by widen(); n_rows is set before finish().
   DatasetMeta& meta();
-  // Whole rows, in the type that meta() says. Thread safe for rows of different places.
+  // Whole rows, in the type that meta() says. Thread safe for rows of different places, which come in any order.
   void write(std::int64_t first_row, std::span<const float> values);
   void write(std::int64_t first_row, std::span<const double> values);
-  // Turns the first n_rows rows from float32 to float64; no other call meanwhile.
+  void write_bytes(std::int64_t first_row, std::string_view bytes);   // the same, as they lie in memory
+  // Turns the first n_rows rows from float32 to float64; no other call meanwhile, and not in order.
   void widen(std::int64_t n_rows);
   void finish();   // every row below meta().n_rows has been written
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <span>
+
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
 #include "server/http/accept.h"
@@ -32,18 +35,18 @@ schema::Value to_value(const UploadInfo& info) {
   throw Error(ErrorCode::kNotFound, fmt::format("there is no data set '{}'", name));
 }
 
-// Takes the body to disk piece by piece; never more than two pieces are in memory.
+// Takes the body to disk piece by piece; one piece is in memory.
 awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload) {
-  std::string piece;
-  auto write = [&] { upload.write(piece); };
-  bool more = true;
-  while (more) {
-    const std::string bytes = co_await body.read();
-    more = !bytes.empty();
-    piece += bytes;
-    if (piece.empty() || (more && piece.size() < kPiece)) continue;
-    co_await peer.offload(write);
-    piece.clear();
+  const auto piece = std::make_unique_for_overwrite<char[]>(kPiece);
+  std::size_t filled = 0;
+  auto write = [&] { upload.write({piece.get(), filled}); };
+  for (bool more = true; more; filled = 0) {
+    while (more && filled < kPiece) {
+      const std::size_t n = co_await body.read_into(std::span(piece.get() + filled, kPiece - filled));
+      filled += n;
+      more = n > 0;
+    }
+    if (filled > 0) co_await peer.offload(write);
   }
 }
 

@@ -157,10 +157,16 @@ bool is_the_same(const Header& header) {
   return header.kind == 'f' && header.size == sizeof(T) && !header.swapped && std::endian::native == std::endian::little;
 }
 
+// Of whole numbers, wherever they lie.
 template <class T>
-bool has_nan(std::span<const T> values) {
+bool has_nan(string_view bytes) {
+  constexpr std::size_t kTogether = 64;   // a number of them that is known makes vectors of the loop
+  T values[kTogether] = {};
   bool any = false;
-  for (const T value : values) any |= value != value;   // to the end, in vectors
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), sizeof values))) {
+    std::memcpy(values, bytes.data(), std::min(bytes.size(), sizeof values));
+    for (const T value : values) any |= value != value;
+  }
   return any;
 }
 
@@ -193,7 +199,7 @@ engine::DatasetMeta parse_npy(string_view bytes, const ParseRequest& request) {
 
 struct NpyStream::Impl {
   Impl(const Header& given, ParseRequest of)
-      : header(given), request(std::move(of)), row_bytes(static_cast<std::size_t>(header.columns) * header.size), writer(request.output, meta_of(header, request)) {}
+      : header(given), request(std::move(of)), row_bytes(static_cast<std::size_t>(header.columns) * header.size), writer(request.output, meta_of(header, request), engine::RowOrder::kInOrder) {}
 
   // Whole rows. What lies beyond the last one is counted by write() alone, and refused at the end.
   void put(string_view bytes) {
@@ -209,16 +215,17 @@ struct NpyStream::Impl {
 
   template <class T>
   void convert(string_view bytes, std::int64_t n) {
-    const auto columns = static_cast<std::size_t>(header.columns);
-    std::vector<T> values(static_cast<std::size_t>(n) * columns);
-    const bool is_copied = is_the_same<T>(header);
-    if (is_copied) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-    if (!is_copied || has_nan<T>(values)) {   // which are counted, and whose bits a conversion may change
+    bytes = bytes.substr(0, static_cast<std::size_t>(n) * row_bytes);
+    if (is_the_same<T>(header) && !has_nan<T>(bytes)) {   // NaN are counted, and a conversion may change their bits
+      writer.write_bytes(rows, bytes);
+    } else {
+      const auto columns = static_cast<std::size_t>(header.columns);
+      std::vector<T> values(static_cast<std::size_t>(n) * columns);
       for (std::size_t row = 0; row < static_cast<std::size_t>(n); ++row)
         fill_row(header, bytes.data() + row * row_bytes, header.size, rows + static_cast<std::int64_t>(row),
                  std::span(values).subspan(row * columns, columns), writer.meta(), request.source);
+      writer.write(rows, std::span<const T>(values));
     }
-    writer.write(rows, std::span<const T>(values));
     rows += n;
   }
 

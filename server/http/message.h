@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +42,9 @@ struct Caller {
 class BodyReader {
  public:
   virtual ~BodyReader() = default;
-  // The next piece, empty at the end. Throws when the client has gone or sends too much or too slowly.
-  virtual net::awaitable<std::string> read() = 0;
+  // Puts what comes next where the caller wants it, as much as is there; returns how many bytes, 0 at the end. Throws when the client
+  // has gone or sends too much or too slowly.
+  virtual net::awaitable<std::size_t> read_into(std::span<char> space) = 0;
 };
 
 // A request that passed the gate. `captures` are the {names} of the route; `query` is decoded and keeps its

@@ -42,7 +42,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   void on_header_impl(Code&) override { in_body = true; }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, Code&) override {
     // Not all of what is announced: a client that sends nothing should cost nothing.
-    if (length) request.body.reserve(std::min<std::uint64_t>(*length, 1 << 20));
+    if (length && keeps_body) request.body.reserve(std::min<std::uint64_t>(*length, 1 << 20));
   }
   std::size_t on_body_impl(Text bytes, Code&) override { return append(bytes); }
   void on_chunk_header_impl(std::uint64_t, Text extension, Code& error) override {
@@ -53,7 +53,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   void on_finish_impl(Code&) override {}
 
   std::size_t append(Text bytes) {
-    request.body.append(bytes.data(), bytes.size());
+    if (keeps_body) request.body.append(bytes.data(), bytes.size());
     if (is_upload) body_bytes += bytes.size();
     return bytes.size();
   }
@@ -62,7 +62,7 @@ struct RequestParser::Impl final : beast::http::basic_parser<true> {
   Request request;
   std::size_t chunks = 0;
   std::uint64_t most_bytes = std::max(limits.body_bytes, limits.upload_bytes), body_bytes = 0;
-  bool in_body = false, is_upload = false;
+  bool in_body = false, is_upload = false, keeps_body = true;
 };
 
 RequestParser::RequestParser(const Limits& limits) : impl_(std::make_unique<Impl>(limits)) {}
@@ -100,6 +100,11 @@ std::size_t RequestParser::put(std::string_view bytes) {
     throw Refusal(413, fmt::format("the body is larger than {} bytes", impl_->most_bytes),
                   schema::ErrorCode::kBodyTooLarge);
   throw Refusal(400, fmt::format("the request is malformed: {}", error.message()));
+}
+
+void RequestParser::leave_body() {
+  impl_->keeps_body = false;
+  std::string().swap(impl_->request.body);
 }
 
 bool RequestParser::done() const {

@@ -24,6 +24,8 @@ class RequestParser {
   // Takes as much as it can and returns how much that was; the rest must be offered again with more behind
   // it. Throws Refusal: 400 for what is malformed, 413 when the body is too large.
   std::size_t put(std::string_view bytes);
+  // From now on the body's bytes are counted, and left where they are: for a body without chunks, which are all that there is.
+  void leave_body();
   bool done() const;  // header block and body are complete
   Request& request();
 

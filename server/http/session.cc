@@ -75,35 +75,68 @@ class Session::PlainWriter final : public BodyWriter {
   std::uint64_t left_;
 };
 
-// Reads a body in pieces of at most 64 KiB, as the handler takes them.
+// Reads a body as the handler takes it: one without chunks straight from the socket to its place.
 class Session::UploadReader final : public BodyReader {
  public:
   UploadReader(Session& session, RequestParser& parser, const Framing& framing)
-      : session_(session), parser_(parser), framing_(framing) {}
+      : session_(session), parser_(parser), framing_(framing), left_(framing.content_length.value_or(0)) {}
 
-  net::awaitable<std::string> read() override {
-    if (!framing_.has_body() || parser_.done()) co_return std::string();
-    if (!started_) {
-      started_ = true;
-      start_ = Clock::now();
-      co_await session_.send_continue(framing_);
-    }
-    std::string& piece = parser_.request().body;
-    while (true) {
-      piece.clear();
-      session_.in_.erase(0, parser_.put(session_.in_));
-      received_ += piece.size();
-      if (!piece.empty() || parser_.done()) break;
-      co_await session_.read_more(parser_, received_, start_);
-    }
+  net::awaitable<std::size_t> read_into(std::span<char> space) override {
+    if (!framing_.has_body() || space.empty()) co_return 0;
+    if (!started_) co_await start();
+    std::size_t n = 0;
+    if (framing_.content_length)
+      n = co_await read_plain(space.first(std::min<std::uint64_t>(space.size(), left_)));
+    else
+      n = co_await read_chunked(space);
+    received_ += n;
     session_.clear_deadline();  // what the handler does with it is not the client's time
-    co_return std::move(piece);
+    co_return n;
   }
 
  private:
+  net::awaitable<void> start() {
+    started_ = true;
+    start_ = Clock::now();
+    if (framing_.content_length) parser_.leave_body();
+    co_await session_.send_continue(framing_);
+  }
+
+  net::awaitable<std::size_t> read_plain(std::span<char> space) {
+    if (space.empty()) co_return 0;
+    std::size_t n = std::min(session_.in_.size(), space.size());
+    std::copy_n(session_.in_.begin(), n, space.begin());
+    session_.in_.erase(0, n);
+    if (n == 0) {
+      session_.expect_body(received_, start_);
+      n = co_await session_.stream_.read_some(net::buffer(space.data(), space.size()));
+      if (n == 0) throw Refusal(400, "the body ends early");
+    }
+    left_ -= n;
+    parser_.put(std::string_view(space.data(), n));
+    co_return n;
+  }
+
+  net::awaitable<std::size_t> read_chunked(std::span<char> space) {
+    std::string& piece = parser_.request().body;
+    while (taken_ == piece.size()) {
+      piece.clear(), taken_ = 0;
+      session_.in_.erase(0, parser_.put(session_.in_));
+      if (!piece.empty()) break;
+      if (parser_.done()) co_return 0;
+      co_await session_.read_more(received_, start_);
+    }
+    const std::size_t n = std::min(space.size(), piece.size() - taken_);
+    std::copy_n(piece.data() + taken_, n, space.data());
+    taken_ += n;
+    co_return n;
+  }
+
   Session& session_;
   RequestParser& parser_;
   const Framing& framing_;
+  std::uint64_t left_;          // of a body without chunks
+  std::size_t taken_ = 0;       // of the parser's piece of one with chunks
   bool started_ = false;
   std::uint64_t received_ = 0;
   Clock::time_point start_;
@@ -333,18 +366,23 @@ net::awaitable<void> Session::read_body(RequestParser& parser, const Framing& fr
     if (parser.done()) co_return;
     if (shared_.body_bytes > shared_.limits.body_bytes_total)
       throw Refusal(503, "too many large requests at once", schema::ErrorCode::kUnavailable);
-    co_await read_more(parser, received, start);
+    co_await read_more(received, start);
   }
 }
 
-// Waits for more of a body of which `received` bytes have come, at the pace that a client must keep.
-net::awaitable<void> Session::read_more(RequestParser&, std::uint64_t received, Clock::time_point start) {
+// Waits for more of a body of which `received` bytes have come.
+net::awaitable<void> Session::read_more(std::uint64_t received, Clock::time_point start) {
   if (in_.size() > shared_.limits.chunk_head_bytes)
     throw Refusal(400, "a chunk's header or the trailers are too long");
-  const auto& rules = shared_.deadlines;
-  deadline_ = start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
+  expect_body(received, start);
   const std::size_t n = co_await fill(kBodyRead);
   if (n == 0) throw Refusal(400, "the body ends early");
+}
+
+// The pace that a client must keep.
+void Session::expect_body(std::uint64_t received, Clock::time_point start) {
+  const auto& rules = shared_.deadlines;
+  deadline_ = start + rules.body_grace + std::chrono::milliseconds(received * 1000 / rules.body_bytes_per_second);
 }
 
 net::awaitable<Response> Session::call(const Handler& handler, Request request, std::string id) {

@@ -79,7 +79,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Response> turn_away(Request& head, Match& match);
   net::awaitable<Response> answer(RequestParser& parser, const Framing& framing, const Route& route);
   net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
-  net::awaitable<void> read_more(RequestParser& parser, std::uint64_t received, Clock::time_point start);
+  net::awaitable<void> read_more(std::uint64_t received, Clock::time_point start);
+  void expect_body(std::uint64_t received, Clock::time_point start);
   net::awaitable<void> send_continue(const Framing& framing);
   net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
   net::awaitable<void> send(Response& response, bool head_only, bool keep_alive);

@@ -1,12 +1,17 @@
-"""Load on one server on loopback: L3 durable submits, L4 submit to result, L5 event streams, L6 uploads, L8 overload, L9 start and idle.
+"""Load on one server on loopback: L3 durable submits, L4 submit to result, L5 event streams, L6 uploads (needs netcat-openbsd), L8 overload, L9 start and idle.
 
 python3 load.py [--bin DIR] [--streams 10000] [--only L3 ...]; the programs must be there (-DKEDGE_BENCH=ON). Ends by itself, within
 four minutes. L5 needs two descriptors for each stream in all, and `ulimit -n` bounds it."""
 import argparse
+import array
 import json
 import os
 import pathlib
+import random
 import resource
+import shutil
+import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 JOBS = 100
-UPLOADS, UPLOAD_BYTES = 4, 256 << 20
+UPLOADS = 4
 
 
 def rss_kib(pid, kind="VmRSS"):
@@ -74,66 +79,75 @@ def streams(options, kedged, folder):
         server.kill()
 
 
-# What `nc -l > FILE` does.
-SINK = """import os, socket, sys
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-connection, piece = listener.accept()[0], bytearray(1 << 16)
-with open(sys.argv[1], "wb", buffering=0) as out:
-    while n := connection.recv_into(piece):
-        out.write(memoryview(piece)[:n])
-    os.fsync(out.fileno())
-"""
-
-
-def seconds_of_copies(folder, file):
-    """Of as many copies at once as there are uploads, to the disk: from file to file, and over loopback as nc does it."""
+def seconds_of_nc(folder, file):
+    """Of as many files at once as there are uploads, each through a pair of nc into a file, until all are on disk."""
+    ports = []
+    for _ in range(UPLOADS):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            ports.append(free.getsockname()[1])
+    sinks = [subprocess.Popen(f"exec nc -l 127.0.0.1 {port} > {folder}/copy{port}", shell=True) for port in ports]
+    while not all(f"0100007F:{port:04X} " in pathlib.Path("/proc/net/tcp").read_text() for port in ports):
+        time.sleep(0.01)
     begin = time.monotonic()
-    subprocess.run(f"for i in 1 2 3 4; do cat {file} > {folder}/copy$i & done; wait; sync {folder}/copy?", shell=True, check=True)
-    plain = time.monotonic() - begin
-    for copy in folder.glob("copy?"):
-        copy.unlink()
-    sinks = [subprocess.Popen([sys.executable, "-c", SINK, folder / f"copy{i}"], stdout=subprocess.PIPE, text=True) for i in range(UPLOADS)]
-    ports = [sink.stdout.readline().strip() for sink in sinks]
-    begin = time.monotonic()
-    senders = [subprocess.Popen(["bash", "-c", f"cat {file} > /dev/tcp/127.0.0.1/{port}"]) for port in ports]
+    senders = [subprocess.Popen(f"exec nc -N 127.0.0.1 {port} < {file}", shell=True) for port in ports]
     assert all(process.wait(120) == 0 for process in senders + sinks)
-    piped = time.monotonic() - begin
-    for copy in folder.glob("copy?"):
+    subprocess.run(["sync", *folder.glob("copy*")], check=True)
+    took = time.monotonic() - begin
+    for copy in folder.glob("copy*"):
+        assert copy.stat().st_size == file.stat().st_size
         copy.unlink()
-    return plain, piped
+    return took
+
+
+def npy_file(file, megabytes):
+    """Numbers without a pattern that a disk might see: a MiB of them, turned by a little more each time."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 256), }" % (megabytes * 1024)
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    numbers = array.array("f", (random.Random(0).random() for _ in range(1 << 18))).tobytes()
+    with open(file, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        for number in range(megabytes):
+            out.write(numbers[4 * number:] + numbers[:4 * number])
+
+
+def upload_all(server, file):
+    """What it took, how much the server grew in MiB, and what /livez took meanwhile, in ms."""
+    before, peak, waits = rss_kib(server.child.pid, "RssAnon"), 0, []   # not the files that it maps
+    begin = time.monotonic()
+    sent = [subprocess.Popen(["curl", "-sSf", "-o", "/dev/null", "-H", "Content-Type: application/x-npy", "-T", file,
+                              f"{server.url}/v1/datasets/table{i}"]) for i in range(UPLOADS)]
+    while any(process.poll() is None for process in sent):
+        asked = time.monotonic()
+        server.call("GET", "/livez")
+        waits.append(1e3 * (time.monotonic() - asked))
+        peak = max(peak, rss_kib(server.child.pid, "RssAnon"))
+        time.sleep(0.02)
+    assert not any(process.returncode for process in sent), [process.returncode for process in sent]
+    return time.monotonic() - begin, (peak - before) / 1024, waits
 
 
 def uploads(options, kedged, folder):
-    """Four at once, beside copies of the same bytes to the same disk, plain and over loopback."""
-    folder = pathlib.Path(folder)
-    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 256), }" % (UPLOAD_BYTES // 1024)
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    """Four at once, in turns with nc that takes the same bytes to the same disk."""
+    folder, ratios, grew, waits = pathlib.Path(folder), [], [], []
     file = folder / "table.npy"
-    with open(file, "wb") as out:
-        out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-        for _ in range(UPLOAD_BYTES >> 20):
-            out.write(bytes(1 << 20))
-    plain, piped = seconds_of_copies(folder, file)
-    server = kedged(folder)
-    try:
-        before, peak, waits = rss_kib(server.child.pid, "RssAnon"), 0, []   # not the files that it maps
-        begin = time.monotonic()
-        sent = [subprocess.Popen(["curl", "-sf", "-o", "/dev/null", "-H", "Content-Type: application/x-npy", "-T", file,
-                                  f"{server.url}/v1/datasets/table{i}"]) for i in range(UPLOADS)]
-        while any(process.poll() is None for process in sent):
-            asked = time.monotonic()
-            server.call("GET", "/livez")
-            waits.append(1e3 * (time.monotonic() - asked))
-            peak = max(peak, rss_kib(server.child.pid, "RssAnon"))
-            time.sleep(0.02)
-        took = time.monotonic() - begin
-        waits.sort()
-        print(f"  {UPLOADS} uploads of {UPLOAD_BYTES >> 20} MiB: {UPLOADS * (UPLOAD_BYTES >> 20) / took:.0f} MiB/s, {piped / took:.2f} of nc, {plain / took:.2f} of a plain copy; "
-              f"the server grew by {(peak - before) / 1024:.0f} MiB; /livez p99 {waits[int(0.99 * (len(waits) - 1))]:.0f} ms; "
-              f"ended with {[process.returncode for process in sent]}", flush=True)
-    finally:
-        server.kill()
+    npy_file(file, options.upload_mib)
+    sum_mib = UPLOADS * options.upload_mib
+    for number in range(options.pairs):
+        piped = seconds_of_nc(folder, file)
+        (folder / f"server{number}").mkdir()
+        server = kedged(folder / f"server{number}")
+        try:
+            took, more, slow = upload_all(server, file)
+        finally:
+            server.kill()
+        shutil.rmtree(folder / f"server{number}")
+        ratios.append(piped / took)
+        grew.append(more)
+        waits += slow
+        print(f"    nc {sum_mib / piped:.0f} MiB/s, kedged {sum_mib / took:.0f} MiB/s: {ratios[-1]:.2f}", flush=True)
+    waits.sort()
+    print(f"  {UPLOADS} uploads of {options.upload_mib} MiB: {statistics.median(ratios):.2f} of nc; the server grew by {max(grew):.0f} MiB; "
+          f"/livez p99 {waits[int(0.99 * (len(waits) - 1))]:.0f} ms", flush=True)
 
 
 def overload(options, kedged, folder):
@@ -166,6 +180,8 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "dev" / "bin")
     parser.add_argument("--streams", type=int, default=10_000)
     parser.add_argument("--only", nargs="*", choices=rows, default=list(rows))
+    parser.add_argument("--upload-mib", type=int, default=1024, help="of each upload of L6; five such files must fit on the disk")
+    parser.add_argument("--pairs", type=int, default=3, help="of nc and kedged in L6")
     parser.add_argument("--strace", action="store_true", help="count the syncs of L3, which slows it")
     options = parser.parse_args()
     os.environ["KEDGE_BIN"] = str(options.bin)

@@ -1,10 +1,13 @@
 // The mapped data set file: what was written comes back, and nothing else is accepted.
 #include "engine/core/dataset_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -12,6 +15,7 @@
 
 #include "engine/core/block_hashes.h"
 #include "engine/core/content_hash.h"
+#include "engine/core/file_output.h"
 #include "schemas/error.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
@@ -162,6 +166,47 @@ TEST(BlockHashes, GiveTheHashOfTheWholeWhateverThePieces) {
       EXPECT_THROW(static_cast<void>(hashes.digest(size + 1)), schema::Error);
     }
   }
+}
+
+TEST(SequentialFile, HasTheSameBytesPastThePageCacheAndThroughIt) {
+  const TemporaryDirectory directory;
+  std::vector<std::byte> bytes((std::size_t{3} << 20) + 4097);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
+  for (const bool past_page_cache : {true, false}) {
+    const std::filesystem::path path = directory.path() / "file";
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ASSERT_GE(fd, 0);
+    SequentialFile file(fd, 4096, past_page_cache, path);
+    for (std::size_t at = 0; at < bytes.size(); at += 100'003)
+      file.write(std::span(bytes).subspan(at, std::min<std::size_t>(100'003, bytes.size() - at)));
+    file.finish();
+    ::close(fd);
+    const std::string there = read(path);
+    ASSERT_EQ(there.size(), 4096 + bytes.size());
+    EXPECT_EQ(std::memcmp(there.data() + 4096, bytes.data(), bytes.size()), 0) << past_page_cache;
+  }
+}
+
+TEST(DatasetRowsWriter, MakesTheSameFileOfRowsInOrder) {
+  const TemporaryDirectory directory;
+  DatasetMeta meta{.name = "long", .n_rows = 20'000'000, .is_float32 = true, .n_values_columns = 1};   // as announced: a large one
+  meta.columns = {{.name = "x", .values_column = 0}};
+  const std::vector<float> values(300'000, 1.5f);
+  for (const RowOrder order : {RowOrder::kAny, RowOrder::kInOrder}) {
+    DatasetRowsWriter writer(directory.path() / (order == RowOrder::kAny ? "any" : "ordered"), meta, order);
+    for (std::int64_t row = 0; row < 600'000; row += 300'000) writer.write(row, std::span(values));
+    writer.meta().n_rows = 600'000;
+    writer.finish();
+  }
+  EXPECT_EQ(read(directory.path() / "any"), read(directory.path() / "ordered"));
+  EXPECT_TRUE(DatasetFile(directory.path() / "ordered").values_are_whole());
+}
+
+TEST(DatasetRowsWriter, RefusesRowsOutOfOrderWhereTheyMustCome) {
+  const TemporaryDirectory directory;
+  DatasetRowsWriter writer(directory.path() / "a", {.name = "a", .is_float32 = true, .n_values_columns = 1}, RowOrder::kInOrder);
+  const float value = 1;
+  EXPECT_THROW(writer.write(1, std::span(&value, 1)), schema::Error);
 }
 
 TEST(DatasetFile, RefusesOtherFiles) {

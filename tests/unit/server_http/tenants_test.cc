@@ -1,4 +1,5 @@
 // Tenants over the API: nobody sees another's jobs and data sets; streams are counted; uploads and jobs that bring their data.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +83,29 @@ TEST_F(Tenants, MayHaveSoManyEventStreamsOpen) {
   tests::HttpConnection bob(kept.port());
   bob.send("GET /v1/jobs/" + of_bob + "/events HTTP/1.1\r\nHost: a\r\nTenant: bob\r\n\r\n");
   EXPECT_THAT(bob.read_head(), HasSubstr("200 OK"));
+}
+
+// Of several pieces, the last of which arrives together with the next request.
+TEST_F(Tenants, UploadTheSameWithAndWithoutChunks) {
+  std::string table = "a,b\n";
+  while (table.size() < 3'000'000) table += "1.5,2\n";
+  uploads.set_bytes_per_tenant(0);
+  tests::HttpConnection alice(kept.port());
+  const std::string next = "GET /v1/datasets/plain.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\n\r\n";
+  alice.send("PUT /v1/datasets/plain.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nContent-Length: " + std::to_string(table.size()) + "\r\n\r\n" + table + next);
+  EXPECT_EQ(alice.read_reply().status, 201);
+  const std::string plain = alice.read_reply().body;
+  std::string chunks;
+  for (std::size_t at = 0; at < table.size(); at += 70'000) {
+    const std::string piece = table.substr(at, 70'000);
+    chunks += fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
+  }
+  alice.send("PUT /v1/datasets/plain.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "0\r\n\r\n" + next);
+  EXPECT_EQ(alice.read_reply().status, 200);
+  const std::string chunked = alice.read_reply().body;
+  const auto digest = [](const std::string& body) { return body.substr(body.find("\"digest\""), 80); };
+  EXPECT_EQ(digest(plain), digest(chunked));
+  EXPECT_THAT(plain, HasSubstr("\"bytes\":" + std::to_string(table.size())));
 }
 
 TEST_F(Tenants, UploadListAndDeleteTheirOwnDataSets) {
