@@ -25,7 +25,7 @@ class SequentialFile {
   // fd: stays the caller's, as does the rest of the file. offset: a multiple of 4096.
   SequentialFile(int fd, std::int64_t offset, bool past_page_cache, std::filesystem::path path);
   void write(std::span<const std::byte> bytes);   // errors: those of write_all()
-  void finish();   // writes what is still here; fsync is the caller's
+  void finish();                                  // writes what is still here; fsync is the caller's
 
  private:
   struct Free {

@@ -201,6 +201,8 @@ std::optional<std::string> JobService::model_tenant(std::string_view id) const {
 
 schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token,
                                           const std::optional<std::string>& tenant) const {
+  const bool is_id = page_token.starts_with("mdl_") && JobIds::is_id("job_" + std::string(page_token.substr(4)));   // JobFiles::model_id_of()
+  if (!page_token.empty() && !is_id) throw Error(ErrorCode::kInvalidValue, "the page token is not one that this server gave out", "pageToken");
   return impl_->store.list_models(page_size, page_token, tenant);
 }
 

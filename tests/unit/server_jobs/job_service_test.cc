@@ -198,6 +198,8 @@ TEST_F(JobServiceTest, RefusesBadPages) {
   EXPECT_EQ(code_of([&] { service->list({.page_size = 0}); }), ErrorCode::kInvalidValue);
   EXPECT_EQ(code_of([&] { service->list({.page_size = 501}); }), ErrorCode::kInvalidValue);
   EXPECT_EQ(code_of([&] { service->list({.page_token = "' OR 1"}); }), ErrorCode::kInvalidValue);
+  EXPECT_EQ(code_of([&] { service->list_models(10, "mdl_1"); }), ErrorCode::kInvalidValue);
+  EXPECT_TRUE(service->list_models(10, "mdl_01M8105NCEXC2ZGB6BH5ACHVBX").models.empty());
 }
 
 TEST_F(JobServiceTest, ASubscriberMissesNoEvent) {
