@@ -21,14 +21,13 @@ since_ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
 lap_began=$(date +%s%N)
 lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
 
-# build_image NAME DOCKERFILE BASE PROGRAM...: a context of its own without the stage that compiles, since the classic builder runs every stage.
+# build_image NAME DOCKERFILE BASE PROGRAM...: from a context of the programs alone.
 build_image() {
   local name=$1 dockerfile=$2 base=$3 context=$work/context; shift 3
   rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
   cp "${@/#/$bin/}" "$context/build/release/bin/"
   cp docker/collect.sh "$context/docker/"
-  sed '/^FROM ${BASE} AS compiled/,/^FROM ${BASE} AS prebuilt/{/AS prebuilt/!d}' "$dockerfile" >"$context/Dockerfile"
-  docker build --network host --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt -t "$name" "$context" >"$work/build.log" 2>&1 ||
+  docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt -t "$name" "$context" >"$work/build.log" 2>&1 ||
     { tail -30 "$work/build.log"; exit 1; }
   rm -rf "$context"
   [ "$(docker inspect -f '{{.Config.User}}' "$name")" = 10001:10001 ]

@@ -2,23 +2,19 @@
 #   docker build -f docker/server-cpu.Dockerfile -t kedge/server-cpu:0.1.0 .
 # BASE: any Debian 12. PROGRAMS=prebuilt takes build/release/bin as it is in place of compiling here.
 ARG BASE=debian:bookworm-slim
-ARG PROGRAMS=compiled
 
-FROM ${BASE} AS compiled
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates
+FROM ${BASE} AS programs
+ARG PROGRAMS=compiled
 COPY . /source
 WORKDIR /source
-RUN ./run.sh build && mkdir /programs && cp build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker /programs
+RUN if [ "$PROGRAMS" = compiled ]; then ./run.sh build; fi && mkdir /programs && \
+    cp build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker /programs
 
-FROM ${BASE} AS prebuilt
-COPY build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker /programs/
-
-FROM ${PROGRAMS} AS collected
+FROM programs AS collected
 ARG SOURCE_DATE_EPOCH=1767225600
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates binutils tzdata \
       libssl3 libcurl4 libcapnp-0.9.2 libsqlite3-0 libisal2 libfmt9 libspdlog1.10 libsimdjson14 libgomp1 libgfortran5 libprometheus-cpp-core1.0 libtomlplusplus3
-COPY docker/collect.sh /collect.sh
-RUN sh /collect.sh /programs /image
+RUN sh docker/collect.sh /programs /image
 
 FROM scratch
 ARG VERSION=0.1.0

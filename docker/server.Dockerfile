@@ -1,27 +1,27 @@
 # The server for machines with an NVIDIA GPU: as server-cpu.Dockerfile, with the CUDA backend and the CUDA libraries that it loads. The driver's
 # own library comes from the host (--gpus all).
 #   docker build -f docker/server.Dockerfile -t kedge/server:0.1.0 .
-# BASE: a Debian 12 with the CUDA toolkit 13 under /usr/local/cuda. PROGRAMS=prebuilt: see there.
-ARG BASE=nvidia/cuda:13.0.1-devel-debian12
-ARG PROGRAMS=compiled
+# BASE: any Debian 12; where it has no CUDA toolkit 13 under /usr/local/cuda, NVIDIA's packages are installed. PROGRAMS=prebuilt: see there.
+ARG BASE=debian:bookworm-slim
 
-FROM ${BASE} AS compiled
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates
+FROM ${BASE} AS programs
+ARG PROGRAMS=compiled
+RUN if [ "$PROGRAMS" = compiled ] && [ ! -x /usr/local/cuda/bin/nvcc ]; then \
+      apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates curl && \
+      curl -fsSLO https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb && \
+      dpkg -i cuda-keyring_1.1-1_all.deb && apt-get update -qq && \
+      apt-get install -y -qq --no-install-recommends cuda-minimal-build-13-0 cuda-libraries-dev-13-0; fi
 COPY . /source
 WORKDIR /source
 ENV PATH=/usr/local/cuda/bin:${PATH}
-RUN ./run.sh build && mkdir /programs && \
+RUN if [ "$PROGRAMS" = compiled ]; then ./run.sh build; fi && mkdir /programs && \
     cp build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker build/release/bin/libkedge_cuda.so /programs
 
-FROM ${BASE} AS prebuilt
-COPY build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker build/release/bin/libkedge_cuda.so /programs/
-
-FROM ${PROGRAMS} AS collected
+FROM programs AS collected
 ARG SOURCE_DATE_EPOCH=1767225600
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates binutils tzdata \
       libssl3 libcurl4 libcapnp-0.9.2 libsqlite3-0 libisal2 libfmt9 libspdlog1.10 libsimdjson14 libgomp1 libgfortran5 libprometheus-cpp-core1.0 libtomlplusplus3
-COPY docker/collect.sh /collect.sh
-RUN LD_LIBRARY_PATH=/usr/local/cuda/lib64 sh /collect.sh /programs /image
+RUN LD_LIBRARY_PATH=/usr/local/cuda/lib64 sh docker/collect.sh /programs /image
 
 FROM scratch
 ARG VERSION=0.1.0
