@@ -46,6 +46,9 @@ def mutated(seeds, dice):
     return name + "*", text
 
 
+PATIENCE = 90   # seconds that no answer comes near, but on a machine that stands still
+
+
 class Recorder:
     """What the server took for requests, in the order in which it did."""
 
@@ -108,8 +111,7 @@ class Lenient(Recorder):
 def send(port, text):
     """All that comes back."""
     answer = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-        connection.settimeout(3)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         try:
             connection.sendall(text)
             connection.shutdown(socket.SHUT_WR)

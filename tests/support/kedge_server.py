@@ -109,8 +109,8 @@ class Kedged(Process):
             return read_port(port_file)
 
         try:
-            self.url = f"http://127.0.0.1:{wait_for(ready, 20, 'the port of kedged')}"
-            wait_for(lambda: self.call("GET", "/readyz").status == 200, 20, "readyz")
+            self.url = f"http://127.0.0.1:{wait_for(ready, 90, 'the port of kedged')}"
+            wait_for(lambda: self.call("GET", "/readyz").status == 200, 90, "readyz")
         except BaseException:   # nobody else would end it
             self.kill()
             raise
