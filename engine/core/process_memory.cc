@@ -16,6 +16,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr const char* kStatus = "/proc/self/status";
+constexpr std::size_t kWorthGivingBack = 16 << 20;   // less is kept for the next small job, which would fault each page in again
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
 // The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
@@ -73,7 +74,7 @@ void keep_freed_memory() {
 }
 
 void give_back_freed_memory() {
-  ::malloc_trim(0);
+  if (::mallinfo2().fordblks >= kWorthGivingBack) ::malloc_trim(0);
 }
 
 // RLIMIT_DATA counts what can be written to, and so neither mapped files nor what allocators and drivers only reserve.

@@ -22,7 +22,7 @@ std::int64_t available_memory();
 // From now on freed memory stays with the process, blocks of up to 128 MiB, and up to 256 MiB at the end of each heap: what the
 // next fold allocates would else be cleared by the kernel again, a tenth of a forest's job.
 void keep_freed_memory();
-// Gives what was kept back, as after a job.
+// Gives what was kept back, as after a job, if it is 16 MiB or more.
 void give_back_freed_memory();
 
 // While it lives, the process may have so many bytes of private memory more than it had: who asks for more gets std::bad_alloc,
