@@ -154,7 +154,7 @@ void Controller::Trial::give_up(const std::string& why) {
   failure = why;
   machine_failed = true;
   try {
-    if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + log;
+    if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + printable(log);
   } catch (const ProviderError&) {   // the log is a help, no more
   }
   if (!controller.end(intent, why)) failure += "\n    asked to end, not gone yet: `kedge machines gc` goes on with it";

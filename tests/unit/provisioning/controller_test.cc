@@ -35,7 +35,10 @@ class TwoOffers final : public Provider {
     return all;
   }
 
+  std::string log(const Intent&) override { return printed; }
+
   std::map<std::string, Machine> machines;
+  std::string printed;
   Trouble trouble = Trouble::kRetryLater;
   int failing_calls = 0;   // of describe, after the first, which finds the address
 
@@ -157,6 +160,20 @@ TEST(IntentStoreMark, IsTheSameForAllWhoUseADirectoryAndMadeAgainWhenItIsDamaged
   EXPECT_TRUE(third.is_ours(id));
   EXPECT_FALSE(third.named_here(id));
   EXPECT_TRUE(IntentStore(directory.path()).named_here(third.new_id()));
+}
+
+TEST_F(UpOnTwoOffers, ShowsTheLogOfAMachineThatNeverAnswersWithoutWhatATerminalWouldObey) {
+  probe = [](const Intent&) { return Readiness{.problem = "nobody answers"}; };
+  cloud->printed = "line\n\x1b[2J\xff done";
+  try {
+    up();
+    FAIL();
+  } catch (const NothingRented& error) {
+    ASSERT_EQ(error.attempts.size(), 2u);
+    EXPECT_NE(error.attempts[0].outcome.find("nobody answers"), std::string::npos) << error.attempts[0].outcome;
+    EXPECT_NE(error.attempts[0].outcome.find("line\n?[2J\xef\xbf\xbd done"), std::string::npos) << error.attempts[0].outcome;
+  }
+  EXPECT_TRUE(cloud->machines.empty());
 }
 
 TEST_F(UpOnTwoOffers, TellsHowTheMachineEndsWhenNobodyCanReachIt) {
