@@ -34,6 +34,31 @@ build_image() {
   [ "$(docker inspect -f '{{.Config.StopSignal}}' "$name")" = SIGTERM ]
 }
 
+# context_configures: what .dockerignore leaves of the sources is enough for CMake; compiling it in a container takes too long here.
+context_configures() {
+  local folder=$work/sources id
+  mkdir -p "$folder/root"
+  printf 'FROM scratch\nCOPY . /source\nENTRYPOINT ["/none"]\n' >"$folder/Dockerfile"
+  docker build -q -f "$folder/Dockerfile" -t kedge/sources:test . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+  id=$(docker create kedge/sources:test)
+  docker export "$id" | tar -x -C "$folder/root" source
+  docker rm -v "$id" >/dev/null
+  cmake -S "$folder/root/source" -B "$folder/root/build" -DKEDGE_TESTS=OFF -DKEDGE_CUDA=OFF >"$work/build.log" 2>&1 ||
+    { tail -20 "$work/build.log"; exit 1; }
+  rm -rf "$folder"
+}
+
+# check_contents IMAGE: no shell, no package manager, nothing setuid, files of one time, what it is said to be.
+check_contents() {
+  local id list=$work/contents.txt
+  id=$(docker create "$1")
+  docker export "$id" | tar -tv --full-time >"$list"
+  docker rm -v "$id" >/dev/null
+  if grep -E '^-[^ ]*s|/(sh|bash|dash|busybox|apt|apt-get|dpkg)$' "$list"; then echo "$1 holds what it is not to hold"; exit 1; fi
+  [ "$(awk '/^-/ && $3 > 0 { print $4, $5 }' "$list" | sort -u | wc -l)" = 1 ] || { echo "files of several times"; exit 1; }
+  [ "$(docker inspect -f '{{index .Config.Labels "org.opencontainers.image.licenses"}}' "$1")" = Apache-2.0 ]
+}
+
 wait_for() {   # wait_for WHAT COMMAND...: at most a minute, then shows what the server printed
   local what=$1 begin; shift
   begin=$(date +%s%N)
@@ -73,6 +98,7 @@ client() {   # client TOKEN ARGUMENTS...: the command in a container of its own
 
 try_cpu_image() {
   build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim kedge kedged kedge-worker
+  check_contents $cpu_image
   lap "CPU image built"
   DOCKER=docker sh docker/sizes.sh $cpu_image | tee "$work/sizes.txt"
   local compressed
@@ -82,7 +108,7 @@ try_cpu_image() {
   wait_for "HEALTHCHECK" docker_says_healthy
   echo "HEALTHCHECK says healthy $(since_ms "$started") ms after docker run began"
   client "$token" run /examples/iris.json
-  ! client wrong jobs 2>"$work/refused.txt"
+  if client wrong jobs 2>"$work/refused.txt"; then echo "a wrong token is let in"; exit 1; fi
   grep -q UNAUTHENTICATED "$work/refused.txt"
   docker restart -t 20 server >/dev/null   # the certificate and the token are those of the first start
   wait_for "an answer after a restart" client "$token" jobs
@@ -109,6 +135,7 @@ try_cuda_image() {
   [ -f "$bin/libkedge_cuda.so" ] || { echo "no CUDA image: $bin has no CUDA backend"; return 0; }
   build_cuda_base "$cuda"
   build_image $cuda_image docker/server.Dockerfile kedge/cuda-base:test kedge kedged kedge-worker libkedge_cuda.so
+  check_contents $cuda_image
   lap "CUDA image built"
   DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh $cuda_image
   start_server $cuda_image
@@ -124,6 +151,8 @@ start_engine "$work"
 lap "engine started"
 import_base
 lap "base made"
+context_configures
+lap "the sources are all in the context"
 try_cpu_image
 KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$cpu_image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
 lap "machines that are containers"
