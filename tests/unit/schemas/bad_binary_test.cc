@@ -1,5 +1,7 @@
 // What from_binary refuses: damaged messages, messages that ask for more memory than they hold, and what JSON
 // refuses too.
+#include "schemas/kj_clang.h"   // first of all
+
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <gmock/gmock.h>
