@@ -23,6 +23,13 @@ static void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {
 static void __asan_unpoison_memory_region(const volatile void*, std::size_t) {}
 #endif
 
+// The thread sanitizer counts frames: those that are entered on one stack and left on another, or never, are hidden from it.
+#if defined(__SANITIZE_THREAD__) && defined(__clang__)
+#define KEDGE_UNCOUNTED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define KEDGE_UNCOUNTED
+#endif
+
 // Saves the caller's registers on its stack, leaves that stack's pointer in *from, and goes on where `to` was left.
 // x86-64 System V: swapcontext would do, but makes a system call each time.
 extern "C" void kedge_switch_stack(void** from, void* to);
@@ -158,7 +165,7 @@ void Emulator::resume(Fiber& fiber) {
 }
 
 // The first frame of a fiber. It is never left, so it must own nothing.
-void Emulator::enter() {
+KEDGE_UNCOUNTED void Emulator::enter() {
   Emulator& self = *running;
   __sanitizer_finish_switch_fiber(nullptr, &self.scheduler_bottom_, &self.scheduler_size_);
   (*self.body_)();
@@ -167,7 +174,7 @@ void Emulator::enter() {
   __builtin_unreachable();
 }
 
-void Emulator::suspend(bool for_good) {
+KEDGE_UNCOUNTED void Emulator::suspend(bool for_good) {
   Fiber& fiber = *current_;
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber.fake_stack, scheduler_bottom_, scheduler_size_);
   kedge_switch_stack(&fiber.stack_pointer, scheduler_pointer_);
