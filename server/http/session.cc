@@ -121,10 +121,9 @@ class Session::UploadReader final : public BodyReader {
     std::string& piece = parser_.request().body;
     while (taken_ == piece.size()) {
       piece.clear(), taken_ = 0;
-      session_.in_.erase(0, parser_.put(session_.in_));
-      if (!piece.empty()) break;
       if (parser_.done()) co_return 0;
-      co_await session_.read_more(received_, start_);
+      session_.in_.erase(0, parser_.put(session_.in_));
+      if (piece.empty() && !parser_.done()) co_await session_.read_more(received_, start_);
     }
     const std::size_t n = std::min(space.size(), piece.size() - taken_);
     std::copy_n(piece.data() + taken_, n, space.data());
