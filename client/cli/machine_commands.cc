@@ -100,7 +100,7 @@ void print_row(const MachineRow& row, const std::string& current, std::int64_t n
   const Intent& intent = row.intent;
   const std::string state = !row.problem.empty() ? "unknown" : row.machine ? row.machine->detail : "gone";
   const std::int64_t left = std::max<std::int64_t>(0, intent.created + intent.lease.life_s - now);
-  fmt::print("{}{:<28}{:<10}{:<12}{:>9.2f} USD{:>6} min left  {}  {}\n", intent.id == current ? "* " : "  ", intent.id, stage_name(intent.stage), state,
+  fmt::print("{}{:<30} {:<10}{:<12}{:>9.2f} USD{:>6} min left  {}  {}\n", intent.id == current ? "* " : "  ", intent.id, stage_name(intent.stage), state,
              cost_so_far(intent, now), left / 60, machine_line(intent), intent.url());
   if (!row.problem.empty()) fmt::print(stderr, "  {}: {}\n", intent.id, row.problem);
 }
