@@ -19,8 +19,9 @@ class Ssh(KilledClients, unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        folder = cls.path = pathlib.Path(cls.folder.name)
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        folder = cls.path = pathlib.Path(temporary.name)
         for key in ("host", "user", "stranger"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
         shutil.copy(folder / "user.pub", folder / "authorized")
@@ -29,16 +30,12 @@ class Ssh(KilledClients, unittest.TestCase):
             f"ListenAddress {ADDRESS}:22\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nPidFile none\nUsePAM no\n"
             f"PermitRootLogin prohibit-password\nSetEnv XDG_STATE_HOME={folder}/remote PATH={BIN}:/usr/bin:/bin\n")
         pathlib.Path("/run/sshd").mkdir(exist_ok=True)
-        cls.host = namespace.Namespace(ADDRESS)
-        cls.sshd = subprocess.Popen(cls.host.command(SSHD, "-D", "-e", "-f", folder / "sshd_config"), stderr=subprocess.DEVNULL)
+        host = namespace.Namespace(ADDRESS)
+        sshd = subprocess.Popen(host.command(SSHD, "-D", "-e", "-f", folder / "sshd_config"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(sshd.wait)
+        cls.addClassCleanup(host.close)   # first, and also where what follows fails
         cls.write_config("config", "user", "known")
         wait_until(lambda: cls.ssh("true").returncode == 0, "sshd")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.host.close()
-        cls.sshd.wait()
-        cls.folder.cleanup()
 
     @classmethod
     def write_config(cls, name, key, known):
