@@ -56,12 +56,13 @@ const testing::Data& data() {
   return made;
 }
 
-// From the fit on the allocation of this number fails.
+// From the estimator's making on the allocation of this number fails.
 void fit_and_use(const Context& ctx, const CatalogueEntry& entry, const testing::Loaded<double>& loaded, std::int64_t place) {
   const bool has_radius = entry.info.name == "RadiusNeighborsRegressor";   // else all rows would be neighbours of all
-  const auto estimator = entry.make_f64(has_radius ? schema::ValueMap{{"radius", 1.0}} : testing::small_params(entry.info.name));
+  const schema::ValueMap params = has_radius ? schema::ValueMap{{"radius", 1.0}} : testing::small_params(entry.info.name);
   const Target y = loaded.target();
   taken = 0, failing = place;
+  const auto estimator = entry.make_f64(params);
   estimator->fit(ctx, loaded.all(), y);
   if (const auto* classifier = dynamic_cast<const Classifier<double>*>(estimator.get())) classifier->predict(ctx, loaded.all());
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(estimator.get())) regressor->predict(ctx, loaded.all());
@@ -90,6 +91,29 @@ TEST_P(MemoryThatRunsOut, IsAnErrorAndNotTheEndOfTheProcess) {
   }
   EXPECT_GT(told, 0);
   EXPECT_NO_THROW(fit_and_use(ctx, entry, loaded, kNever));
+}
+
+// libstdc++ 12's own copy of such a variant jumped anywhere.
+TEST(Value, ThatCannotBeCopiedLeavesNothingBehind) {
+  const std::string text(100, 'a');
+  const schema::ValueMap object{{text, schema::ValueList{text, std::vector<double>{1, 2}, text}}, {text, text}};
+  const schema::Value value(schema::ValueList{object, text, object});
+  schema::Value target(text);
+  taken = 0;
+  EXPECT_EQ(schema::Value(value), value);
+  const std::int64_t all = taken;
+  std::int64_t told = 0;
+  for (std::int64_t i = 0; i < all; ++i) {
+    try {
+      taken = 0, failing = i;
+      target = value;
+    } catch (const std::bad_alloc&) {
+      ++told;
+    }
+    failing = kNever;
+  }
+  EXPECT_EQ(told, all);
+  EXPECT_EQ(target, schema::Value(text));
 }
 
 std::vector<std::string> names() {
