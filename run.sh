@@ -54,7 +54,7 @@ sanitized() {   # sanitized PRESET [TEST...]: builds and runs these tests, or al
   local preset=$1 reports=$PWD/build/$1/reports failed=0; shift
   build "$preset" "$@" || return
   rm -rf "$reports"
-  ctest --preset "$preset" --timeout 1800 ${1:+-R "^($(IFS='|'; echo "$*"))\$"} || failed=1
+  ctest --preset "$preset" ${1:+-R "^($(IFS='|'; echo "$*"))\$"} || failed=1
   # A worker, or a server that a test kills, may have found something and the test be content.
   if compgen -G "$reports/*" >/dev/null; then
     cat "$reports"/*

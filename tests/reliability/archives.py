@@ -91,7 +91,7 @@ def d5(row):
             took = (time.monotonic() - begin) / max(1, origin.asked[path])   # what may be damage on the way is asked for three times
             code = (job.get("error") or {}).get("code")
             row.expect(job["state"] == "failed" and code in REFUSED, f"{path}: {job['state']} {code}")
-            row.expect(took <= 2 or row.long, f"{path}: an attempt took {took:.1f} s")
+            row.expect_cost(took <= 2 or row.long, f"{path}: an attempt took {took:.1f} s")
             slowest = max(slowest, took)
             if not fields:
                 begin = time.monotonic()
@@ -99,7 +99,7 @@ def d5(row):
                 row.expect(put.status in (400, 422) and put.json()["code"] in REFUSED, f"PUT {path}: {put.status} {put.body[:100]}")
         watching.set()
         watcher.join()
-        row.expect(most["rss"] <= 64 << 10, f"the server grew by {most['rss'] >> 10} MiB")
+        row.expect_cost(most["rss"] <= 64 << 10, f"the server grew by {most['rss'] >> 10} MiB")
         largest = max(len(body) for body, _ in cases.values())
         row.expect(most["disk"] <= largest + 80 * MIB, f"{most['disk'] // MIB} MiB were on disk")
         left = [str(file) for file in state.rglob("*") if file.suffix in (".kds", ".part")]

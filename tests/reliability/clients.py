@@ -88,7 +88,7 @@ def e4(row):
         row.expect(from_outside(server) == peers, f"{from_outside(server)} connections of {peers}")
         subprocess.run(["ip", "-n", there, "addr", "flush", "dev", "kedge-b"], check=True)   # what arrives there is for nobody now
         cost = rss_kib(server.child.pid) - before
-        row.expect(cost <= (8 if row.long else 2) * 1024, f"{peers} peers cost {cost} KiB")
+        row.expect_cost(cost <= (8 if row.long else 2) * 1024, f"{peers} peers cost {cost} KiB")
         gone = within(lambda: from_outside(server) == 0, 45)
         row.expect(gone is not None, f"{from_outside(server)} of {peers} peers are still held")
         row.expect(server.call("GET", "/livez").status == 200, "the server does not answer others")
@@ -212,7 +212,7 @@ def e7(row):
         early = [p for p in pauses["429"] + pauses["503"] if p < 1]
         row.expect(not early, f"{len(early)} calls came before the time that was asked for: {early[:5]}")
         longest = max(pauses["502"] + pauses["reset"] + pauses["lost"], default=0)
-        row.expect(longest <= 5 + 3, f"a pause of {longest:.1f} s, the longest is to be 5 s")   # 3 s: of a machine that does other work
+        row.expect_cost(longest <= 5 + 3, f"a pause of {longest:.1f} s, the longest is to be 5 s")   # 3 s: of a machine that does other work
         return f"{runs} runs, {sum(network.spoilt.values())} calls, spoilt: {dict(sorted((k, v) for k, v in network.spoilt.items() if k))}"
     finally:
         network.listener.close()

@@ -221,7 +221,7 @@ def d2(row):
         requests = {path: count / (6 if path == "/loop" else 1) for path, count in origin.asked.items()}   # a loop of redirects ends at the sixth
         row.expect(max(requests.values()) <= 3, f"more than three attempts: {requests}")
         slow = {path: seconds for path, seconds in took.items() if seconds > 3 * 20 and path != "/endless"}
-        row.expect(not slow, f"took too long: {slow}")
+        row.expect_cost(not slow, f"took too long: {slow}")
         right = sum(not codes for _, codes, _ in urls.values())
         row.expect(len(files_of(server)) == right, f"{len(files_of(server))} files are in the cache, and {right} answers were right")
         row.expect(not list((server.data_dir / "state").rglob("*.part")), "files are left that are not whole")

@@ -123,7 +123,7 @@ def g2(row):
                 took[what] = max(took.get(what, 0), time.monotonic() - begin)
                 expected = {"illegal": ("failed", "INTERNAL"), "endless": ("failed", "DEADLINE_EXCEEDED")}.get(what)
                 row.expect(outcome(end)[:2] == expected if expected else outcome(end) == right and end["attempts"] == 2, f"{what}: the job ended {outcome(end)[:2]} after {end['attempts']} attempts")
-                row.expect(took[what] <= 5, f"{what}: {took[what]:.1f} s")
+                row.expect_cost(took[what] <= 5, f"{what}: {took[what]:.1f} s")
                 row.expect(outcome(gpu.server.wait(neighbour, 30)) == right, f"{what}: its neighbour is another")
                 row.expect(gpu.server.call("GET", "/readyz").status == 200, f"{what}: the server is not ready")
         return ", ".join(f"{what} {seconds:.1f} s" for what, seconds in took.items())

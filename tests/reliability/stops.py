@@ -37,7 +37,7 @@ def c1(row):
             row.expect(len(finals) == 1, f"{len(finals)} final states")
             row.expect(server.call("POST", f"/v1/jobs/{job}/cancel").status == 409, "a job that has ended can be cancelled")
         took.sort()
-        row.expect(took[int(0.99 * (len(took) - 1))] <= COOPERATIVE if took else False, f"cancels took up to {took[-1:]} s")
+        row.expect_cost(took[int(0.99 * (len(took) - 1))] <= COOPERATIVE if took else False, f"cancels took up to {took[-1:]} s")
         forced = 0 if row.found() else force(row)
         return f"{rounds} cancels: median {took[len(took) // 2] * 1e3:.0f} ms, worst {took[-1] * 1e3:.0f} ms; of a job that does not listen {forced:.2f} s"
     finally:
@@ -81,7 +81,7 @@ def c2(row):
             server.child.send_signal(signal.SIGTERM)
             status = server.child.wait(20)
             row.expect(status == 0, f"ended with {status}")
-            row.expect(time.monotonic() - begin < 2 + 10 + 1, f"took {time.monotonic() - begin:.0f} s to stop")
+            row.expect_cost(time.monotonic() - begin < 2 + 10 + 1, f"took {time.monotonic() - begin:.0f} s to stop")
             told = sum(b"event: shutdown" in drain(stream) for stream in streams)
             row.expect(told == len(streams), f"{told} of {len(streams)} streams were told")
             server.start()
@@ -189,7 +189,7 @@ def c5(row):
             row.expect(code == wanted, f"the {name} job ended with {code}, not {wanted}")
         row.expect(server.run(small())["state"] == "succeeded", "the next job does not run")
         grown = rss_kib(server.child.pid) - before
-        row.expect(grown < 16 * 1024, f"the server grew by {grown} KiB")
+        row.expect_cost(grown < 16 * 1024, f"the server grew by {grown} KiB")
         return f"{', '.join(map(str, codes))}; the server grew by {grown} KiB"
     finally:
         server.kill()

@@ -112,7 +112,7 @@ def e3(row):
         time.sleep(3)
         each, begin = (rss_kib(server.child.pid) - before) / readers, time.monotonic()
         row.expect(established(server) == readers, "they are gone already")
-        row.expect(each <= 256, f"{each:.0f} KiB held for each")
+        row.expect_cost(each <= 256, f"{each:.0f} KiB held for each")
         gone = within(lambda: established(server) == 0, 40)
         row.expect(gone is not None, f"{established(server)} readers still have their connections after 43 s")
         return f"{readers} readers that read nothing: {each:.0f} KiB each, cut after {time.monotonic() - begin + 3:.0f} s"
