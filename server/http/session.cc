@@ -492,7 +492,7 @@ net::awaitable<void> Session::write(std::string_view first, std::string_view sec
 
 // While a handler waits, nobody reads; this notices when the client goes.
 void Session::watch() {
-  stream_.call_at_end([self = shared_from_this(), weak = std::weak_ptr<Peer>(peer_)] {
+  stream_.call_at_end(peer_, [self = shared_from_this(), weak = std::weak_ptr<Peer>(peer_)] {
     if (const auto peer = weak.lock()) peer->set_gone();
   });
 }

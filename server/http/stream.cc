@@ -15,8 +15,8 @@
 namespace kedge::server::http {
 namespace {
 
-constexpr std::size_t kRecord = 16 * 1024;    // of TLS
-constexpr unsigned char kHandshake = 0x16;    // first byte of a client's hello
+constexpr std::size_t kRecord = 16 * 1024;   // of TLS
+constexpr unsigned char kHandshake = 0x16;   // first byte of a client's hello
 
 // Bytes that OpenSSL takes at once: head and body of a short answer share a record.
 std::size_t gather(const WriteBuffers& buffers, char* into) {
@@ -29,7 +29,7 @@ std::size_t gather(const WriteBuffers& buffers, char* into) {
   return size;
 }
 
-}  // namespace
+}   // namespace
 
 void Stream::SslDeleter::operator()(ssl_st* ssl) const {
   SSL_free(ssl);
@@ -37,7 +37,7 @@ void Stream::SslDeleter::operator()(ssl_st* ssl) const {
 
 Stream::Stream(net::ip::tcp::socket socket) : socket_(std::move(socket)) {
   boost::system::error_code ignored;
-  socket_.set_option(net::ip::tcp::no_delay(true), ignored);  // else Nagle holds small events back
+  socket_.set_option(net::ip::tcp::no_delay(true), ignored);   // else Nagle holds small events back
   const auto endpoint = socket_.remote_endpoint(ignored);
   peer_address_ = endpoint.address();
 }
@@ -68,8 +68,7 @@ net::awaitable<void> Stream::wait_for(int ssl_error) {
     throw boost::system::system_error(net::error::connection_reset);
   }
   if (!socket_.is_open()) throw boost::system::system_error(net::error::operation_aborted);
-  const auto direction =
-      ssl_error == SSL_ERROR_WANT_READ ? net::socket_base::wait_read : net::socket_base::wait_write;
+  const auto direction = ssl_error == SSL_ERROR_WANT_READ ? net::socket_base::wait_read : net::socket_base::wait_write;
   co_await socket_.async_wait(direction, net::use_awaitable);
 }
 
@@ -116,13 +115,14 @@ net::awaitable<std::size_t> Stream::write_some(WriteBuffers buffers) {
 }
 
 // No coroutine: its frames would be a fifth of what an event stream costs.
-void Stream::call_at_end(std::function<void()> ended) {
-  socket_.async_wait(net::socket_base::wait_read, [this, ended = std::move(ended)](const boost::system::error_code& error) mutable {
-    if (error || !socket_.is_open()) return;
+void Stream::call_at_end(std::weak_ptr<const void> wanted, std::function<void()> ended) {
+  auto look_again = [this, wanted = std::move(wanted), ended = std::move(ended)](const boost::system::error_code& error) mutable {
+    if (error || wanted.expired() || !socket_.is_open()) return;
     const Look seen = ssl_ ? tls_look() : look();
     if (seen == Look::kEnd) ended();
-    if (seen == Look::kNothing) call_at_end(std::move(ended));
-  });
+    if (seen == Look::kNothing) call_at_end(std::move(wanted), std::move(ended));   // who reads was first
+  };
+  socket_.async_wait(net::socket_base::wait_read, std::move(look_again));
 }
 
 Stream::Look Stream::look() {
@@ -168,4 +168,4 @@ std::string Stream::peer_name() const {
   return ssl_ ? certificate_name(ssl_.get()) : std::string();
 }
 
-}  // namespace kedge::server::http
+}   // namespace kedge::server::http

@@ -32,8 +32,9 @@ class Stream {
   net::awaitable<std::size_t> read_some(net::mutable_buffer buffer);
   net::awaitable<std::size_t> write_some(WriteBuffers buffers);
 
-  // Calls once when the client closes its side; not if it sends something or is closed here. `ended` must keep this alive.
-  void call_at_end(std::function<void()> ended);
+  // Calls once when the client closes its side; not if it sends something, is closed here, or `wanted` has expired, which ends the
+  // wait with the next byte. `ended` must keep this alive.
+  void call_at_end(std::weak_ptr<const void> wanted, std::function<void()> ended);
   // Until both sides are closed or the connection is broken, whatever waits to be read. Throws when it is closed here.
   net::awaitable<void> wait_for_hangup();
   void cancel();  // ends what is in progress
