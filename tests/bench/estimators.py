@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fits each estimator with Kedge's engine (kedge_estimator_probe) and with scikit-learn, in turn, on the same data, and prints the
-medians and their ratio. --served does the small sets through a running kedged instead: submit to result over HTTP.
+"""Fits each estimator with Kedge's engine (kedge_estimator_probe), with scikit-learn and, where that is installed and has the estimator,
+with scikit-learn-intelex, in turn, on the same data, and prints the medians and their ratios. --served does the small sets through a
+running kedged instead: submit to result over HTTP.
 
     estimators.py [--only NAME ...] [--pairs N] [--scale F] [--probe PATH] [--served] [--device cuda]
 """
@@ -28,6 +29,11 @@ from sklearn.utils import all_estimators  # noqa: E402
 
 PROBE = ROOT / "build" / "release" / "bin" / "kedge_estimator_probe"
 CLASSES = dict(all_estimators())
+try:
+    from sklearnex.dispatcher import get_patch_map
+    INTELEX = {name: made for _, name, made, _ in get_patch_map().values() if name in CLASSES}
+except ImportError:
+    INTELEX = {}
 
 
 def blobs(n, d, k=10):
@@ -139,9 +145,9 @@ class Probe:
         return answer["fit"] + answer["apply"]
 
 
-def sklearn_seconds(estimator, params, then, X, y):
+def sklearn_seconds(estimator, params, then, X, y, classes=CLASSES):
     more = {"n_jobs": -1} if estimator in PARALLEL else {}
-    model = CLASSES[estimator](**params, **more)
+    model = classes[estimator](**params, **more)
     begin = time.perf_counter()
     model.fit(X, y)
     if then:
@@ -154,15 +160,18 @@ def run_row(probe, name, row, options):
     X, y = make(max(200, int(n * options.scale)), d)
     probe.load(X, y)
     X = X.astype(dtype)
-    ours, theirs = [], []
+    peers = [classes for classes in (CLASSES, INTELEX) if estimator in classes]
     tenth = slice(0, max(200, len(X) // 10))   # threads and libraries are there before the clock runs
-    sklearn_seconds(estimator, params, then, X[tenth], y[tenth])
+    for classes in peers:
+        sklearn_seconds(estimator, params, then, X[tenth], y[tenth], classes)
     probe.seconds(estimator, params, then, dtype)
+    ours, theirs = [], [[] for _ in peers]
     for _ in range(options.pairs):
         ours.append(probe.seconds(estimator, params, then, dtype))
-        theirs.append(sklearn_seconds(estimator, params, then, X, y))
-    ratio = statistics.median(t / o for t, o in zip(theirs, ours))
-    print(f"| {name} | {X.shape[0]:,} x {d}, {dtype} | {statistics.median(ours):.3f} | {statistics.median(theirs):.3f} | {ratio:.2g} |", flush=True)
+        for seconds, classes in zip(theirs, peers):
+            seconds.append(sklearn_seconds(estimator, params, then, X, y, classes))
+    cells = [f"{statistics.median(t):.3f} | {statistics.median(b / a for b, a in zip(t, ours)):.2g}" for t in theirs] + ["| "] * (2 - len(peers))
+    print(f"| {name} | {X.shape[0]:,} x {d}, {dtype} | {statistics.median(ours):.3f} | {' | '.join(cells)} |", flush=True)
 
 
 # Fits on less than 1 MB, through the server: what a user waits for, against a fit in a warm Python process.
@@ -236,7 +245,7 @@ def main():
     if options.served:
         return run_served(options.only or SERVED, max(options.pairs, 10))
     probe = Probe(options.probe, options.device)
-    print("| estimator | data | Kedge s | scikit-learn s | ratio |\n|---|---|---|---|---|")
+    print("| estimator | data | Kedge s | scikit-learn s | ratio | scikit-learn-intelex s | ratio |\n|---|---|---|---|---|---|---|")
     for name, row in ROWS.items():
         if options.only and row[0] not in options.only and name not in options.only:
             continue

@@ -1,6 +1,7 @@
 // Load on a server on loopback: durable submits, small jobs from submit to result, and very many event streams. load.py runs it.
 //
-// Usage: kedge_load submit PORT SECONDS CLIENTS | jobs PORT COUNT IN_FLIGHT | streams PORT STREAMS JOBS SECONDS
+// Usage: kedge_load submit PORT SECONDS CLIENTS | rate PORT SECONDS CLIENTS A_SECOND | jobs PORT COUNT IN_FLIGHT
+//        | streams PORT STREAMS JOBS SECONDS
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,11 +41,11 @@ class Samples {
     const std::lock_guard lock(mutex_);
     ms_.push_back(ms);
   }
-  void print(std::string_view what, double seconds, int refused) {
+  void print(std::string_view what, double seconds, int others) {
     std::ranges::sort(ms_);
     const auto at = [&](double share) { return ms_.empty() ? 0.0 : ms_[static_cast<std::size_t>(share * (ms_.size() - 1))]; };
-    fmt::print("{}: {:.0f} a second, p50 {:.2f} ms, p99 {:.2f} ms, {} calls, {} not 2xx\n", what, ms_.size() / seconds, at(0.5),
-               at(0.99), ms_.size(), refused);
+    fmt::print("{}: {:.0f} a second, p50 {:.2f} ms, p99 {:.2f} ms, {} calls, {} answered otherwise\n", what, ms_.size() / seconds,
+               at(0.5), at(0.99), ms_.size(), others);
   }
 
  private:
@@ -75,6 +76,32 @@ void post_all(std::uint16_t port, int clients, const std::string& path, std::str
   samples.print(what, seconds_since(begin), refused);
 }
 
+// Submits at `rate` a second in all, whatever the answers; a call that is late is made at once.
+void submit_at_rate(std::uint16_t port, int seconds, int clients, int rate) {
+  Samples taken, refused;
+  std::atomic<int> others = 0;   // refusals that do not say when to come again, and other answers
+  const auto begin = Clock::now(), end = begin + std::chrono::seconds(seconds);
+  const auto step = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1.0 / rate));
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < clients; ++i)
+      threads.emplace_back([&, i] {
+        tests::HttpConnection connection(port);
+        const std::string body = spec("cpu");
+        for (auto due = begin + i * step; std::max(due, Clock::now()) < end; due += clients * step) {
+          std::this_thread::sleep_until(due);
+          const auto sent = Clock::now();
+          const tests::HttpReply reply = connection.request("POST", "/v1/jobs", body, kJson);
+          const bool is_taken = reply.status == 201 || reply.status == 202;
+          (is_taken ? taken : refused).add(1e3 * seconds_since(sent));
+          others += !is_taken && ((reply.status != 429 && reply.status != 503) || reply.field("Retry-After").empty());
+        }
+      });
+  }
+  taken.print("taken", seconds_since(begin), 0);
+  refused.print("refused", seconds_since(begin), others);
+}
+
 int streams(std::uint16_t port, int count, int jobs, int seconds) {
   tests::HttpConnection connection(port);
   std::vector<std::string> ids;
@@ -97,7 +124,7 @@ int streams(std::uint16_t port, int count, int jobs, int seconds) {
   return m.open == count && m.out_of_order == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-}  // namespace
+}   // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
@@ -108,6 +135,8 @@ int main(int argc, char** argv) {
   if (mode == "submit") {
     const auto end = Clock::now() + std::chrono::seconds(number(3));
     post_all(port, number(4), "/v1/jobs", "durable submits", [&] { return Clock::now() < end; });
+  } else if (mode == "rate" && argc == 6) {
+    submit_at_rate(port, number(3), number(4), number(5));
   } else if (mode == "jobs") {
     std::atomic<int> left = number(3);
     post_all(port, number(4), "/v1/jobs?wait=30s", fmt::format("submit to result, {} in flight", number(4)),

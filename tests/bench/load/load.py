@@ -150,14 +150,28 @@ def uploads(options, kedged, folder):
           f"/livez p99 {waits[int(0.99 * (len(waits) - 1))]:.0f} ms", flush=True)
 
 
+def finished(server):
+    """Jobs that have ended so far."""
+    text = server.call("GET", "/metrics").body.decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith("kedge_jobs_finished_total{"))
+
+
+def finished_a_second(options, server, *load):
+    begin, before = time.monotonic(), finished(server)
+    run_load(options, server, *load)
+    return (finished(server) - before) / (time.monotonic() - begin)
+
+
 def overload(options, kedged, folder):
-    """Eight times the clients of the best rate: what is done in a second, and that it is over when they go."""
-    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Succeed"})
+    """Three times as many jobs as it can do, for a minute: what it does meanwhile, and how soon it is over."""
+    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", "--tenant-jobs", "2000", env={"KEDGE_FAKE_HOW": "Succeed"})
     try:
-        for seconds, clients in ((5, 64), (15, 512), (5, 64)):
-            before = rss_kib(server.child.pid)
-            run_load(options, server, "submit", seconds, clients)
-            print(f"    {clients} clients; resident {before / 1024:.0f} to {rss_kib(server.child.pid) / 1024:.0f} MiB", flush=True)
+        peak = finished_a_second(options, server, "jobs", 20000, 64)
+        before = rss_kib(server.child.pid)
+        during = finished_a_second(options, server, "rate", 60, 256, int(3 * peak))
+        after = rss_kib(server.child.pid)
+        run_load(options, server, "jobs", 500, 1)
+        print(f"  jobs done: {during:.0f} a second of {peak:.0f}, {during / peak:.2f}; {before / 1024:.0f} to {after / 1024:.0f} MiB resident", flush=True)
     finally:
         server.kill()
 
