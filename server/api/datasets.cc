@@ -35,7 +35,22 @@ schema::Value to_value(const UploadInfo& info) {
   throw Error(ErrorCode::kNotFound, fmt::format("there is no data set '{}'", name));
 }
 
-// Takes the body to disk piece by piece; one piece is in memory.
+}  // namespace
+
+std::string format_of(std::string_view file_name, std::string_view content_type) {
+  for (const std::string_view format : {"csv", "arff", "libsvm", "npy"})
+    if (file_name.ends_with("." + std::string(format))) return std::string(format);
+  if (http::is_media_type(content_type, "text/csv")) return "csv";
+  if (http::is_media_type(content_type, "text/x-arff")) return "arff";
+  if (http::is_media_type(content_type, "application/x-npy")) return "npy";
+  return {};
+}
+
+Uploads& uploads(const Api& api) {
+  if (!api.uploads) throw Error(ErrorCode::kUnavailable, "this server takes no uploads");
+  return *api.uploads;
+}
+
 awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload) {
   const auto piece = std::make_unique_for_overwrite<char[]>(kPiece);
   std::size_t filled = 0;
@@ -50,20 +65,14 @@ awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Uploa
   }
 }
 
-}  // namespace
-
-std::string format_of(std::string_view file_name, std::string_view content_type) {
-  for (const std::string_view format : {"csv", "arff", "libsvm", "npy"})
-    if (file_name.ends_with("." + std::string(format))) return std::string(format);
-  if (http::is_media_type(content_type, "text/csv")) return "csv";
-  if (http::is_media_type(content_type, "text/x-arff")) return "arff";
-  if (http::is_media_type(content_type, "application/x-npy")) return "npy";
-  throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff, libsvm or npy", "format");
-}
-
-Uploads& uploads(const Api& api) {
-  if (!api.uploads) throw Error(ErrorCode::kUnavailable, "this server takes no uploads");
-  return *api.uploads;
+awaitable<UploadInfo> finish(const Api& api, http::Peer& peer, Uploads::Upload& upload) {
+  UploadInfo info;
+  auto work = [&] { info = upload.finish({}); };
+  if (api.upload_threads)
+    co_await http::Peer::offload_to(*api.upload_threads, work);
+  else
+    co_await peer.offload(work);
+  co_return info;
 }
 
 awaitable<Response> put_dataset(const Api& api, Request request) {
@@ -72,6 +81,8 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   const std::string name(request.capture("name")), tenant = request.caller.tenant;
   const auto wanted = request.query_value("format");
   const std::string format = wanted ? std::string(*wanted) : format_of(name, request.field("Content-Type"));
+  if (format.empty())
+    throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff, libsvm or npy", "format");
   bool existed = false;
   std::unique_ptr<Uploads::Upload> upload;
   auto begin = [&] {
@@ -80,12 +91,7 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   };
   co_await request.peer->offload(begin);
   co_await receive(*request.body_reader, *request.peer, *upload);
-  UploadInfo info;
-  auto finish = [&] { info = upload->finish({}); };
-  if (api.upload_threads)
-    co_await http::Peer::offload_to(*api.upload_threads, finish);
-  else
-    co_await request.peer->offload(finish);
+  const UploadInfo info = co_await finish(api, *request.peer, *upload);
   Response response = json_answer(existed ? 200 : 201, schema::value_to_json(to_value(info)));
   response.fields.emplace_back("Location", "/v1/datasets/" + name);
   co_return response;

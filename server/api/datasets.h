@@ -5,13 +5,19 @@
 #include <string_view>
 
 #include "server/api/api.h"
+#include "server/http/message.h"
 
 namespace kedge::server::api {
 
-// "csv", "arff", "libsvm" or "npy" by the ending of a file's name, else by its media type. Throws kInvalidValue when neither tells.
+// "csv", "arff", "libsvm" or "npy" by the ending of a file's name, else by its media type; empty when neither tells.
 std::string format_of(std::string_view file_name, std::string_view content_type);
 
 // Throws kUnavailable where no uploads are taken.
 Uploads& uploads(const Api& api);
+
+// Takes a body, or a part of one, to disk piece by piece; one piece is in memory.
+http::net::awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload);
+// Parses what came, where that may take its time. Errors: those of the parser.
+http::net::awaitable<UploadInfo> finish(const Api& api, http::Peer& peer, Uploads::Upload& upload);
 
 }  // namespace kedge::server::api

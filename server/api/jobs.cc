@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <mutex>
 
 #include "server/api/answer.h"
 #include "server/api/datasets.h"
 #include "server/api/events.h"
 #include "server/api/handlers.h"
-#include "server/api/multipart.h"
+#include "server/api/job_with_data.h"
 #include "server/api/ownership.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
@@ -26,23 +27,8 @@ using schema::JobState;
 
 constexpr std::chrono::seconds kStoreDeadline{30};  // beyond it the disk is taken for unable
 
-// A multipart body with the job as `spec` and its data as `data`, which the spec calls {"stored": "data"}.
-schema::JobSpec decode_multipart(const Api& api, const Request& request) {
-  const Multipart parts(request.field("Content-Type"), request.body);
-  schema::JobSpec spec = schema::from_json<schema::JobSpec>(parts.get("spec").bytes);
-  const auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source);
-  if (!stored || stored->name != "data")
-    throw Error(ErrorCode::kInvalidValue, "dataset must be {\"stored\": \"data\"} in a multipart job: the part 'data' is the data set", "dataset");
-  const Multipart::Part& data = parts.get("data");
-  const auto upload = uploads(api).begin(request.caller.tenant, ("job-" + request.id).substr(0, 64), format_of(data.file_name, data.content_type));
-  upload->write(data.bytes);
-  spec.dataset.source = schema::StoredRef{"sha256:" + upload->finish({}).digest};
-  return spec;
-}
-
-schema::JobSpec decode_spec(const Api& api, const Request& request) {
+schema::JobSpec decode_spec(const Request& request) {
   const std::string_view type = request.field("Content-Type");
-  if (http::is_media_type(type, "multipart/form-data")) return decode_multipart(api, request);
   if (type.empty() || http::is_media_type(type, kJson))
     return schema::from_json<schema::JobSpec>(request.body);
   if (http::is_media_type(type, kCapnp))
@@ -53,8 +39,8 @@ schema::JobSpec decode_spec(const Api& api, const Request& request) {
 
 // The job as it is stored: an upload's name becomes its digest, so that a later upload of that name changes nothing. kNotFound for
 // an upload or a model that the caller may not use.
-schema::JobSpec pinned_spec(const Api& api, const Request& request) {
-  schema::JobSpec spec = decode_spec(api, request);
+schema::JobSpec pinned_spec(const Api& api, const Request& request, const std::optional<JobWithData>& brought) {
+  schema::JobSpec spec = brought ? brought->spec : decode_spec(request);
   if (auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source); stored && api.uploads)
     stored->name = api.uploads->resolve(request.caller.tenant, stored->name);
   if (const std::string* model = schema::model_of(spec.task)) {
@@ -79,7 +65,8 @@ struct Submission {
   std::optional<Error> error;
 };
 
-awaitable<Job> submit(const Api& api, const Request& request) {
+// `brought` is forgotten when the job, and so the need of its data, is in doubt.
+awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought) {
   const auto peer = request.peer;
   const auto submission = std::make_shared<Submission>();
   auto stored = [submission, bell = peer->bell()](Job job) {
@@ -96,7 +83,7 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(pinned_spec(api, request), stored, failed, request.caller.tenant, idempotency_key(request), request.trace); };
+  auto work = [&] { api.jobs.submit(pinned_spec(api, request, brought), stored, failed, request.caller.tenant, idempotency_key(request), request.trace); };
   co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {
@@ -107,7 +94,33 @@ awaitable<Job> submit(const Api& api, const Request& request) {
     }
     co_await peer->wait_until(deadline);
   }
+  brought.reset();
   throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
+}
+
+// A job with its data; of one that is refused nothing stays.
+awaitable<Job> submit_with_data(const Api& api, const Request& request) {
+  std::optional<JobWithData> brought;
+  {
+    JobWithData received = co_await receive_job(api, request);
+    brought = std::move(received);
+  }
+  std::exception_ptr refusal;
+  try {
+    Job job = co_await submit(api, request, brought);
+    co_return job;
+  } catch (...) {
+    refusal = std::current_exception();
+  }
+  auto drop = [&] { uploads(api).remove(request.caller.tenant, brought->upload); };
+  if (brought) co_await request.peer->offload(drop);
+  std::rethrow_exception(refusal);
+}
+
+awaitable<Job> submit_alone(const Api& api, const Request& request) {
+  std::optional<JobWithData> none;
+  Job job = co_await submit(api, request, none);
+  co_return job;
 }
 
 struct OwnedJob {
@@ -183,7 +196,8 @@ awaitable<Response> create_job(const Api& api, Request request) {
   check_query(request, {"wait"});
   const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
   const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
-  Job job = co_await submit(api, request);
+  awaitable<Job> submission = request.body_reader ? submit_with_data(api, request) : submit_alone(api, request);
+  Job job = co_await std::move(submission);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;
   if (form == kSse || form == kNdjson) {

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "schemas/error.h"
-#include "server/http/message.h"
 
 namespace kedge::server::api {
 namespace {
 
+using http::net::awaitable;
 using std::string_view;
 
-constexpr std::size_t kMostParts = 16;
+constexpr std::size_t kBuffer = 64 * 1024;
+constexpr std::size_t kMostParts = 16, kLongestHead = 8 * 1024, kLongestEpilogue = 4 * 1024, kLongestBoundary = 70;
 
 [[noreturn]] void refuse(std::string text) {
   throw schema::Error(schema::ErrorCode::kMalformed, std::move(text));
@@ -40,12 +44,16 @@ std::string parameter(string_view field, string_view name) {
   }
 }
 
-Multipart::Part read_part(string_view text) {
-  const auto head_end = text.find("\r\n\r\n");
-  if (head_end == string_view::npos) refuse("a part of the multipart body has no empty line behind its fields");
+std::string separator_of(string_view content_type) {
+  const std::string boundary = parameter(content_type, "boundary");
+  if (boundary.empty() || boundary.size() > kLongestBoundary)
+    refuse(fmt::format("the multipart body needs a boundary of 1 to {} characters", kLongestBoundary));
+  return "\r\n--" + boundary;
+}
+
+// `head`: lines, each with its end.
+Multipart::Part parse_fields(string_view head) {
   Multipart::Part part;
-  part.bytes = text.substr(head_end + 4);
-  string_view head = text.substr(0, head_end + 2);
   while (!head.empty()) {
     const auto end = head.find("\r\n");
     const string_view line = head.substr(0, end);
@@ -64,34 +72,91 @@ Multipart::Part read_part(string_view text) {
   return part;
 }
 
-}  // namespace
+}   // namespace
 
-Multipart::Multipart(string_view content_type, string_view body) {
-  const std::string boundary = parameter(content_type, "boundary");
-  if (boundary.empty() || boundary.size() > 70) refuse("the multipart body needs a boundary of 1 to 70 characters");
-  const std::string separator = "\r\n--" + boundary;
-  const string_view opening = string_view(separator).substr(2);
-  if (!body.starts_with(opening)) refuse("the multipart body does not begin with its boundary");
-  body.remove_prefix(opening.size());
-  while (!body.starts_with("--")) {
-    if (!body.starts_with("\r\n")) refuse("a boundary of the multipart body is not alone on its line");
-    const auto end = body.find(separator, 2);
-    if (end == string_view::npos) refuse("the multipart body has no closing boundary");
-    if (parts_.size() == kMostParts) refuse(fmt::format("the multipart body has more than {} parts", kMostParts));
-    parts_.push_back(read_part(body.substr(2, end - 2)));
-    body.remove_prefix(end + separator.size());
+// A line end in front of the body makes its first boundary like all others.
+Multipart::Multipart(http::BodyReader& body, string_view content_type)
+    : body_(body), separator_(separator_of(content_type)), buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)), end_(2) {
+  std::memcpy(buffer_.get(), "\r\n", 2);
+}
+
+// False at the end of the body.
+awaitable<bool> Multipart::fill() {
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+  end_ -= begin_, begin_ = 0;
+  const std::size_t n = co_await body_.read_into({buffer_.get() + end_, kBuffer - end_});
+  end_ += n;
+  co_return n > 0;
+}
+
+// Until so many bytes are here; false when the body ends before.
+awaitable<bool> Multipart::fill_to(std::size_t bytes) {
+  while (end_ - begin_ < bytes) {
+    const bool more = co_await fill();
+    if (!more) co_return false;
+  }
+  co_return true;
+}
+
+awaitable<std::optional<Multipart::Part>> Multipart::next() {
+  const bool there = co_await fill_to(separator_.size() + 2);
+  if (n_parts_ == 0 && !here().starts_with(separator_)) refuse("the multipart body does not begin with its boundary");
+  if (!there) refuse("the multipart body has no closing boundary");
+  begin_ += separator_.size();
+  if (here().starts_with("--")) {
+    begin_ += 2;
+    co_await read_epilogue();
+    co_return std::nullopt;
+  }
+  if (!here().starts_with("\r\n"))
+    refuse(fmt::format("the boundary behind part '{}' of the multipart body is not alone on its line", name_));
+  if (++n_parts_ > kMostParts)
+    throw schema::Error(schema::ErrorCode::kBodyTooLarge, fmt::format("the multipart body has more than {} parts", kMostParts));
+  Part part = co_await read_fields();
+  name_ = part.name;
+  co_return part;
+}
+
+// From the line end behind the boundary, which a part without fields shares with their end.
+awaitable<Multipart::Part> Multipart::read_fields() {
+  while (true) {
+    const auto end = here().substr(0, kLongestHead).find("\r\n\r\n");
+    if (end != string_view::npos) {
+      Part part = parse_fields(here().substr(2, end));
+      begin_ += end + 4;
+      if (part.name.empty()) refuse(fmt::format("part {} of the multipart body has no name", n_parts_));
+      co_return part;
+    }
+    const bool goes_on = here().size() < kLongestHead && co_await fill();
+    if (!goes_on) refuse(fmt::format("part {} of the multipart body has no empty line within {} bytes", n_parts_, kLongestHead));
   }
 }
 
-const Multipart::Part& Multipart::get(string_view name) const {
-  const Part* found = nullptr;
-  for (const Part& part : parts_) {
-    if (part.name != name) continue;
-    if (found) refuse(fmt::format("the multipart body has two parts '{}'", name));
-    found = &part;
+awaitable<void> Multipart::read_epilogue() {
+  for (std::size_t read = 0;; read += here().size()) {
+    begin_ = end_;
+    const bool more = co_await fill();
+    if (!more) co_return;
+    if (read > kLongestEpilogue)
+      refuse(fmt::format("more than {} bytes follow the closing boundary of the multipart body", kLongestEpilogue));
   }
-  if (!found) refuse(fmt::format("the multipart body has no part '{}'", name));
-  return *found;
 }
 
-}  // namespace kedge::server::api
+awaitable<std::size_t> Multipart::read_into(std::span<char> space) {
+  while (true) {
+    const auto end = here().find(separator_);
+    if (end == 0) co_return 0;
+    // The last bytes may begin the separator.
+    const std::size_t sure = end != string_view::npos ? end : here().size() - std::min(here().size(), separator_.size() - 1);
+    if (sure > 0) {
+      const std::size_t n = std::min(sure, space.size());
+      std::memcpy(space.data(), here().data(), n);
+      begin_ += n;
+      co_return n;
+    }
+    const bool more = co_await fill();
+    if (!more) refuse(fmt::format("part '{}' of the multipart body ends without a boundary", name_));
+  }
+}
+
+}   // namespace kedge::server::api

@@ -1,26 +1,44 @@
-// multipart/form-data (RFC 7578), as curl -F and browsers send it.
+// multipart/form-data (RFC 7578), as curl -F and browsers send it, taken apart while it comes.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "server/http/message.h"
 
 namespace kedge::server::api {
 
-// The parts of a body, as views of it; the body must outlive them. Errors: kMalformed.
-class Multipart {
+// Reads a body part by part, and is itself the reader of the part at hand; 64 KiB are in memory. Errors: kMalformed, which names
+// the part; kBodyTooLarge for too many parts.
+class Multipart final : public http::BodyReader {
  public:
   struct Part {
     std::string name, file_name, content_type;
-    std::string_view bytes;
   };
 
-  Multipart(std::string_view content_type, std::string_view body);
-  // Throws kMalformed when there is no such part, or two.
-  const Part& get(std::string_view name) const;
+  Multipart(http::BodyReader& body, std::string_view content_type);   // the body must outlive it
+  // The fields of the next part, when the one before has been read to its end. Unset behind the last, and the body has then
+  // ended.
+  http::net::awaitable<std::optional<Part>> next();
+  http::net::awaitable<std::size_t> read_into(std::span<char> space) override;
 
  private:
-  std::vector<Part> parts_;
+  std::string_view here() const { return {buffer_.get() + begin_, end_ - begin_}; }
+  http::net::awaitable<bool> fill();
+  http::net::awaitable<bool> fill_to(std::size_t bytes);
+  http::net::awaitable<Part> read_fields();
+  http::net::awaitable<void> read_epilogue();
+
+  http::BodyReader& body_;
+  const std::string separator_;   // "\r\n--" and the boundary
+  const std::unique_ptr<char[]> buffer_;
+  std::size_t begin_ = 0, end_ = 0;   // of what is not used yet
+  std::size_t n_parts_ = 0;
+  std::string name_;   // of the part at hand
 };
 
-}  // namespace kedge::server::api
+}   // namespace kedge::server::api

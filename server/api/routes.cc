@@ -7,13 +7,14 @@ namespace kedge::server::api {
 namespace {
 
 using http::Access;
+using http::BodyForm;
 
 struct Row {
   std::string_view method;
   std::string_view path;
   awaitable<Response> (*handler)(const Api&, Request);
   Access access;
-  bool streams_body = false;
+  BodyForm body = BodyForm::kWhole;
 };
 
 constexpr std::array kRows{
@@ -26,10 +27,10 @@ constexpr std::array kRows{
     Row{"GET", "/v1/estimators", list_estimators, Access::kRead},
     Row{"GET", "/v1/estimators/{name}", get_estimator, Access::kRead},
     Row{"GET", "/v1/datasets", list_datasets, Access::kRead},
-    Row{"PUT", "/v1/datasets/{name}", put_dataset, Access::kSubmit, /*streams_body=*/true},
+    Row{"PUT", "/v1/datasets/{name}", put_dataset, Access::kSubmit, BodyForm::kPieces},
     Row{"GET", "/v1/datasets/{name}", get_dataset, Access::kRead},
     Row{"DELETE", "/v1/datasets/{name}", delete_dataset, Access::kSubmit},
-    Row{"POST", "/v1/jobs", create_job, Access::kSubmit},
+    Row{"POST", "/v1/jobs", create_job, Access::kSubmit, BodyForm::kPiecesOfMultipart},
     Row{"GET", "/v1/jobs", list_jobs, Access::kRead},
     Row{"GET", "/v1/jobs/{id}", get_job, Access::kRead},
     Row{"DELETE", "/v1/jobs/{id}", cancel_job, Access::kSubmit},
@@ -55,7 +56,7 @@ std::vector<http::Route> routes(const Api& api) {
     routes.push_back({row.method, row.path, [&api, handler = row.handler](Request request) {
                         return handler(api, std::move(request));
                       },
-                      row.access, row.streams_body});
+                      row.access, row.body});
   return routes;
 }
 

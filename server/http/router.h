@@ -9,12 +9,15 @@
 
 namespace kedge::server::http {
 
+// How a body comes to the handler: in Request::body, or in pieces that it reads itself, up to Limits::upload_bytes.
+enum class BodyForm { kWhole, kPieces, kPiecesOfMultipart };   // the last: multipart/form-data in pieces, all else whole
+
 struct Route {
   std::string_view method;
   std::string_view path;  // "/v1/jobs/{id}/events"; a capture takes one non-empty segment
   Handler handler;
   Access access = Access::kPublic;
-  bool streams_body = false;  // the handler reads the body itself, up to Limits::upload_bytes
+  BodyForm body = BodyForm::kWhole;
 };
 
 // What was found. Without a handler, `allow` lists the methods of the path ("GET, HEAD, OPTIONS"), and is

@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "server/http/accept.h"
 #include "server/http/compress.h"
 #include "server/http/problem.h"
 #include "server/http/response_head.h"
@@ -34,6 +35,11 @@ class BodyShare {
   std::uint64_t& total_;
   std::uint64_t mine_ = 0;
 };
+
+bool comes_in_pieces(const Route& route, const Request& head) {
+  return route.body == BodyForm::kPieces ||
+         (route.body == BodyForm::kPiecesOfMultipart && is_media_type(head.field("Content-Type"), "multipart/form-data"));
+}
 
 bool is_plain_id(std::string_view id) {
   return !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
@@ -263,11 +269,12 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
   // The body of a request that nobody serves is not read, which costs the connection.
   bool keep_alive = !framing.close && !(response && framing.has_body());
   if (!response) {
-    const std::uint64_t most = match.route->streams_body ? shared_.limits.upload_bytes : shared_.limits.body_bytes;
+    const bool in_pieces = comes_in_pieces(*match.route, head);
+    const std::uint64_t most = in_pieces ? shared_.limits.upload_bytes : shared_.limits.body_bytes;
     if (framing.content_length.value_or(0) > most)
       throw Refusal(413, fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length, most),
                     schema::ErrorCode::kBodyTooLarge);
-    parser.limit_body(most, match.route->streams_body);
+    parser.limit_body(most, in_pieces);
     response = co_await answer(parser, framing, *match.route);
     keep_alive = keep_alive && (!framing.has_body() || parser.done());
   }
@@ -307,7 +314,7 @@ net::awaitable<Response> Session::answer(RequestParser& parser, const Framing& f
   BodyShare share(shared_.body_bytes);
   std::optional<UploadReader> reader;
   Request& head = parser.request();
-  if (route.streams_body) {
+  if (comes_in_pieces(route, head)) {
     reader.emplace(*this, parser, framing);
     head.body_reader = &*reader;
   } else if (framing.has_body()) {

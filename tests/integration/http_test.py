@@ -277,6 +277,36 @@ class Http(unittest.TestCase):
         job = self.server.run({"dataset": {"builtin": "iris"}, "pipeline": [], "task": {"predict": {"model": model}}})
         self.assertEqual((job["state"], job["reason"]), ("failed", "MODEL_CORRUPT"))
 
+    # Of jobs that are refused when all is there: one that runs has its data mapped for the checksum, and such pages count, too.
+    def test_a_job_with_200_mib_of_data_needs_a_few_mib_more_memory(self):
+        def peak_kib():
+            return int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{self.server.child.pid}/status").read_text()).group(1))
+
+        folder, rows, columns = pathlib.Path(self.folder.name), (200 << 20) // 64, 16
+        job, table = folder / "job.json", folder / "large.npy"
+        job.write_text(json.dumps(spec(dataset={"stored": "data"}, steps=("Nothing",), task={"fit": {}})))
+        head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117).encode() + b"\n"
+        with open(table, "wb") as out:
+            out.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+            out.truncate(out.tell() + 4 * rows * columns)
+        pathlib.Path(f"/proc/{self.server.child.pid}/clear_refs").write_text("5")   # the peak counts from here
+        before = peak_kib()
+        for parts in (("-F", f"spec=@{job}", "-F", f"data=@{table}"), ("-F", f"data=@{table}", "-F", f"spec=@{job}")):
+            refused = self.curl("/v1/jobs", "-H", "Expect:", *parts)
+            self.assertEqual((refused.status, refused.problem()["code"]), (400, "UNKNOWN_ESTIMATOR"))
+        self.assertLess(peak_kib() - before, 12 * 1024, "KiB")
+        left = [file for file in (self.server.data_dir / "state" / "datasets").rglob("*") if "stored" in file.name or "upload-" in file.name]
+        self.assertEqual(left, [])
+
+    def test_a_job_may_bring_its_data(self):
+        job, table = (pathlib.Path(self.folder.name) / name for name in ("job.json", "table.csv"))
+        job.write_text(json.dumps(spec(dataset={"stored": "data"}, task={"fit": {}})))
+        table.write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 5},{'xy'[i % 7 > 3]}\n" for i in range(60)))
+        done = self.curl("/v1/jobs?wait=60s", "-H", "Expect:", "-F", f"data=@{table}", "-F", f"spec=@{job}")
+        self.assertEqual((done.status, json.loads(done.body)["state"]), (201, "succeeded"), done.body)
+        for upload in json.loads(self.curl("/v1/datasets").body)["datasets"]:
+            self.assertEqual(self.curl(f"/v1/datasets/{upload['name']}", "-X", "DELETE").status, 204)
+
     def test_what_is_bad_is_named(self):
         for field, value in (("Idempotency-Key", "a b"), ("Idempotency-Key", "x" * 300)):
             refused = self.curl("/v1/jobs", "--json", json.dumps(FIT), "-H", f"{field}: {value}")

@@ -1,4 +1,4 @@
-// Tenants over the API: nobody sees another's jobs and data sets; streams are counted; uploads and jobs that bring their data.
+// Tenants over the API: nobody sees another's jobs and data sets; streams are counted; uploads.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -155,21 +155,6 @@ TEST_F(Tenants, RunJobsOnTheirOwnUploadsPinnedToTheContent) {
   by_digest.replace(by_digest.find("prices.csv"), 10, pinned);
   EXPECT_EQ(as("alice", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 202);
   EXPECT_EQ(as("bob", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 422) << "knowing the digest does not help";
-}
-
-TEST_F(Tenants, SendAJobTogetherWithItsData) {
-  const std::string spec = R"({"dataset":{"stored":"data"},"pipeline":[{"estimator":"GaussianNB"}],"task":{"fit":{}}})";
-  const auto body = [&](const std::string& job) {
-    return "--x\r\nContent-Disposition: form-data; name=\"spec\"\r\n\r\n" + job +
-           "\r\n--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"d.csv\"\r\nContent-Type: text/csv\r\n\r\na,b\n1,2\n\r\n--x--\r\n";
-  };
-  const std::string field = "Content-Type: multipart/form-data; boundary=x\r\n";
-  const HttpReply reply = as("alice", "POST", "/v1/jobs", body(spec), field);
-  EXPECT_EQ(reply.status, 202) << reply.body;
-  EXPECT_THAT(reply.body, HasSubstr("{\"stored\":\"sha256:"));
-  EXPECT_EQ(as("alice", "POST", "/v1/jobs", body(std::string(tests::kSpec)), field).status, 400) << "it names another data set";
-  EXPECT_EQ(as("alice", "POST", "/v1/jobs", "--x\r\n", field).status, 400);
-  EXPECT_EQ(as("alice", "POST", "/v1/jobs", body(spec), "Content-Type: multipart/form-data\r\n").status, 400);
 }
 
 TEST_F(Tenants, LeaveNothingBehindWhenAnUploadBreaksOff) {
