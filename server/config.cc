@@ -8,8 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 
+#include "schemas/duration.h"
 #include "schemas/error.h"
 
 namespace kedge::server {
@@ -29,6 +31,16 @@ std::int64_t to_integer(const std::string& text, std::int64_t low, std::int64_t 
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < low || value > high)
     refuse(text, fmt::format("must be an integer from {} to {}", low, high));
   return value;
+}
+
+constexpr std::int64_t kLongestTime = std::int64_t{1} << 40;   // s
+
+// A time in whole seconds; a number without a unit counts them.
+std::int64_t to_seconds(const std::string& text, std::int64_t high = kLongestTime) {
+  const std::optional<double> seconds = schema::parse_duration(text);
+  if (!seconds || *seconds > static_cast<double>(high) || *seconds != std::floor(*seconds))
+    refuse(text, fmt::format("must be a time of at most {} in whole seconds, such as 90s, 15m, 8h or 30d", schema::duration_text(static_cast<double>(high))));
+  return static_cast<std::int64_t>(*seconds);
 }
 
 bool to_switch(const std::string& text) {
@@ -162,12 +174,11 @@ constexpr std::array kSettings{
             "MiB of address space that a job may have on a worker without a GPU, beside what the worker holds; beyond, it fails with "
             "OUT_OF_MEMORY (default 0: no bound)",
             [](Config& c, const Values& v) { c.worker_memory_mib = to_integer(v[0], 0, std::int64_t{1073741824}); }},
-    Setting{"keep-jobs", Kind::kValue, "seconds for which a job is kept after its end; 0: for ever (default 30 days)",
-            [](Config& c, const Values& v) { c.keep_jobs_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"keep-jobs", Kind::kValue, "how long a job is kept after its end: 30d, 12h, or seconds; 0: for ever (default 30d)",
+            [](Config& c, const Values& v) { c.keep_jobs_s = to_seconds(v[0]); }},
     Setting{"keep-events", Kind::kValue,
-            "seconds for which a job's events are kept after its end, but for its result and last state; 0: for ever (default 7 "
-            "days)",
-            [](Config& c, const Values& v) { c.keep_events_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+            "how long a job's events are kept after its end, but for its result and last state; 0: for ever (default 7d)",
+            [](Config& c, const Values& v) { c.keep_events_s = to_seconds(v[0]); }},
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
             [](Config& c, const Values& v) { c.keep_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
@@ -175,19 +186,19 @@ constexpr std::array kSettings{
             "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "
             "bound (default 65536)",
             [](Config& c, const Values& v) { c.cache_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
-    Setting{"queue-deadline", Kind::kValue, "seconds that a job may wait for its turn; 0: any time (default 0)",
-            [](Config& c, const Values& v) { c.queue_deadline_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
-    Setting{"fetch-deadline", Kind::kValue, "seconds that a job's data may take; 0: any time (default 4 hours)",
-            [](Config& c, const Values& v) { c.fetch_deadline_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
-    Setting{"run-deadline", Kind::kValue, "seconds that a job may run; 0: any time (default 7 days)",
-            [](Config& c, const Values& v) { c.run_deadline_s = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"queue-deadline", Kind::kValue, "how long a job may wait for its turn; 0: any time (default 0)",
+            [](Config& c, const Values& v) { c.queue_deadline_s = to_seconds(v[0]); }},
+    Setting{"fetch-deadline", Kind::kValue, "how long a job's data may take; 0: any time (default 4h)",
+            [](Config& c, const Values& v) { c.fetch_deadline_s = to_seconds(v[0]); }},
+    Setting{"run-deadline", Kind::kValue, "how long a job may run; 0: any time (default 7d)",
+            [](Config& c, const Values& v) { c.run_deadline_s = to_seconds(v[0]); }},
     Setting{"drain", Kind::kValue,
-            "seconds that running jobs get to end when the server stops; then they are queued again (default 30)",
-            [](Config& c, const Values& v) { c.drain_s = to_integer(v[0], 0, std::int64_t{86400}); }},
-    Setting{"idle-end", Kind::kValue, "end after so many seconds without a job and without a request; 0: never (default 0)",
-            [](Config& c, const Values& v) { c.idle_end = to_integer(v[0], 0, kLongestLease); }},
-    Setting{"life-end", Kind::kValue, "end so many seconds after the start, whatever runs then; 0: never (default 0)",
-            [](Config& c, const Values& v) { c.life_end = to_integer(v[0], 0, kLongestLease); }},
+            "how long running jobs may go on when the server stops; then they are queued again (default 30s)",
+            [](Config& c, const Values& v) { c.drain_s = to_seconds(v[0], 24 * 3600); }},
+    Setting{"idle-end", Kind::kValue, "end after so long without a job and without a request: 15m, or seconds; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.idle_end = to_seconds(v[0], kLongestLease); }},
+    Setting{"life-end", Kind::kValue, "end so long after the start, whatever runs then; 0: never (default 0)",
+            [](Config& c, const Values& v) { c.life_end = to_seconds(v[0], kLongestLease); }},
     Setting{"nvml", Kind::kValue,
             "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",
             [](Config& c, const Values& v) { c.nvml = v[0] == "off" ? std::string() : v[0]; }},

@@ -11,6 +11,7 @@
 #include "client/cli/machine_commands.h"
 #include "client/cli/model_commands.h"
 #include "client/cli/server_commands.h"
+#include "schemas/duration.h"
 
 namespace kedge::cli {
 namespace {
@@ -50,12 +51,30 @@ void uploads(CLI::App& app, Options& options) {
 }
 void nothing(CLI::App&, Options&) {}
 
+constexpr double kDay = 24 * 3600;
+
 // USD. Not CLI::NonNegativeNumber, which lets NaN through: no price is above such a cap.
 std::string amount_problem(const std::string& text) {
   double value = -1;
   return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value) ? "" : fmt::format("{} is no number of USD, at least 0", text);
 }
 const CLI::Validator kAmount(amount_problem, "USD");
+
+// Takes 90s, 2m, 1h; a number without a unit counts `bare` seconds each, as it always did.
+struct Span {
+  double least, most, bare;   // s
+};
+void duration(CLI::App& app, const char* flag, double& seconds, Span span, const std::string& help) {
+  const auto read = [flag, span, &seconds](const std::string& text) {
+    const std::optional<double> given = schema::parse_duration(text, span.bare);
+    if (!given || *given < span.least || *given > span.most)
+      throw CLI::ValidationError(flag, fmt::format("is '{}', must be a time from {} to {}, such as 90s, 2m or 1h; a number without a unit counts {}", text,
+                                                   schema::duration_text(span.least), schema::duration_text(span.most),
+                                                   span.bare == 1 ? "seconds" : span.bare == 60 ? "minutes" : "hours"));
+    seconds = *given;
+  };
+  app.add_option_function<std::string>(flag, read, fmt::format("{} (default {})", help, schema::duration_text(seconds)))->type_name("TIME");
+}
 
 // How long a rented machine may live and what it may cost.
 void lease(CLI::App& app, Options& options) {
@@ -64,13 +83,13 @@ void lease(CLI::App& app, Options& options) {
   app.add_option("--region", rent.region, "Only regions that begin so");
   app.add_flag("--spot", rent.spot, "Spot machines first, which the provider may take away; then on-demand");
   app.add_flag("--spot-only", rent.spot_only, "Spot machines alone");
-  app.add_option("--idle", rent.idle_minutes, "Minutes without use after which the machine ends (default 15)")->check(CLI::Range(0.05, 10080.0));
-  app.add_option("--life", rent.life_hours, "Hours after which it ends whatever it does (default 8)")->check(CLI::Range(0.01, 720.0));
+  duration(app, "--idle", rent.idle_s, {.least = 3, .most = 7 * kDay, .bare = 60}, "Time without use after which the machine ends: 90s, 2m, 1h");
+  duration(app, "--life", rent.life_s, {.least = 36, .most = 30 * kDay, .bare = 3600}, "Time after which it ends whatever it does");
   app.add_option("--max-spend", rent.max_spend, "USD for this machine, at most")->check(kAmount);
   app.add_option("--spend-cap", rent.spend_cap, "USD for all machines: those rented now and 30 days of past ones; else KEDGE_SPEND_CAP")
       ->check(kAmount);
   app.add_option("--image", rent.image, "The container image of the server; else KEDGE_IMAGE");
-  app.add_option("--boot-limit", rent.boot_limit_s, "Seconds until the server must answer (default 600)")->check(CLI::Range(1, 7200));
+  duration(app, "--boot-limit", rent.boot_limit_s, {.least = 1, .most = 2 * 3600, .bare = 1}, "Time within which the server must answer");
 }
 void wish(CLI::App& app, Options& options) {
   RentOptions& rent = options.rent;

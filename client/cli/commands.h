@@ -22,8 +22,7 @@ struct RentOptions {
   std::optional<double> max_price;   // USD an hour
   std::optional<double> max_spend, spend_cap;   // USD: of this machine, of all
   bool spot = false, spot_only = false, dry_run = false;
-  double idle_minutes = 15, life_hours = 8;
-  int boot_limit_s = 600;
+  double idle_s = 15 * 60, life_s = 8 * 3600, boot_limit_s = 600;
   bool all = false;                // down --all
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -83,12 +84,12 @@ provisioning::UpOptions up_options(const Options& options) {
   up.wish = {.gpu = rent.gpu, .gpus = rent.gpus, .max_price = rent.max_price, .region = rent.region, .provider = rent.provider};
   if (rent.spot) up.wish.market = provisioning::Market::kSpotThenOnDemand;
   if (rent.spot_only) up.wish.market = provisioning::Market::kSpot;
-  up.lease.idle_s = static_cast<std::int64_t>(rent.idle_minutes * 60);
-  up.lease.life_s = static_cast<std::int64_t>(rent.life_hours * 3600);
+  up.lease.idle_s = std::llround(rent.idle_s);
+  up.lease.life_s = std::llround(rent.life_s);
   up.max_spend = rent.max_spend;
   up.spend_cap = rent.spend_cap ? rent.spend_cap : spend_cap_of_environment();
   up.image = !rent.image.empty() ? rent.image : provisioning::environment_variable("KEDGE_IMAGE").value_or("");
-  up.boot_limit = std::chrono::seconds(rent.boot_limit_s);
+  up.boot_limit = std::chrono::seconds(std::llround(std::ceil(rent.boot_limit_s)));
   up.keep_after_interrupt = ask_to_keep;
   return up;
 }

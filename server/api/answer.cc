@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "schemas/duration.h"
 #include "server/http/accept.h"
 
 namespace kedge::server::api {
@@ -74,21 +76,16 @@ void check_query(const http::Request& request, std::initializer_list<std::string
 }
 
 milliseconds parse_duration(std::string_view text, std::string_view where) {
-  const auto unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string_view unit = text.substr(unit_at);
-  const auto count = to_integer(text.substr(0, unit_at));
-  const std::int64_t factor = unit == "ms"                  ? 1
-                              : unit == "s" || unit.empty() ? 1000
-                              : unit == "m"                 ? 60'000
-                                                            : 0;
-  if (!count || factor == 0)
+  const bool has_short_unit = text.find_first_not_of("0123456789ms") == std::string_view::npos;   // all that a wait of minutes needs
+  const std::optional<double> seconds = has_short_unit ? schema::parse_duration(text) : std::nullopt;
+  if (!seconds)
     throw Error(ErrorCode::kInvalidValue,
                 fmt::format("{} is '{}', must be a duration such as 60s, 500ms or 2m", where, text),
                 std::string(where));
-  if (*count > kLongestWait.count() / factor)
+  if (*seconds * 1000 > static_cast<double>(kLongestWait.count()))
     throw Error(ErrorCode::kInvalidValue, fmt::format("{} is {}, must be at most 10m", where, text),
                 std::string(where));
-  return milliseconds(*count * factor);
+  return milliseconds(std::llround(*seconds * 1000));
 }
 
 std::optional<milliseconds> wanted_wait(const http::Request& request) {

@@ -106,7 +106,7 @@ class Local(KilledClients, unittest.TestCase):
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_a_server_that_nobody_uses_ends_by_itself(self):
-        self.user.kedge("up", *LOCAL, "--idle", "0.05")
+        self.user.kedge("up", *LOCAL, "--idle", "3s")
         self.assertEqual(len(self.user.servers()), 1)
         wait_until(lambda: not self.user.servers(), "the end of an idle server")
         self.assertIn("kedge machines", self.user.kedge("jobs", code=69)[1])   # says why nobody answers
@@ -116,6 +116,12 @@ class Local(KilledClients, unittest.TestCase):
     def test_a_server_ends_at_the_end_of_its_life_whatever_it_does(self):
         self.user.kedge("up", *LOCAL, "--life", "0.01")   # 36 s, too long to wait for here; the row says it
         self.assertEqual(self.user.rows()[0]["lease"]["lifeS"], 36)
+
+    def test_a_time_that_cannot_be_meant_is_refused_with_what_is_expected(self):
+        for flag, text, expected in (("--idle", "2x", "3s to 7d"), ("--idle", "1s", "3s to 7d"), ("--life", "-1h", "36s to 30d"), ("--boot-limit", "3h", "1s to 2h")):
+            said = "".join(self.user.kedge("up", *LOCAL, f"{flag}={text}", code=64))
+            self.assertIn(f"{flag}: is '{text}', must be a time from {expected}, such as 90s, 2m or 1h", said)
+        self.assertEqual(self.user.rows(), [])
 
     def test_a_server_keeps_nothing_open_of_what_its_caller_had(self):
         ours, theirs = os.pipe()

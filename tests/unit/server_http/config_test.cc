@@ -65,6 +65,16 @@ TEST(Config, TakesTheWeightsOfTenants) {
     EXPECT_EQ(error_of({"--tenant-weight", bad}).where, "--tenant-weight") << bad;
 }
 
+TEST(Config, TakesTimesWithAndWithoutAUnit) {
+  const Config config = load({"--keep-jobs", "7d", "--drain", "90"}, {{"KEDGE_IDLE_END", "15m"}, {"KEDGE_RUN_DEADLINE", "1.5h"}});
+  EXPECT_EQ(config.keep_jobs_s, 7 * 24 * 3600);
+  EXPECT_EQ(config.drain_s, 90);
+  EXPECT_EQ(config.idle_end, 900);
+  EXPECT_EQ(config.run_deadline_s, 5400);
+  for (const char* bad : {"", "-1", "0.5s", "100ms", "2d", "10 s", "soon"}) EXPECT_EQ(error_of({"--drain", bad}).where, "--drain") << bad;
+  EXPECT_EQ(error_of({"--drain", "2d"}).message, "--drain is '2d', must be a time of at most 1d in whole seconds, such as 90s, 15m, 8h or 30d");
+}
+
 TEST(Config, TakesListsByCommaAndByRepetition) {
   EXPECT_EQ(load({"--devices", "cpu,cuda:0"}).devices, (std::vector<std::string>{"cpu", "cuda:0"}));
   EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch,
