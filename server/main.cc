@@ -60,8 +60,13 @@ RetentionOptions retention_options(const Config& config) {
   return options;
 }
 
-TenantLimits tenant_limits(const Config& config) {
-  return {.open_jobs = config.tenant_jobs, .weights = config.tenant_weights};
+ServiceLimits service_limits(const Config& config) {
+  return {.tenants = {.open_jobs = config.tenant_jobs, .weights = config.tenant_weights},
+          .deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
+                        .fetch = static_cast<double>(config.fetch_deadline_s),
+                        .run = static_cast<double>(config.run_deadline_s)},
+          .retention = retention_options(config),
+          .cache_bytes = static_cast<std::uintmax_t>(config.cache_mib) << 20};
 }
 
 JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
@@ -70,20 +75,15 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.data = {.directory = config.data_dir / "datasets",
                   .openml_url = config.openml_url,
                   .allow_fetch = config.allow_fetch,
-                  .max_cache_bytes = static_cast<std::uintmax_t>(config.cache_mib) << 20,
                   .downloaded = [&metrics](std::string_view outcome, std::int64_t bytes, double seconds) {
                     metrics.downloaded(outcome, bytes, seconds);
                   }};
   options.worker_program = config.worker;
   options.devices = config.devices;
-  options.tenants = tenant_limits(config);
+  options.limits = service_limits(config);
   options.observer = &metrics;
   options.worker_log = config.log_level != "debug" ? "off" : config.json_log ? "json" : "text";
   options.worker_memory_bytes = config.worker_memory_mib << 20;
-  options.deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
-                       .fetch = static_cast<double>(config.fetch_deadline_s),
-                       .run = static_cast<double>(config.run_deadline_s)};
-  options.retention = retention_options(config);
   return options;
 }
 
@@ -172,7 +172,7 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   return options;
 }
 
-// What SIGHUP changes beside certificates: tokens, and of the configuration the limits of tenants.
+// What SIGHUP changes beside certificates: tokens, and of the configuration the limits; all of them, or, if one is wrong, none.
 struct Reload {
   std::vector<std::string> arguments;
   auth::Authenticator& authenticator;
@@ -180,23 +180,26 @@ struct Reload {
   api::StreamCounts& streams;
   Uploads& uploads;
   observe::Metrics& metrics;
+  std::atomic<std::int64_t>& drain_s;
 
   void operator()() const {
     authenticator.reload();
     try {
       grant(load_config(arguments, environment));
-      log_info("certificates, tokens and the limits of tenants were read again");
+      log_info("certificates, tokens and limits were read again");
     } catch (const Error& error) {
       log_error(fmt::format("the configuration cannot be read again, its limits stay: {}", error.message));
     }
   }
 
   void grant(const Config& config) const {
+    authenticator.set_token_sha256(config.token_sha256);
     authenticator.set_requests_per_second(config.tenant_rate);
-    jobs.set_tenant_limits(tenant_limits(config));
+    jobs.set_limits(service_limits(config));
     streams.set_per_tenant(config.tenant_streams);
     uploads.set_bytes_per_tenant(config.tenant_bytes);
     metrics.set_tenant_weights(config.tenant_weights);
+    drain_s = config.drain_s;
   }
 };
 
@@ -239,7 +242,8 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                 if (http::Server* server = running) server->stop();
               });
   http::ServerOptions http = http_options(config, authenticator, metrics);
-  http.reload = Reload{arguments, authenticator, jobs, streams, uploads, metrics};
+  std::atomic<std::int64_t> drain_s = config.drain_s;
+  http.reload = Reload{arguments, authenticator, jobs, streams, uploads, metrics, drain_s};
   http.stopping = [&jobs] { jobs.begin_drain(); };
   http::Server server(std::move(http), http::Router(lease.renewed_by(api::routes(api))));
   running = &server;
@@ -263,7 +267,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   // From here on another signal ends the process at once; what is on disk is whole at any moment, and the workers go with it.
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
-  jobs.drain(std::chrono::seconds(config.drain_s));
+  jobs.drain(std::chrono::seconds(drain_s));
   return EXIT_SUCCESS;
 }
 

@@ -61,6 +61,18 @@ void Authenticator::reload() {
   refresh(Clock::now());
 }
 
+// Who took away the last token did not mean to let everybody in.
+void Authenticator::set_token_sha256(std::string digest) {
+  if (digest == options_.token_sha256) return;
+  has_tokens_ = has_tokens_ || !options_.token_sha256.empty();
+  if (const auto old = digests_.find(std::string(kGivenToken)); old != digests_.end()) {
+    tokens_.erase(old->second);
+    digests_.erase(old);
+  }
+  options_.token_sha256 = std::move(digest);
+  take_given_token();
+}
+
 void Authenticator::set_requests_per_second(double rate) {
   if (rate == options_.requests_per_second) return;   // what was used counts on
   options_.requests_per_second = rate;
@@ -82,6 +94,10 @@ void Authenticator::refresh(Clock::time_point now) {
   } catch (const Error& error) {
     report_(fmt::format("auth: the tokens cannot be read: {}", error.message));
   }
+  take_given_token();
+}
+
+void Authenticator::take_given_token() {
   if (!options_.token_sha256.empty()) {
     tokens_[options_.token_sha256] = {.id = std::string(kGivenToken), .digest = options_.token_sha256, .tenant = "default",
                                       .scopes = {true, true, true}};

@@ -31,6 +31,7 @@ class Authenticator final : public http::Gatekeeper {
 
   bool has_credentials();   // somebody can be told from everybody else
   void reload();            // now
+  void set_token_sha256(std::string digest);   // as in AuthOptions
   void set_requests_per_second(double rate);   // of one tenant; 0: no bound
 
   http::Caller admit(const http::Request& request, const http::net::ip::address& peer, std::string_view certificate,
@@ -39,6 +40,7 @@ class Authenticator final : public http::Gatekeeper {
 
  private:
   void refresh(Clock::time_point now);
+  void take_given_token();
   http::Caller identify(const http::Request& request, const std::string& peer, std::string_view certificate);
   const TokenRow* find(std::string_view token) const;
 

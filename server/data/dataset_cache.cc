@@ -1,6 +1,7 @@
 // The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
 #include "server/data/dataset_cache.h"
 
+#include <atomic>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -62,12 +63,13 @@ bool is_exact(const schema::DatasetRef& ref) {
 struct DatasetCache::Impl {
   FetchLibrary library;
   DataOptions options;
+  std::atomic<std::uintmax_t> max_bytes;
   DatasetStore store;
   Fetcher fetcher;
   FlightDeck flights;   // last, so that its threads have ended before the rest goes
 
   explicit Impl(DataOptions given)
-      : options(std::move(given)), store(options.directory),
+      : options(std::move(given)), max_bytes(options.max_cache_bytes), store(options.directory),
         fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}, options.downloaded) {}
 };
 
@@ -84,9 +86,11 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
   };
   AcquiredDataset acquired = impl_->flights.fly(key, work, emit, std::move(stop));
-  impl_->store.evict(impl_->options.max_cache_bytes);
+  impl_->store.evict(impl_->max_bytes);
   return acquired;
 }
+
+void DatasetCache::set_max_bytes(std::uintmax_t bytes) { impl_->max_bytes = bytes; }
 
 std::uintmax_t DatasetCache::bytes() const { return impl_->store.bytes(); }
 

@@ -21,7 +21,7 @@ struct DataOptions {
   std::string openml_url = "https://www.openml.org";      // or a mirror; its host counts as allowed
   std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
   std::int64_t max_download_bytes = std::int64_t{4} << 30;
-  std::uintmax_t max_cache_bytes = 0;   // of parsed files, without uploads; 0: no bound
+  std::uintmax_t max_cache_bytes = 0;   // of parsed files, without uploads; 0: no bound; at first: see set_max_bytes()
   // Told of each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
   std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)> downloaded = {};
 };
@@ -40,12 +40,14 @@ class DatasetCache {
   ~DatasetCache();
 
   // `trace`, a traceparent (W3C), goes with the requests; of calls that share a download that of the first.
-  // Beyond max_cache_bytes, files that nobody has go, those that were used longest ago first.
+  // Beyond the cache's bound, files that nobody has go, those that were used longest ago first.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
   // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                           std::stop_token stop, const std::string& trace = {});
+
+  void set_max_bytes(std::uintmax_t bytes);   // 0: no bound; holds from the next acquire() on
 
   std::uintmax_t bytes() const;   // of all parsed data sets; reads the directory
 

@@ -29,6 +29,7 @@ struct ActiveJob {
   double run_seconds = 0;              // of all its runs that have ended
   schema::Deadlines deadlines;         // as the job asks
   Clock::time_point deadline = Clock::time_point::max();   // of what it does now
+  double limit = 0;                    // seconds: how long that may take
   std::optional<schema::Error> late;   // set when its run has met its deadline
   std::stop_source stop;               // of the fetch
   ProgressGate progress;

@@ -29,7 +29,7 @@ Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
     : store_(store), options_(std::move(options)), observer_(options_.observer ? *options_.observer : nobody_), last_lease_(store.last_lease()),
       fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)),
       clock_(std::make_unique<DeadlineClock>([this](const std::string& id) { deadline_reached(id); })) {
-  set_tenant_limits(options_.tenants);
+  set_limits(options_.tenants, options_.deadlines);
   const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
   recover();
   supervisor_ = std::make_unique<Supervisor>(options_.workers, options_.devices, *this);

@@ -38,9 +38,9 @@ struct DispatcherOptions {
       acquire;
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
-  TenantLimits tenants;
-  JobObserver* observer = nullptr;        // null: nobody
+  TenantLimits tenants;                   // at first, as are the deadlines: see set_limits()
   schema::Deadlines deadlines;            // that no job may exceed; 0: none
+  JobObserver* observer = nullptr;        // null: nobody
 };
 
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
@@ -64,7 +64,7 @@ class Dispatcher final : public SupervisorListener {
 
   std::vector<schema::DeviceEntry> devices() const;
   Load load() const;
-  void set_tenant_limits(TenantLimits limits);
+  void set_limits(TenantLimits tenants, const schema::Deadlines& deadlines);
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
 
  private:
@@ -134,6 +134,7 @@ class Dispatcher final : public SupervisorListener {
   std::map<std::string, JobPointer, std::less<>> jobs_;   // until their end is on disk
   JobQueue queue_;
   std::size_t open_jobs_per_tenant_ = 0;   // 0: no bound
+  schema::Deadlines deadlines_;            // of any job
   DeviceTable devices_;
   std::map<std::string, Worker> workers_;   // by device
   std::map<std::string, std::size_t> open_;                    // jobs that have not ended, by tenant

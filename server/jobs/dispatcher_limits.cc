@@ -33,15 +33,14 @@ Error late(std::string_view what, double limit, std::string_view name) {
 }  // namespace
 
 schema::Deadlines Dispatcher::limits(const ActiveJob& job) const {
-  const schema::Deadlines& server = options_.deadlines;
-  return {.queue = shorter(job.deadlines.queue, server.queue),
-          .fetch = shorter(job.deadlines.fetch, server.fetch),
-          .run = shorter(job.deadlines.run, server.run)};
+  return {.queue = shorter(job.deadlines.queue, deadlines_.queue),
+          .fetch = shorter(job.deadlines.fetch, deadlines_.fetch),
+          .run = shorter(job.deadlines.run, deadlines_.run)};
 }
 
 // `spent`: seconds of the limit that are gone.
 void Dispatcher::arm(const JobPointer& job, double limit, double spent) {
-  job->deadline = Clock::time_point::max();
+  job->deadline = Clock::time_point::max(), job->limit = limit;
   constexpr double kFar = 1e9;   // seconds; beyond, the sum would not fit
   if (limit > 0 && limit < kFar)
     job->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit - spent));
@@ -60,15 +59,14 @@ void Dispatcher::deadline_reached(const std::string& id) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end() || stopping_ || Clock::now() < found->second->deadline) return;
     const JobPointer job = found->second;
-    const schema::Deadlines limit = limits(*job);
     if (job->state == JobState::kRunning) {
-      job->late = late("the job ran", limit.run, "run");
+      job->late = late("the job ran", job->limit, "run");
       supervisor_->cancel(job->device, job->id);
     } else if (job->state == JobState::kFetching && !job->spec) {
       fetch = job->stop;
-      fail(job, late("its data took", limit.fetch, "fetch"));
+      fail(job, late("its data took", job->limit, "fetch"));
     } else if (!schema::is_final(job->state)) {
-      fail(job, late("the job waited for its turn", limit.queue, "queue"));
+      fail(job, late("the job waited for its turn", job->limit, "queue"));
     }
   }
   fetch.request_stop();
@@ -90,10 +88,11 @@ void Dispatcher::forget_crashes(const ActiveJob& job) {
   crashes_by_spec_.erase(spec_key(job));
 }
 
-void Dispatcher::set_tenant_limits(TenantLimits limits) {
+void Dispatcher::set_limits(TenantLimits tenants, const schema::Deadlines& deadlines) {
   const std::lock_guard lock(mutex_);
-  open_jobs_per_tenant_ = limits.open_jobs;
-  queue_.set_weights(std::move(limits.weights));
+  open_jobs_per_tenant_ = tenants.open_jobs;
+  queue_.set_weights(std::move(tenants.weights));
+  deadlines_ = deadlines;
 }
 
 void Dispatcher::begin_drain() {

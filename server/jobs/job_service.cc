@@ -14,6 +14,7 @@
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/store.h"
+#include "server/jobs/store_retention.h"
 #include "server/jobs/subscriptions.h"
 
 namespace kedge::server {
@@ -60,6 +61,7 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   if (!options.validate) options.validate = [](const schema::JobSpec& spec) { engine::Pipeline::build(spec); };
   if (!options.acquire) {
     if (options.data.directory.empty()) options.data.directory = options.data_dir / "datasets";
+    options.data.max_cache_bytes = options.limits.cache_bytes;
     cache = std::make_unique<DatasetCache>(options.data);
     options.acquire = [&cache = *cache](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                                         std::stop_token stop, const std::string& trace) { return cache.acquire(ref, emit, stop, trace); };
@@ -78,9 +80,9 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
           .acquire = options.acquire,
           .check_model = std::move(check_model),
           .files = &files,
-          .tenants = options.tenants,
-          .observer = options.observer,
-          .deadlines = options.deadlines};
+          .tenants = options.limits.tenants,
+          .deadlines = options.limits.deadlines,
+          .observer = options.observer};
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ struct JobService::Impl {
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
         dispatcher(store, dispatcher_options(options, clean_files(), [this](const std::string& model) { check(model); })),
-        retention(store, options.retention) {}
+        retention(store, options.limits.retention) {}
 
   static std::function<void(double)> committed(JobObserver* observer) {
     if (!observer) return {};
@@ -249,7 +251,11 @@ std::string JobService::unready_reason() const {
   return trouble ? trouble->message : std::string();
 }
 
-void JobService::set_tenant_limits(TenantLimits limits) { impl_->dispatcher.set_tenant_limits(std::move(limits)); }
+void JobService::set_limits(const ServiceLimits& limits) {
+  impl_->dispatcher.set_limits(limits.tenants, limits.deadlines);
+  impl_->retention.set_options(limits.retention);
+  if (impl_->cache) impl_->cache->set_max_bytes(limits.cache_bytes);
+}
 
 void JobService::begin_drain() { impl_->dispatcher.begin_drain(); }
 

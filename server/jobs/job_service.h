@@ -20,8 +20,7 @@
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
-#include "server/jobs/store_retention.h"
-#include "server/jobs/tenant_limits.h"
+#include "server/jobs/service_limits.h"
 
 namespace kedge::server {
 
@@ -33,11 +32,9 @@ struct JobServiceOptions {
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
-  TenantLimits tenants;                                  // at first: see set_tenant_limits()
+  ServiceLimits limits;                                  // at first: see set_limits()
   std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
   JobObserver* observer = nullptr;                       // outlives the service; null: nobody
-  RetentionOptions retention;
-  schema::Deadlines deadlines{.queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
@@ -103,8 +100,8 @@ class JobService {
   std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
   bool ready() const { return unready_reason().empty(); }
 
-  // For what comes: jobs that are open stay, however many.
-  void set_tenant_limits(TenantLimits limits);
+  // For what comes: jobs that are open stay, however many, and what a job does now keeps its deadline.
+  void set_limits(const ServiceLimits& limits);
 
   // Not ready from here on; what runs goes on, nothing else is started.
   void begin_drain();

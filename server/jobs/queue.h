@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/jobs/tenant_limits.h"
+#include "server/jobs/service_limits.h"
 
 namespace kedge::server {
 

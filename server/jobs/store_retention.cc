@@ -24,11 +24,27 @@ Retention::Retention(Store& store, RetentionOptions options)
 
 Retention::~Retention() = default;
 
+void Retention::set_options(RetentionOptions options) {
+  {
+    const std::lock_guard lock(mutex_);
+    options_ = options, changed_ = true;
+  }
+  wake_.notify_one();
+}
+
+RetentionOptions Retention::options() const {
+  const std::lock_guard lock(mutex_);
+  return options_;
+}
+
 void Retention::loop(std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  while (!never.wait_for(lock, stop, options_.interval, [] { return false; }) && !stop.stop_requested()) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, options_.interval, [this] { return changed_; });
+      changed_ = false;
+    }
+    if (stop.stop_requested()) return;
     try {
       sweep();
     } catch (const schema::Error&) {   // the disk fails: readiness says so, and the next round tries again
@@ -58,17 +74,18 @@ void Retention::work(Find find, Change change) {
 }
 
 void Retention::sweep() {
+  const RetentionOptions bounds = options();
   const auto remove = [](StoreWriter& writer, const Expired& job) { writer.remove(job.job); };
   const auto trim = [](StoreWriter& writer, const Expired& job) { writer.trim_events(job.job, job.first_kept); };
   write([](StoreWriter& writer) { writer.expire_keys(); });
-  if (options_.jobs.count() > 0) work([&] { return store_.ended_before(time_before_now(options_.jobs), kJobsAtOnce); }, remove);
-  if (options_.events.count() > 0)
-    work([&] { return store_.events_ended_before(time_before_now(options_.events), kJobsAtOnce); }, trim);
-  if (options_.events_per_job > 0) work([&] { return store_.with_more_events_than(options_.events_per_job, kJobsAtOnce); }, trim);
-  if (options_.store_bytes > 0)
+  if (bounds.jobs.count() > 0) work([&] { return store_.ended_before(time_before_now(bounds.jobs), kJobsAtOnce); }, remove);
+  if (bounds.events.count() > 0)
+    work([&] { return store_.events_ended_before(time_before_now(bounds.events), kJobsAtOnce); }, trim);
+  if (bounds.events_per_job > 0) work([&] { return store_.with_more_events_than(bounds.events_per_job, kJobsAtOnce); }, trim);
+  if (bounds.store_bytes > 0)
     work(
         [&] {
-          return store_.used_bytes() > options_.store_bytes ? store_.ended_before("~", kJobsAtOnce) : std::vector<Expired>();
+          return store_.used_bytes() > bounds.store_bytes ? store_.ended_before("~", kJobsAtOnce) : std::vector<Expired>();
         },
         remove);
 }

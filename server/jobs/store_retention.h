@@ -7,23 +7,16 @@
 #include <mutex>
 #include <thread>
 
+#include "server/jobs/service_limits.h"
 #include "server/jobs/store.h"
 
 namespace kedge::server {
-
-// Open jobs are never forgotten. 0: no bound.
-struct RetentionOptions {
-  std::chrono::seconds jobs{30 * 24 * 3600};    // after their end
-  std::chrono::seconds events{7 * 24 * 3600};   // after their job's end; its last two, result and final state, stay with the job
-  std::int64_t events_per_job = 100'000;        // the newest; older ones become a gap, also while the job runs
-  std::int64_t store_bytes = std::int64_t{8} << 30;
-  std::chrono::milliseconds interval{60'000};
-};
 
 class Retention {
  public:
   Retention(Store& store, RetentionOptions options);   // `store` outlives this object
   ~Retention();
+  void set_options(RetentionOptions options);   // for the next sweep, which comes soon
   void sweep();   // what the thread does at each interval; returns when it is on disk
 
  private:
@@ -31,11 +24,15 @@ class Retention {
   // Does `change` to the jobs that `find` finds, some at a time, until it finds none.
   template <class Find, class Change>
   void work(Find find, Change change);
+  RetentionOptions options() const;
   bool write(std::function<void(StoreWriter&)> apply);   // false: the store is closing
 
   Store& store_;
-  const RetentionOptions options_;
-  std::jthread thread_;
+  mutable std::mutex mutex_;   // guards the next two
+  RetentionOptions options_;
+  bool changed_ = false;
+  std::condition_variable_any wake_;
+  std::jthread thread_;   // last: it uses the others
 };
 
 }  // namespace kedge::server

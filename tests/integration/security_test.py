@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from kedge_server import BIN, SANITIZED, Process, Reply, read_port, wait_for  # noqa: E402
+from kedge_server import BIN, SANITIZED, Kedged, Process, Reply, read_port, wait_for  # noqa: E402
 
 SPEC = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}],
         "task": {"crossValidate": {"cv": 3, "scoring": ["accuracy"]}}}
@@ -88,6 +88,38 @@ class Listening(unittest.TestCase):
                         self.assertEqual(urllib.request.urlopen(request, timeout=20).status, status)
                     except urllib.error.HTTPError as error:
                         self.assertEqual(error.code, status)
+            finally:
+                server.stop()
+
+
+class Reloading(unittest.TestCase):
+    def test_sighup_takes_all_limits_of_the_configuration_or_none(self):
+        long_job = {"dataset": {"builtin": "digits"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 100_000}}],
+                    "task": {"crossValidate": {"cv": 2}}}
+        table = b"a,b\n1,2\n3,4\n"
+        with tempfile.TemporaryDirectory() as folder:
+            settings, log = pathlib.Path(folder) / "kedged.toml", pathlib.Path(folder) / "kedged.log"
+            settings.write_text("")
+            server = Kedged(folder, "--config", settings, "--devices", "cpu")
+
+            def reload(text, said):
+                before = log.read_text().count(said)
+                settings.write_text(text)
+                server.child.send_signal(signal.SIGHUP)
+                wait_for(lambda: log.read_text().count(said) > before, 20, said)
+            try:
+                reload('run-deadline = "1s"\ntenant-jobs = 1\ntenant-bytes = 10\n', "limits were read again")
+                job = server.submit(long_job)
+                self.assertEqual(server.call("POST", "/v1/jobs", SPEC).status, 429)
+                self.assertEqual(server.wait(job)["reason"], "DEADLINE_EXCEEDED")
+                self.assertEqual(server.call("PUT", "/v1/datasets/a.csv", table).status, 429)
+                for wrong in ('run-deadline = "soon"\n', "tenant-bytes = 0\nunknown = 1\n", "tenant-bytes = \n"):
+                    reload(wrong, "its limits stay: ")
+                    self.assertEqual(server.call("PUT", "/v1/datasets/a.csv", table).status, 429)
+                self.assertEqual(server.run(long_job)["reason"], "DEADLINE_EXCEEDED")
+                reload("keep-mib = 0\nkeep-jobs = 1\n", "limits were read again")
+                self.assertEqual(server.call("PUT", "/v1/datasets/a.csv", table).status, 201)
+                wait_for(lambda: server.call("GET", f"/v1/jobs/{job}").status == 404, 30, "the job to be forgotten")
             finally:
                 server.stop()
 

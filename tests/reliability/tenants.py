@@ -102,7 +102,7 @@ def q2(row):
         for weights in shares:
             write_weights(settings, weights)
             server.child.send_signal(signal.SIGHUP)
-            wait_for(lambda: (row.folder / "kedged.log").read_text().count("limits of tenants were read again") > len(said), 10, "the new weights")
+            wait_for(lambda: (row.folder / "kedged.log").read_text().count("limits were read again") > len(said), 10, "the new weights")
             used, window = seconds_by_tenant(row, server, {tenant: jobs_per_weight * weight for tenant, weight in weights.items()})
             wait_for(lambda: all(server.is_idle(tenant) for tenant in weights), 300, "the end of all")
             parts = {tenant: used[tenant] / sum(used.values()) * sum(weights.values()) / weight for tenant, weight in weights.items()}

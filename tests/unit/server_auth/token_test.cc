@@ -155,6 +155,19 @@ TEST_F(Tokens, MayComeFromTheEnvironmentAsADigest) {
   EXPECT_EQ(verdict(authenticator, bearer("another"), Access::kRead), "UNAUTHENTICATED");
 }
 
+TEST_F(Tokens, OfTheConfigurationMayBeReplacedButNeverByNoLogin) {
+  AuthOptions given = options();
+  given.token_sha256 = crypto::sha256_hex("first");
+  Authenticator authenticator(given, ignore);
+  EXPECT_EQ(verdict(authenticator, bearer("first"), Access::kAdmin), "OK");
+  authenticator.set_token_sha256(crypto::sha256_hex("second"));
+  EXPECT_EQ(verdict(authenticator, bearer("first"), Access::kRead), "UNAUTHENTICATED");
+  EXPECT_EQ(verdict(authenticator, bearer("second"), Access::kAdmin), "OK");
+  authenticator.set_token_sha256("");
+  EXPECT_EQ(verdict(authenticator, bearer("second"), Access::kRead), "UNAUTHENTICATED");
+  EXPECT_EQ(verdict(authenticator, with(""), Access::kRead), "UNAUTHENTICATED");
+}
+
 TEST_F(Tokens, ACertificateReadsAndSubmitsForItsName) {
   AuthOptions certificates = options();
   certificates.certificates = true;

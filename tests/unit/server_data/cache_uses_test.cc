@@ -89,6 +89,15 @@ TEST_F(Eviction, KeepsTheCacheBelowItsBoundAndAFile) {
   EXPECT_TRUE(acquire(cache, table(0)).cold) << "it went long ago, and is made again";
 }
 
+TEST_F(Eviction, GoesByANewBoundFromTheNextDataSetOn) {
+  DatasetCache cache(options("http://127.0.0.1:1"));
+  for (int i = 0; i < 10; ++i) acquire(cache, table(i));
+  EXPECT_GT(cache.bytes(), small().max_cache_bytes);
+  cache.set_max_bytes(small().max_cache_bytes);
+  acquire(cache, table(10));
+  EXPECT_LE(cache.bytes(), small().max_cache_bytes);
+}
+
 TEST_F(Eviction, KeepsWhatAJobHas) {
   DatasetCache cache(small());
   const AcquiredDataset held = acquire(cache, table(0));

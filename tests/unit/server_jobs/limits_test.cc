@@ -48,7 +48,7 @@ TEST_F(LimitsTest, EndsARunThatMeetsItsDeadline) {
 
 TEST_F(LimitsTest, EndsAFetchThatMeetsTheServersDeadline) {
   JobServiceOptions given = options();
-  given.deadlines.fetch = kSoon;
+  given.limits.deadlines.fetch = kSoon;
   given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
                      std::stop_token stop, const std::string&) -> AcquiredDataset {
     std::atomic<bool> stopped = false;
@@ -74,6 +74,29 @@ TEST_F(LimitsTest, EndsAWaitThatMeetsItsDeadline) {
   expect_late(run(service, spec), "queue");
   std::ofstream(dir_ / "go") << "go";
   EXPECT_EQ(tests::wait_for_end(service, first).state, JobState::kSucceeded);
+}
+
+TEST_F(LimitsTest, TakesNewLimitsForWhatComes) {
+  JobService service(options());
+  const std::string first = tests::submit(service, job_spec("Hold", dir_ / "go")).id;
+  ASSERT_TRUE(tests::wait_for_state(service, first, JobState::kRunning));
+  service.set_limits({.tenants = {.open_jobs = 1}, .deadlines = {.queue = 0, .fetch = 0, .run = kSoon}});
+  EXPECT_THROW(tests::submit(service, job_spec("Succeed")), schema::Error) << "one is open, and one may be";
+  service.set_limits({.deadlines = {.queue = 0, .fetch = 0, .run = kSoon}});
+  const std::string second = tests::submit(service, job_spec("WaitForCancel")).id;
+  std::ofstream(dir_ / "go") << "go";
+  EXPECT_EQ(tests::wait_for_end(service, first).state, JobState::kSucceeded) << "it ran before there was a deadline";
+  expect_late(tests::wait_for_end(service, second), "run");
+}
+
+TEST_F(LimitsTest, ForgetsJobsByANewBoundWithoutWaiting) {
+  JobServiceOptions given = options();
+  given.limits.retention = {.jobs = std::chrono::seconds(0), .interval = std::chrono::hours(1)};
+  JobService service(given);
+  const std::string id = run(service, job_spec("Succeed")).id;
+  service.set_limits({.retention = {.store_bytes = 1}});
+  tests::Waiter waiter;
+  EXPECT_TRUE(waiter.until([&] { return !service.find(id); }));
 }
 
 TEST_F(LimitsTest, RefusesADeadlineThatIsNone) {

@@ -1,0 +1,38 @@
+// What the operator grants jobs and tenants; may change while the job service runs.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "schemas/job.h"
+
+namespace kedge::server {
+
+using TenantWeights = std::map<std::string, double>;   // shares of the devices, greater than 0; a tenant that is not here has 1
+
+struct TenantLimits {
+  std::size_t open_jobs = 0;   // of one tenant; 0: no bound
+  TenantWeights weights;
+};
+
+// Open jobs are never forgotten. 0: no bound.
+struct RetentionOptions {
+  std::chrono::seconds jobs{30 * 24 * 3600};    // after their end
+  std::chrono::seconds events{7 * 24 * 3600};   // after their job's end; its last two, result and final state, stay with the job
+  std::int64_t events_per_job = 100'000;        // the newest; older ones become a gap, also while the job runs
+  std::int64_t store_bytes = std::int64_t{8} << 30;
+  std::chrono::milliseconds interval{60'000};
+};
+
+struct ServiceLimits {
+  TenantLimits tenants;
+  schema::Deadlines deadlines{
+      .queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
+  RetentionOptions retention;
+  std::uintmax_t cache_bytes = 0;   // of parsed data sets without uploads; 0: no bound
+};
+
+}   // namespace kedge::server
