@@ -203,8 +203,8 @@ void resume(const Request& request, Cursor& cursor) {
 http::Response stream_of(const Api& api, const Request& request, Cursor cursor, std::string_view form) {
   std::shared_ptr<void> counted;   // shared because a std::function must be copyable
   if (api.streams && !(counted = api.streams->open(request.caller.tenant)))
-    throw schema::Error(schema::ErrorCode::kTooManyRequests,
-                        fmt::format("{} event streams are open, no more may be", api.streams->per_tenant()));
+    throw schema::QuotaExceeded(fmt::format("{} event streams are open, no more may be", api.streams->per_tenant()),
+                                {.name = "streams", .unit = "concurrent-requests", .most = api.streams->per_tenant()});
   const Framing& framing = form == kSse ? kSseFraming : kNdjsonFraming;
   Response response;
   response.content_type = form;

@@ -85,6 +85,8 @@ awaitable<void> receive_part(const Api& api, const Request& request, const Multi
 awaitable<void> name_in_errors(std::string part, awaitable<void> work) {
   try {
     co_await std::move(work);
+  } catch (const schema::QuotaExceeded& error) {
+    throw schema::QuotaExceeded(fmt::format("part '{}': {}", part, error.message), error.quota);
   } catch (const Error& error) {
     throw Error(error.code, fmt::format("part '{}': {}", part, error.message), error.where);
   }

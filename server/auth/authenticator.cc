@@ -126,7 +126,7 @@ Caller Authenticator::identify(const http::Request& request, const std::string& 
   if (token.empty())
     throw Error(ErrorCode::kUnauthenticated, "this server needs a token: send 'Authorization: Bearer TOKEN' (KEDGE_TOKEN)");
   if (!failures_.has(peer, now))
-    throw Error(ErrorCode::kTooManyRequests, "too many wrong tokens came from this address; wait a while");
+    throw schema::QuotaExceeded("too many wrong tokens came from this address; wait a while", *failures_.quota(peer, "wrong-tokens", now));
   const TokenRow* row = find(token);
   if (!row) {
     failures_.take(peer, now);
@@ -143,9 +143,11 @@ Caller Authenticator::admit(const http::Request& request, const http::net::ip::a
   Caller caller = identify(request, peer.to_string(), certificate);
   if (!caller.may(needed) && !KEDGE_CONTROL("ignore-scopes"))
     throw Error(ErrorCode::kForbidden, fmt::format("the token's scopes do not cover this call, which needs '{}'", scope_name(needed)));
-  if (!requests_.take(caller.tenant, Clock::now()))
-    throw Error(ErrorCode::kTooManyRequests,
-                fmt::format("more than {} requests a second came from this tenant", options_.requests_per_second));
+  const auto now = Clock::now();
+  const bool may_go_on = requests_.take(caller.tenant, now);
+  caller.rate = requests_.quota(caller.tenant, "requests", now);
+  if (!may_go_on)
+    throw schema::QuotaExceeded(fmt::format("more than {} requests a second came from this tenant", options_.requests_per_second), *caller.rate);
   return caller;
 }
 

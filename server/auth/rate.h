@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "schemas/quota.h"
 
 namespace kedge::server::auth {
 
@@ -23,6 +28,19 @@ class RateLimiter {
     if (bucket.level < 1) return false;
     bucket.level -= 1;
     return true;
+  }
+  // What is left of the bucket; nothing is said without a bound.
+  std::optional<schema::Quota> quota(const std::string& key, std::string_view name, Clock::time_point now) const {
+    if (per_second_ <= 0) return std::nullopt;
+    const auto found = buckets_.find(key);
+    const double has = found == buckets_.end() ? burst_ : level(found->second, now);
+    return schema::Quota{.name = name,
+                         .unit = "requests",
+                         .most = static_cast<std::uint64_t>(burst_),
+                         .left = static_cast<std::uint64_t>(has),
+                         .window_s = burst_ / per_second_,
+                         .refill_s = (burst_ - has) / per_second_,
+                         .next_s = std::max(0.0, 1 - has) / per_second_};
   }
   // Whether take() would.
   bool has(const std::string& key, Clock::time_point now) {

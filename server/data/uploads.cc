@@ -14,6 +14,7 @@
 #include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
 #include "schemas/codec.h"
+#include "schemas/quota.h"
 #include "server/data/mapped_text.h"
 #include "server/data/npy.h"
 #include "server/data/source_steps.h"
@@ -193,8 +194,11 @@ void Uploads::Upload::discard() {
 void Uploads::Upload::write(std::string_view bytes) {
   const bool is_first = info_.bytes == 0;
   info_.bytes += static_cast<std::int64_t>(bytes.size());
-  require(static_cast<std::uint64_t>(info_.bytes) <= allowed_, ErrorCode::kTooManyRequests,
-          "the uploads of this tenant would have more than {} bytes; delete some", uploads_.bytes_per_tenant_.load());
+  if (static_cast<std::uint64_t>(info_.bytes) > allowed_) {
+    const std::uint64_t most = uploads_.bytes_per_tenant_;
+    throw schema::QuotaExceeded(fmt::format("the uploads of this tenant would have more than {} bytes; delete some", most),
+                                {.name = "bytes", .unit = "content-bytes", .most = most, .left = allowed_});
+  }
   digest_.update(bytes);
   if (npy_) return npy_->write(bytes);
   if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());

@@ -39,7 +39,7 @@ class Uploads {
    public:
     ~Upload();
     Upload(const Upload&) = delete;
-    // Errors: kTooManyRequests when the tenant's bytes would be too many, kStorageFull when the disk is full.
+    // Errors: schema::QuotaExceeded when the tenant's bytes would be too many, kStorageFull when the disk is full.
     void write(std::string_view bytes);
     // Parses what came, puts it under its name, in place of an older one. Errors: those of the parser, with line and column.
     UploadInfo finish(std::stop_token stop);

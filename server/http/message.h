@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/quota.h"
 #include "server/http/net.h"
 
 namespace kedge::server::http {
@@ -31,6 +32,7 @@ struct Caller {
   std::string tenant;
   std::string token;  // id of the token; empty: none was needed, or a certificate spoke
   bool read = true, submit = true, admin = true;
+  std::optional<schema::Quota> rate = {};   // what is left of the requests that may come; unset: no bound
 
   bool may(Access access) const {
     return access == Access::kPublic || admin || (access == Access::kRead && read) ||

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schemas/codec.h"
+#include "server/http/rate_limit.h"
 
 namespace kedge::server::http {
 namespace {
@@ -109,7 +110,10 @@ Response problem(int status, const schema::Error& error, std::string_view reques
   response.status = status;
   response.content_type = kProblemType;
   response.body = schema::value_to_json(Value(std::move(body))) + "\n";
-  if (status == 503 || status == 429 || status == 507) response.fields.emplace_back("Retry-After", "1");
+  const auto* exceeded = dynamic_cast<const schema::QuotaExceeded*>(&error);
+  if (exceeded) add_quota(response, exceeded->quota);
+  if (status == 503 || status == 429 || status == 507)
+    response.fields.emplace_back("Retry-After", exceeded ? std::to_string(retry_after(exceeded->quota)) : "1");
   return response;
 }
 

@@ -11,6 +11,7 @@
 #include "server/http/accept.h"
 #include "server/http/compress.h"
 #include "server/http/problem.h"
+#include "server/http/rate_limit.h"
 #include "server/http/response_head.h"
 #include "server/http/trace.h"
 #include "server/http/url.h"
@@ -278,6 +279,7 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
     response = co_await answer(parser, framing, *match.route);
     keep_alive = keep_alive && (!framing.has_body() || parser.done());
   }
+  if (current_.rate) add_quota(*response, *current_.rate);
   for (const auto& [name, value] : response->fields)
     if (name == "Location") current_.subject = value.substr(value.rfind('/') + 1);
   co_return Reply{.response = std::move(*response),
@@ -299,7 +301,7 @@ std::optional<Response> Session::turn_away(Request& head, Match& match) {
     if (!head.captures.empty()) current_.subject = head.captures.front().second;
     if (!shared_.gatekeeper) return std::nullopt;
     head.caller = shared_.gatekeeper->admit(head, stream_.peer_address(), stream_.peer_name(), match.route->access);
-    current_.tenant = head.caller.tenant;
+    current_.tenant = head.caller.tenant, current_.rate = head.caller.rate;
     if (!head.caller.token.empty()) current_.caller = head.caller;
     return std::nullopt;
   } catch (const schema::Error& e) {
@@ -392,21 +394,20 @@ void Session::expect_body(std::uint64_t received, Clock::time_point start) {
 }
 
 net::awaitable<Response> Session::call(const Handler& handler, Request request, std::string id) {
-  std::optional<schema::Error> error;
+  Response failure;
   try {
     co_return co_await handler(std::move(request));
   } catch (const schema::Error& e) {
-    error = e;
+    failure = problem(e, id);
   } catch (const boost::system::system_error&) {
     throw;  // the connection broke while the handler read the body
   } catch (const Refusal&) {
     throw;
   } catch (const std::exception& e) {
     shared_.report(fmt::format("http: request {} failed with: {}", id, e.what()));
-    error = schema::Error(schema::ErrorCode::kInternal,
-                          "the server failed to answer; its log says more under this request's id");
+    failure = problem(schema::Error(schema::ErrorCode::kInternal, "the server failed to answer; its log says more under this request's id"), id);
   }
-  co_return problem(*error, id);
+  co_return failure;
 }
 
 net::awaitable<void> Session::send(Response& response, bool head_only, bool keep_alive) {

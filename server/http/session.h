@@ -109,6 +109,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string method, path, trace, tenant, subject, accept_encoding;
     std::string_view route;
     std::optional<Caller> caller;
+    std::optional<schema::Quota> rate;
   };
   Current current_;
   bool between_requests_ = true;

@@ -8,6 +8,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "schemas/error.h"
+#include "schemas/quota.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/clock.h"
 
@@ -77,9 +78,9 @@ void Dispatcher::recover() {
 void Dispatcher::check_quota(const std::string& tenant) const {
   const auto open = open_.find(tenant);
   if (open_jobs_per_tenant_ == 0 || open == open_.end() || open->second < open_jobs_per_tenant_) return;
-  throw Error(ErrorCode::kTooManyRequests,
-              fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open->second,
-                          open_jobs_per_tenant_));
+  throw schema::QuotaExceeded(
+      fmt::format("{} jobs are waiting or running, at most {} may; wait for some to end", open->second, open_jobs_per_tenant_),
+      {.name = "jobs", .unit = "concurrent-requests", .most = open_jobs_per_tenant_});
 }
 
 void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted, std::function<void(const Error&)> failed) {

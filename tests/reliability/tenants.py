@@ -136,7 +136,10 @@ def q3(row):
                 answers = list(pool.map(submit, range(at_once)))
             statuses = collections.Counter(answer.status for answer in answers)
             row.expect(statuses == {202: quota, 429: at_once - quota}, f"answers {dict(statuses)}")
-            row.expect(all(int(a.headers["Retry-After"]) > 0 and a.json()["code"] == "TOO_MANY_REQUESTS" for a in answers if a.status == 429), "no time to come again")
+            refused = [answer for answer in answers if answer.status == 429]
+            row.expect(all(int(a.headers["Retry-After"]) > 0 and a.json()["code"] == "TOO_MANY_REQUESTS" for a in refused), "no time to come again")
+            told = {(a.headers["RateLimit"], a.headers["RateLimit-Policy"]) for a in refused}
+            row.expect(told == {('"jobs";r=0', f'"jobs";q={quota};qu="concurrent-requests"')}, f"the quota is told as {told}")
             row.expect(server.as_tenant("bob", "POST", "/v1/jobs", small()).status == 202, "another tenant's quota is touched")
             taken = [answer.json()["id"] for answer in answers if answer.status == 202]
             for job in taken:

@@ -211,8 +211,15 @@ http::net::awaitable<http::Response> endless(http::Request request) {
 }
 
 struct AuthServer : Tokens {
+  explicit AuthServer(double requests_per_second = 0) : requests_per_second(requests_per_second) {}
+  AuthOptions bounded() const {
+    AuthOptions bounded = options();
+    bounded.requests_per_second = requests_per_second;
+    return bounded;
+  }
+  const double requests_per_second;
   std::string token = create("read");
-  Authenticator authenticator{options(), ignore};
+  Authenticator authenticator{bounded(), ignore};
   http::Server server{http::ServerOptions{.gatekeeper = &authenticator},
                       http::Router({{"GET", "/open", echo_size},
                                     {"GET", "/read", echo_size, Access::kRead},
@@ -249,6 +256,31 @@ TEST_F(AuthServer, TakesNoTokenFromATrailerOrTheQuery) {
   EXPECT_TRUE(client.ended());
   tests::HttpConnection other(server.port());
   EXPECT_EQ(other.get("/read?access_token=" + token).status, 401);
+}
+
+constexpr double kOneInAQuarterOfAnHour = 0.001;   // so slow that no bucket fills while a test runs
+
+struct SlowServer : AuthServer {
+  SlowServer() : AuthServer(kOneInAQuarterOfAnHour) {}
+};
+
+TEST_F(SlowServer, TellsInEachAnswerWhatIsLeftOfARate) {
+  tests::HttpConnection client(server.port());
+  for (const int status : {200, 429}) {
+    const auto reply = client.get("/read", field());
+    EXPECT_EQ(reply.status, status);
+    EXPECT_EQ(reply.field("RateLimit-Policy"), "\"requests\";q=1;qu=\"requests\";w=1000");
+    EXPECT_THAT(reply.field("RateLimit"), testing::MatchesRegex("\"requests\";r=0;t=(1000|9[0-9][0-9])"));
+    EXPECT_THAT(reply.field("Retry-After"), testing::MatchesRegex(status == 200 ? "" : "1000|9[0-9][0-9]"));
+  }
+  const auto open = client.get("/open");
+  EXPECT_EQ(open.status, 200);
+  EXPECT_EQ(open.field("RateLimit"), "") << "it is nobody's";
+}
+
+TEST_F(AuthServer, SaysNothingOfARateThatIsNotBounded) {
+  tests::HttpConnection client(server.port());
+  EXPECT_EQ(client.get("/read", field()).field("RateLimit"), "");
 }
 
 TEST_F(AuthServer, EndsAStreamWhenItsTokenIsRevoked) {

@@ -79,7 +79,9 @@ TEST_F(Tenants, MayHaveSoManyEventStreamsOpen) {
   EXPECT_THAT(first.read_head(), HasSubstr("200 OK"));
   const HttpReply second = as("alice", "GET", "/v1/jobs/" + id + "/events");
   EXPECT_EQ(second.status, 429);
-  EXPECT_NE(second.field("Retry-After"), "");
+  EXPECT_EQ(second.field("Retry-After"), "1");
+  EXPECT_EQ(second.field("RateLimit"), "\"streams\";r=0");
+  EXPECT_EQ(second.field("RateLimit-Policy"), "\"streams\";q=1;qu=\"concurrent-requests\"");
   tests::HttpConnection bob(kept.port());
   bob.send("GET /v1/jobs/" + of_bob + "/events HTTP/1.1\r\nHost: a\r\nTenant: bob\r\n\r\n");
   EXPECT_THAT(bob.read_head(), HasSubstr("200 OK"));
@@ -138,7 +140,10 @@ TEST_F(Tenants, MayStoreSoManyBytes) {
   std::string text = "a,b\n";
   while (text.size() < 600) text += "1,2\n";
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 201);
-  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/two.csv", text).status, 429);
+  const HttpReply refused = as("alice", "PUT", "/v1/datasets/two.csv", text);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.field("RateLimit"), "\"bytes\";r=400");
+  EXPECT_EQ(refused.field("RateLimit-Policy"), "\"bytes\";q=1000;qu=\"content-bytes\"");
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 200) << "in its own place";
   EXPECT_EQ(as("bob", "PUT", "/v1/datasets/two.csv", text).status, 201);
 }
