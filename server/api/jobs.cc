@@ -196,6 +196,7 @@ awaitable<Response> create_job(const Api& api, Request request) {
   check_query(request, {"wait"});
   const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
   const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
+  api.jobs.require_room(request.caller.tenant);   // before the body is read: under load most are refused
   awaitable<Job> submission = request.body_reader ? submit_with_data(api, request) : submit_alone(api, request);
   Job job = co_await std::move(submission);
   const std::string location = "/v1/jobs/" + job.id;

@@ -83,6 +83,11 @@ void Dispatcher::check_quota(const std::string& tenant) const {
       {.name = "jobs", .unit = "concurrent-requests", .most = open_jobs_per_tenant_});
 }
 
+void Dispatcher::require_room(const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  check_quota(tenant);
+}
+
 void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted, std::function<void(const Error&)> failed) {
   KEDGE_FAIL_POINT("job.submit.before");
   auto active = std::make_shared<ActiveJob>();

@@ -52,7 +52,8 @@ class Dispatcher final : public SupervisorListener {
   // Ends workers and fetches, puts interrupted jobs back into the queue and closes the store.
   ~Dispatcher() override;
 
-  // schema::QuotaExceeded when the tenant has as many open jobs as it may.
+  // Errors: schema::QuotaExceeded when the tenant has as many open jobs as it may; so submit().
+  void require_room(const std::string& tenant) const;
   void submit(NewJob job, std::function<void(schema::Job)> submitted, std::function<void(const schema::Error&)> failed);
   // False when there is no such open job. kConflict when it is ending.
   bool cancel(std::string_view id);

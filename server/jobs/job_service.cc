@@ -157,6 +157,8 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
                            std::move(submitted), std::move(failed));
 }
 
+void JobService::require_room(const std::string& tenant) const { impl_->dispatcher.require_room(tenant); }
+
 std::optional<std::string> JobService::tenant(std::string_view id) const { return impl_->store.tenant(id); }
 
 std::string JobService::trace(std::string_view id) const { return impl_->store.trace(id); }

@@ -67,6 +67,10 @@ class JobService {
               std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {},
               const std::string& trace = {});
 
+  // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
+  // before it.
+  void require_room(const std::string& tenant) const;
+
   std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
   std::string trace(std::string_view id) const;                   // of the request that submitted it; empty: none is known
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "schemas/quota.h"
+
 namespace kedge::server {
 namespace {
 
@@ -27,7 +29,7 @@ struct Fake {
   std::mutex mutex;
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
-  bool ready = true;
+  bool ready = true, has_room = true;
   std::uint64_t removals = 0;
   std::size_t lookups = 0;
   std::map<std::string, std::string, std::less<>> traces;   // by job
@@ -121,6 +123,12 @@ std::string JobService::trace(std::string_view id) const {
   return found == impl_->traces.end() ? std::string() : found->second;
 }
 
+void JobService::require_room(const std::string&) const {
+  std::lock_guard lock(impl_->mutex);
+  if (!impl_->has_room)
+    throw schema::QuotaExceeded("1 jobs are waiting or running, at most 1 may", {.name = "jobs", .unit = "concurrent-requests", .most = 1});
+}
+
 std::optional<std::string> JobService::tenant(std::string_view id) const {
   std::lock_guard lock(impl_->mutex);
   const FakeJob* entry = impl_->find(id);
@@ -205,6 +213,12 @@ void set_ready(server::JobService& jobs, bool ready) {
   server::Fake& fake = server::fake_of(jobs);
   std::lock_guard lock(fake.mutex);
   fake.ready = ready;
+}
+
+void set_room(server::JobService& jobs, bool has_room) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  fake.has_room = has_room;
 }
 
 void remove_job(server::JobService& jobs, std::string_view id) {

@@ -13,6 +13,8 @@ void append_event(server::JobService& jobs, std::string_view id, schema::EventBo
 
 // What ready() says; while it is false, submitted jobs cannot be stored.
 void set_ready(server::JobService& jobs, bool ready);
+// Whether a tenant may have one more job.
+void set_room(server::JobService& jobs, bool has_room);
 
 // Forgets a job, as retention does.
 void remove_job(server::JobService& jobs, std::string_view id);

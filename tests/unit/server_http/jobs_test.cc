@@ -56,6 +56,17 @@ TEST_F(JobsApi, NamesThePathOfAWrongParameter) {
   EXPECT_EQ(problem(reply).where, "pipeline[1].params.n_estimators");
 }
 
+TEST_F(JobsApi, LooksAtNoJobForWhichThereIsNoRoom) {
+  set_room(jobs, false);
+  for (const std::string_view body : {std::string_view(kSpec), std::string_view("{")}) {
+    const HttpReply reply = client.request("POST", "/v1/jobs", body, kJsonField);
+    EXPECT_EQ(reply.status, 429);
+    EXPECT_NE(reply.field("Retry-After"), "");
+  }
+  set_room(jobs, true);
+  EXPECT_EQ(submit().status, 202);
+}
+
 TEST_F(JobsApi, RefusesMalformedBodies) {
   for (const char* body : {"{", "[]", "nonsense", R"({"datset":{}})", "{}\n{}", "\xff"}) {
     const HttpReply reply = client.request("POST", "/v1/jobs", body, kJsonField);
