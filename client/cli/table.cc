@@ -1,7 +1,7 @@
 // The final table of a job.
 #include "client/cli/table.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>   // not core.h alone: clang does not find libfmt's format_to() by the name that gcc gave it
 
 #include <algorithm>
 #include <cmath>

@@ -271,6 +271,7 @@ void Dispatcher::finish(const JobPointer& job, StateChange change) {
 }
 
 void Dispatcher::fail_impossible() {
+  if (stopping_) return;   // the clock may be gone; the next start asks again
   for (const std::string& wish : queue_.wishes()) {
     const std::string reason = devices_.missing_reason(wish);
     if (reason.empty()) continue;

@@ -158,10 +158,11 @@ def beside_h11(row, recorder, texts):
             return
 
 
+# Without lingering closes, in which nginx writes a request's line only when the client has gone, too late for who compares.
 NGINX = """daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; events {{ }}
 http {{ log_format seen '$request_method $upstream_status $request_uri'; access_log {folder}/seen seen; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
   fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s; upstream us {{ server 127.0.0.1:{behind}; keepalive 1; }}
-  server {{ listen 127.0.0.1:{port}; location / {{ proxy_http_version 1.1; proxy_set_header Connection ""; proxy_next_upstream off; proxy_ignore_client_abort on; proxy_pass http://us; }} }} }}
+  server {{ listen 127.0.0.1:{port}; lingering_close off; location / {{ proxy_http_version 1.1; proxy_set_header Connection ""; proxy_next_upstream off; proxy_ignore_client_abort on; proxy_pass http://us; }} }} }}
 """
 HAPROXY = """global
   log stdout format raw local0

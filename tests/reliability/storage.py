@@ -13,7 +13,7 @@ import time
 import urllib.error
 
 from kill_points import Round, check, normal, with_data
-from rows import (BIN, FINAL, CannotRun, Kedged, Process, events_of, long_job, main, read_port, small, spec, wait_for, within)
+from rows import (BIN, FINAL, SANITIZED, CannotRun, Kedged, Process, events_of, long_job, main, read_port, small, spec, wait_for, within)
 
 DAMAGED = 74   # how kedged ends when it cannot use its store
 
@@ -23,6 +23,8 @@ def k5(row):
     libraries = pathlib.Path("/usr/lib/fiu")
     if not (libraries / "fiu_posix_preload.so").exists():
         raise CannotRun("fiu-utils is not installed")
+    if "address" in SANITIZED:
+        raise CannotRun("the address sanitizer must be loaded before any other library, and so must libfiu")
     kinds = [("posix/io/rw/*", 28), ("posix/io/rw/*", 5), ("posix/io/sync/*", 5), ("posix/io/oc/open*", 28), ("posix/io/dir/rename", 5)]
     rounds, refused, acknowledged = (10 if row.long else 1), 0, 0
     fifo = row.folder / "fiu"
