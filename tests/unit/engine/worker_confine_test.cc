@@ -63,6 +63,16 @@ TEST(WorkerConfineDeathTest, IsToldWhenItAsksForTooMuchMemory) {
               may_succeed_or_skip, "");
 }
 
+// The address sanitizer looks for leaks at the end, which what is denied must not hinder.
+TEST(WorkerConfineDeathTest, EndsAsAnyOtherProcess) {
+  EXPECT_EXIT(
+      {
+        if (!deny_system_calls().empty()) std::_Exit(kSkipped);
+        std::exit(EXIT_SUCCESS);
+      },
+      may_succeed_or_skip, "");
+}
+
 TEST(WorkerConfineDeathTest, LeavesNoCoreFile) {
   EXPECT_EXIT(confined([] {
                 rlimit limit{};
