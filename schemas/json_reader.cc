@@ -2,6 +2,7 @@
 // error its path.
 #include "schemas/json_reader.h"
 
+#include <new>
 #include <simdjson.h>
 
 #include <cmath>
@@ -311,7 +312,8 @@ element parse(simdjson::dom::parser& parser, std::string_view text) {
   element root;
   simdjson::error_code error = parser.allocate(std::max<std::size_t>(text.size(), 1), kMaxJsonDepth);
   if (!error) error = parser.parse(text.data(), text.size(), true).get(root);
-  if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY)
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error == simdjson::CAPACITY)
     throw Error{ErrorCode::kBodyTooLarge,
                 "JSON: " + std::to_string(text.size()) + " bytes are too many to parse"};
   if (error) throw_syntax_error(text, simdjson::error_message(error));

@@ -1,6 +1,7 @@
 // Entries are small JSON files, replaced as a whole, below uploads/; their names are digests of what users call them.
 #include "server/data/uploads.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -8,8 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
-#include <sstream>
+#include <new>
 
 #include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
@@ -28,6 +30,7 @@ using schema::ErrorCode;
 
 constexpr std::array<std::string_view, 4> kFormats{"csv", "arff", "libsvm", "npy"};
 constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestEntry = 4096;   // several times what the longest name and numbers need
 
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name[0] != '.' && std::ranges::all_of(name, [](unsigned char c) {
@@ -52,12 +55,14 @@ std::string to_text(const UploadInfo& info) {
 }
 
 std::optional<UploadInfo> from_file(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) return std::nullopt;
-  std::stringstream text;
-  text << in.rdbuf();
+  std::string text(kLongestEntry, '\0');   // before the file is open; a stream would take a lack of memory for the file's end
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  const auto n = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   UploadInfo info;
-  const schema::Value value = schema::value_from_json(text.str());
+  const schema::Value value = schema::value_from_json(text);
   const auto* map = std::get_if<schema::ValueMap>(&value.data);
   require(map != nullptr, ErrorCode::kInternal, "{}: is damaged", file.string());
   for (const auto& [key, member] : *map) {
@@ -72,6 +77,16 @@ std::optional<UploadInfo> from_file(const std::filesystem::path& file) {
     if (number && key == "columns") info.columns = *number;
   }
   return info;
+}
+
+// Empty if it is no folder. Not by libstdc++'s iterator, which ends the process where memory does not suffice to open one.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
+  if (!open && errno == ENOMEM) throw std::bad_alloc();
+  std::vector<std::filesystem::path> files;
+  while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") files.push_back(folder / name);
+  return files;
 }
 
 // All or nothing, and on disk when it returns.
@@ -105,10 +120,9 @@ std::filesystem::path Uploads::entry(const std::string& tenant, const std::strin
 std::vector<UploadInfo> Uploads::list(const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   std::vector<UploadInfo> entries;
-  std::error_code none;
-  for (const auto& file : std::filesystem::directory_iterator(folder(tenant), none))
-    if (file.path().extension() == ".json")
-      if (auto info = from_file(file.path())) entries.push_back(*std::move(info));
+  for (const std::filesystem::path& file : files_in(folder(tenant)))
+    if (file.extension() == ".json")
+      if (auto info = from_file(file)) entries.push_back(*std::move(info));
   std::ranges::sort(entries, {}, &UploadInfo::name);
   return entries;
 }
@@ -149,10 +163,10 @@ bool Uploads::remove(const std::string& tenant, const std::string& name) {
 
 // Under the lock. A worker that has the file mapped keeps it.
 void Uploads::drop_content(const std::string& digest) {
-  for (const auto& file : std::filesystem::recursive_directory_iterator(directory_)) {
-    if (file.path().extension() != ".json") continue;
-    if (const auto info = from_file(file.path()); info && info->digest == digest) return;
-  }
+  for (const std::filesystem::path& tenant : files_in(directory_))
+    for (const std::filesystem::path& file : files_in(tenant))
+      if (file.extension() == ".json")
+        if (const auto info = from_file(file); info && info->digest == digest) return;
   std::error_code ignored;
   std::filesystem::remove(datasets_ / stored_file("sha256:" + digest), ignored);
 }

@@ -1,17 +1,21 @@
 // The client at the other end, as a handler that takes its time needs to know it.
 #pragma once
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "server/http/alarm.h"
 #include "server/http/net.h"
 
 namespace kedge::server::http {
@@ -20,15 +24,14 @@ namespace kedge::server::http {
 // may outlive the connection; after that ring() does nothing.
 class Bell {
  public:
-  explicit Bell(std::function<void()> notify) : notify_(std::move(notify)) {}
-  void ring();
-  void answered();  // on the loop: the next ring() notifies again
-  void close();
+  explicit Bell(net::any_io_executor loop) : alarm_(std::in_place, std::move(loop)) {}
+  void ring() noexcept;
+  void close();   // on the loop, which must still be there
+  Alarm& alarm() { return *alarm_; }   // for the one who waits
 
  private:
   std::mutex mutex_;
-  std::function<void()> notify_;
-  bool pending_ = false;
+  std::optional<Alarm> alarm_;
 };
 
 // Lives on the loop's thread, as all of http does; only the bell may be touched elsewhere. One waiter at a
@@ -47,7 +50,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void set_gone();
   void set_stopping();
 
-  net::any_io_executor executor() { return timer_.get_executor(); }
+  net::any_io_executor executor() { return bell_->alarm().executor(); }
   const std::shared_ptr<Bell>& bell() const { return bell_; }
   // Returns at `until`, or when the bell was rung since the last wait.
   net::awaitable<void> wait_until(Clock::time_point until);
@@ -59,23 +62,52 @@ class Peer : public std::enable_shared_from_this<Peer> {
   }
   // The same on threads of the caller's choice, for work that takes long: it would keep others from these few.
   template <class Work>
-  static net::awaitable<std::invoke_result_t<Work>> offload_to(net::thread_pool& pool, Work work) {
-    return net::co_spawn(pool, call(std::move(work)), net::use_awaitable);
-  }
+  static net::awaitable<std::invoke_result_t<Work>> offload_to(net::thread_pool& pool, Work work);
 
  private:
   Peer(net::any_io_executor loop, net::thread_pool& pool, std::function<void()> watch);
-  void wake();
+
+  // Work on its way through another thread. Everything is there before it leaves, so that its end cannot fail.
   template <class Work>
-  static net::awaitable<std::invoke_result_t<Work>> call(Work work) {
-    co_return work();
-  }
+  struct Errand {
+    using Result = std::invoke_result_t<Work>;
+    static constexpr bool kReturns = !std::is_void_v<Result>;
+
+    Errand(net::any_io_executor loop, Work given) : work(std::move(given)), done(std::move(loop)) {}
+    void run() noexcept {
+      try {
+        if constexpr (kReturns)
+          result.emplace((*work)());
+        else
+          (*work)();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      is_done = true;
+      done.ring();
+    }
+
+    std::optional<Work> work;
+    std::optional<std::conditional_t<kReturns, Result, bool>> result;
+    std::exception_ptr error;
+    std::atomic<bool> is_done = false;
+    Alarm done;
+  };
 
   net::thread_pool& pool_;
-  net::steady_timer timer_;
   std::function<void()> watch_;
   std::shared_ptr<Bell> bell_;
-  bool rung_ = false, gone_ = false, stopping_ = false;
+  bool gone_ = false, stopping_ = false;
 };
+
+template <class Work>
+net::awaitable<std::invoke_result_t<Work>> Peer::offload_to(net::thread_pool& pool, Work work) {
+  const net::any_io_executor loop = co_await net::this_coro::executor;
+  const auto errand = std::make_shared<Errand<Work>>(loop, std::move(work));   // shared with the thread that runs it
+  net::post(pool, [errand] { errand->run(); });
+  while (!errand->is_done) co_await errand->done.wait_until(Clock::time_point::max());
+  if (errand->error) std::rethrow_exception(errand->error);
+  if constexpr (Errand<Work>::kReturns) co_return std::move(*errand->result);
+}
 
 }  // namespace kedge::server::http

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -44,10 +45,17 @@ struct Server::Impl {
   void listen();
   void begin_stop();
   bool admits(const net::ip::address& address) const;
-  net::awaitable<void> accept_loop();
-  net::awaitable<void> sweep_loop();
-  net::awaitable<void> signal_loop();
-  net::awaitable<void> hangup_loop();
+  void run();
+  // What is done again and again until a step returns false.
+  struct Duty {
+    net::awaitable<bool> (Impl::*step)();
+    bool on_its_way = false, done = false;
+  };
+  net::awaitable<void> repeat(Duty& duty);
+  net::awaitable<bool> accept_next();
+  net::awaitable<bool> sweep();
+  net::awaitable<bool> take_signal();
+  net::awaitable<bool> take_hangup();
   void reload_certificates();
 
   // Sessions live in coroutines that `loop` owns, and use what is declared before it.
@@ -60,6 +68,13 @@ struct Server::Impl {
   net::steady_timer sweep_timer{loop};
   net::signal_set signals{loop}, hangup{loop};
   std::chrono::steady_clock::time_point check_callers_at;
+  std::array<Duty, 4> duties{Duty{&Impl::accept_next}, Duty{&Impl::sweep}, Duty{&Impl::take_signal}, Duty{&Impl::take_hangup}};
+  void end() {
+    has_ended = true;
+    loop.stop();
+  }
+  bool has_ended = false;
+  int stop_signals = 0;
   bool forced = false;  // by a second signal
   std::chrono::steady_clock::time_point drain_until = std::chrono::steady_clock::time_point::max();
 };
@@ -110,51 +125,87 @@ bool Server::Impl::admits(const net::ip::address& address) const {
   return static_cast<std::size_t>(same) < options.limits.connections_per_address;
 }
 
-net::awaitable<void> Server::Impl::accept_loop() {
-  while (!shared.stopping) {
-    auto [error, socket] = co_await acceptor.async_accept(net::as_tuple(net::use_awaitable));
-    if (shared.stopping) co_return;
-    if (error) {  // out of descriptors, most likely: let some connections end
-      net::steady_timer pause(loop, std::chrono::milliseconds(100));
-      co_await pause.async_wait(net::as_tuple(net::use_awaitable));
-      continue;
+// What a step throws is reported, and the next one comes all the same.
+net::awaitable<void> Server::Impl::repeat(Duty& duty) {
+  struct OnItsWay {
+    OnItsWay(Impl& server, Duty& duty) : server(server), duty(duty) { duty.on_its_way = true; }
+    ~OnItsWay() {
+      duty.on_its_way = false;
+      if (!duty.done && !server.has_ended) server.loop.stop();   // run() begins it anew
     }
-    Stream stream(std::move(socket));
-    if (!admits(stream.peer_address())) continue;
-    auto session = std::make_shared<Session>(std::move(stream), shared);
-    net::co_spawn(loop, Session::run(std::move(session)), net::detached);
+    Impl& server;
+    Duty& duty;
+  } const mark(*this, duty);
+  while (!duty.done) {
+    try {
+      const bool goes_on = co_await (this->*duty.step)();
+      duty.done = !goes_on;
+    } catch (const std::exception& e) {   // memory, most likely
+      shared.tell("goes on after", e);
+    }
   }
+}
+
+net::awaitable<bool> Server::Impl::accept_next() {
+  if (shared.stopping) co_return false;
+  auto [error, socket] = co_await acceptor.async_accept(net::as_tuple(net::use_awaitable));
+  if (shared.stopping) co_return false;
+  if (error) {  // out of descriptors, most likely: let some connections end
+    net::steady_timer pause(loop, std::chrono::milliseconds(100));
+    co_await pause.async_wait(net::as_tuple(net::use_awaitable));
+    co_return true;
+  }
+  Stream stream(std::move(socket));
+  if (!admits(stream.peer_address())) co_return true;
+  auto session = std::make_shared<Session>(std::move(stream), shared);
+  net::co_spawn(loop, Session::run(std::move(session)), net::detached);
+  co_return true;
 }
 
 // One timer for all deadlines, which so cost nothing per request.
-net::awaitable<void> Server::Impl::sweep_loop() {
-  while (true) {
-    sweep_timer.expires_after(sweep_interval(options.deadlines));
-    co_await sweep_timer.async_wait(net::as_tuple(net::use_awaitable));
-    const auto now = std::chrono::steady_clock::now();
-    for (Session* session : shared.sessions) session->close_if_late(now);
-    if (options.gatekeeper && now >= check_callers_at) {
-      for (Session* session : shared.sessions) session->close_if_revoked();
-      check_callers_at = now + kCheckCallers;
-    }
-    if (now >= drain_until) loop.stop();
+net::awaitable<bool> Server::Impl::sweep() {
+  sweep_timer.expires_after(sweep_interval(options.deadlines));
+  co_await sweep_timer.async_wait(net::as_tuple(net::use_awaitable));
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= drain_until) end();
+  for (Session* session : shared.sessions) session->close_if_late(now);
+  if (options.gatekeeper && now >= check_callers_at) {
+    for (Session* session : shared.sessions) session->close_if_revoked();
+    check_callers_at = now + kCheckCallers;
   }
+  co_return true;
 }
 
-net::awaitable<void> Server::Impl::signal_loop() {
-  for (int count = 0; count < 2; ++count) {
-    co_await signals.async_wait(net::as_tuple(net::use_awaitable));
-    if (count == 0) begin_stop();
+net::awaitable<bool> Server::Impl::take_signal() {
+  co_await signals.async_wait(net::as_tuple(net::use_awaitable));
+  if (++stop_signals == 1) {
+    begin_stop();
+    co_return true;
   }
   forced = true;
-  loop.stop();
+  end();
+  co_return false;
 }
 
-net::awaitable<void> Server::Impl::hangup_loop() {
-  while (true) {
-    co_await hangup.async_wait(net::use_awaitable);
-    reload_certificates();
-    if (options.reload) options.reload();
+net::awaitable<bool> Server::Impl::take_hangup() {
+  co_await hangup.async_wait(net::use_awaitable);
+  reload_certificates();
+  if (options.reload) options.reload();
+  co_return true;
+}
+
+// An exception that gets here has none of our code in between: memory ran out where Asio goes from one operation to the next, and the
+// coroutine that it was about is gone. A session is closed so; a duty begins anew.
+void Server::Impl::run() {
+  while (!has_ended) {
+    try {
+      loop.restart();
+      for (Duty& duty : duties)
+        if (!duty.on_its_way && !duty.done) net::co_spawn(loop, repeat(duty), net::detached);
+      loop.run();
+    } catch (const std::exception& e) {
+      shared.tell("goes on after", e);
+    }
   }
 }
 
@@ -175,8 +226,8 @@ void Server::Impl::begin_stop() {
   boost::system::error_code ignored;
   acceptor.close(ignored);
   for (Session* session : shared.sessions) session->stop();
-  shared.on_last_session = [this] { loop.stop(); };
-  if (shared.sessions.empty()) loop.stop();
+  shared.on_last_session = [this] { end(); };
+  if (shared.sessions.empty()) end();
 }
 
 Server::Server(ServerOptions options, Router router)
@@ -192,12 +243,8 @@ bool Server::run(bool handle_signals) {
     impl_->signals.add(SIGTERM);
     impl_->signals.add(SIGINT);
     impl_->hangup.add(SIGHUP);
-    net::co_spawn(impl_->loop, impl_->signal_loop(), net::detached);
-    net::co_spawn(impl_->loop, impl_->hangup_loop(), net::detached);
   }
-  net::co_spawn(impl_->loop, impl_->accept_loop(), net::detached);
-  net::co_spawn(impl_->loop, impl_->sweep_loop(), net::detached);
-  impl_->loop.run();
+  impl_->run();
   return !impl_->forced;
 }
 

@@ -20,6 +20,7 @@ namespace kedge::server::http {
 namespace {
 
 constexpr std::size_t kHeadRead = 1024;   // more than most have; what a connection keeps that waits for its next request
+constexpr const char* kNoMemory = "the server has not enough memory for this request now";
 constexpr std::size_t kBodyRead = 64 * 1024;
 
 // Counts the bytes of a body towards the server's total for as long as the request is being served.
@@ -148,6 +149,13 @@ class Session::UploadReader final : public BodyReader {
   Clock::time_point start_;
 };
 
+void Shared::tell(std::string_view what, const std::exception& error) const noexcept {
+  try {
+    report(fmt::format("http: {}: {}", what, error.what()));
+  } catch (const std::exception&) {   // there is no memory for words
+  }
+}
+
 Session::Session(Stream stream, Shared& shared) : stream_(std::move(stream)), shared_(shared) {
   shared_.sessions.insert(this);
 }
@@ -164,7 +172,7 @@ net::awaitable<void> Session::run(std::shared_ptr<Session> session) {
   } catch (const boost::system::system_error&) {
     // The client went away, or a deadline closed the connection: nobody is left to be told.
   } catch (const std::exception& e) {
-    session->shared_.report(fmt::format("http: a session ended with: {}", e.what()));
+    session->shared_.tell("a session ended with", e);
   }
   session->stream_.close();
 }
@@ -236,6 +244,8 @@ net::awaitable<std::optional<Session::Reply>> Session::next_reply() {
     co_return reply;
   } catch (const Refusal& e) {
     refusal = e;
+  } catch (const std::bad_alloc&) {
+    refusal = Refusal(503, kNoMemory, schema::ErrorCode::kUnavailable);
   }
   co_await refuse(*refusal);
   co_return std::nullopt;
@@ -403,8 +413,10 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
     throw;  // the connection broke while the handler read the body
   } catch (const Refusal&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    failure = problem(schema::Error(schema::ErrorCode::kUnavailable, kNoMemory), id);
   } catch (const std::exception& e) {
-    shared_.report(fmt::format("http: request {} failed with: {}", id, e.what()));
+    shared_.tell(fmt::format("request {} failed with", id), e);
     failure = problem(schema::Error(schema::ErrorCode::kInternal, "the server failed to answer; its log says more under this request's id"), id);
   }
   co_return failure;

@@ -3,6 +3,7 @@
 
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,6 +44,8 @@ struct Shared {
   std::string id_prefix;  // makes request ids differ between runs
   bool stopping = false;
   std::function<void()> on_last_session;
+
+  void tell(std::string_view what, const std::exception& error) const noexcept;   // reports it, if that can be done
 };
 
 class Session : public std::enable_shared_from_this<Session> {

@@ -98,8 +98,9 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
     const std::lock_guard lock(mutex_);
     check_quota(given.tenant);
     given.job.created = now();
+    std::size_t& open = open_[given.tenant];   // first, so that nothing is half done where memory ends
     jobs_[given.job.id] = active;
-    ++open_[given.tenant];
+    ++open;
   }
   struct Submission {
     NewJob job;
@@ -111,7 +112,7 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
                   .committed =
                       [this, active, shared, submitted = std::move(submitted)] {
                         shared->first ? drop(active) : stored(active);
-                        if (submitted) submitted(shared->first ? *shared->first : shared->job.job);
+                        if (submitted) submitted(std::move(shared->first ? *shared->first : shared->job.job));
                       },
                   .refused =
                       [this, active, failed = std::move(failed)](const Error& error) {

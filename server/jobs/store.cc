@@ -85,7 +85,13 @@ struct Store::Impl {
     changed.wait_for(guard, stop, kPatience, [this] { return queue.size() >= kBatchSize || std::ranges::any_of(queue, is_awaited); });
     std::deque<StoreWrite> batch;
     while (!queue.empty() && batch.size() < kBatchSize) {
-      batch.push_back(std::move(queue.front()));
+      try {
+        batch.push_back(std::move(queue.front()));
+      } catch (const std::bad_alloc&) {   // what could not be taken is still in the queue
+        if (!batch.empty()) break;
+        changed.wait_for(guard, kPatience, [] { return false; });
+        continue;
+      }
       queue.pop_front();
     }
     return batch;
@@ -125,16 +131,27 @@ struct Store::Impl {
   static void acknowledge(std::deque<StoreWrite>& batch) {
     KEDGE_FAIL_POINT("store.acknowledge.before");
     for (StoreWrite& write : batch)
-      if (const auto committed = std::exchange(write.committed, nullptr)) committed();
+      if (const auto committed = std::exchange(write.committed, nullptr)) survive(committed);
     KEDGE_FAIL_POINT("store.acknowledge.after");
+  }
+
+  // What is on disk is not undone by a listener that has no memory; who was not woken looks by himself after a while.
+  template <class Work>
+  static void survive(const Work& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   void wake(std::deque<StoreWrite>& batch) {
     KEDGE_FAIL_POINT("store.wake.before");
-    std::set<std::string> jobs;
-    for (StoreWrite& write : batch)
-      if (!write.job.empty()) jobs.insert(std::move(write.job));
-    for (const std::string& job : jobs) woken(job);
+    survive([&] {
+      std::set<std::string> jobs;
+      for (StoreWrite& write : batch)
+        if (!write.job.empty()) jobs.insert(std::move(write.job));
+      for (const std::string& job : jobs) survive([&] { woken(job); });
+    });
     KEDGE_FAIL_POINT("store.wake.after");
   }
 

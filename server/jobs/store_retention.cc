@@ -47,7 +47,7 @@ void Retention::loop(std::stop_token stop) {
     if (stop.stop_requested()) return;
     try {
       sweep();
-    } catch (const schema::Error&) {   // the disk fails: readiness says so, and the next round tries again
+    } catch (const std::exception&) {   // the disk fails, and readiness says so, or memory is short: the next round tries again
     }
   }
 }

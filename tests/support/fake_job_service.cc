@@ -104,7 +104,7 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   if (const auto known = impl_->keys.find(key); known != impl_->keys.end() && !idempotency_key.empty()) {
     if (known->second.spec != spec)
       return failed(schema::Error(schema::ErrorCode::kIdempotencyKeyReused, "the key was used for another job"));
-    impl_->threads.emplace_back([job = known->second, submitted = std::move(submitted)] { submitted(job); });
+    impl_->threads.emplace_back([job = known->second, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
     return;
   }
   schema::Job job;
@@ -114,7 +114,7 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   impl_->traces[job.id] = trace;
   impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
   if (!idempotency_key.empty()) impl_->keys[key] = job;
-  impl_->threads.emplace_back([job, submitted = std::move(submitted)] { submitted(job); });
+  impl_->threads.emplace_back([job, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
 }
 
 std::string JobService::trace(std::string_view id) const {

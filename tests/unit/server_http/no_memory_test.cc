@@ -1,0 +1,147 @@
+// The API while memory runs out, wherever it does. A program of its own: it replaces new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+
+#include "tests/unit/server_http/api_server.h"
+
+namespace {
+
+constexpr std::int64_t kNever = -1;
+std::atomic<std::int64_t> taken{0}, failing{kNever};   // allocations, and the first that fails
+std::atomic<std::int64_t> failures{1};                 // how many fail in a row
+thread_local bool is_exempt = false;                   // the test's own, and its client's
+
+void* allocate(std::size_t size) {
+  const std::int64_t first = is_exempt ? kNever : failing.load(), number = is_exempt ? 0 : taken.fetch_add(1);
+  const bool fails = first != kNever && number >= first && number < first + failures.load();
+  void* const memory = fails ? nullptr : std::malloc(size ? size : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+void* allocate_aligned(std::size_t size, std::align_val_t alignment) {
+  void* const memory = std::aligned_alloc(static_cast<std::size_t>(alignment), (size + static_cast<std::size_t>(alignment) - 1) &
+                                                                                   ~(static_cast<std::size_t>(alignment) - 1));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}   // namespace
+
+void* operator new(std::size_t size) {
+  return allocate(size);
+}
+void* operator new[](std::size_t size) {
+  return allocate(size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate_aligned(size, alignment);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size ? size : 1);
+}   // who asks so can do without
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace kedge::server {
+namespace {
+
+using tests::HttpConnection;
+using tests::HttpReply;
+
+struct Call {
+  std::string name, method, target, fields, body;
+};
+
+std::string form(const std::string& spec, const std::string& table) {
+  return "--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"a.csv\"\r\n\r\n" + table +
+         "\r\n--x\r\nContent-Disposition: form-data; name=\"spec\"\r\n\r\n" + spec + "\r\n--x--\r\n";
+}
+
+const std::string kTable = "a,b\n1,2\n3,4\n";
+const std::vector<Call> kCalls{
+    {"Index", "GET", "/", "", ""},
+    {"Health", "GET", "/livez", "", ""},
+    {"Estimators", "GET", "/v1/estimators", "Accept-Encoding: gzip\r\n", ""},
+    {"Submit", "POST", "/v1/jobs", std::string(tests::kJsonField), std::string(tests::kSpec)},
+    {"Jobs", "GET", "/v1/jobs", "", ""},
+    {"BadJob", "POST", "/v1/jobs", std::string(tests::kJsonField), "{\"dataset\": 1}"},
+    {"Wait", "GET", "/v1/jobs/JOB?wait=10ms", "", ""},
+    {"Result", "GET", "/v1/jobs/JOB/result", "", ""},
+    {"Events", "GET", "/v1/jobs/JOB/events", "", ""},
+    {"Upload", "PUT", "/v1/datasets/a.csv", "", kTable},
+    {"JobWithData", "POST", "/v1/jobs", "Content-Type: multipart/form-data; boundary=x\r\n",
+     form(R"({"dataset":{"stored":"data"},"pipeline":[{"estimator":"GaussianNB"}],"task":{"fit":{}}})", kTable)},
+    {"NotThere", "GET", "/nothing", "", ""}};
+
+struct Memory : tests::ApiServer, testing::WithParamInterface<Call> {
+  Memory() {
+    is_exempt = true;
+    std::filesystem::remove_all(directory);
+    uploads.emplace(directory, 0);
+    api.uploads = &*uploads;
+    job = submit_id();
+    succeed(job);
+  }
+  ~Memory() override { failing = kNever; }
+
+  // 0: the connection was closed.
+  HttpReply reply_to(Call call) {
+    if (const auto at = call.target.find("JOB"); at != std::string::npos) call.target.replace(at, 3, job);
+    HttpConnection own(server.port());
+    return own.request(call.method, call.target, call.body, call.fields);
+  }
+  int status_of(const Call& call) { return reply_to(call).status; }
+
+  const std::filesystem::path directory = testing::TempDir() + "kedge_no_memory_" + GetParam().name;
+  std::optional<Uploads> uploads;
+  std::string job;
+};
+
+// Each allocation of a request, and what follows it, fails once: alone, and with the four after it.
+TEST_P(Memory, ThatRunsOutEndsARequestAndNotTheServer) {
+  const int good = status_of(GetParam());
+  taken = 0;
+  ASSERT_EQ(status_of(GetParam()) / 100, good / 100);
+  const std::int64_t all = taken;
+  int refused = 0;
+  for (const std::int64_t in_a_row : {1, 5}) {
+    for (std::int64_t i = 0; i < all; ++i) {
+      taken = 0, failures = in_a_row, failing = i;
+      const HttpReply reply = reply_to(GetParam());
+      const int status = reply.status;
+      failing = kNever;
+      refused += status == 503 || status == 507;
+      EXPECT_TRUE(status / 100 == good / 100 || status == 0 || status == 503 || status == 507)
+          << "allocation " << i << " of " << all << ": " << reply.head << reply.body;
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(status_of(GetParam()) / 100, good / 100) << "the server goes on";
+  EXPECT_EQ(status_of(kCalls[3]), 202);
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, Memory, testing::ValuesIn(kCalls), [](const auto& call) { return call.param.name; });
+
+}   // namespace
+}   // namespace kedge::server
