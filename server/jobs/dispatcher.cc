@@ -94,25 +94,27 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
   active->id = given.job.id, active->wish = given.job.spec.device, active->tenant = given.tenant;
   active->digest = given.digest, active->trace = given.trace, active->deadlines = given.job.spec.deadlines;
   active->submitted = active->waiting_since = Clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    check_quota(given.tenant);
-    given.job.created = now();
-    std::size_t& open = open_[given.tenant];   // first, so that nothing is half done where memory ends
-    jobs_[given.job.id] = active;
-    ++open;
-  }
   struct Submission {
+    schema::Job answer;   // ready, so that what is on disk is told without needing memory
     NewJob job;
     std::optional<schema::Job> first;   // that the key already stands for
   };
-  const auto shared = std::make_shared<Submission>(Submission{std::move(given), {}});   // shared by the callbacks of one write
+  schema::Job answer = given.job;
+  const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
+  {
+    const std::lock_guard lock(mutex_);
+    check_quota(active->tenant);
+    shared->answer.created = shared->job.job.created = now();
+    std::size_t& open = open_[active->tenant];   // first, so that nothing is half done where memory ends
+    jobs_[active->id] = active;
+    ++open;
+  }
   store_.enqueue({.job = active->id,
                   .apply = [shared](StoreWriter& writer) { shared->first = writer.insert(shared->job); },
                   .committed =
                       [this, active, shared, submitted = std::move(submitted)] {
                         shared->first ? drop(active) : stored(active);
-                        if (submitted) submitted(std::move(shared->first ? *shared->first : shared->job.job));
+                        if (submitted) submitted(std::move(shared->first ? *shared->first : shared->answer));
                       },
                   .refused =
                       [this, active, failed = std::move(failed)](const Error& error) {
