@@ -106,7 +106,8 @@ net::awaitable<std::invoke_result_t<Work>> Peer::offload_to(net::thread_pool& po
   const auto errand = std::make_shared<Errand<Work>>(loop, std::move(work));   // shared with the thread that runs it
   net::post(pool, [errand] { errand->run(); });
   while (!errand->is_done) co_await errand->done.wait_until(Clock::time_point::max());
-  if (errand->error) std::rethrow_exception(errand->error);
+  // Taken out: the other thread may be the last to let go of the errand, and is not to free what is thrown here.
+  if (std::exception_ptr error = std::exchange(errand->error, nullptr)) std::rethrow_exception(std::move(error));
   if constexpr (Errand<Work>::kReturns) co_return std::move(*errand->result);
 }
 
