@@ -130,7 +130,14 @@ def established(server):
         fields = line.split()
         if fields[1].endswith(port) and fields[3] == "01":
             inodes.add(fields[9])
-    return sum(os.readlink(entry)[8:-1] in inodes for entry in folder.iterdir() if entry.exists() and os.readlink(entry).startswith("socket:"))
+    return sum(target_of(entry).removeprefix("socket:[").rstrip("]") in inodes for entry in folder.iterdir())
+
+
+def target_of(link):
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:   # closed in the meantime
+        return ""
 
 
 def e5(row):
