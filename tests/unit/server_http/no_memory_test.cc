@@ -1,73 +1,21 @@
 // The API while memory runs out, wherever it does. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
-#include <new>
 
+#include "tests/support/failing_new.h"
 #include "tests/unit/server_http/api_server.h"
-
-namespace {
-
-constexpr std::int64_t kNever = -1;
-std::atomic<std::int64_t> taken{0}, failing{kNever};   // allocations, and the first that fails
-std::atomic<std::int64_t> failures{1};                 // how many fail in a row
-thread_local bool is_exempt = false;                   // the test's own, and its client's
-
-void* allocate(std::size_t size) {
-  const std::int64_t first = is_exempt ? kNever : failing.load(), number = is_exempt ? 0 : taken.fetch_add(1);
-  const bool fails = first != kNever && number >= first && number < first + failures.load();
-  void* const memory = fails ? nullptr : std::malloc(size ? size : 1);
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
-void* allocate_aligned(std::size_t size, std::align_val_t alignment) {
-  void* const memory = std::aligned_alloc(static_cast<std::size_t>(alignment), (size + static_cast<std::size_t>(alignment) - 1) &
-                                                                                   ~(static_cast<std::size_t>(alignment) - 1));
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
-}   // namespace
-
-void* operator new(std::size_t size) {
-  return allocate(size);
-}
-void* operator new[](std::size_t size) {
-  return allocate(size);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate_aligned(size, alignment);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size ? size : 1);
-}   // who asks so can do without
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace kedge::server {
 namespace {
 
+using tests::failing;
+using tests::failures;
 using tests::HttpConnection;
 using tests::HttpReply;
+using tests::is_exempt;
+using tests::kNever;
+using tests::taken;
 
 struct Call {
   std::string name, method, target, fields, body;

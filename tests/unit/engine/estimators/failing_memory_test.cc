@@ -3,50 +3,16 @@
 
 #include <omp.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "engine/estimators/catalogue.h"
 #include "fixture.h"
-
-namespace {
-
-constexpr std::int64_t kNever = -1;
-std::atomic<std::int64_t> taken{0}, failing{kNever};   // allocations, and which of them fails
-
-void* allocate(std::size_t size) {
-  void* const memory = taken.fetch_add(1) == failing.load() ? nullptr : std::malloc(size ? size : 1);
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
-}   // namespace
-
-void* operator new(std::size_t size) {
-  return allocate(size);
-}
-void* operator new[](std::size_t size) {
-  return allocate(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {   // who asks so can do without
-  return std::malloc(size ? size : 1);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "tests/support/failing_new.h"
 
 namespace kedge::engine {
 namespace {
+
+using tests::failing;
+using tests::kNever;
+using tests::taken;
 
 constexpr std::int64_t kPlaces = 16;   // allocations that fail, one a fit, spread over all of a fit's, most of them in parallel loops
 
