@@ -65,7 +65,7 @@ struct Submission {
   std::optional<Error> error;
 };
 
-// `brought` is forgotten when the job, and so the need of its data, is in doubt.
+// `brought` is forgotten once a new job needs its data, or may.
 awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought) {
   const auto peer = request.peer;
   const auto submission = std::make_shared<Submission>();
@@ -83,14 +83,19 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
     }
     bell->ring();
   };
-  auto work = [&] { api.jobs.submit(pinned_spec(api, request, brought), stored, failed, request.caller.tenant, idempotency_key(request), request.trace); };
-  co_await peer->offload(work);
+  auto work = [&] {
+    return api.jobs.submit(pinned_spec(api, request, brought), stored, failed, request.caller.tenant, idempotency_key(request), request.trace);
+  };
+  const std::string id = co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {
     {
       std::lock_guard lock(submission->mutex);
       if (submission->error) throw *submission->error;
-      if (submission->job) co_return std::move(*submission->job);
+      if (submission->job) {
+        if (submission->job->id == id) brought.reset();
+        co_return std::move(*submission->job);
+      }
     }
     co_await peer->wait_until(deadline);
   }
@@ -98,23 +103,25 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
   throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
 }
 
-// A job with its data; of one that is refused nothing stays.
+// A job with its data, which does not stay where the job is refused, or was known by its key.
 awaitable<Job> submit_with_data(const Api& api, const Request& request) {
   std::optional<JobWithData> brought;
   {
     JobWithData received = co_await receive_job(api, request);
     brought = std::move(received);
   }
+  std::optional<Job> answer;
   std::exception_ptr refusal;
   try {
     Job job = co_await submit(api, request, brought);
-    co_return job;
+    answer = std::move(job);
   } catch (...) {
     refusal = std::current_exception();
   }
   auto drop = [&] { uploads(api).remove(request.caller.tenant, brought->upload); };
   if (brought) co_await request.peer->offload(drop);
-  std::rethrow_exception(refusal);
+  if (refusal) std::rethrow_exception(refusal);
+  co_return std::move(*answer);
 }
 
 awaitable<Job> submit_alone(const Api& api, const Request& request) {

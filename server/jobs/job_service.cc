@@ -140,7 +140,7 @@ struct JobService::Impl {
 JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 JobService::~JobService() = default;
 
-void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed, const std::string& tenant,
                         const std::string& idempotency_key, const std::string& trace) {
   check_key(idempotency_key);
@@ -148,13 +148,14 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
   impl_->options.validate(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
-  std::string digest = spec_digest(spec);
-  impl_->dispatcher.submit({.job = {.id = impl_->ids.next(), .spec = std::move(spec)},
+  std::string digest = spec_digest(spec), id = impl_->ids.next();
+  impl_->dispatcher.submit({.job = {.id = id, .spec = std::move(spec)},
                             .tenant = tenant,
                             .idempotency_key = idempotency_key,
                             .digest = std::move(digest),
                             .trace = trace},
                            std::move(submitted), std::move(failed));
+  return id;
 }
 
 void JobService::require_room(const std::string& tenant) const { impl_->dispatcher.require_room(tenant); }

@@ -60,12 +60,12 @@ class JobService {
   // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
-  // again, or `failed` kIdempotencyKeyReused when the spec is another one. The job belongs to `tenant`; its events
-  // and the log tell `trace`, a traceparent (W3C). Throws for a bad spec;
+  // again, or `failed` kIdempotencyKeyReused when the spec is another one. Returns the id of the job if it is a new one. It belongs
+  // to `tenant`; its events and the log tell `trace`, a traceparent (W3C). Throws for a bad spec;
   // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
-  void submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-              std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {}, const std::string& idempotency_key = {},
-              const std::string& trace = {});
+  std::string submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+                     std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {},
+                     const std::string& idempotency_key = {}, const std::string& trace = {});
 
   // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
   // before it.

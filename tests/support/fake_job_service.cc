@@ -89,9 +89,9 @@ JobService::~JobService() {
 }
 
 // Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
-void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const schema::Error&)> failed, const std::string& tenant,
-                        const std::string& idempotency_key, const std::string& trace) {
+std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+                               std::function<void(const schema::Error&)> failed, const std::string& tenant,
+                               const std::string& idempotency_key, const std::string& trace) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
@@ -99,22 +99,28 @@ void JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> s
                             "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
   std::lock_guard lock(impl_->mutex);
-  if (!impl_->ready) return failed(schema::Error(schema::ErrorCode::kStorageFull, "the disk is full"));
+  const std::string id = "job_" + std::to_string(impl_->jobs.size() + 1);
+  if (!impl_->ready) {
+    failed(schema::Error(schema::ErrorCode::kStorageFull, "the disk is full"));
+    return id;
+  }
   const std::string key = tenant + "\n" + idempotency_key;
   if (const auto known = impl_->keys.find(key); known != impl_->keys.end() && !idempotency_key.empty()) {
     if (known->second.spec != spec)
-      return failed(schema::Error(schema::ErrorCode::kIdempotencyKeyReused, "the key was used for another job"));
-    impl_->threads.emplace_back([job = known->second, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
-    return;
+      failed(schema::Error(schema::ErrorCode::kIdempotencyKeyReused, "the key was used for another job"));
+    else
+      impl_->threads.emplace_back([job = known->second, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
+    return id;
   }
   schema::Job job;
-  job.id = "job_" + std::to_string(impl_->jobs.size() + 1);
+  job.id = id;
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
   impl_->traces[job.id] = trace;
   impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
   if (!idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
+  return id;
 }
 
 std::string JobService::trace(std::string_view id) const {

@@ -66,6 +66,17 @@ struct JobWithData : tests::ApiServer {
   tests::RunningServer kept{http::ServerOptions{.gatekeeper = &keeper}, api::routes(api)};
 };
 
+TEST_F(JobWithData, RepeatedWithItsKeyIsOneJobAndOneUpload) {
+  const std::string body = joined(part("spec", kJob), table_part(kTable)), key = kForm + "Idempotency-Key: one\r\n";
+  const HttpReply first = post(body, key), again = post(body, key);
+  EXPECT_EQ(first.status, 202);
+  EXPECT_EQ(again.status, 202);
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(uploads.list("alice").size(), 1);
+  EXPECT_EQ(post(joined(part("spec", kJob), table_part(kTable + "5,6\n")), key).status, 422);
+  EXPECT_EQ(uploads.list("alice").size(), 1);
+}
+
 TEST_F(JobWithData, TakesItsPartsInAnyOrderAndAsTheSameContent) {
   const auto digest = [](const HttpReply& reply) { return reply.body.substr(reply.body.find("\"stored\":\"sha256:"), 82); };
   const HttpReply spec_first = post(joined(part("spec", kJob), table_part(kTable))),
