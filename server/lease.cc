@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "server/jobs/memory_reserve.h"
+
 namespace kedge::server {
 
 Lease::Lease(LeaseOptions options, std::function<bool()> busy, std::function<void(std::string_view)> over)
@@ -33,6 +35,7 @@ std::string_view Lease::reason() {
 }
 
 void Lease::watch(const std::stop_token& stop) {
+  const UsesReserve reserve;
   constexpr std::chrono::milliseconds kPeriod{500};
   std::mutex mutex;
   std::condition_variable_any wake;

@@ -21,6 +21,7 @@
 #include "server/http/server.h"
 #include "server/instruments.h"
 #include "server/jobs/job_service.h"
+#include "server/jobs/memory_reserve.h"
 #include "server/lease.h"
 #include "server/log.h"
 #include "server/observe/gpus.h"
@@ -35,6 +36,7 @@ using schema::ErrorCode;
 // As in sysexits.h.
 constexpr int kExitConfig = 78, kExitPortBusy = 69, kExitStore = 74;
 
+constexpr std::size_t kMemoryReserve = 4 << 20;
 constexpr std::size_t kUploadThreads = 2;   // each parses with all cores
 
 std::optional<std::string> environment(const char* name) {
@@ -289,6 +291,7 @@ int run(const std::vector<std::string>& arguments) {
   raise_descriptor_limit();
   ::mallopt(M_ARENA_MAX,
             2);  // what one thread frees serves the others: a third less memory for each open stream
+  set_up_memory_reserve(kMemoryReserve);
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died must not take the server with it
   if (config.threads > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);  // workers inherit it

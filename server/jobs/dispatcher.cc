@@ -11,6 +11,7 @@
 #include "schemas/quota.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/clock.h"
+#include "server/jobs/memory_reserve.h"
 
 namespace kedge::server {
 namespace {
@@ -23,6 +24,19 @@ constexpr std::size_t kMaxFetches = 32;
 constexpr std::size_t kMaxBacklog = 10'000;   // beyond, events that are not state changes are dropped
 constexpr std::chrono::seconds kCancelWait{5};
 constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that killed workers longer ago are tried again
+
+// Of what is being handled.
+Error fetch_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::kOutOfMemory, "the server's memory does not suffice to fetch the data set");
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kInternal, fmt::format("fetching the data set failed: {}", error.what()));
+  }
+}
 
 }  // namespace
 
@@ -172,14 +186,14 @@ void Dispatcher::fetch(const JobPointer& job) {
     AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token(), job->trace);
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
-  } catch (const Error& error) {
-    fetch_failed(job, error);
-  } catch (const std::exception& error) {
-    fetch_failed(job, Error(ErrorCode::kInternal, fmt::format("fetching the data set failed: {}", error.what())));
+  } catch (...) {
+    const UsesReserve reserve;
+    fetch_failed(job, fetch_error());
   }
 }
 
 void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data) {
+  const UsesReserve reserve;
   const std::lock_guard lock(mutex_);
   --fetching_;
   observer_.data_acquired(data.cold);
@@ -202,6 +216,7 @@ void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
 }
 
 bool Dispatcher::cancel(std::string_view id) {
+  const UsesReserve reserve;
   KEDGE_FAIL_POINT("job.cancel.before");
   std::stop_source fetch(std::nostopstate);
   auto on_disk = std::make_shared<std::promise<void>>();   // shared with the write, which may come later than we wait

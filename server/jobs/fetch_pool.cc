@@ -1,7 +1,14 @@
 // Threads for work that blocks: see fetch_pool.h.
 #include "server/jobs/fetch_pool.h"
 
+#include <system_error>
+
 namespace kedge::server {
+
+FetchPool::FetchPool(std::size_t max_threads) : max_threads_(max_threads) {
+  threads_.reserve(max_threads_);
+  start_thread();
+}
 
 FetchPool::~FetchPool() {
   for (std::jthread& thread : threads_) thread.request_stop();
@@ -11,10 +18,16 @@ FetchPool::~FetchPool() {
 void FetchPool::run(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
-  if (waiting_.size() > idle_ && threads_.size() < max_threads_)
-    threads_.emplace_back([this](std::stop_token stop) { loop(stop); });
-  else
-    changed_.notify_one();
+  changed_.notify_one();
+  if (waiting_.size() <= idle_ || threads_.size() == max_threads_) return;
+  try {
+    start_thread();
+  } catch (const std::system_error&) {   // then there are as many as the system allows
+  }
+}
+
+void FetchPool::start_thread() {
+  threads_.emplace_back([this](std::stop_token stop) { loop(stop); });
 }
 
 void FetchPool::loop(std::stop_token stop) {

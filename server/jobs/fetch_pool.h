@@ -10,15 +10,16 @@
 
 namespace kedge::server {
 
-// Grows to `max_threads` when every thread is busy. Thread safe.
+// Grows to `max_threads` when every thread is busy, as far as the system gives threads. Thread safe.
 class FetchPool {
  public:
-  explicit FetchPool(std::size_t max_threads) : max_threads_(max_threads) {}
+  explicit FetchPool(std::size_t max_threads);   // starts one thread
   ~FetchPool();   // finishes what runs and what waits
 
   void run(std::function<void()> work);   // `work` must not throw
 
  private:
+  void start_thread();
   void loop(std::stop_token stop);
 
   const std::size_t max_threads_;

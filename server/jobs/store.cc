@@ -14,6 +14,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "server/jobs/data_lock.h"
+#include "server/jobs/memory_reserve.h"
 #include "server/jobs/store_reader.h"
 #include "server/jobs/store_recovery.h"
 #include "server/jobs/store_schema.h"
@@ -73,6 +74,12 @@ struct Store::Impl {
 
   static Error closed_error() { return Error(ErrorCode::kUnavailable, "the server is stopping"); }
 
+  static Error as_error(const std::exception& error) {
+    if (const auto* known = dynamic_cast<const Error*>(&error)) return *known;
+    if (dynamic_cast<const std::bad_alloc*>(&error)) return Error(ErrorCode::kUnavailable, "memory does not suffice");
+    return Error(ErrorCode::kInternal, error.what());
+  }
+
   static bool is_the_disks(ErrorCode code) { return code == ErrorCode::kUnavailable || code == ErrorCode::kStorageFull; }
 
   static bool is_awaited(const StoreWrite& write) { return write.committed || write.refused; }
@@ -98,6 +105,7 @@ struct Store::Impl {
   }
 
   void write_loop(std::stop_token stop) {
+    const UsesReserve reserve;
     for (std::deque<StoreWrite> batch; !(batch = take_batch(stop)).empty();) {
       if (!try_commit(batch)) commit_one_by_one(std::move(batch), stop);
     }
@@ -117,8 +125,7 @@ struct Store::Impl {
       if (writer->has_removed()) ++removals;
       if (committed) committed(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     } catch (const std::exception& error) {
-      const auto* known = dynamic_cast<const Error*>(&error);
-      failure = known ? *known : Error(ErrorCode::kInternal, error.what());
+      failure = as_error(error);
       roll_back();
       return false;
     }

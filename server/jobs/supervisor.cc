@@ -3,6 +3,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "server/jobs/devices.h"
+#include "server/jobs/memory_reserve.h"
 #include "server/jobs/worker_process.h"
 
 namespace kedge::server {
@@ -19,6 +20,7 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start(std::stop_token stop) {
+  const UsesReserve reserve;
   KEDGE_FAIL_POINT("worker.list.before");
   const DeviceTable table(list_devices(options_.program.file, stop).devices, allowed_);
   KEDGE_FAIL_POINT("worker.list.after");

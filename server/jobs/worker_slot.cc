@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/faults/fail_point.h"
+#include "server/jobs/memory_reserve.h"
 
 namespace kedge::server {
 namespace {
@@ -76,6 +77,7 @@ std::vector<schema::WorkerCommand> WorkerSlot::take_waiting() {
 }
 
 void WorkerSlot::loop(std::stop_token stop) {
+  const UsesReserve reserve;
   int failures = 0;
   while (!stop.stop_requested()) {
     const WorkerLoss loss = live(stop);
@@ -196,6 +198,7 @@ bool WorkerSlot::receive(Session& session) {
   try {
     report = session.process.channel().receive<schema::WorkerReport>();
   } catch (const schema::Error&) {   // stuck in the middle of a message, or not a message
+  } catch (const std::bad_alloc&) {   // or more than there is room for: what follows cannot be told from the rest
   }
   KEDGE_FAIL_POINT("worker.receive.after");
   if (!report) return false;

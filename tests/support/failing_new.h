@@ -1,4 +1,5 @@
-// Replaces new, so that chosen allocations fail. For one file of a program that is about nothing else.
+// Replaces new, so that chosen allocations fail; one for which the new-handler finds room then succeeds. For one file of a program
+// that is about nothing else.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,12 @@ inline thread_local bool is_exempt = false;                   // a thread whose 
 inline void* allocate_or_fail(std::size_t size) {
   const std::int64_t first = is_exempt ? kNever : failing.load(), number = is_exempt ? 0 : taken.fetch_add(1);
   const bool fails = first != kNever && number >= first && number < first + failures.load();
-  void* const memory = fails ? nullptr : std::malloc(size ? size : 1);
+  if (fails) {
+    const std::new_handler make_room = std::get_new_handler();
+    if (!make_room) throw std::bad_alloc();
+    make_room();
+  }
+  void* const memory = std::malloc(size ? size : 1);
   if (!memory) throw std::bad_alloc();
   return memory;
 }

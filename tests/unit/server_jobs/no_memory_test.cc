@@ -1,0 +1,82 @@
+// Jobs while memory runs out, wherever the service takes some. A program of its own: it replaces new.
+#include <gtest/gtest.h>
+
+#include "server/jobs/memory_reserve.h"
+#include "tests/support/failing_new.h"
+#include "tests/support/jobs_service.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::JobState;
+using tests::failing;
+using tests::failures;
+using tests::is_exempt;
+using tests::job_spec;
+using tests::kNever;
+using tests::taken;
+
+constexpr std::size_t kReserve = 1 << 20;
+
+struct JobsMemory : testing::Test {
+  JobsMemory() {
+    static const bool once = (set_up_memory_reserve(kReserve), true);
+    EXPECT_TRUE(once);
+    is_exempt = true;   // who asks, and looks
+    service = std::make_unique<JobService>(tests::service_options(dir.path(), KEDGE_FAKE_WORKER));
+    end_of("Succeed");
+  }
+  ~JobsMemory() override { failing = kNever; }
+
+  schema::Job end_of(const std::string& how) { return tests::wait_for_end(*service, tests::submit(*service, job_spec(how)).id); }
+
+  // A job that ends while each allocation of the service in turn fails, and those after it.
+  void fail_each(const std::string& how, JobState end) {
+    taken = 0;
+    ASSERT_EQ(end_of(how).state, end);
+    const std::int64_t all = taken;
+    ASSERT_GT(all, 20);
+    for (const std::int64_t in_a_row : {1, 5}) {
+      for (std::int64_t i = 0; i < all; i += in_a_row) {
+        taken = 0, failures = in_a_row, failing = i;
+        const schema::Job job = end_of(how);
+        failing = kNever;
+        EXPECT_TRUE(job.state == end || (job.error && job.error->code == schema::ErrorCode::kOutOfMemory))
+            << "allocation " << i << " of " << all << ": " << schema::job_state_name(job.state) << (job.error ? job.error->message : "");
+      }
+    }
+  }
+
+  tests::TempDir dir;
+  std::unique_ptr<JobService> service;
+};
+
+TEST_F(JobsMemory, ThatRunsOutLosesNoJob) {
+  fail_each("Succeed", JobState::kSucceeded);
+}
+
+TEST_F(JobsMemory, ThatRunsOutLosesNoJobThatFails) {
+  fail_each("Fail", JobState::kFailed);
+}
+
+TEST_F(JobsMemory, TheReserveIsTakenAndPutByAgain) {
+  { const UsesReserve reserve; }
+  ASSERT_EQ(memory_reserve(), kReserve);
+  is_exempt = false, failures = 3, failing = 0, taken = 0;
+  {
+    const UsesReserve reserve;
+    for (int i = 0; i < 3; ++i) delete new int(i);
+    EXPECT_LT(memory_reserve(), kReserve);
+  }
+  { const UsesReserve reserve; }
+  EXPECT_EQ(memory_reserve(), kReserve);
+}
+
+TEST_F(JobsMemory, WhoDoesNotUseTheReserveIsRefusedAtOnce) {
+  is_exempt = false, failures = 1, failing = 0, taken = 0;
+  EXPECT_THROW(delete new int(1), std::bad_alloc);
+  EXPECT_EQ(memory_reserve(), kReserve);
+}
+
+}   // namespace
+}   // namespace kedge::server
