@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "schemas/check.h"
 #include "schemas/json_reader.h"
@@ -98,6 +99,7 @@ auto translated(std::string_view what, Action action) {
   try {
     return action();
   } catch (const kj::Exception& e) {
+    if (e.getType() == kj::Exception::Type::OVERLOADED) throw std::bad_alloc();   // what it says where memory ends
     throw Error{ErrorCode::kMalformed, std::string(what) + ": " + e.getDescription().cStr()};
   }
 }

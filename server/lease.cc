@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "server/jobs/memory_reserve.h"
+#include "engine/core/memory_reserve.h"
 
 namespace kedge::server {
 
@@ -35,7 +35,7 @@ std::string_view Lease::reason() {
 }
 
 void Lease::watch(const std::stop_token& stop) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   constexpr std::chrono::milliseconds kPeriod{500};
   std::mutex mutex;
   std::condition_variable_any wake;

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "engine/estimators/catalogue.h"
+#include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
 #include "engine/metrics/scorers.h"
 #include "schemas/error.h"
@@ -21,7 +22,6 @@
 #include "server/http/server.h"
 #include "server/instruments.h"
 #include "server/jobs/job_service.h"
-#include "server/jobs/memory_reserve.h"
 #include "server/lease.h"
 #include "server/log.h"
 #include "server/observe/gpus.h"
@@ -291,7 +291,7 @@ int run(const std::vector<std::string>& arguments) {
   raise_descriptor_limit();
   ::mallopt(M_ARENA_MAX,
             2);  // what one thread frees serves the others: a third less memory for each open stream
-  set_up_memory_reserve(kMemoryReserve);
+  if (!KEDGE_CONTROL("no-memory-reserve")) engine::set_up_memory_reserve(kMemoryReserve);
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died must not take the server with it
   if (config.threads > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);  // workers inherit it

@@ -58,7 +58,8 @@ class Mapping {   // owns a mapping of a file's first `bytes` bytes
   Mapping(int fd, std::int64_t bytes, int protection, const std::filesystem::path& path)
       : bytes_(static_cast<std::size_t>(bytes)) {
     address_ = ::mmap(nullptr, bytes_, protection, MAP_SHARED, fd, 0);
-    require(address_ != MAP_FAILED, ErrorCode::kInternal, "{}: cannot be mapped: {}", path.string(), std::strerror(errno));
+    require(address_ != MAP_FAILED, errno == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kInternal, "{}: cannot be mapped: {}", path.string(),
+            std::strerror(errno));
   }
   Mapping(const Mapping&) = delete;
   ~Mapping() { ::munmap(address_, bytes_); }
@@ -133,7 +134,9 @@ std::int64_t values_bytes(const DatasetMeta& meta) {
 
 Descriptor open_for_reading(const std::filesystem::path& path) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  require(fd.get() >= 0, ErrorCode::kDatasetCorrupt, "{}: cannot be opened: {}", path.string(), std::strerror(errno));
+  const bool is_the_systems = errno == EMFILE || errno == ENFILE || errno == ENOMEM;   // and says nothing of the file
+  require(fd.get() >= 0, is_the_systems ? ErrorCode::kOutOfMemory : ErrorCode::kDatasetCorrupt, "{}: cannot be opened: {}", path.string(),
+          std::strerror(errno));
   return fd;
 }
 

@@ -109,7 +109,8 @@ bool DatasetStore::has(const std::string& file) {
   if (!std::filesystem::exists(path(file), ignored)) return false;
   try {
     if (is_whole(file)) return true;
-  } catch (const schema::Error&) {   // not even its head can be read
+  } catch (const schema::Error& error) {   // not even its head can be read
+    if (error.code != schema::ErrorCode::kDatasetCorrupt) throw;
   }
   remove(file);
   uses_.remove(file);

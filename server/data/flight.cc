@@ -1,9 +1,31 @@
 // One piece of work that several callers wait for; each sees its events and gets its result.
 #include "server/data/flight.h"
 
+#include <fmt/core.h>
+
 #include <exception>
+#include <new>
+#include <system_error>
+
+#include "engine/core/memory_reserve.h"
 
 namespace kedge::server {
+
+schema::Error current_data_error() {
+  try {
+    throw;
+  } catch (const schema::Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return schema::Error(schema::ErrorCode::kOutOfMemory, "the server's memory does not suffice to get the data set");
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", error.what()));
+    return schema::Error(schema::ErrorCode::kOutOfMemory, "the system gives the server no thread to get the data set");
+  } catch (const std::exception& error) {
+    return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", error.what()));
+  }
+}
 
 FlightDeck::~FlightDeck() {
   for (const auto& flight : flights_) flight->thread.request_stop();
@@ -39,9 +61,14 @@ FlightDeck::Flight& FlightDeck::join_or_start(const std::string& key, const Work
   for (const auto& flight : flights_)
     if (flight->key == key && !flight->abandoned && !flight->done) return ++flight->waiters, *flight;
   Flight& flight = *flights_.emplace_back(std::make_unique<Flight>());
-  flight.key = key;
-  flight.waiters = 1;
-  flight.thread = std::jthread([this, &flight, work](std::stop_token stop) { run(flight, work, stop); });
+  try {
+    flight.key = key;
+    flight.waiters = 1;
+    flight.thread = std::jthread([this, &flight, work](std::stop_token stop) { run(flight, work, stop); });
+  } catch (...) {   // nobody is to wait for it
+    flights_.pop_back();
+    throw;
+  }
   return flight;
 }
 
@@ -55,10 +82,9 @@ void FlightDeck::run(Flight& flight, const Work& work, std::stop_token stop) {
   std::optional<schema::Error> error;
   try {
     result = work(emit, stop);
-  } catch (const schema::Error& thrown) {
-    error = thrown;
-  } catch (const std::exception& thrown) {
-    error = schema::Error(schema::ErrorCode::kInternal, thrown.what());
+  } catch (...) {
+    const engine::UsesReserve reserve;
+    error = current_data_error();
   }
   const std::lock_guard lock(mutex_);
   flight.result = std::move(result);

@@ -20,6 +20,9 @@ namespace kedge::server {
 
 using Emit = std::function<void(schema::EventBody)>;
 
+// What is being handled, as the error of a job whose data cannot be had.
+schema::Error current_data_error();
+
 // Runs work in a thread of its own, one at a time for each key: callers that come while it runs join it. The work stops when the
 // last of its callers has been cancelled. Thread safe; the destructor stops and joins everything.
 class FlightDeck {

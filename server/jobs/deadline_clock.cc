@@ -1,7 +1,7 @@
 // Wakes the dispatcher when a job has taken too long: see deadline_clock.h.
 #include "server/jobs/deadline_clock.h"
 
-#include "server/jobs/memory_reserve.h"
+#include "engine/core/memory_reserve.h"
 
 namespace kedge::server {
 
@@ -23,7 +23,7 @@ void DeadlineClock::set(const std::string& job, Clock::time_point at) {
 }
 
 void DeadlineClock::loop(std::stop_token stop) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (order_.empty()) {

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <future>
 
+#include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 #include "schemas/quota.h"
+#include "server/data/flight.h"
 #include "server/jobs/active_job.h"
 #include "server/jobs/clock.h"
-#include "server/jobs/memory_reserve.h"
 
 namespace kedge::server {
 namespace {
@@ -24,19 +25,6 @@ constexpr std::size_t kMaxFetches = 32;
 constexpr std::size_t kMaxBacklog = 10'000;   // beyond, events that are not state changes are dropped
 constexpr std::chrono::seconds kCancelWait{5};
 constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that killed workers longer ago are tried again
-
-// Of what is being handled.
-Error fetch_error() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kOutOfMemory, "the server's memory does not suffice to fetch the data set");
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::kInternal, fmt::format("fetching the data set failed: {}", error.what()));
-  }
-}
 
 }  // namespace
 
@@ -187,13 +175,13 @@ void Dispatcher::fetch(const JobPointer& job) {
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
   } catch (...) {
-    const UsesReserve reserve;
-    fetch_failed(job, fetch_error());
+    const engine::UsesReserve reserve;
+    fetch_failed(job, current_data_error());
   }
 }
 
 void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   const std::lock_guard lock(mutex_);
   --fetching_;
   observer_.data_acquired(data.cold);
@@ -216,7 +204,7 @@ void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
 }
 
 bool Dispatcher::cancel(std::string_view id) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   KEDGE_FAIL_POINT("job.cancel.before");
   std::stop_source fetch(std::nostopstate);
   auto on_disk = std::make_shared<std::promise<void>>();   // shared with the write, which may come later than we wait

@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
 #include "server/jobs/data_lock.h"
-#include "server/jobs/memory_reserve.h"
 #include "server/jobs/store_reader.h"
 #include "server/jobs/store_recovery.h"
 #include "server/jobs/store_schema.h"
@@ -105,7 +105,7 @@ struct Store::Impl {
   }
 
   void write_loop(std::stop_token stop) {
-    const UsesReserve reserve;
+    const engine::UsesReserve reserve;
     for (std::deque<StoreWrite> batch; !(batch = take_batch(stop)).empty();) {
       if (!try_commit(batch)) commit_one_by_one(std::move(batch), stop);
     }

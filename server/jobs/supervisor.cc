@@ -1,9 +1,9 @@
 // The workers: see supervisor.h.
 #include "server/jobs/supervisor.h"
 
+#include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
 #include "server/jobs/devices.h"
-#include "server/jobs/memory_reserve.h"
 #include "server/jobs/worker_process.h"
 
 namespace kedge::server {
@@ -20,7 +20,7 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start(std::stop_token stop) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   KEDGE_FAIL_POINT("worker.list.before");
   const DeviceTable table(list_devices(options_.program.file, stop).devices, allowed_);
   KEDGE_FAIL_POINT("worker.list.after");

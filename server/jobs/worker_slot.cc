@@ -14,8 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
-#include "server/jobs/memory_reserve.h"
 
 namespace kedge::server {
 namespace {
@@ -77,7 +77,7 @@ std::vector<schema::WorkerCommand> WorkerSlot::take_waiting() {
 }
 
 void WorkerSlot::loop(std::stop_token stop) {
-  const UsesReserve reserve;
+  const engine::UsesReserve reserve;
   int failures = 0;
   while (!stop.stop_requested()) {
     const WorkerLoss loss = live(stop);

@@ -1,7 +1,8 @@
 // Jobs while memory runs out, wherever the service takes some. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
-#include "server/jobs/memory_reserve.h"
+#include "engine/core/memory_reserve.h"
+#include "server/data/flight.h"
 #include "tests/support/failing_new.h"
 #include "tests/support/jobs_service.h"
 
@@ -17,11 +18,10 @@ using tests::kNever;
 using tests::taken;
 
 constexpr std::size_t kReserve = 1 << 20;
+[[maybe_unused]] const bool is_set_up = (engine::set_up_memory_reserve(kReserve), true);
 
 struct JobsMemory : testing::Test {
   JobsMemory() {
-    static const bool once = (set_up_memory_reserve(kReserve), true);
-    EXPECT_TRUE(once);
     is_exempt = true;   // who asks, and looks
     service = std::make_unique<JobService>(tests::service_options(dir.path(), KEDGE_FAKE_WORKER));
     end_of("Succeed");
@@ -59,23 +59,47 @@ TEST_F(JobsMemory, ThatRunsOutLosesNoJobThatFails) {
   fail_each("Fail", JobState::kFailed);
 }
 
+// Who comes later would wait for a flight that has no thread.
+TEST(FlightDeckMemory, ThatRunsOutHoldsNobodyUp) {
+  FlightDeck deck;
+  const auto land = [&deck] {
+    return deck.fly("a", [](const Emit& emit, std::stop_token) {
+      emit(schema::ProgressEvent{.phase = "download"});
+      return AcquiredDataset{.path = "/dev/null"};
+    }, [](schema::EventBody) {}, {});
+  };
+  is_exempt = false;
+  int failed = 0;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    taken = 0, failures = 1, failing = i;
+    try {
+      land();
+    } catch (const std::exception&) {
+      ++failed;
+    }
+    failing = kNever;
+    EXPECT_EQ(land().path, "/dev/null");
+  }
+  EXPECT_GT(failed, 5);
+}
+
 TEST_F(JobsMemory, TheReserveIsTakenAndPutByAgain) {
-  { const UsesReserve reserve; }
-  ASSERT_EQ(memory_reserve(), kReserve);
+  { const engine::UsesReserve reserve; }
+  ASSERT_EQ(engine::memory_reserve(), kReserve);
   is_exempt = false, failures = 3, failing = 0, taken = 0;
   {
-    const UsesReserve reserve;
+    const engine::UsesReserve reserve;
     for (int i = 0; i < 3; ++i) delete new int(i);
-    EXPECT_LT(memory_reserve(), kReserve);
+    EXPECT_LT(engine::memory_reserve(), kReserve);
   }
-  { const UsesReserve reserve; }
-  EXPECT_EQ(memory_reserve(), kReserve);
+  { const engine::UsesReserve reserve; }
+  EXPECT_EQ(engine::memory_reserve(), kReserve);
 }
 
 TEST_F(JobsMemory, WhoDoesNotUseTheReserveIsRefusedAtOnce) {
   is_exempt = false, failures = 1, failing = 0, taken = 0;
   EXPECT_THROW(delete new int(1), std::bad_alloc);
-  EXPECT_EQ(memory_reserve(), kReserve);
+  EXPECT_EQ(engine::memory_reserve(), kReserve);
 }
 
 }   // namespace

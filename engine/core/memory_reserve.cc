@@ -1,5 +1,5 @@
 // Slices are mappings: given back, they are free for every thread's heap and for the libraries' as well.
-#include "server/jobs/memory_reserve.h"
+#include "engine/core/memory_reserve.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-namespace kedge::server {
+namespace kedge::engine {
 namespace {
 
 constexpr std::size_t kSlices = 16;
@@ -71,4 +71,4 @@ UsesReserve::~UsesReserve() {
   --users;
 }
 
-}   // namespace kedge::server
+}   // namespace kedge::engine

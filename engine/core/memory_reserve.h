@@ -1,9 +1,9 @@
-// Memory put by for decisions that must not be left half done: what a job service thread decides when nothing else is free.
+// Memory put by for decisions that must not be left half done: what must be told or written when nothing else is free.
 #pragma once
 
 #include <cstddef>
 
-namespace kedge::server {
+namespace kedge::engine {
 
 // Puts so many bytes by for the process, in slices, and has `new` take from them for a thread with UsesReserve. Once, before threads
 // are started; what was taken is put by again as soon as there is room.
@@ -21,4 +21,4 @@ class UsesReserve {
   UsesReserve(const UsesReserve&) = delete;
 };
 
-}   // namespace kedge::server
+}   // namespace kedge::engine
