@@ -291,7 +291,7 @@ int run(const std::vector<std::string>& arguments) {
   raise_descriptor_limit();
   ::mallopt(M_ARENA_MAX,
             2);  // what one thread frees serves the others: a third less memory for each open stream
-  if (!KEDGE_CONTROL("no-memory-reserve")) engine::set_up_memory_reserve(kMemoryReserve);
+  engine::set_up_memory_reserve(kMemoryReserve);
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died must not take the server with it
   if (config.threads > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(config.threads).c_str(), 1);  // workers inherit it
