@@ -39,6 +39,11 @@ KEDGE_HD inline std::uint32_t feature_step(std::uint32_t word, std::uint32_t lef
 // greatest value in the node its random cut lies.
 KEDGE_HD inline std::uint64_t random_cut_stream(std::uint64_t node_key) { return mix_bits(node_key ^ 0x637574u); }
 KEDGE_HD inline double random_cut_share(std::uint32_t word) { return word * 0x1.0p-32; }
+// That place between the column's values `first` and `last`; never `last` itself.
+KEDGE_HD inline double random_cut_value(double first, double last, std::uint32_t word) {
+  const double drawn = first + random_cut_share(word) * (last - first);
+  return drawn < last ? drawn : first;   // also where the width overflows
+}
 
 // --- impurity ---
 
@@ -89,8 +94,8 @@ inline constexpr double kRefusedCut = -1e300;
 
 // Score of the cut with left(c) drawn rows of class c on the left of a node with counts[c] in all, `drawn` together;
 // kRefusedCut if a side is too light.
-template <class Left>
-KEDGE_HD double cut_score(const CutRules& rules, std::int32_t n_classes, const std::int32_t* counts, std::int64_t drawn, const Left& left) {
+template <class Count, class Left>
+KEDGE_HD double cut_score(const CutRules& rules, std::int32_t n_classes, const Count* counts, std::int64_t drawn, const Left& left) {
   if (!rules.entropy && !rules.class_weight) {
     std::int64_t sum = 0, left_squares = 0, right_squares = 0;
     for (std::int32_t c = 0; c < n_classes; ++c) {

@@ -78,6 +78,7 @@ class Probe {
   engine::Memory& memory() { return device_.memory(); }
   engine::Backend<T>& ops() { return device_.ops<T>(); }
   engine::TreeOps& trees() { return device_.trees(); }
+  bool is_emulated() const { return device_.info().kind == engine::DeviceKind::kEmulated; }
   const Shape& shape() const { return shape_; }
 
   // Numbers around 0 with many ties (multiples of 1/8), then shifted; or small integers.

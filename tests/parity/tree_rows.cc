@@ -1,8 +1,10 @@
-// The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row. (That all devices grow the
-// same forest, bit for bit, is tested in tests/unit/forest.)
-#include <limits>
+// The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row; and what the host's grower grows,
+// a device grows by its kernels, bit for bit. (Unweighted classes with best cuts are compared in tests/unit/forest.)
+#include <optional>
 
+#include "engine/backend/host/host_grower.h"
 #include "tests/parity/probe.h"
+#include "tests/support/launch_log.h"
 
 namespace kedge::parity {
 namespace {
@@ -31,11 +33,65 @@ void check_full_tree_knows_its_rows(Probe<T>& probe) {
   probe.expect_near(by_values.to_table(), expected, 1, "shares from values");
 }
 
+void expect_same(const engine::Forest& a, const engine::Forest& b) {
+  EXPECT_EQ(a.tree_offset, b.tree_offset);
+  EXPECT_EQ(a.feature, b.feature);
+  EXPECT_EQ(a.bin, b.bin);
+  EXPECT_EQ(a.threshold, b.threshold);
+  EXPECT_EQ(a.left, b.left);
+  EXPECT_EQ(a.right, b.right);
+  EXPECT_EQ(a.value, b.value);
+  EXPECT_EQ(a.mean, b.mean);
+  EXPECT_EQ(a.impurity, b.impurity);
+  EXPECT_EQ(a.weight, b.weight);
+  EXPECT_EQ(a.n_rows, b.n_rows);
+}
+
+// Shape: rows x columns; k classes, 0 for values.
+template <class T, engine::Criterion kCriterion, engine::Splitter kSplitter, bool kWeighted>
+void check_grows_the_forest_of_the_host(Probe<T>& probe) {
+  const std::int64_t n = probe.shape().rows, n_cols = probe.shape().cols;
+  Table x = probe.numbers(n, n_cols, 1);
+  for (std::int64_t i = 0; i < n; ++i) x.at(i, n_cols / 2) = 7;   // a constant column
+  const Padded<T> X(probe.memory(), x);
+  const auto y = probe.codes(n, std::max(1, probe.shape().k), 3);
+  const auto labels = probe.upload(y);
+  std::vector<double> values, weights;
+  for (std::int64_t i = 0; i < n && probe.shape().k == 0; ++i) values.push_back(3 + x.at(i, 0) / 4 + 0.1 * x.at(i, n_cols - 1) * x.at(i, 0) + 20);
+  for (std::int64_t i = 0; i < n && kWeighted; ++i) weights.push_back(0.3 * static_cast<double>(i % 5));
+  const engine::TreeTarget target{probe.shape().k, labels.view(), values, weights};
+  const engine::BinnedTable table = probe.trees().bin(X.view());
+  engine::ForestOptions options{.n_trees = 2, .criterion = kCriterion, .splitter = kSplitter, .max_features = 1, .seed = 11};
+  const std::vector<std::uint8_t> codes = table.codes.to_host();
+  std::vector<std::uint8_t> row_codes(codes.size());
+  for (std::int64_t j = 0; j < n_cols; ++j)
+    for (std::int64_t i = 0; i < n; ++i) row_codes[i * n_cols + j] = codes[j * n + i];
+  engine::TreeTarget host_target = target;
+  host_target.codes = {y.data(), n};
+  const engine::HostColumns columns{n, n_cols, &table.edges, codes.data(), row_codes.data(), n_cols};
+  for (const std::int64_t trees : {1, 2}) {
+    options.n_trees = trees, options.max_features = static_cast<std::int32_t>(trees), options.bootstrap = !kWeighted || trees == 2;
+    std::optional<test::LaunchLog> log;
+    if (probe.is_emulated()) log.emplace(static_cast<engine::CudaRuntime&>(probe.memory()));
+    const engine::Forest grown = probe.trees().grow(table, {}, target, options, {}, {});
+    if (log) {
+      EXPECT_TRUE(log->has("part_rows"));
+      EXPECT_TRUE(log->has(kSplitter == engine::Splitter::kRandom ? "cut_columns" : "score_columns"));
+    }
+    expect_same(engine::grow_on_host({columns, nullptr, n, host_target, options, {}}, 1, {}), grown);
+  }
+}
+
 }  // namespace
 
 template <class T>
 std::vector<Row<T>> tree_rows() {
-  return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}}};
+  using enum engine::Criterion;
+  using enum engine::Splitter;
+  const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {400, 7, 4}};
+  return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
+          {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
+          {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes}};
 }
 
 template std::vector<Row<float>> tree_rows();

@@ -1,8 +1,7 @@
-// The CUDA body of the tree operations: bins on the host, grows batches of trees of classes on the device; what needs exact cuts,
-// values or weights of rows grows on the host.
+// The CUDA body of the tree operations: bins on the host, grows batches of trees on the device. Values, weights of rows and exact cuts
+// grow on the host.
 #include <algorithm>
 #include <string>
-#include <thread>
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/trees_device.h"
@@ -15,11 +14,6 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kBatchRows = 64 << 20, kBatchTrees = 256;
-constexpr int kMostThreads = 8;
-
-int host_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads); }
-
 class CudaTrees final : public TreeOps {
  public:
   explicit CudaTrees(CudaRuntime& runtime) : runtime_(runtime) {}
@@ -29,14 +23,17 @@ class CudaTrees final : public TreeOps {
 
   Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
               std::stop_token stop, const TreeProgress& progress) override {
-    if (needs_host_grower(target, options)) return grow_there(table, rows, target, options, std::move(stop), progress);
-    const DeviceForestInput input{table, rows, to_host(rows), to_host(target.codes), target.n_classes, options};
-    check(input);
-    const std::int64_t n = input.n_rows(), batch = std::clamp<std::int64_t>(kBatchRows / n, 1, kBatchTrees);
+    const std::vector<std::int32_t> host_rows = to_host(rows), host_classes = to_host(target.codes);
+    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+    HostForestInput host{{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges},
+                         rows.empty() ? nullptr : host_rows.data(), n, on_host(target, host_classes), options, std::move(stop)};
+    if (!grows_on_device(runtime_, host)) return grow_there(table, host, progress);
+    check(n, table.n_cols);
+    const std::int64_t batch = trees_at_once(host);
     std::vector<Forest> trees;
     for (std::int64_t first = 0; first < options.n_trees; first += batch) {
       const auto drawn = draw(options, first, std::min(batch, options.n_trees - first), n);
-      for (Forest& tree : grow_batch(runtime_, input, options.first_tree + first, drawn, stop)) trees.push_back(std::move(tree));
+      for (Forest& tree : grow_batch(runtime_, {table, host}, options.first_tree + first, drawn)) trees.push_back(std::move(tree));
       if (progress) progress(static_cast<std::int64_t>(trees.size()), options.n_trees);
     }
     return join_trees(std::move(trees), target.n_classes, table.n_cols);
@@ -80,7 +77,7 @@ class CudaTrees final : public TreeOps {
     const std::vector<T> values = values_of(X);
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(X.size()));
     BinnedTable table{.n_rows = X.rows, .n_cols = X.cols};
-    table.edges = bin_columns(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), codes.data(), host_threads());
+    table.edges = bin_columns(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), codes.data(), tree_threads());
     table.codes = Array<std::uint8_t>(runtime_, std::span<const std::uint8_t>(codes));
     return table;
   }
@@ -92,30 +89,27 @@ class CudaTrees final : public TreeOps {
     return host;
   }
 
-  // On the host, from copies of what the device holds.
-  Forest grow_there(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
-                    std::stop_token stop, const TreeProgress& progress) {
-    const std::vector<std::int32_t> host_rows = to_host(rows), host_classes = to_host(target.codes);
+  static TreeTarget on_host(TreeTarget target, const std::vector<std::int32_t>& classes) {
+    target.codes = {classes.data(), static_cast<std::int64_t>(classes.size())};
+    return target;
+  }
+
+  // On the host, from copies of the codes that the device holds.
+  Forest grow_there(const BinnedTable& table, HostForestInput& input, const TreeProgress& progress) {
     const std::vector<std::uint8_t> codes = to_host(table.codes.view());
     std::vector<std::uint8_t> row_codes(codes.size());
     for (std::int64_t j = 0; j < table.n_cols; ++j)
       for (std::int64_t i = 0; i < table.n_rows; ++i) row_codes[i * table.n_cols + j] = codes[j * table.n_rows + i];
-    TreeTarget host_target = target;
-    host_target.codes = {host_classes.data(), static_cast<std::int64_t>(host_classes.size())};
-    const HostColumns columns{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges, .codes = codes.data(),
-                              .row_codes = row_codes.data(), .row_stride = table.n_cols};
-    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
-    return grow_on_host({columns, rows.empty() ? nullptr : host_rows.data(), n, host_target, options, std::move(stop)}, host_threads(),
-                        progress);
+    input.columns.codes = codes.data(), input.columns.row_codes = row_codes.data(), input.columns.row_stride = table.n_cols;
+    return grow_on_host(input, tree_threads(), progress);
   }
 
   template <class T>
   Forest grow_exact_there(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) {
     const std::vector<T> values = values_of(X);
     const std::vector<std::int32_t> host_classes = to_host(target.codes);
-    TreeTarget host_target = target;
-    host_target.codes = {host_classes.data(), static_cast<std::int64_t>(host_classes.size())};
-    return grow_exact_on_host(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), host_target, options, std::move(stop), host_threads());
+    return grow_exact_on_host(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), on_host(target, host_classes), options,
+                              std::move(stop), tree_threads());
   }
 
   template <class T>
@@ -127,14 +121,14 @@ class CudaTrees final : public TreeOps {
 
   static std::vector<std::vector<std::uint32_t>> draw(const ForestOptions& options, std::int64_t first, std::int64_t count, std::int64_t n) {
     std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
-    parallel_tasks(host_threads(), count, [&](std::int64_t t, int) { draw_rows(options, options.first_tree + first + t, n, drawn[t]); });
+    parallel_tasks(tree_threads(), count, [&](std::int64_t t, int) { draw_rows(options, options.first_tree + first + t, n, drawn[t]); });
     return drawn;
   }
 
-  static void check(const DeviceForestInput& input) {
-    if (input.n_rows() > 0 && input.table.n_cols > 0) return;
-    throw schema::Error(schema::ErrorCode::kBadData, "a forest needs rows and columns, got " + std::to_string(input.n_rows()) + " x " +
-                        std::to_string(input.table.n_cols));
+  static void check(std::int64_t rows, std::int64_t cols) {
+    if (rows > 0 && cols > 0) return;
+    throw schema::Error(schema::ErrorCode::kBadData,
+                        "a forest needs rows and columns, got " + std::to_string(rows) + " x " + std::to_string(cols));
   }
 
   CudaRuntime& runtime_;

@@ -1,34 +1,45 @@
 // What the files of the CUDA tree operations share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "engine/backend/cuda/runtime.h"
+#include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/tree_draft.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
 
 // A row of a tree on the device: which, its class, and how often it was drawn.
-struct DeviceRow {
+struct CountedRow {
   std::uint32_t row;
-  std::uint16_t cls, weight;
+  std::uint16_t cls, draws;
 };
 
 // A node of the level that is being split.
 struct LevelNode {
-  std::int64_t begin = 0, drawn = 0;   // first of its rows; sum of their draws
+  std::int64_t begin = 0, weight = 0;  // first of its rows; their draws
   std::uint64_t key = 0;
   std::int32_t n = 0, tree = 0;        // rows; tree within the batch
 };
 
 // The best cut of a column, or of a node; feature -1 and kRefusedCut where there is none.
 struct DeviceCut {
-  double score = kRefusedCut;
+  double score = kRefusedCut, threshold = kMidpoint;   // threshold: the value drawn for a random cut
   std::int32_t feature = -1;
   std::int16_t left_bin = 0, right_bin = 0;
   std::int32_t varies = 0;   // the column has two values in the node
+};
+
+// The bins of a table on the device.
+struct DeviceTable {
+  const std::uint8_t* codes;
+  std::int64_t n_rows;
+  const std::int32_t* offset;   // of the edges, as BinEdges; null where no cut is random
+  const double *low, *high;
 };
 
 // A forest's nodes on the device.
@@ -45,20 +56,24 @@ struct DeviceForest {
   DeviceForest(CudaRuntime& runtime, const Forest& forest);
 };
 
-// What all trees of a forest share. rows and y are device memory; rows_host mirrors rows.
+// Threads of the host that draw and take the rows of a batch.
+inline int tree_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
+
+// What all trees of a forest share. `host` names no codes.
 struct DeviceForestInput {
   const BinnedTable& table;
-  VectorView<const std::int32_t> rows;
-  std::vector<std::int32_t> rows_host, y_host;
-  std::int32_t n_classes;
-  const ForestOptions& options;
-  std::int64_t n_rows() const { return rows.empty() ? table.n_rows : rows.size; }
+  const HostForestInput& host;
 };
+
+// Whether grow_batch() can grow this forest; else it is left to grow_on_host().
+bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input);
+// How many trees a batch may have.
+std::int64_t trees_at_once(const HostForestInput& input);
 
 // Grows trees first .. first + count - 1, all level by level together. drawn[t] is how often each position was drawn for tree first + t.
 // Waits for the device once per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
 std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
-                               const std::vector<std::vector<std::uint32_t>>& drawn, const std::stop_token& stop);
+                               const std::vector<std::vector<std::uint32_t>>& drawn);
 
 // out = mean outputs, over bytes; rows are of the table.
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,

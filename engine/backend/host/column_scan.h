@@ -22,12 +22,6 @@ struct ColumnCut {
   bool found() const { return score > kRefusedCut; }
 };
 
-// Sets the final threshold of a random cut, whose `threshold` is the value drawn; low and high are those of the column's bins.
-inline void settle_random_cut(const double* low, const double* high, ColumnCut& cut) {
-  const double end = high[cut.left_bin], next = low[cut.right_bin];
-  if (!(cut.threshold >= end && cut.threshold < next)) cut.threshold = middle_of(end, next);
-}
-
 // One thread's working memory. Side judges cuts; Bins adds up the rows of each byte, unless kSums is false.
 template <class Side, class Bins, bool kSums>
 class ColumnScan {
@@ -79,8 +73,8 @@ class ColumnScan {
     return best;
   }
 
-  // The first of the best among random cuts of the block's n_cols columns, one each; words[k] says where (place_cuts()). Its threshold is not
-  // settled; it varies if any of the columns does. side() knows the node's rows.
+  // The first of the best among random cuts of the block's n_cols columns, one each; words[k] says where (place_cuts()). Its threshold is
+  // the value drawn; it varies if any of the columns does. side() knows the node's rows.
   ColumnCut best_at_random(CodeBlock& block, std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* features,
                            const std::uint32_t* words) {
     block.ranges(places_.least.data(), places_.most.data());

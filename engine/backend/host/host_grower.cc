@@ -110,7 +110,7 @@ class HostGrower {
     std::uint32_t feature = 0;
     ColumnCut cut = is_random() && range.n() == 2 ? find_pair_cut(at.key, range, feature) : find_cut(at.key, range, feature);
     if (!cut.found()) return false;
-    if (is_random()) settle(feature, cut);
+    if (is_random()) cut.threshold = random_threshold(*in_.columns.edges, feature, cut.left_bin, cut.right_bin, cut.threshold);
     const std::uint32_t middle = partition(range, feature, cut);
     const std::int32_t left = add_node({range.begin, middle}, at.depth + 1, tree_child_key(at.key, false));
     const std::int32_t right = add_node({middle, range.end}, at.depth + 1, tree_child_key(at.key, true));
@@ -156,12 +156,6 @@ class HostGrower {
       return cuts_[0];
     }
     return {};
-  }
-
-  void settle(std::uint32_t feature, ColumnCut& cut) const {
-    const BinEdges& edges = *in_.columns.edges;
-    const std::int32_t begin = edges.offset[feature];
-    settle_random_cut(edges.low.data() + begin, edges.high.data() + begin, cut);
   }
 
   bool is_random() const { return in_.options.splitter == Splitter::kRandom; }

@@ -27,7 +27,7 @@ struct HostForestInput {
   std::stop_token stop;
 };
 
-// Whether the growers of classes, which know neither weights of rows nor random cuts, have to leave this forest to grow_on_host().
+// Whether the CPU's grower of classes, which knows neither weights of rows nor random cuts, has to leave this forest to grow_on_host().
 bool needs_host_grower(const TreeTarget& target, const ForestOptions& options);
 
 // The same forest at any number of threads, and whatever device asks for it. Errors: kCancelled; those of draw_rows().

@@ -127,8 +127,7 @@ KEDGE_CLONES void place_all(std::int64_t n_cols, const std::int32_t* __restrict 
     widest = width[k] > widest ? width[k] : widest;
   }
   for (std::int64_t k = 0; k < n_cols; ++k) {
-    const double first = low[begin[k]], last = high[begin[k] + width[k]], drawn = first + random_cut_share(words[k]) * (last - first);
-    threshold[k] = drawn < last ? drawn : first;   // also where the width overflows
+    threshold[k] = random_cut_value(low[begin[k]], high[begin[k] + width[k]], words[k]);
   }
   for (auto step = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(widest))); step > 0; step /= 2) {
     for (std::int64_t k = 0; k < n_cols; ++k) {

@@ -58,6 +58,11 @@ Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int ri
   return {bin, threshold};
 }
 
+double random_threshold(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin, double drawn) {
+  const double end = edges.high[edges.offset[feature] + left_bin], next = edges.low[edges.offset[feature] + right_bin];
+  return drawn >= end && drawn < next ? drawn : middle_of(end, next);
+}
+
 namespace {
 
 void reserve_nodes(Forest& forest, std::size_t nodes) {

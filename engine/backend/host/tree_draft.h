@@ -104,6 +104,8 @@ struct Cut {
 // Between a and b, a < b: a <= the result < b, whatever rounds or overflows.
 double middle_of(double a, double b);
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
+// The threshold of a random cut between these bins: the value drawn, where it lies between them.
+double random_threshold(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin, double drawn);
 
 // One finished tree with node indices of its own, in depth-first order, left before right. append_value(node, out) appends what
 // the node predicts to out.value or out.mean.

@@ -4,6 +4,7 @@
 #include "engine/backend/cpu/trees.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/trees_factory.h"
+#include "tests/support/launch_log.h"
 #include "tests/unit/forest/forest_check.h"
 
 namespace kedge::engine::test {
@@ -14,7 +15,10 @@ class EmulatedForest : public testing::TestWithParam<Case> {};
 TEST_P(EmulatedForest, IsTheForestOfTheCpu) {
   HostMemory memory;
   CudaRuntime runtime({.seed = 5});
+  const kedge::test::LaunchLog log(runtime);
   const Grown emulated = run_case(*make_cuda_trees(runtime), runtime, GetParam());
+  const ForestOptions& options = GetParam().options;
+  EXPECT_EQ(log.has(options.splitter == Splitter::kRandom ? "cut_columns" : "score_columns"), grows_in_kernels(GetParam()));
   expect_same(run_case(*make_cpu_trees(memory, 2), memory, GetParam()), emulated);
 }
 

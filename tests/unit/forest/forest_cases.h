@@ -86,6 +86,9 @@ inline std::vector<Case> forest_cases(int size) {
       {"few_draws", sparse, with([](auto& o) { o.n_draws = 90; })},
       {"many_draws", dense, with([](auto& o) { o.n_draws = 3000; })},
       {"random_cuts", sparse, with([](auto& o) { o.splitter = Splitter::kRandom, o.bootstrap = false; })},
+      {"random_cuts_one_tree", dense, with([](auto& o) { o.splitter = Splitter::kRandom, o.n_trees = 1; }), true},
+      {"random_cuts_leaf_nodes", many, with([](auto& o) { o.splitter = Splitter::kRandom, o.max_leaf_nodes = 13, o.min_samples_leaf = 2; })},
+      {"random_cuts_decrease", sparse, with([](auto& o) { o.splitter = Splitter::kRandom, o.min_impurity_decrease = 0.004, o.min_weight_fraction_leaf = 0.02; })},
       {"random_cuts_entropy", dense, with([](auto& o) { o.splitter = Splitter::kRandom, o.criterion = Criterion::kEntropy; })},
   };
 }
@@ -125,6 +128,9 @@ inline std::vector<Case> host_cases(int size) {
       {"weighted_classes_entropy", dense, with(kEntropy, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(dense)},
   };
 }
+
+// Whether a GPU grows this forest itself.
+inline bool grows_in_kernels(const Case& c) { return c.values.empty() && c.weights.empty(); }
 
 struct Grown {
   Forest forest;

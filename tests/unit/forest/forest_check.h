@@ -20,6 +20,7 @@ inline void expect_same(const Grown& a, const Grown& b) {
   EXPECT_EQ(a.forest.impurity, b.forest.impurity);
   EXPECT_EQ(a.forest.weight, b.forest.weight);
   EXPECT_EQ(a.forest.mean, b.forest.mean);
+  EXPECT_EQ(a.forest.n_rows, b.forest.n_rows);
   EXPECT_EQ(a.out_of_bag.sums, b.out_of_bag.sums);
   EXPECT_EQ(a.out_of_bag.n_trees, b.out_of_bag.n_trees);
   EXPECT_EQ(a.proba, b.proba);

@@ -62,7 +62,7 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"QuadraticDiscriminantAnalysis", 14, 10},
     {"RandomForestClassifier", 8, 2},
     {"RandomForestRegressor", 1, 1},
-    {"ExtraTreesClassifier", 2, 2},
+    {"ExtraTreesClassifier", 16, 2},
     {"ExtraTreesRegressor", 1, 1},
     {"DecisionTreeClassifier", 8, 2},
     {"DecisionTreeRegressor", 1, 1},
