@@ -116,6 +116,24 @@ KEDGE_HD double cut_score(const CutRules& rules, std::int32_t n_classes, const C
   return side_score(left_side, rules.entropy) + side_score(right_side, rules.entropy);
 }
 
+// The same for values, from the whole numbers that the rows of the node and those on the left weigh and sum up to.
+KEDGE_HD inline double value_cut_score(bool poisson, double min_weight, std::int64_t weight, std::int64_t left_weight, std::int64_t sum,
+                                       std::int64_t left_sum) {
+  const auto l = static_cast<double>(left_weight), r = static_cast<double>(weight - left_weight);
+  if (!(l > 0) || !(r > 0) || l < min_weight || r < min_weight) return kRefusedCut;
+  const auto sl = static_cast<double>(left_sum), sr = static_cast<double>(sum - left_sum);
+  if (poisson) return sl > 0 && sr > 0 ? poisson_score(sl, l) + poisson_score(sr, r) : kRefusedCut;
+  return sl * sl / l + sr * sr / r;
+}
+
+// What a row of values adds to the impurity of a node with this mean: the squared error, or half the Poisson deviance.
+KEDGE_HD inline double value_error(double value, double mean, bool poisson) {
+  if (poisson) return value > 0 ? value * tree_log(value / mean) : 0;
+  return (value - mean) * (value - mean);
+}
+// A node's rows are summed in tiles of this many by kLanes lanes, which fold by halves; then the tiles in order.
+inline constexpr std::int32_t kSumTile = 1024;
+
 // Gini impurity, or entropy in bits, of a node.
 KEDGE_HD inline double node_impurity(const SideSum& node, bool entropy) {
   if (node.present < 2) return 0;

@@ -88,10 +88,14 @@ template <class T>
 std::vector<Row<T>> tree_rows() {
   using enum engine::Criterion;
   using enum engine::Splitter;
-  const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {400, 7, 4}};
+  const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {400, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
   return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
           {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
-          {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes}};
+          {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes},
+          {"values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, false>, values},
+          {"random_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kRandom, false>, values},
+          {"weighted_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, true>, values},
+          {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values}};
 }
 
 template std::vector<Row<float>> tree_rows();

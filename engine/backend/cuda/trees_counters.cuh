@@ -110,6 +110,30 @@ struct CountedKind {
   }
 };
 
+// Rows of values. totals: weight, weighted value.
+struct SummedKind {
+  using Row = SummedRow;
+  const double* min_weight = nullptr;   // of a leaf, by tree
+  bool poisson = false;
+
+  KEDGE_HD std::int32_t n_wide() const { return 2; }
+  KEDGE_HD std::int32_t n_narrow() const { return 1; }
+  KEDGE_HD std::int32_t n_totals() const { return 2; }
+  template <class C>
+  __device__ void add(C& counters, int place, const Row& row) const {
+    counters.add_wide(0, place, row.weight), counters.add_wide(1, place, row.sum);
+    counters.add(0, place, 1);
+  }
+  template <class C>
+  __device__ std::int32_t rows(const C& counters, int place) const { return counters.at(0, place); }
+  template <class C>
+  __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.wide_at(k, place); }
+  template <class C>
+  __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
+    return value_cut_score(poisson, min_weight[node.tree], total[0], counters.wide_at(0, place), total[1], counters.wide_at(1, place));
+  }
+};
+
 // Shared memory of a kernel that adds up rows of this kind.
 template <int kPlaces, class Kind>
 std::size_t counter_bytes(const Kind& kind) {

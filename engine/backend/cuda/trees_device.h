@@ -19,9 +19,20 @@ struct CountedRow {
   std::uint16_t cls, draws;
 };
 
+// The same with a value: its position among the forest's rows; its weight, and weighted value, as whole numbers of fixed units.
+struct SummedRow {
+  std::int64_t weight, sum;
+  std::uint32_t row, position;
+};
+
+// What a node of values predicts, and how far its rows are from that.
+struct NodeMeasure {
+  double mean, impurity, weight;
+};
+
 // A node of the level that is being split.
 struct LevelNode {
-  std::int64_t begin = 0, weight = 0;  // first of its rows; their draws
+  std::int64_t begin = 0, weight = 0;  // first of its rows; what they weigh in the rows' unit
   std::uint64_t key = 0;
   std::int32_t n = 0, tree = 0;        // rows; tree within the batch
 };

@@ -52,25 +52,38 @@ class Batch {
   bool is_random() const { return options_.splitter == Splitter::kRandom; }
 
   void take_rows(std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn) {
+    trees_.upload_rows(runtime_, drawn);
     std::vector<std::vector<Row>> rows(drawn.size());
     parallel_tasks(tree_threads(), static_cast<std::int64_t>(drawn.size()), [&](std::int64_t t, int) { rows[t] = trees_.take(t, drawn[t]); });
     std::int64_t n = 0;
     for (const auto& of_tree : rows) n += static_cast<std::int64_t>(of_tree.size());
     rows_ = Array<Row>(runtime_, n), parted_ = Array<Row>(runtime_, n);
     drafts_.resize(rows.size()), totals_.resize(rows.size()), wanted_.resize(rows.size());
-    std::int64_t begin = 0;
-    for (std::size_t t = 0; t < rows.size(); begin += static_cast<std::int64_t>(rows[t].size()), ++t) {
-      const auto n_rows = static_cast<std::int32_t>(rows[t].size());
-      runtime_.to_device(rows_.data() + begin, rows[t].data(), rows[t].size() * sizeof(Row));
-      add_node(t, trees_.root(t).data(), n_rows, 0, tree_root_key(first + static_cast<std::int64_t>(t)));
-      add_to_level(static_cast<std::int32_t>(t), 0, begin, n_rows);
+    std::vector<LevelNode> roots;
+    for (std::int64_t begin = 0; const auto& of_tree : rows) {
+      const auto t = static_cast<std::int32_t>(roots.size());
+      runtime_.to_device(rows_.data() + begin, of_tree.data(), of_tree.size() * sizeof(Row));
+      roots.push_back({.begin = begin, .key = tree_root_key(first + t), .n = static_cast<std::int32_t>(of_tree.size()), .tree = t});
+      begin += static_cast<std::int64_t>(of_tree.size());
+    }
+    const std::vector<NodeMeasure> measures = measure(upload(runtime_, roots), nullptr, nullptr, rows_);
+    for (const LevelNode& root : roots) {
+      add_node(root.tree, trees_.root(root.tree).data(), of(measures, root.tree), root.n, 0, root.key);
+      add_to_level(root.tree, 0, root.begin, root.n);
     }
     trees_.upload_limits(runtime_);
     level_.swap(next_level_);
   }
 
-  std::int32_t add_node(std::size_t t, const std::int64_t* totals, std::int32_t n_rows, std::int32_t depth, std::uint64_t key) {
-    DraftNode node = trees_.add(t, totals);
+  // What the trees need of nodes beside their sums: of each node, or of its left part and its right one.
+  std::vector<NodeMeasure> measure(const Array<LevelNode>& nodes, const DeviceCut* cuts, const std::int32_t* left_rows, const Array<Row>& rows) {
+    if constexpr (Trees::kMeasured) return trees_.measure(runtime_, nodes, cuts, left_rows, rows.data());
+    return {};
+  }
+  static NodeMeasure of(const std::vector<NodeMeasure>& measures, std::int64_t i) { return measures.empty() ? NodeMeasure{} : measures[i]; }
+
+  std::int32_t add_node(std::size_t t, const std::int64_t* totals, const NodeMeasure& measure, std::int32_t n_rows, std::int32_t depth, std::uint64_t key) {
+    DraftNode node = trees_.add(t, totals, measure);
     node.depth = depth, node.key = key;
     if (node.n_rows == 0) node.n_rows = n_rows;
     totals_[t].insert(totals_[t].end(), totals, totals + trees_.kind().n_totals());
@@ -159,11 +172,14 @@ class Batch {
                  cuts.data(), rows_.data(), device_table(), kind, parted_.data(), left_rows.data(), left_totals.data());
     const std::vector<std::int32_t> rows_left = left_rows.to_host();
     const std::vector<std::int64_t> totals_left = left_totals.to_host();
+    const std::vector<NodeMeasure> measures = measure(nodes, cuts.data(), left_rows.data(), parted_);
     for (std::int64_t i = 0; i < n; ++i)
-      if (cuts_host[i].feature >= 0) add_children(host[i], cuts_host[i], rows_left[i], totals_left.data() + i * kind.n_totals());
+      if (cuts_host[i].feature >= 0)
+        add_children(host[i], cuts_host[i], rows_left[i], totals_left.data() + i * kind.n_totals(), of(measures, 2 * i), of(measures, 2 * i + 1));
   }
 
-  void add_children(const HostNode& host, const DeviceCut& cut, std::int32_t n_left, const std::int64_t* left_totals) {
+  void add_children(const HostNode& host, const DeviceCut& cut, std::int32_t n_left, const std::int64_t* left_totals,
+                    const NodeMeasure& left_measure, const NodeMeasure& right_measure) {
     const std::int32_t t = host.device.tree;
     DraftTree& draft = drafts_[t];
     const std::int64_t* const totals = totals_of(t, host.node);
@@ -171,8 +187,8 @@ class Batch {
     for (std::size_t k = 0; k < right_totals.size(); ++k) right_totals[k] -= left_totals[k];
     const DraftNode at = draft.nodes[host.node];
     const std::int32_t n_right = host.device.n - n_left;
-    const std::int32_t left = add_node(t, left_totals, n_left, at.depth + 1, tree_child_key(at.key, false));
-    const std::int32_t right = add_node(t, right_totals.data(), n_right, at.depth + 1, tree_child_key(at.key, true));
+    const std::int32_t left = add_node(t, left_totals, left_measure, n_left, at.depth + 1, tree_child_key(at.key, false));
+    const std::int32_t right = add_node(t, right_totals.data(), right_measure, n_right, at.depth + 1, tree_child_key(at.key, true));
     DraftNode& split = draft.nodes[host.node];
     split.feature = cut.feature, split.left = left, split.right = right;
     split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;
@@ -199,17 +215,21 @@ class Batch {
 
 // Calls visit with the kind of trees that fits.
 template <class Visit>
-auto with_kind(const HostForestInput&, const Visit& visit) {
+auto with_kind(const HostForestInput& input, const Visit& visit) {
+  if (input.target.n_classes == 0) return visit(std::type_identity<SummedTrees>{});
   return visit(std::type_identity<CountedTrees>{});
 }
 
 }  // namespace
 
 bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input) {
-  if (input.target.n_classes == 0 || !input.target.weights.empty()) return false;
   const bool is_random = input.options.splitter == Splitter::kRandom;
-  if (!is_random) return true;
-  if (!input.options.class_weight.empty() || input.options.balance_each_tree) return false;
+  if (input.options.criterion == Criterion::kAbsoluteError) return false;
+  if (input.target.n_classes > 0) {
+    if (!input.target.weights.empty()) return false;
+    if (!is_random) return true;
+    if (!input.options.class_weight.empty() || input.options.balance_each_tree) return false;
+  }
   const std::size_t bytes = with_kind(input, [&]<class Trees>(std::type_identity<Trees>) {
     const auto kind = Trees::kind_of(input.target.n_classes);
     return is_random ? counter_bytes<kTreeThreads>(kind) : counter_bytes<kBins>(kind);
@@ -226,7 +246,7 @@ std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& in
                                const std::vector<std::vector<std::uint32_t>>& drawn) {
   const std::int32_t n_classes = input.host.target.n_classes;
   const std::size_t most = (runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1;
-  if (input.host.options.splitter == Splitter::kBest && static_cast<std::size_t>(n_classes) > most)
+  if (n_classes > 0 && input.host.options.splitter == Splitter::kBest && static_cast<std::size_t>(n_classes) > most)
     throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(n_classes) + " classes on a GPU, at most " +
                         std::to_string(most) + " are possible");
   return with_kind(input.host, [&]<class Trees>(std::type_identity<Trees>) { return Batch<Trees>(runtime, input, first, drawn).grow(); });

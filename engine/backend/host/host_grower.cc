@@ -35,7 +35,8 @@ class HostGrower {
 
   Forest grow(std::int64_t tree) {
     check_stop(kCellsBetweenStops);
-    take_rows(tree);
+    draw_rows(in_.options, tree, in_.n_rows, drawn_);
+    rows_ = take_rows(in_, drawn_);
     kind_.start(in_, rows_);
     order_.resize(rows_.size()), scratch_.resize(rows_.size());
     std::iota(order_.begin(), order_.end(), 0u);
@@ -50,32 +51,6 @@ class HostGrower {
 
  private:
   using Item = typename Kind::Scan::Item;
-
-  void take_rows(std::int64_t tree) {
-    draw_rows(in_.options, tree, in_.n_rows, drawn_);
-    const std::vector<double> class_weight = class_weights();
-    rows_ = {};
-    double total = 0;
-    bool are_whole = true;
-    for (std::int64_t i = 0; i < in_.n_rows; ++i) {
-      const auto row = static_cast<std::uint32_t>(in_.rows ? in_.rows[i] : i);
-      double weight = drawn_[i];
-      if (!in_.target.weights.empty()) weight *= in_.target.weights[i];
-      if (!class_weight.empty()) weight *= class_weight[in_.target.codes.data[row]];
-      if (!(weight > 0)) continue;
-      rows_.position.push_back(static_cast<std::uint32_t>(i)), rows_.table_row.push_back(row), rows_.weight.push_back(weight);
-      total += weight, are_whole = are_whole && weight == std::floor(weight);
-    }
-    require(rows_.size() > 0, schema::ErrorCode::kBadData, "all rows of a tree weigh 0, some must weigh more");
-    rows_.weight_scale = are_whole && total < 0x7fffffff ? 1 : fixed_point_scale(total);
-  }
-
-  std::vector<double> class_weights() const {
-    if (in_.target.n_classes == 0) return {};
-    std::vector<std::int32_t> by_class(static_cast<std::size_t>(in_.target.n_classes));
-    for (std::int64_t i = 0; i < in_.n_rows; ++i) by_class[in_.target.codes.data[in_.rows ? in_.rows[i] : i]] += static_cast<std::int32_t>(drawn_[i]);
-    return make_rules(in_.options, by_class).class_weight;
-  }
 
   // Sorts the rows by rank in every column; stable, by counting.
   void list_columns() {

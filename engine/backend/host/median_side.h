@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/backend/host/tree_rows.h"
 #include "engine/backend/host/tree_sums.h"
 
 namespace kedge::engine {

@@ -9,22 +9,14 @@
 #include <vector>
 
 #include "engine/backend/host/column_scan.h"
-#include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/median_side.h"
+#include "engine/backend/host/tree_nodes.h"
+#include "engine/backend/host/tree_rows.h"
 
 namespace kedge::engine {
 
-// The rows that a tree drew, in the order of the table.
-struct TreeRows {
-  std::vector<std::uint32_t> position, table_row;   // in what grow() was given, in the table
-  std::vector<double> weight;                       // draws times weights; above 0
-  double weight_scale = 1;                          // the fixed unit of the items' weights is 1 / weight_scale
-  std::uint32_t size() const { return static_cast<std::uint32_t>(position.size()); }
-  std::int64_t fixed_weight(std::uint32_t i) const { return std::llround(weight[i] * weight_scale); }
-};
-
 // A kind makes items of rows, and for each node (its rows named in the order of the table) the node's statistics; it keeps what
-// the nodes predict. Sums over rows are in double and in the order of the table.
+// the nodes predict.
 class ValueKind {
  public:
   using Scan = ColumnScan<ValueCuts, ValueBins, true>;
@@ -44,40 +36,38 @@ class ValueKind {
   }
 
   DraftNode add_node(const std::uint32_t* order, std::uint32_t n) {
-    double weight = 0, sum = 0, low = value_[order[0]], high = low;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const double w = weight_[order[i]], y = value_[order[i]];
-      weight += w, sum += w * y, low = std::min(low, y), high = std::max(high, y);
+    double low = value_[order[0]], high = low;
+    if (n == 1) {
+      mean_.push_back(low);
+      return {.weight = weight_[order[0]]};
     }
-    const double mean = low == high ? low : sum / weight;
+    node_weight_.resize(std::max<std::size_t>(node_weight_.size(), n)), node_value_.resize(node_weight_.size());
+    double *const w = node_weight_.data(), *const y = node_value_.data();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      w[i] = weight_[order[i]], y[i] = value_[order[i]];
+      low = std::min(low, y[i]), high = std::max(high, y[i]);
+    }
+    const double weight = sum_in_lanes(n, [w](std::uint32_t i) { return w[i]; });
+    if (low == high) {
+      mean_.push_back(low);
+      return {.weight = weight};
+    }
+    const double mean = sum_in_lanes(n, [w, y](std::uint32_t i) { return w[i] * y[i]; }) / weight;
+    const bool poisson = criterion_ == Criterion::kPoisson;
     mean_.push_back(mean);
-    return {.impurity = low == high ? 0 : impurity(order, n, mean, weight), .weight = weight};
+    return {.impurity = sum_in_lanes(n, [=](std::uint32_t i) { return w[i] * value_error(y[i], mean, poisson); }) / weight, .weight = weight};
   }
   void append_value(std::int32_t node, Forest& out) const { out.mean.push_back(mean_[node]); }
 
  private:
-  double impurity(const std::uint32_t* order, std::uint32_t n, double mean, double weight) const {
-    double sum = 0;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const double y = value_[order[i]];
-      sum += weight_[order[i]] * (criterion_ == Criterion::kPoisson ? (y > 0 ? y * tree_log(y / mean) : 0) : (y - mean) * (y - mean));
-    }
-    return sum / weight;
-  }
   void make_items(const TreeRows& rows) {
-    double weight = 0, sum = 0, most = 0;
-    for (std::uint32_t i = 0; i < rows.size(); ++i) weight += weight_[i], sum += weight_[i] * value_[i];
-    const double centre = criterion_ == Criterion::kPoisson ? 0 : sum / weight;
-    for (const double y : value_) most = std::max(most, std::abs(y - centre));
-    const double scale = fixed_point_scale(most * weight);
-    items_.clear(), weights_.clear(), sums_.clear();
-    for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      weights_.push_back(rows.fixed_weight(i)), sums_.push_back(std::llround(weight_[i] * (value_[i] - centre) * scale));
-      items_.push_back(Sums4{1, weights_[i], sums_[i], 0});
-    }
+    sums_ = fixed_sums(weight_, value_, criterion_);
+    items_.clear(), weights_.clear();
+    for (std::uint32_t i = 0; i < rows.size(); ++i) weights_.push_back(rows.fixed_weight(i)), items_.push_back(Sums4{1, weights_[i], sums_[i], 0});
   }
+
   Criterion criterion_{};
-  std::vector<double> value_, weight_, mean_;
+  std::vector<double> value_, weight_, mean_, node_value_, node_weight_;
   std::vector<Sums4> items_;
   std::vector<std::int64_t> weights_, sums_;   // those of the items
   bool are_equal_ = false;                     // the weights
@@ -118,7 +108,7 @@ class ClassKind {
   using Scan = ColumnScan<ClassSide, ClassBins, true>;
 
   void start(const HostForestInput& in, const TreeRows& rows) {
-    entropy_ = in.options.criterion == Criterion::kEntropy, shares_.clear(), items_.clear();
+    nodes_.start(in.target.n_classes, in.options.criterion == Criterion::kEntropy), items_.clear();
     scale_ = rows.weight_scale, total_.resize(static_cast<std::size_t>(in.target.n_classes)), classes_.clear(), weights_.clear();
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
       classes_.push_back(in.target.codes.data[rows.table_row[i]]), weights_.push_back(rows.fixed_weight(i));
@@ -136,15 +126,9 @@ class ClassKind {
 
   DraftNode add_node(const std::uint32_t* order, std::uint32_t n) {
     add_up(order, n);
-    SideSum sum;
-    for (const std::int64_t t : total_) sum.add(static_cast<double>(t) / scale_, entropy_);
-    for (const std::int64_t t : total_) shares_.push_back(static_cast<float>(static_cast<double>(t) / scale_ / sum.weight));
-    return {.impurity = node_impurity(sum, entropy_), .weight = sum.weight};
+    return nodes_.add([this](std::int32_t c) { return static_cast<double>(total_[c]) / scale_; });
   }
-  void append_value(std::int32_t node, Forest& out) const {
-    const auto begin = shares_.begin() + std::int64_t{node} * static_cast<std::int64_t>(total_.size());
-    out.value.insert(out.value.end(), begin, begin + static_cast<std::ptrdiff_t>(total_.size()));
-  }
+  void append_value(std::int32_t node, Forest& out) const { nodes_.append_value(node, out); }
 
  private:
   // Sets the node's classes by row and weight by class.
@@ -160,11 +144,11 @@ class ClassKind {
     }
   }
 
-  bool entropy_ = false, are_equal_ = false;   // are_equal_: the weights
+  bool are_equal_ = false;   // the weights
   double scale_ = 1;
   std::vector<std::int32_t> classes_, of_node_;   // by item; of the last node, by row
   std::vector<std::int64_t> weights_, total_;     // by item; of the last node, by class
-  std::vector<float> shares_;   // nodes x classes
+  ShareNodes nodes_;
   std::vector<ClassItem> items_;
 };
 

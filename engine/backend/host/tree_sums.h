@@ -14,14 +14,6 @@
 
 namespace kedge::engine {
 
-// The largest power of two by which a sum of this magnitude can be multiplied and still be exact in a double. At most 2^40.
-inline double fixed_point_scale(double magnitude) {
-  if (!(magnitude > 0)) return 1;
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
-  return std::ldexp(1.0, std::min(52 - exponent, 40));
-}
-
 // What a cut must leave on either side.
 struct CutLimits {
   Criterion criterion = Criterion::kSquaredError;
@@ -57,11 +49,7 @@ class ValueSide {
   double score_of(const Item& left) const {
     const Item right = total_ - left;
     if (left[0] < limits_.min_rows || right[0] < limits_.min_rows) return kRefusedCut;
-    const auto l = static_cast<double>(left[1]), r = static_cast<double>(right[1]);
-    if (!(l > 0) || !(r > 0) || l < limits_.min_weight || r < limits_.min_weight) return kRefusedCut;
-    const auto sl = static_cast<double>(left[2]), sr = static_cast<double>(right[2]);
-    if (limits_.criterion == Criterion::kPoisson) return sl > 0 && sr > 0 ? poisson_score(sl, l) + poisson_score(sr, r) : kRefusedCut;
-    return sl * sl / l + sr * sr / r;
+    return value_cut_score(limits_.criterion == Criterion::kPoisson, limits_.min_weight, total_[1], left[1], total_[2], left[2]);
   }
 
   Item total_{}, left_{};

@@ -93,9 +93,10 @@ inline std::vector<Case> forest_cases(int size) {
   };
 }
 
-// Forests of values, and of weighted rows: grown on the host whatever the device.
+// Forests of values, and of weighted rows, which the host's grower grows on the CPU.
 inline std::vector<Case> host_cases(int size) {
   const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
+  const Data large = make_data(2600, 3, 5000, 2, 0.2, 5);   // more rows than a tile of sums
   const auto values_of = [](const Data& data) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < data.rows; ++i) values.push_back(data.y[i] + 0.25 * data.X[i * data.cols] * data.X[i * data.cols] + 0.001 * static_cast<double>(i % 17));
@@ -121,6 +122,12 @@ inline std::vector<Case> host_cases(int size) {
       {"values_weighted", dense, with(kSquaredError, [](auto& o) { o.bootstrap = false; }), false, values_of(dense), weights_of(dense)},
       {"values_leaf_nodes", sparse, with(kSquaredError, [](auto& o) { o.max_leaf_nodes = 9; }), false, values_of(sparse)},
       {"values_drawn_by_weight", dense, with(kSquaredError, [&](auto& o) { o.draw_weights = weights_of(dense); }), false, values_of(dense)},
+      {"values_random_weighted", sparse, with(kSquaredError, random), true, values_of(sparse), weights_of(sparse)},
+      {"values_leaf_weight", sparse, with(kSquaredError, [](auto& o) { o.min_weight_fraction_leaf = 0.05, o.n_trees = 1; }), true, values_of(sparse), weights_of(sparse)},
+      {"values_decrease", dense, with(kSquaredError, [](auto& o) { o.min_impurity_decrease = 0.2, o.max_depth = 6; }), false, values_of(dense)},
+      {"values_large", large, with(kSquaredError, [](auto& o) { o.n_trees = 1, o.max_depth = 4; }), false, values_of(large)},
+      {"poisson_random", sparse, with(kPoisson, random), false, values_of(sparse)},
+      {"poisson_weighted", dense, with(kPoisson, same), false, values_of(dense), weights_of(dense)},
       {"poisson", dense, with(kPoisson, same), false, values_of(dense)},
       {"absolute_error", dense, with(kAbsoluteError, same), false, values_of(dense)},
       {"absolute_error_random", sparse, with(kAbsoluteError, random), false, values_of(sparse)},
@@ -130,7 +137,7 @@ inline std::vector<Case> host_cases(int size) {
 }
 
 // Whether a GPU grows this forest itself.
-inline bool grows_in_kernels(const Case& c) { return c.values.empty() && c.weights.empty(); }
+inline bool grows_in_kernels(const Case& c) { return c.options.criterion != Criterion::kAbsoluteError && (!c.values.empty() || c.weights.empty()); }
 
 struct Grown {
   Forest forest;
