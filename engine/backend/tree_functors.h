@@ -116,11 +116,41 @@ KEDGE_HD double cut_score(const CutRules& rules, std::int32_t n_classes, const C
   return side_score(left_side, rules.entropy) + side_score(right_side, rules.entropy);
 }
 
-// The same for values, from the whole numbers that the rows of the node and those on the left weigh and sum up to.
+// Whether a side is too light for a cut, by whole numbers of a fixed unit; min_weight is in that unit.
+KEDGE_HD inline bool is_too_light(double min_weight, std::int64_t left, std::int64_t right) {
+  return left <= 0 || right <= 0 || static_cast<double>(left) < min_weight || static_cast<double>(right) < min_weight;
+}
+// Whether squares of the node's weight fit into 64 bits, so that gini is judged by exact integers.
+KEDGE_HD inline bool has_exact_squares(bool entropy, std::int64_t weight) { return !entropy && weight < (std::int64_t{1} << 31); }
+// Score of a cut of weighted classes, from the whole numbers that the rows of each class weigh: total[c] in the node, left(c) on the left.
+template <class Left>
+KEDGE_HD double share_score(bool entropy, std::int32_t n_classes, const std::int64_t* total, const Left& left) {
+  SideSum left_side, right_side;
+  for (std::int32_t c = 0; c < n_classes; ++c) {
+    left_side.add(static_cast<double>(left(c)), entropy);
+    right_side.add(static_cast<double>(total[c] - left(c)), entropy);
+  }
+  return side_score(left_side, entropy) + side_score(right_side, entropy);
+}
+// The same, from exact integers where they fit; kRefusedCut if a side is too light. weight: of the node.
+template <class Left>
+KEDGE_HD double share_cut_score(bool entropy, double min_weight, std::int32_t n_classes, const std::int64_t* total, std::int64_t weight,
+                                const Left& left) {
+  std::int64_t left_weight = 0, left_squares = 0, right_squares = 0;
+  const bool exact = has_exact_squares(entropy, weight);
+  for (std::int32_t c = 0; c < n_classes; ++c) {
+    const std::int64_t l = left(c), r = total[c] - l;
+    left_weight += l;
+    if (exact) left_squares += l * l, right_squares += r * r;
+  }
+  if (is_too_light(min_weight, left_weight, weight - left_weight)) return kRefusedCut;
+  return exact ? gini_score(left_squares, left_weight, right_squares, weight - left_weight) : share_score(entropy, n_classes, total, left);
+}
+// The same for values, from what the rows of the node and those on the left weigh and sum up to.
 KEDGE_HD inline double value_cut_score(bool poisson, double min_weight, std::int64_t weight, std::int64_t left_weight, std::int64_t sum,
                                        std::int64_t left_sum) {
+  if (is_too_light(min_weight, left_weight, weight - left_weight)) return kRefusedCut;
   const auto l = static_cast<double>(left_weight), r = static_cast<double>(weight - left_weight);
-  if (!(l > 0) || !(r > 0) || l < min_weight || r < min_weight) return kRefusedCut;
   const auto sl = static_cast<double>(left_sum), sr = static_cast<double>(sum - left_sum);
   if (poisson) return sl > 0 && sr > 0 ? poisson_score(sl, l) + poisson_score(sr, r) : kRefusedCut;
   return sl * sl / l + sr * sr / r;

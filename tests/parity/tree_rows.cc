@@ -95,7 +95,9 @@ std::vector<Row<T>> tree_rows() {
           {"values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, false>, values},
           {"random_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kRandom, false>, values},
           {"weighted_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, true>, values},
-          {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values}};
+          {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values},
+          {"weighted_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kBest, true>, classes},
+          {"random_weighted_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, true>, classes}};
 }
 
 template std::vector<Row<float>> tree_rows();

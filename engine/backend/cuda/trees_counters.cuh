@@ -110,6 +110,32 @@ struct CountedKind {
   }
 };
 
+// Rows of classes with weights of their own.
+struct WeighedKind {
+  using Row = WeighedRow;
+  std::int32_t n_classes;
+  const double* min_weight = nullptr;   // of a leaf, by tree
+  bool entropy = false;
+
+  KEDGE_HD std::int32_t n_wide() const { return n_classes; }
+  KEDGE_HD std::int32_t n_narrow() const { return 1; }
+  KEDGE_HD std::int32_t n_totals() const { return n_classes; }
+  template <class C>
+  __device__ void add(C& counters, int place, const Row& row) const {
+    counters.add_wide(row.cls, place, row.weight);
+    counters.add(0, place, 1);
+  }
+  template <class C>
+  __device__ std::int32_t rows(const C& counters, int place) const { return counters.at(0, place); }
+  template <class C>
+  __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.wide_at(k, place); }
+  template <class C>
+  __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
+    return share_cut_score(entropy, min_weight[node.tree], n_classes, total, node.weight,
+                           [&](std::int32_t c) { return counters.wide_at(c, place); });
+  }
+};
+
 // Rows of values. totals: weight, weighted value.
 struct SummedKind {
   using Row = SummedRow;

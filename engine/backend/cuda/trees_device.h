@@ -19,7 +19,14 @@ struct CountedRow {
   std::uint16_t cls, draws;
 };
 
-// The same with a value: its position among the forest's rows; its weight, and weighted value, as whole numbers of fixed units.
+// The same with a weight of its own, times the draws, as a whole number of a fixed unit.
+struct WeighedRow {
+  std::int64_t weight;
+  std::uint32_t row;
+  std::int32_t cls;
+};
+
+// A row with a value: its position among the forest's rows; its weight, and weighted value, as whole numbers of fixed units.
 struct SummedRow {
   std::int64_t weight, sum;
   std::uint32_t row, position;
@@ -76,13 +83,13 @@ struct DeviceForestInput {
   const HostForestInput& host;
 };
 
-// Whether grow_batch() can grow this forest; else it is left to grow_on_host().
+// Whether this forest is for grow_batch(); else it is left to grow_on_host().
 bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input);
 // How many trees a batch may have.
 std::int64_t trees_at_once(const HostForestInput& input);
 
 // Grows trees first .. first + count - 1, all level by level together. drawn[t] is how often each position was drawn for tree first + t.
-// Waits for the device once per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
+// Waits for the device a few times per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
 std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
                                const std::vector<std::vector<std::uint32_t>>& drawn);
 

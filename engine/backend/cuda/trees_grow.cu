@@ -21,8 +21,8 @@ template <class Trees>
 class Batch {
  public:
   Batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn)
-      : runtime_(runtime), in_(input), options_(input.host.options), trees_(input.host, drawn.size()) {
-    if (is_random()) {
+      : runtime_(runtime), in_(input), options_(input.host.options), is_random_(options_.splitter == Splitter::kRandom), trees_(input.host, drawn.size()) {
+    if (is_random_) {
       const BinEdges& edges = in_.table.edges;
       offset_ = upload(runtime_, edges.offset), low_ = upload(runtime_, edges.low), high_ = upload(runtime_, edges.high);
     }
@@ -48,8 +48,6 @@ class Batch {
     LevelNode device;
     std::int32_t node;
   };
-
-  bool is_random() const { return options_.splitter == Splitter::kRandom; }
 
   void take_rows(std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn) {
     trees_.upload_rows(runtime_, drawn);
@@ -150,7 +148,7 @@ class Batch {
     KEDGE_LAUNCH(runtime_, draw_columns, blocks_for(n, kTreeThreads), kTreeThreads, 0, nodes.data(), n, options_.seed, n_cols, first, width,
                  swapped.data(), displaced.data(), columns.data());
     const std::int64_t min_rows = std::max<std::int64_t>(1, options_.min_samples_leaf);
-    if (is_random())
+    if (is_random_)
       KEDGE_LAUNCH(runtime_, cut_columns<typename Trees::Kind>, blocks_for(n * width, 1), kTreeThreads, counter_bytes<kTreeThreads>(kind),
                    nodes.data(), rows_.data(), totals.data(), device_table(), columns.data(), first, width, options_.seed, min_rows, kind,
                    cuts.data());
@@ -192,7 +190,7 @@ class Batch {
     DraftNode& split = draft.nodes[host.node];
     split.feature = cut.feature, split.left = left, split.right = right;
     split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;
-    if (is_random()) split.threshold = random_threshold(in_.table.edges, cut.feature, cut.left_bin, cut.right_bin, cut.threshold);
+    if (is_random_) split.threshold = random_threshold(in_.table.edges, cut.feature, cut.left_bin, cut.right_bin, cut.threshold);
     if (!draft.accept_split(host.node, options_.min_impurity_decrease)) return;
     wanted_[t][host.node] = true;
     split.expanded = options_.max_leaf_nodes == 0;
@@ -203,6 +201,7 @@ class Batch {
   CudaRuntime& runtime_;
   const DeviceForestInput& in_;
   const ForestOptions& options_;
+  bool is_random_;
   Trees trees_;
   std::vector<DraftTree> drafts_;
   std::vector<std::vector<std::int64_t>> totals_;   // by tree: those of its nodes
@@ -213,28 +212,36 @@ class Batch {
   Array<double> low_, high_;
 };
 
+bool is_random(const HostForestInput& input) { return input.options.splitter == Splitter::kRandom; }
+
+// Whether rows of classes are weighed rather than counted. Random cuts weigh rows by the weights of their classes too, as the host does.
+bool is_weighed(const HostForestInput& input) {
+  const ForestOptions& options = input.options;
+  const bool has_class_weight = !options.class_weight.empty() || options.balance_each_tree;
+  return !input.target.weights.empty() || (is_random(input) && (has_class_weight || std::max(input.n_rows, options.n_draws) >= 0x7fffffff));
+}
+
 // Calls visit with the kind of trees that fits.
 template <class Visit>
 auto with_kind(const HostForestInput& input, const Visit& visit) {
   if (input.target.n_classes == 0) return visit(std::type_identity<SummedTrees>{});
+  if (is_weighed(input)) return visit(std::type_identity<WeighedTrees>{});
   return visit(std::type_identity<CountedTrees>{});
+}
+
+std::size_t shared_bytes(const HostForestInput& input) {
+  return kStaticShared + with_kind(input, [&]<class Trees>(std::type_identity<Trees>) {
+    const auto kind = Trees::kind_of(input.target.n_classes);
+    return is_random(input) ? counter_bytes<kTreeThreads>(kind) : counter_bytes<kBins>(kind);
+  });
 }
 
 }  // namespace
 
 bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input) {
-  const bool is_random = input.options.splitter == Splitter::kRandom;
   if (input.options.criterion == Criterion::kAbsoluteError) return false;
-  if (input.target.n_classes > 0) {
-    if (!input.target.weights.empty()) return false;
-    if (!is_random) return true;
-    if (!input.options.class_weight.empty() || input.options.balance_each_tree) return false;
-  }
-  const std::size_t bytes = with_kind(input, [&]<class Trees>(std::type_identity<Trees>) {
-    const auto kind = Trees::kind_of(input.target.n_classes);
-    return is_random ? counter_bytes<kTreeThreads>(kind) : counter_bytes<kBins>(kind);
-  });
-  return bytes + kStaticShared <= runtime.max_shared_bytes();
+  const bool is_counted = input.target.n_classes > 0 && !is_weighed(input) && !is_random(input);
+  return is_counted || shared_bytes(input) <= runtime.max_shared_bytes();   // the host would sum counted ones in another way
 }
 
 std::int64_t trees_at_once(const HostForestInput& input) {
@@ -244,11 +251,10 @@ std::int64_t trees_at_once(const HostForestInput& input) {
 
 std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
                                const std::vector<std::vector<std::uint32_t>>& drawn) {
-  const std::int32_t n_classes = input.host.target.n_classes;
-  const std::size_t most = (runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1;
-  if (n_classes > 0 && input.host.options.splitter == Splitter::kBest && static_cast<std::size_t>(n_classes) > most)
-    throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(n_classes) + " classes on a GPU, at most " +
-                        std::to_string(most) + " are possible");
+  if (shared_bytes(input.host) > runtime.max_shared_bytes())
+    throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(input.host.target.n_classes) +
+                        " classes on a GPU, at most " + std::to_string((runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1) +
+                        " are possible");
   return with_kind(input.host, [&]<class Trees>(std::type_identity<Trees>) { return Batch<Trees>(runtime, input, first, drawn).grow(); });
 }
 

@@ -30,9 +30,9 @@ static __global__ void draw_columns(const LevelNode* nodes, std::int64_t n_nodes
   }
 }
 
-// The best cut of one column in one node per block; the lowest of equal ones. Shared: a counter per class, or per sum of values, and one of
-// rows, for 256 bins. Reads the row (8 bytes of a counted class, coalesced) and a code near its neighbours', as rows stay in order, and adds
-// 2 shared atomics or more; for nodes below about 500 rows clearing and scanning the counters, 2,816 words for ten classes, is the limit instead.
+// The best cut of one column in one node per block; the lowest of equal ones. Shared: the kind's counters for 256 bins. Reads the row (8 bytes of
+// a counted class, 16 of a weighed one, 24 of a value; coalesced) and a code near its neighbours', as rows stay in order, and adds 2, 2 to 3 or 3 to
+// 5 shared atomics; for nodes below about 500 rows clearing and scanning the counters, 2,816 words for ten classes, is the limit instead.
 template <class Kind>
 __global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
                               const std::int32_t* columns, std::int32_t width, std::int64_t min_rows, Kind kind, DeviceCut* cuts) {
@@ -88,8 +88,8 @@ __device__ inline std::int32_t count_up_to(const double* numbers, std::int32_t n
   return begin + __syncthreads_count(thread < step && place < n && numbers[place] <= limit);
 }
 
-// A random cut of one column in one node per block. Reads each row once and its code twice, the second time from a cache; a thread adds up in
-// places of its own, without atomics. Clearing and folding them, 704 words for ten classes, is the limit below about 100 rows.
+// A random cut of one column in one node per block. Reads each row and its code twice, the second time from a cache where the node is small; a
+// thread adds up in places of its own, without atomics. Clearing and folding them, 704 words for ten classes, is the limit below about 100 rows.
 template <class Kind>
 __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
                             const std::int32_t* columns, std::int32_t first, std::int32_t width, std::uint64_t seed, std::int64_t min_rows,

@@ -15,6 +15,13 @@ Array<T> upload(CudaRuntime& runtime, const std::vector<T>& host) {
   return Array<T>(runtime, std::span<const T>(host));
 }
 
+// The least weights of leaves in the units of the trees' rows.
+inline std::vector<double> fixed_limits(const std::vector<TreeRules>& rules, const std::vector<double>& scale) {
+  std::vector<double> limits;
+  for (std::size_t t = 0; t < rules.size(); ++t) limits.push_back(rules[t].min_weight_leaf * scale[t]);
+  return limits;
+}
+
 // Trees of classes whose rows count as often as they are drawn.
 class CountedTrees {
  public:
@@ -74,6 +81,53 @@ class CountedTrees {
   Array<double> class_weight_, min_weight_;
 };
 
+// Trees of classes whose rows have weights of their own.
+class WeighedTrees {
+ public:
+  using Kind = WeighedKind;
+  WeighedTrees(const HostForestInput& in, std::size_t n_trees)
+      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees), nodes_(n_trees) {}
+
+  void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
+  std::vector<WeighedRow> take(std::int64_t t, const std::vector<std::uint32_t>& drawn) {
+    const TreeRows taken = take_rows(in_, drawn);
+    std::vector<WeighedRow> rows;
+    roots_[t].assign(static_cast<std::size_t>(in_.target.n_classes), 0);
+    for (std::uint32_t i = 0; i < taken.size(); ++i) {
+      rows.push_back({taken.fixed_weight(i), taken.table_row[i], in_.target.codes.data[taken.table_row[i]]});
+      roots_[t][rows[i].cls] += rows[i].weight;
+    }
+    scale_[t] = taken.weight_scale;
+    nodes_[t].start(in_.target.n_classes, is_entropy());
+    return rows;
+  }
+  const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
+  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+
+  static constexpr bool kMeasured = false;
+  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure&) {
+    const DraftNode node = nodes_[t].add([&](std::int32_t c) { return static_cast<double>(totals[c]) / scale_[t]; });
+    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * node.weight;
+    return node;
+  }
+  std::int64_t weight(const std::int64_t* totals) const { return std::accumulate(totals, totals + in_.target.n_classes, std::int64_t{0}); }
+  void append_value(std::size_t t, std::int32_t node, Forest& out) const { nodes_[t].append_value(node, out); }
+
+  void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
+  static WeighedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
+  WeighedKind kind() const { return {in_.target.n_classes, min_weight_.data(), is_entropy()}; }
+
+ private:
+  bool is_entropy() const { return in_.options.criterion == Criterion::kEntropy; }
+
+  const HostForestInput& in_;
+  std::vector<std::vector<std::int64_t>> roots_;
+  std::vector<double> scale_;   // of the weights, by tree
+  std::vector<TreeRules> rules_;
+  std::vector<ShareNodes> nodes_;
+  Array<double> min_weight_;
+};
+
 // Trees of values.
 class SummedTrees {
  public:
@@ -116,19 +170,15 @@ class SummedTrees {
                  is_poisson(), measures.data());
     return measures.to_host();
   }
-  DraftNode add(std::size_t t, const std::int64_t*, const NodeMeasure& measure) {
-    if (means_[t].empty()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measure.weight;
+  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure& measure) {
+    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measure.weight;
     means_[t].push_back(measure.mean);
     return {.impurity = measure.impurity, .weight = measure.weight};
   }
   std::int64_t weight(const std::int64_t* totals) const { return totals[0]; }
   void append_value(std::size_t t, std::int32_t node, Forest& out) const { out.mean.push_back(means_[t][node]); }
 
-  void upload_limits(CudaRuntime& runtime) {
-    std::vector<double> min_weight;
-    for (std::size_t t = 0; t < rules_.size(); ++t) min_weight.push_back(rules_[t].min_weight_leaf * scale_[t]);
-    min_weight_ = upload(runtime, min_weight);
-  }
+  void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
   static SummedKind kind_of(std::int32_t) { return {}; }
   SummedKind kind() const { return {min_weight_.data(), is_poisson()}; }
 

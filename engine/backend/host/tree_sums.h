@@ -182,21 +182,17 @@ class ClassSide {
 
   double score() const {
     const std::int64_t right_weight = weight_ - left_weight_;
-    if (left_rows_ < limits_.min_rows || rows_ - left_rows_ < limits_.min_rows || left_weight_ <= 0 || right_weight <= 0 ||
-        static_cast<double>(left_weight_) < limits_.min_weight || static_cast<double>(right_weight) < limits_.min_weight)
+    if (left_rows_ < limits_.min_rows || rows_ - left_rows_ < limits_.min_rows || is_too_light(limits_.min_weight, left_weight_, right_weight))
       return kRefusedCut;
     if (counted_) return gini_score(left_squares_, left_weight_, right_squares_, right_weight);
-    const bool entropy = limits_.criterion == Criterion::kEntropy;
-    SideSum left, right;
-    for (std::size_t c = 0; c < left_.size(); ++c)
-      left.add(static_cast<double>(left_[c]), entropy), right.add(static_cast<double>(total_[c] - left_[c]), entropy);
-    return side_score(left, entropy) + side_score(right, entropy);
+    return share_score(limits_.criterion == Criterion::kEntropy, static_cast<std::int32_t>(left_.size()), total_.data(),
+                       [this](std::int32_t c) { return left_[c]; });
   }
 
  private:
   void limit(const CutLimits& limits, std::uint32_t n, std::int64_t weight) {
     limits_ = limits, rows_ = n, weight_ = weight;
-    squares_ = 0, counted_ = limits.criterion == Criterion::kGini && weight_ < (std::int64_t{1} << 31);
+    squares_ = 0, counted_ = has_exact_squares(limits.criterion == Criterion::kEntropy, weight_);
     for (const std::int64_t t : total_) squares_ += counted_ ? t * t : 0;
   }
 

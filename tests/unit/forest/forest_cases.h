@@ -96,6 +96,7 @@ inline std::vector<Case> forest_cases(int size) {
 // Forests of values, and of weighted rows, which the host's grower grows on the CPU.
 inline std::vector<Case> host_cases(int size) {
   const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
+  const Data many = make_data(125 * size, 6, 90, 23, 0.6, 4);
   const Data large = make_data(2600, 3, 5000, 2, 0.2, 5);   // more rows than a tile of sums
   const auto values_of = [](const Data& data) {
     std::vector<double> values;
@@ -131,13 +132,17 @@ inline std::vector<Case> host_cases(int size) {
       {"poisson", dense, with(kPoisson, same), false, values_of(dense)},
       {"absolute_error", dense, with(kAbsoluteError, same), false, values_of(dense)},
       {"absolute_error_random", sparse, with(kAbsoluteError, random), false, values_of(sparse)},
+      {"weighted_classes_random", many, with(kGini, random), true, {}, weights_of(many)},
+      {"weighted_classes_leaves", sparse, with(kGini, [](auto& o) { o.min_weight_fraction_leaf = 0.02, o.min_samples_leaf = 2, o.n_trees = 1; }), true, {}, weights_of(sparse)},
+      {"class_weight_random", sparse, with(kGini, [](auto& o) { o.splitter = Splitter::kRandom, o.class_weight = {1.0, 0.3, 2.5, 1.7}; })},
+      {"balanced_random", many, with(kEntropy, [](auto& o) { o.splitter = Splitter::kRandom, o.balance_each_tree = true, o.max_leaf_nodes = 20; })},
       {"weighted_classes", sparse, with(kGini, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(sparse)},
       {"weighted_classes_entropy", dense, with(kEntropy, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(dense)},
   };
 }
 
 // Whether a GPU grows this forest itself.
-inline bool grows_in_kernels(const Case& c) { return c.options.criterion != Criterion::kAbsoluteError && (!c.values.empty() || c.weights.empty()); }
+inline bool grows_in_kernels(const Case& c) { return c.options.criterion != Criterion::kAbsoluteError; }
 
 struct Grown {
   Forest forest;
