@@ -10,6 +10,7 @@
 
 #include "engine/backend/columns.h"
 #include "engine/backend/elastic_net.h"
+#include "engine/backend/moving_centers.h"
 #include "engine/backend/neighbours.h"
 #include "engine/backend/trees.h"
 #include "engine/core/array.h"
@@ -196,6 +197,10 @@ class Backend {
   // found[e] = the first i where the sum of weights[j] * values[j] over j <= i reaches thresholds[e], or the last i.
   virtual void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                                 VectorView<std::int32_t> found) = 0;
+  // assign_nearest() and label_sums() of the same rows for centres that move, without work on rows that provably stay where they are.
+  // labels start at -1 and are written by the object alone; it borrows all three. Empty weights mean 1.
+  virtual std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                           VectorView<std::int32_t> labels) = 0;
 
   // --- sparse rows ---
   // Columns of a sparse A are served by the rows of its transpose. All dense operands are double.

@@ -50,15 +50,16 @@ class Lloyd {
     const std::vector<std::int32_t> none(static_cast<std::size_t>(X_.rows), -1);
     ctx_.memory().to_device(labels_.data(), none.data(), none.size() * sizeof(std::int32_t));
     Run<T> result{.centers = std::move(start)};
+    const auto rows = ctx_.ops<T>().follow_centers(X_, weights_.view(), labels_.view());
     bool settled = false;   // labels fit the centres
     for (result.n_iter = 0; !settled && result.n_iter < max_iter;) {
       ctx_.check_stop();
       ctx_.progress("iterations", ++result.n_iter, max_iter, "iterations");
-      settled = assign(result.centers) == 0;
-      const std::vector<T> before = std::exchange(result.centers, means(result.centers));
+      settled = assign(*rows, result.centers) == 0;
+      const std::vector<T> before = std::exchange(result.centers, means(*rows, result.centers));
       if (!settled && shift(before, result.centers) <= tol) break;
     }
-    if (!settled) assign(result.centers);
+    if (!settled) assign(*rows, result.centers);
     else upload(result.centers);
     result.inertia = inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_host_);
     result.labels = labels_.to_host();
@@ -67,9 +68,9 @@ class Lloyd {
 
  private:
   void upload(const std::vector<T>& centers) { ctx_.memory().to_device(centers_.data(), centers.data(), centers.size() * sizeof(T)); }
-  std::int64_t assign(const std::vector<T>& centers) {
+  std::int64_t assign(MovingCenters<T>& rows, const std::vector<T>& centers) {
     upload(centers);
-    return ctx_.ops<T>().assign_nearest(X_, std::as_const(centers_).view(), labels_.view());
+    return rows.assign(std::as_const(centers_).view());
   }
   static double shift(const std::vector<T>& a, const std::vector<T>& b) {
     double total = 0;
@@ -77,8 +78,8 @@ class Lloyd {
     return total;
   }
 
-  std::vector<T> means(const std::vector<T>& centers) {
-    ctx_.ops<T>().label_sums(X_, std::as_const(labels_).view(), weights_.view(), sums_.view());
+  std::vector<T> means(MovingCenters<T>& rows, const std::vector<T>& centers) {
+    rows.sum(sums_.view());
     std::vector<double> sums = sums_.to_host();
     const auto d = static_cast<std::size_t>(X_.cols), cols = d + 1;
     for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c)

@@ -61,6 +61,43 @@ void check_assign_far_away(Probe<T>& probe) {   // scores tell nothing: every ro
   expect_assigned(probe, probe.numbers(rows, cols, 1, 65536), probe.numbers(k, cols, 2, 65536));
 }
 
+// Centres as they come one after the other: some a little farther, the same again, two equal ones, all far away, all back.
+std::vector<Table> steps_of(const Table& start) {
+  std::vector<Table> steps(6, start);
+  for (std::size_t step : {1, 2, 5})
+    for (std::int64_t c = 0; c < start.rows; c += 3) steps[step].at(c, c % start.cols) += 0.125;
+  std::copy_n(start.values.begin(), start.cols, steps[3].values.end() - start.cols);
+  for (double& v : steps[4].values) v += 65536;
+  return steps;
+}
+
+template <class T>
+void check_follow_centers(Probe<T>& probe) {   // rows and centres in three places, so that bounds hold; as the plain ops say
+  const auto [rows, cols, k] = probe.shape();
+  Table X = probe.numbers(rows, cols, 1), centers = probe.numbers(k, cols, 2);
+  for (std::int64_t i = 0; i < rows; ++i) X.at(i, 0) += static_cast<double>(32 * (i % 3));
+  for (std::int64_t c = 0; c < k; ++c) centers.at(c, 0) += static_cast<double>(32 * (c % 3));
+  const Padded<T> values(probe.memory(), X);
+  for (const bool is_weighted : {false, true}) {
+    const auto weights = probe.upload(is_weighted ? probe.weights(rows) : std::vector<double>{});
+    std::vector<std::int32_t> before(static_cast<std::size_t>(rows), -1);
+    auto labels = probe.upload(before);
+    const auto followed = probe.ops().follow_centers(values.view(), weights.view(), labels.view());
+    for (const Table& step : steps_of(centers)) {
+      const auto expected = nearest_rows(X, step);
+      std::int64_t changed = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) changed += expected[i] != before[i];
+      EXPECT_EQ(followed->assign(Padded<T>(probe.memory(), step).view()), changed);
+      EXPECT_EQ(labels.to_host(), expected);
+      Padded<double> sums(probe.memory(), k, cols + 1), plain(probe.memory(), k, cols + 1);
+      followed->sum(sums.view());
+      probe.ops().label_sums(values.view(), std::as_const(labels).view(), weights.view(), plain.view());
+      EXPECT_EQ(sums.to_table().values, plain.to_table().values);
+      before = expected;
+    }
+  }
+}
+
 template <class T>
 void check_squared_to_assigned(Probe<T>& probe) {
   const auto [rows, cols, k] = probe.shape();
@@ -168,6 +205,7 @@ std::vector<Row<T>> cluster_rows() {
       {"assign_nearest", kExact, &check_assign<T>, shapes},
       {"assign_nearest_among_equals", kExact, &check_assign_among_equals<T>, {{300, 3, 10}}},
       {"assign_nearest_far_away", kExact, &check_assign_far_away<T>, {{300, 5, 20}}},
+      {"follow_centers", kExact, &check_follow_centers<T>, {{1, 1, 1}, {300, 17, 5}, {2500, 6, 12}, {1500, 3, 200}}},
       {"squared_to_assigned", kExact, &check_squared_to_assigned<T>, shapes},
       {"label_sums", kSum, &check_label_sums<T>, {{1, 1, 1}, {3000, 17, 5}, {2100, 70, 3}, {1500, 3, 200}}},
       {"closer_squared", kRounded<T>, &check_closer_squared<T>, {{1, 1, 1}, {700, 3, 4}, {300, 40, 6}}},

@@ -107,7 +107,7 @@ class CpuColumns : public CpuBayes<T> {
   void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms, MatrixView<T> K) override;
 };
 
-// clusters.cc
+// clusters.cc, moving_centers.cc
 template <class T>
 class CpuClusters : public CpuColumns<T> {
  public:
@@ -120,6 +120,8 @@ class CpuClusters : public CpuColumns<T> {
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override;
   void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                         VectorView<std::int32_t> found) override;
+  std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                   VectorView<std::int32_t> labels) override;
 };
 
 // sparse.cc

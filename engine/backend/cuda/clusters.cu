@@ -187,6 +187,22 @@ __global__ void search_tiles(Shares<T> share, std::int64_t n, const double* tile
   }
 }
 
+// Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle.
+template <class T>
+class FollowedCenters final : public MovingCenters<T> {
+ public:
+  FollowedCenters(Backend<T>& ops, MatrixView<const T> X, VectorView<const double> weights, VectorView<std::int32_t> labels)
+      : ops_(ops), X_(X), weights_(weights), labels_(labels) {}
+  std::int64_t assign(MatrixView<const T> centers) override { return ops_.assign_nearest(X_, centers, labels_); }
+  void sum(MatrixView<double> sums) override { ops_.label_sums(X_, labels_, weights_, sums); }
+
+ private:
+  Backend<T>& ops_;
+  MatrixView<const T> X_;
+  VectorView<const double> weights_;
+  VectorView<std::int32_t> labels_;
+};
+
 }  // namespace
 
 template <class T>
@@ -244,6 +260,12 @@ void CudaClusters<T>::search_cumulated(VectorView<const T> values, VectorView<co
   KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(values.size, kRowTile), kRowTile, 0, share, values.size, sums.data());
   KEDGE_LAUNCH(gpu, search_tiles<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, values.size, sums.data(), tiles,
                thresholds.data, found.data);
+}
+
+template <class T>
+std::unique_ptr<MovingCenters<T>> CudaClusters<T>::follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                                  VectorView<std::int32_t> labels) {
+  return std::make_unique<FollowedCenters<T>>(*this, X, weights, labels);
 }
 
 template class CudaClusters<float>;

@@ -133,6 +133,8 @@ class CudaClusters : public CudaColumns<T> {
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override;
   void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                         VectorView<std::int32_t> found) override;
+  std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                   VectorView<std::int32_t> labels) override;
 };
 
 // sparse.cu
