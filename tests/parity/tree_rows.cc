@@ -61,7 +61,7 @@ void check_grows_the_forest_of_the_host(Probe<T>& probe) {
   for (std::int64_t i = 0; i < n && kWeighted; ++i) weights.push_back(0.3 * static_cast<double>(i % 5));
   const engine::TreeTarget target{probe.shape().k, labels.view(), values, weights};
   const engine::BinnedTable table = probe.trees().bin(X.view());
-  engine::ForestOptions options{.n_trees = 2, .criterion = kCriterion, .splitter = kSplitter, .max_features = 1, .seed = 11};
+  engine::ForestOptions options{.n_trees = 2, .criterion = kCriterion, .splitter = kSplitter, .max_features = 1, .max_depth = n > 1000 ? 4 : 40, .seed = 11};
   const std::vector<std::uint8_t> codes = table.codes.to_host();
   std::vector<std::uint8_t> row_codes(codes.size());
   for (std::int64_t j = 0; j < n_cols; ++j)
@@ -88,7 +88,7 @@ template <class T>
 std::vector<Row<T>> tree_rows() {
   using enum engine::Criterion;
   using enum engine::Splitter;
-  const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {400, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
+  const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {200, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
   return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
           {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
           {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes},
