@@ -117,8 +117,8 @@ def check(server, done, problems):
 
 def check_job(server, key, job_id, done, problems):
     job = server.call("GET", f"/v1/jobs/{job_id}?wait=20s", timeout=PATIENCE).json()
-    if job["state"] not in FINAL:
-        problems.append(f"{key}: {job_id} does not end, it is {job['state']}")
+    if job.get("state") not in FINAL:
+        problems.append(f"{key}: {job_id} does not end, it is {job.get('state', 'lost')}")
         return
     wanted = "failed" if key.endswith("-b") else "cancelled" if job_id in done.cancelled else None
     if wanted and job["state"] != wanted:
