@@ -40,7 +40,7 @@ std::string hex_digest(DigestKind kind, std::string_view bytes) {
 std::string file_digest(DigestKind kind, const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   Digest digest(kind);
-  std::string piece(1 << 20, '\0');
+  std::string piece(1 << 16, '\0');
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
     digest.update({piece.data(), static_cast<std::size_t>(file.gcount())});
   if (!file.eof() || file.bad()) throw schema::Error(schema::ErrorCode::kUnavailable, path.filename().string() + " cannot be read");

@@ -59,16 +59,17 @@ bool WorkerChannel::read_all(std::byte* data, std::size_t size) {
 
 template <class Message>
 bool WorkerChannel::send(const Message& message) {
-  const std::vector<std::byte> body = schema::to_binary(message);
-  if (body.size() > kMaxMessageBytes) {
+  std::vector<std::byte> frame = schema::to_binary(message);
+  if (frame.size() > kMaxMessageBytes) {
     throw Error(ErrorCode::kBodyTooLarge, fmt::format("worker channel: a message has {} bytes, at most {} are allowed",
-                                                      body.size(), kMaxMessageBytes));
+                                                      frame.size(), kMaxMessageBytes));
   }
-  const auto size = static_cast<std::uint32_t>(body.size());
+  const auto size = static_cast<std::uint32_t>(frame.size());
   const std::array<std::byte, 4> prefix{std::byte(size & 255), std::byte(size >> 8 & 255), std::byte(size >> 16 & 255),
                                         std::byte(size >> 24)};
+  frame.insert(frame.begin(), prefix.begin(), prefix.end());   // one call: the reader wakes once
   const std::lock_guard lock(send_mutex_);
-  return write_all(prefix.data(), prefix.size()) && write_all(body.data(), body.size());
+  return write_all(frame.data(), frame.size());
 }
 
 template <class Message>

@@ -151,11 +151,9 @@ awaitable<OwnedJob> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, htt
                                 std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
-  while (true) {
-    OwnedJob found = co_await find_job(api, peer, caller, id);
-    if (is_final(found.job.state) || Peer::Clock::now() >= until || peer->gone() || peer->stopping()) co_return found;
-    co_await peer->wait_until(until);
-  }
+  while (api.jobs.is_open(id) && Peer::Clock::now() < until && !peer->gone() && !peer->stopping()) co_await peer->wait_until(until);
+  OwnedJob found = co_await find_job(api, peer, caller, id);
+  co_return found;
 }
 
 // Shows the job that a request names, after the wait that it asks for.

@@ -324,6 +324,11 @@ std::string Dispatcher::now() {
   return format_time(last_time_);
 }
 
+bool Dispatcher::is_open(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.contains(id);
+}
+
 std::vector<schema::DeviceEntry> Dispatcher::devices() const {
   const std::lock_guard lock(mutex_);
   return devices_.entries();

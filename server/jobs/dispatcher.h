@@ -64,6 +64,7 @@ class Dispatcher final : public SupervisorListener {
   bool draining() const;
 
   std::vector<schema::DeviceEntry> devices() const;
+  bool is_open(std::string_view id) const;   // its end is not on disk yet
   Load load() const;
   void set_limits(TenantLimits tenants, const schema::Deadlines& deadlines);
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet

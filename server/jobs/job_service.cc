@@ -188,6 +188,8 @@ std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t 
   return impl_->store.events(id, after, limit);
 }
 
+bool JobService::is_open(std::string_view id) const { return impl_->dispatcher.is_open(id); }
+
 std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<void()> wake) {
   return impl_->subscriptions.add(id, std::move(wake));
 }

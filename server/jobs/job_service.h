@@ -82,6 +82,8 @@ class JobService {
 
   // Stored events of a job with id > after, oldest first, at most `limit`.
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
+  // True until the job's end is on disk; false for one that is not known. Reads memory only.
+  bool is_open(std::string_view id) const;
   // `wake` is called from a service thread after each new event of the job (and may be called once more than needed), until
   // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);

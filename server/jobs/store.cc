@@ -54,8 +54,9 @@ struct Store::Impl {
     {
       const std::lock_guard guard(mutex);
       if (!is_closed && (!trouble || !write.refused)) {
+        const bool is_news = queue.empty() || is_awaited(write) || queue.size() + 1 == kBatchSize;   // else the writer would go on waiting
         queue.push_back(std::move(write));
-        changed.notify_one();
+        if (is_news) changed.notify_one();
         return;
       }
       if (trouble) error = *trouble;

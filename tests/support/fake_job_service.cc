@@ -184,6 +184,12 @@ std::vector<schema::Event> JobService::events(std::string_view id, std::int64_t 
   return out;
 }
 
+bool JobService::is_open(std::string_view id) const {
+  const std::lock_guard lock(impl_->mutex);
+  const FakeJob* entry = impl_->find(id);
+  return entry && !is_final(entry->job.state);
+}
+
 std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<void()> wake) {
   auto subscriber = std::make_shared<Subscriber>();
   subscriber->id = id;
