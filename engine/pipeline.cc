@@ -12,7 +12,6 @@
 #include "engine/task_run.h"
 #include "engine/value_counts.h"
 #include "engine/version.h"
-#include "schemas/worker.h"
 
 namespace kedge::engine {
 namespace {
@@ -82,7 +81,7 @@ struct Pipeline::Impl {
                   const std::vector<schema::Step>& steps, Chain<T>& chain, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
     try {
-      save_model(ctx, files.output_dir / schema::kModelFile, steps, chain, info);
+      save_model(ctx, files.model_file, steps, chain, info);
       files.model = std::move(info);
     } catch (const schema::Error& error) {
       if (error.code != ErrorCode::kInvalidValue) throw;
@@ -100,7 +99,7 @@ struct Pipeline::Impl {
   void compute(const Context& ctx, const DatasetFile& data, const Selection& selection, const TaskTarget& target, Stopwatch& watch,
                WarmTable& warm, RunFiles* files, schema::Result& result) const {
     TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
-    if (files && !files->output_dir.empty()) {
+    if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
         keep_model(ctx, selection, data.meta(), target, steps, chain, *files);
       };

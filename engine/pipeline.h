@@ -25,7 +25,7 @@ struct WarmTable {
 
 // Files that a run reads and writes beside its data set.
 struct RunFiles {
-  std::filesystem::path output_dir;               // for the model (schema::kModelFile) and artifacts; empty: none are written
+  std::filesystem::path model_file;               // for the fitted pipeline; empty: it is not written
   std::string data_digest;                        // for the model's description
   std::optional<schema::ModelInfo> model = {};    // of the model that the run has written
 };

@@ -20,13 +20,11 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
   JobSpec spec;
   std::string dataPath;
   std::string dataDigest = {};   // what a model says it was fitted on
-  std::string modelPath = {};    // of the stored model that the task works with; mapped read-only
-  std::string outputDir = {};    // an empty folder for the model (kModelFile) and the artifacts that the task makes
+  std::string modelPath = {};    // of the stored model that the task works with, mapped read-only, or of the one that it leaves
+  std::string outputDir = {};    // an empty folder for the artifacts that the task makes
   std::string trace = {};        // traceparent (W3C) of the request that submitted the job, for the worker's log; may be empty
   friend bool operator==(const RunCommand&, const RunCommand&) = default;
 };
-// Name of the model that a task has stored in RunCommand::outputDir.
-inline constexpr const char* kModelFile = "model.kedge";
 
 // What a stored model says of rows that come with the request; no job. Without rows the model is loaded and checked, no more.
 struct AskCommand {

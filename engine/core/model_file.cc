@@ -203,7 +203,6 @@ void ModelFileWriter::finish(const schema::ModelInfo& info) {
   header.file_size = impl_->end;
   header.checksum = checksum_of(header, impl_->checksum);
   impl_->write_at(0, bytes_of(header));
-  if (::fsync(impl_->fd) != 0) throw_system_error("sync", impl_->path);
   impl_->is_finished = true;
 }
 

@@ -50,7 +50,7 @@ class ModelFileWriter {
 
   void add_tensor(std::span<const std::byte> values);
   std::string& state();
-  void finish(const schema::ModelInfo& info);   // the file is on disk (fsync) when it returns
+  void finish(const schema::ModelInfo& info);   // the file is whole when it returns; fsync is for who gives it its place
 
  private:
   struct Impl;

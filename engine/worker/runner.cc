@@ -74,7 +74,7 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
     StoredModel& stored = model(ctx, command.modelPath);
     return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath), command.outputDir)};
   }
-  RunFiles files{.output_dir = command.outputDir, .data_digest = command.dataDigest};
+  RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest};
   schema::Result result = pipeline.run(ctx, open(command.dataPath), &warm_, &files);
   return {command.leaseToken, std::move(result), std::move(files.model)};
 }

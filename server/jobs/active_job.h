@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -24,7 +25,8 @@ struct ActiveJob {
   std::int64_t false_starts = 0;       // workers that died before they began it
   std::int64_t lease = 0;              // of the present attempt
   std::string device;                  // where it runs
-  Clock::time_point submitted, waiting_since, run_since;
+  bool leaves_files = false;           // that attempt
+  Clock::time_point submitted, waiting_since, run_since, finalizing_since;
   double queued_seconds = 0;           // spent waiting for a fetch or a worker
   double run_seconds = 0;              // of all its runs that have ended
   schema::Deadlines deadlines;         // as the job asks
@@ -33,7 +35,9 @@ struct ActiveJob {
   std::optional<schema::Error> late;   // set when its run has met its deadline
   std::stop_source stop;               // of the fetch
   ProgressGate progress;
-  // From the fetch to the end; before, the spec is on disk only, so that a long queue takes little memory.
+  bool has_begun = false;              // it was put into the queue
+  std::shared_ptr<const schema::JobSpec> unsaved;   // until it is on disk
+  // From the fetch to the end; in between the spec is on disk only, so that a long queue takes little memory.
   std::optional<schema::JobSpec> spec;
   AcquiredDataset data;
 

@@ -46,9 +46,9 @@ Dispatcher::~Dispatcher() {
     for (const auto& [id, job] : jobs_) fetches.push_back(job->stop);
   }
   for (std::stop_source& fetch : fetches) fetch.request_stop();
-  clock_.reset();
-  supervisor_.reset();
+  supervisor_.reset();   // a result that is being published still ends its job
   fetch_pool_.reset();
+  clock_.reset();
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, job] : jobs_) {
@@ -101,12 +101,14 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
     NewJob job;
     std::optional<schema::Job> first;   // that the key already stands for
   };
+  const bool may_begin = given.idempotency_key.empty();   // else the store knows whether it is a new job
   schema::Job answer = given.job;
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {
     const std::lock_guard lock(mutex_);
     check_quota(active->tenant);
     shared->answer.created = shared->job.job.created = now();
+    if (may_begin) active->unsaved = {shared, &shared->job.job.spec};
     std::size_t& open = open_[active->tenant];   // first, so that nothing is half done where memory ends
     jobs_[active->id] = active;
     ++open;
@@ -123,13 +125,26 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
                         drop(active);
                         if (failed) failed(error);
                       }});
+  if (may_begin) begin(active);
   KEDGE_FAIL_POINT("job.submit.after");
 }
 
+// Of what it does nothing stays: it has no row that a write of its would change.
 void Dispatcher::drop(const JobPointer& job) {
-  const std::lock_guard lock(mutex_);
-  jobs_.erase(job->id);
-  close(job->tenant);
+  std::stop_source fetch(std::nostopstate);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!job->has_begun) {
+      jobs_.erase(job->id);
+      close(job->tenant);
+    } else if (schema::is_final(job->state)) {
+      options_.files->retract(job->id, job->lease, JobFiles::model_id_of(job->id));
+    } else {
+      fetch = job->stop;
+      stop(job);
+    }
+  }
+  fetch.request_stop();
 }
 
 void Dispatcher::close(const std::string& tenant) {
@@ -139,8 +154,20 @@ void Dispatcher::close(const std::string& tenant) {
 
 void Dispatcher::stored(const JobPointer& job) {
   observer_.job_submitted();
+  {
+    const std::lock_guard lock(mutex_);
+    job->unsaved.reset();
+  }
+  begin(job);
+}
+
+// A job begins while it is on its way to the disk: what it writes comes after it, and until then nobody knows of it.
+void Dispatcher::begin(const JobPointer& job) {
+  const engine::UsesReserve reserve;
   const std::lock_guard lock(mutex_);
-  if (stopping_ || job->state != JobState::kQueued || fail_poison(job)) return;
+  if (stopping_ || job->has_begun || !jobs_.contains(job->id) || job->state != JobState::kQueued) return;
+  job->has_begun = true;
+  if (fail_poison(job)) return;
   queue_.push(job->id, job->queue_key());
   arm_queue(job);
   if (devices_known_) fail_impossible();
@@ -161,13 +188,22 @@ void Dispatcher::start_fetches() {
   }
 }
 
+std::optional<schema::JobSpec> Dispatcher::spec_of(const JobPointer& job) const {
+  std::shared_ptr<const schema::JobSpec> unsaved;
+  {
+    const std::lock_guard lock(mutex_);
+    unsaved = job->unsaved;
+  }
+  return unsaved ? std::optional(*unsaved) : store_.spec(job->id);
+}
+
 void Dispatcher::fetch(const JobPointer& job) {
   const auto emit = [this, job](schema::EventBody body) {
     const std::lock_guard lock(mutex_);
     if (job->state == JobState::kFetching) append(job, std::move(body));
   };
   try {
-    std::optional<schema::JobSpec> spec = store_.spec(job->id);
+    std::optional<schema::JobSpec> spec = spec_of(job);
     KEDGE_FAIL_POINT("job.fetch.before");
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
     if (const std::string* model = schema::model_of(spec->task); model && options_.check_model) options_.check_model(*model);
@@ -203,6 +239,14 @@ void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
   start_fetches();
 }
 
+void Dispatcher::stop(const JobPointer& job) {
+  job->cancel_requested = true;
+  if (job->state == JobState::kRunning)
+    supervisor_->cancel(job->device, job->id);
+  else
+    finish(job, {.state = JobState::kCancelled});
+}
+
 bool Dispatcher::cancel(std::string_view id) {
   const engine::UsesReserve reserve;
   KEDGE_FAIL_POINT("job.cancel.before");
@@ -217,12 +261,8 @@ bool Dispatcher::cancel(std::string_view id) {
     if (schema::is_final(job->state))
       throw Error(ErrorCode::kConflict, fmt::format("job {} has ended: {}", id, schema::job_state_name(job->state)));
     if (KEDGE_CONTROL("forget-cancels")) return true;
-    job->cancel_requested = true;
     fetch = job->stop;
-    if (job->state == JobState::kRunning)
-      supervisor_->cancel(job->device, job->id);
-    else
-      finish(job, {.state = JobState::kCancelled});
+    stop(job);
     store_.enqueue({.apply = [id = job->id](StoreWriter& writer) { writer.request_cancel(id); }, .committed = tell});
   }
   fetch.request_stop();   // not under the lock: what it calls is the data set cache's
@@ -232,34 +272,13 @@ bool Dispatcher::cancel(std::string_view id) {
   return true;
 }
 
-// The files take their place before the row that makes them known is written.
-void Dispatcher::publish(const JobPointer& job, schema::DoneReport& report) {
-  if (report.model) {
-    report.model->id = report.result.model = JobFiles::model_id_of(job->id);
-    report.model->job = job->id, report.model->created = now();
-  }
-  options_.files->publish(job->id, job->lease, report.result.model, !report.result.artifacts.empty());
-  std::error_code missing;
-  if (report.model) report.model->bytes = static_cast<std::int64_t>(std::filesystem::file_size(options_.files->model_path(report.model->id), missing));
-}
-
-// The end of the computation and the end of the job are two states, so that what is published in between has a name.
 void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
-  job->state = JobState::kFinalizing;
-  write(job, {.state = JobState::kFinalizing, .held_lease = job->lease});
-  forget_crashes(*job);
-  const Clock::time_point publishing = Clock::now();
-  try {
-    if (job->spec && JobFiles::leaves_files(job->spec->task)) publish(job, report);
-  } catch (const Error& error) {
-    return fail(job, error);
-  }
   schema::Result& result = report.result;
   schema::Timings& timings = result.timings;
   timings.queued = job->queued_seconds;
   timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
   timings.total = std::chrono::duration<double>(Clock::now() - job->submitted).count();
-  observer_.job_ran(timings, std::chrono::duration<double>(Clock::now() - publishing).count());
+  observer_.job_ran(timings, std::chrono::duration<double>(Clock::now() - job->finalizing_since).count());
   finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result), .model = std::move(report.model)});
 }
 

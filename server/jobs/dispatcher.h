@@ -44,7 +44,7 @@ struct DispatcherOptions {
 };
 
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
-// order of decisions; nothing waits for the disk but submit's acknowledgement, which is what starts a job, and cancel.
+// order of decisions; nothing waits for the disk but submit's acknowledgement and cancel.
 class Dispatcher final : public SupervisorListener {
  public:
   // Takes up the store's open jobs. `store` outlives this object.
@@ -87,17 +87,21 @@ class Dispatcher final : public SupervisorListener {
   void worker_lost(const std::string& device, const WorkerLoss& loss) override;
   void worker_unavailable(const std::string& device, const std::string& why) override;
   void stored(const JobPointer& job);
+  void begin(const JobPointer& job);
+  std::optional<schema::JobSpec> spec_of(const JobPointer& job) const;   // empty: the store has lost it
   void fetch(const JobPointer& job);
   void fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data);
   void fetch_failed(const JobPointer& job, const schema::Error& error);
   void deadline_reached(const std::string& id);
-  void add_digest(const std::string& device, schema::DoneReport& report);
+  JobPointer finalize(const std::string& device, schema::DoneReport& report);   // null: there is nothing to publish
+  void publish(const ActiveJob& job, schema::DoneReport& report) const;
   void drop(const JobPointer& job);   // was never stored
 
   // Under the lock.
   void check_quota(const std::string& tenant) const;
   void close(const std::string& tenant);   // one of its jobs has ended
   void recover();
+  void stop(const JobPointer& job);   // it is to end as cancelled; the caller stops its fetch
   void start_fetches();
   void make_ready(const JobPointer& job);
   void start_runs();
@@ -105,7 +109,6 @@ class Dispatcher final : public SupervisorListener {
   void start_run(const JobPointer& job, const std::string& device, Worker& worker);
   JobPointer take_job(const std::string& device, std::int64_t lease);   // null: the lease is stale
   void succeed(const JobPointer& job, schema::DoneReport report);
-  void publish(const JobPointer& job, schema::DoneReport& report);
   void charge(const JobPointer& job);   // the device time of a run that has ended
   void fail(const JobPointer& job, schema::Error error);
   void fail_crashed(const JobPointer& job, schema::Error error);

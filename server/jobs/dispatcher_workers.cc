@@ -66,8 +66,10 @@ schema::RunCommand Dispatcher::command_for(const ActiveJob& job) const {
   if (const std::string* model = schema::model_of(job.spec->task)) {
     command.modelPath = options_.files->model_path(*model);
     if (!std::filesystem::exists(command.modelPath)) throw Error(ErrorCode::kNotFound, fmt::format("the model '{}' was deleted", *model));
+    command.outputDir = options_.files->make_folder(job.id, job.lease);
+  } else if (job.leaves_files) {
+    command.modelPath = options_.files->unfinished_model(job.id, job.lease);
   }
-  if (JobFiles::leaves_files(job.spec->task)) command.outputDir = options_.files->begin(job.id, job.lease);
   return command;
 }
 
@@ -75,6 +77,7 @@ void Dispatcher::start_run(const JobPointer& job, const std::string& device, Wor
   job->leave_queue(Clock::now());
   job->run_since = Clock::now();
   job->lease = ++last_lease_;
+  job->leaves_files = JobFiles::leaves_files(job->spec->task);
   try {
     schema::RunCommand command = command_for(*job);
     worker.idle = false, worker.job = job;
@@ -116,29 +119,52 @@ Dispatcher::JobPointer Dispatcher::take_job(const std::string& device, std::int6
   return std::exchange(worker.job, nullptr);
 }
 
-// Not under the lock: a model may be large. The folder is this attempt's alone, so a stale report finds nothing there.
-void Dispatcher::add_digest(const std::string& device, schema::DoneReport& report) {
-  if (!report.model) return;
-  std::filesystem::path file;
-  {
-    const std::lock_guard lock(mutex_);
-    const JobPointer& job = workers_[device].job;
-    if (job && job->lease == report.leaseToken) file = options_.files->attempt(job->id, job->lease) / schema::kModelFile;
+// The end of the computation and the end of the job are two states, so that what is published in between has a name.
+Dispatcher::JobPointer Dispatcher::finalize(const std::string& device, schema::DoneReport& report) {
+  const std::lock_guard lock(mutex_);
+  const JobPointer job = take_job(device, report.leaseToken);
+  if (!job || stopping_) return nullptr;
+  if (job->cancel_requested) {   // acknowledged, so it holds
+    options_.files->discard(job->id, job->lease);
+    finish(job, {.state = JobState::kCancelled});
+    start_runs();
+    return nullptr;
   }
+  arm(job, 0);
+  job->state = JobState::kFinalizing, job->finalizing_since = Clock::now();
+  write(job, {.state = JobState::kFinalizing, .held_lease = job->lease});
+  forget_crashes(*job);
+  if (report.model) {
+    report.model->id = report.result.model = JobFiles::model_id_of(job->id);
+    report.model->job = job->id, report.model->created = now();
+  }
+  return job;
+}
+
+// The files take their place before the row that makes them known is written. Not under the lock: a model may be large.
+void Dispatcher::publish(const ActiveJob& job, schema::DoneReport& report) const {
+  options_.files->publish(job.id, job.lease, report.result.model, !report.result.artifacts.empty());
+  if (!report.model) return;
+  const std::filesystem::path file = options_.files->model_path(report.model->id);
   std::error_code missing;
-  if (std::filesystem::exists(file, missing)) report.model->sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
+  report.model->bytes = static_cast<std::int64_t>(std::filesystem::file_size(file, missing));
+  report.model->sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
   KEDGE_FAIL_POINT("job.done.before");
-  add_digest(device, report);
+  const JobPointer job = finalize(device, report);
+  if (!job) return;
+  std::optional<Error> failure;
+  try {
+    if (job->leaves_files) publish(*job, report);
+  } catch (const Error& error) {
+    failure = error;
+  }
   const std::lock_guard lock(mutex_);
-  const JobPointer job = take_job(device, report.leaseToken);
-  if (!job || stopping_) return;
-  if (job->cancel_requested)   // the cancel was acknowledged, so it holds
-    finish(job, {.state = JobState::kCancelled});
-  else
-    succeed(job, std::move(report));
+  const bool is_cancelled = schema::is_final(job->state);   // meanwhile
+  if (is_cancelled || failure) options_.files->retract(job->id, job->lease, report.result.model);
+  if (!is_cancelled) failure ? fail(job, *failure) : succeed(job, std::move(report));
   start_runs();
   KEDGE_FAIL_POINT("job.done.after");
 }

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "schemas/error.h"
-#include "schemas/worker.h"
 
 namespace kedge::server {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr std::string_view kModelSuffix = ".kedge", kPartSuffix = ".part";
+
+std::string part_name(const std::string& job, std::int64_t lease) { return fmt::format("{}.{}{}", job, lease, kPartSuffix); }
 
 template <class Work>
 auto told(const char* what, const fs::path& path, Work work) {
@@ -26,19 +27,18 @@ auto told(const char* what, const fs::path& path, Work work) {
   }
 }
 
-// A rename is on disk only when its folder is.
-void sync_folder(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+// A file or a folder. A rename is on disk only when its folder is.
+void sync(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool is_done = fd >= 0 && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (!is_done)
-    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("sync {}: {}", folder.string(), std::generic_category().message(error)));
+    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("sync {}: {}", path.string(), std::generic_category().message(error)));
 }
 
 void move(const fs::path& from, const fs::path& to) {
   told("rename", from, [&] { fs::rename(from, to); });
-  sync_folder(to.parent_path());
 }
 
 void remove_unless(const fs::path& folder, const std::function<bool(const fs::path&)>& is_known) {
@@ -66,32 +66,50 @@ bool JobFiles::leaves_files(const schema::Task& task) {
   return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
 }
 
-fs::path JobFiles::attempt(const std::string& job, std::int64_t lease) const { return results_ / fmt::format("{}.{}{}", job, lease, kPartSuffix); }
+fs::path JobFiles::unfinished_model(const std::string& job, std::int64_t lease) const { return models_ / part_name(job, lease); }
 
-fs::path JobFiles::begin(const std::string& job, std::int64_t lease) const {
-  const fs::path folder = attempt(job, lease);
+fs::path JobFiles::folder_of(const std::string& job, std::int64_t lease) const { return results_ / part_name(job, lease); }
+
+fs::path JobFiles::make_folder(const std::string& job, std::int64_t lease) const {
+  const fs::path folder = folder_of(job, lease);
   told("create", folder, [&] { fs::create_directory(folder); });
   return folder;
 }
 
 void JobFiles::discard(const std::string& job, std::int64_t lease) const noexcept {
   std::error_code ignored;   // what stays is removed at the next start
-  fs::remove_all(attempt(job, lease), ignored);
+  fs::remove(unfinished_model(job, lease), ignored);
+  fs::remove_all(folder_of(job, lease), ignored);
 }
 
 void JobFiles::publish(const std::string& job, std::int64_t lease, const std::string& model, bool has_artifacts) const {
-  const fs::path folder = attempt(job, lease);
-  if (!model.empty()) adopt_model(folder / schema::kModelFile, model);
-  if (!has_artifacts) return discard(job, lease);
-  sync_folder(folder);
+  if (!model.empty()) adopt_model(unfinished_model(job, lease), model);
+  if (!has_artifacts) return model.empty() ? discard(job, lease) : void();
+  const fs::path folder = folder_of(job, lease);
+  sync(folder);
   move(folder, results_ / job);
+  sync(results_);
+}
+
+void JobFiles::retract(const std::string& job, std::int64_t lease, const std::string& model) const noexcept {
+  discard(job, lease);
+  std::error_code ignored;   // as there
+  if (!model.empty()) fs::remove(model_path(model), ignored);
+  fs::remove_all(results_ / job, ignored);
 }
 
 fs::path JobFiles::model_path(std::string_view id) const { return models_ / fmt::format("{}{}", id, kModelSuffix); }
 
 fs::path JobFiles::artifact_path(std::string_view job, std::string_view name) const { return results_ / job / name; }
 
-void JobFiles::adopt_model(const fs::path& file, std::string_view id) const { move(file, model_path(id)); }
+// The name first: a journal then takes it with the file, in one commit, and the folder's sync finds nothing more to do. A crash in between
+// leaves a file that no row knows.
+void JobFiles::adopt_model(const fs::path& file, std::string_view id) const {
+  const fs::path place = model_path(id);
+  move(file, place);
+  sync(place);
+  sync(models_);
+}
 
 std::string JobFiles::model_id_of(std::string_view job) { return "mdl_" + std::string(job.substr(job.find('_') + 1)); }
 

@@ -32,7 +32,6 @@ struct TemporaryFile {
   }
 };
 
-// On disk when it returns.
 void write_file(const fs::path& path, std::string_view bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool is_well = fd >= 0;
@@ -42,7 +41,6 @@ void write_file(const fs::path& path, std::string_view bytes) {
     is_well = written >= 0;
     if (is_well) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  is_well = is_well && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (!is_well) throw Error(ErrorCode::kUnavailable, fmt::format("the model cannot be written: {}", std::generic_category().message(error)));

@@ -40,9 +40,9 @@ class AskedModel : public ::testing::Test {
   std::unique_ptr<StoredModel> fitted(std::vector<schema::Step> steps) const {
     const schema::JobSpec spec{
         .dataset = {schema::StoredRef{"made"}}, .select = {.rows = kFitted}, .pipeline = std::move(steps), .task = schema::Fit{}};
-    RunFiles files{.output_dir = folder_.path(), .data_digest = "feed"};
+    RunFiles files{.model_file = folder_.path() / "model.kedge", .data_digest = "feed"};
     Pipeline::build(spec).run(ctx_, DatasetFile(folder_.path() / "small.kedge"), nullptr, &files);
-    return StoredModel::load(ctx_, folder_.path() / schema::kModelFile);
+    return StoredModel::load(ctx_, files.model_file);
   }
   std::unique_ptr<StoredModel> polynomial(std::int64_t degree) const {
     return fitted({{"PolynomialFeatures", {{"degree", degree}}}, {"GaussianNB", {}}});

@@ -64,10 +64,10 @@ std::vector<schema::Step> mixed_pipeline(const std::string& handle_unknown = "er
 std::filesystem::path fitted_model(const std::filesystem::path& folder, std::vector<schema::Step> pipeline) {
   const DatasetFile data(write_mixed(folder));
   const schema::JobSpec spec{.dataset = {schema::InlineRef{.csv = "secret", .target = "kind"}}, .pipeline = std::move(pipeline), .task = schema::Fit{}};
-  RunFiles files{.output_dir = folder, .data_digest = "feed"};
+  RunFiles files{.model_file = folder / "model.kedge", .data_digest = "feed"};
   Pipeline::build(spec).run({.device = cpu()}, data, nullptr, &files);
   EXPECT_TRUE(files.model.has_value());
-  return folder / schema::kModelFile;
+  return files.model_file;
 }
 
 std::string said(StoredModel& model, std::string_view body, std::string_view output = "predict", std::string_view type = "text/csv",

@@ -71,5 +71,24 @@ TEST(FullDisk, RefusesJobsAndRecoversByItself) {
   for (const std::string& id : accepted) EXPECT_EQ(tests::wait_for_end(service, id).state, JobState::kSucceeded) << id;
 }
 
+// It begins on its way to the disk, and must not keep a worker that nobody could free.
+TEST(FullDisk, ForgetsAJobThatItRefuses) {
+  SmallDisk disk;
+  if (disk.error() != 0) GTEST_SKIP() << "cannot mount a tmpfs: " << std::strerror(disk.error());
+  JobService service(tests::service_options(disk / "state", KEDGE_FAKE_WORKER));
+  tests::wait_for_end(service, tests::submit(service, tests::job_spec("Succeed")).id);
+  disk.fill();
+  std::vector<std::string> accepted;
+  try {
+    while (true) accepted.push_back(tests::submit(service, tests::job_spec("WaitForCancel")).id);
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kStorageFull);
+  }
+  disk.free();
+  ASSERT_TRUE(tests::Waiter().until([&] { return service.ready(); }));
+  for (const std::string& id : accepted) service.cancel(id);
+  EXPECT_EQ(tests::wait_for_end(service, tests::submit(service, tests::job_spec("Succeed")).id).state, JobState::kSucceeded);
+}
+
 }  // namespace
 }  // namespace kedge::server
