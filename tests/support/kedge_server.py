@@ -32,6 +32,14 @@ def read_port(path):
     return int(text) if text else None
 
 
+def text_of(file):
+    """Of a file under /proc: empty where the process or thread has gone."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
 class Process:
     """A child that is ended by its id."""
 
@@ -143,13 +151,10 @@ class Kedged(Process):
         return self.wait(self.submit(spec), seconds)
 
     def workers(self):
-        """Process ids of the children of kedged."""
-        text = pathlib.Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children")
-        found = []
-        for task in pathlib.Path(f"/proc/{self.child.pid}/task").iterdir():
-            text = task / "children"
-            found += [int(pid) for pid in text.read_text().split()] if text.exists() else []
-        return [pid for pid in found if "kedge-worker" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
+        """Process ids of the workers of kedged; what lists the devices for it is none."""
+        found = [int(pid) for task in pathlib.Path(f"/proc/{self.child.pid}/task").iterdir() for pid in text_of(task / "children").split()]
+        lines = {pid: text_of(pathlib.Path(f"/proc/{pid}/cmdline")) for pid in found}
+        return [pid for pid, line in lines.items() if "kedge-worker" in line and "--list-devices" not in line]
 
 
 def spec(dataset=None, steps=("GaussianNB",), task=None, **more):
