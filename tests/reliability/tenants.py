@@ -69,7 +69,7 @@ def seconds_by_tenant(row, server, counts):
 
 def q1(row):
     """One of four equal tenants floods the queue: each gets the same time, and a fifth's only job starts after the one that runs."""
-    flood, others = (10_000, 500) if row.long else (400, 60)
+    flood, others = (10_000, 500) if row.long else (400, 150)
     tenants = ["flood", "one", "two", "three", "lone"]
     server = Shared(row, tenants)
     try:
