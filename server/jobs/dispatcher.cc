@@ -101,7 +101,8 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
     NewJob job;
     std::optional<schema::Job> first;   // that the key already stands for
   };
-  const bool may_begin = given.idempotency_key.empty();   // else the store knows whether it is a new job
+  // With a key the store knows whether it is a new job; behind others it shares a sync, which its run would only delay.
+  const bool may_begin = given.idempotency_key.empty() && store_.backlog() == 0;
   schema::Job answer = given.job;
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {
