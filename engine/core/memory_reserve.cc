@@ -13,12 +13,14 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::size_t kSlices = 16;
+using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause{10}, kPatience{10'000};
+constexpr std::chrono::seconds kAnother{1};   // between two calls: they are of two allocations
 
 std::size_t slice_bytes = 0;                      // set once
 std::array<std::atomic<void*>, kSlices> slices;   // null: taken
 thread_local int users = 0;
-thread_local std::chrono::milliseconds waited{0};
+thread_local Clock::time_point waits_since{}, last_wait{};
 
 // Room that is promised, though not touched: it counts against every limit but that of a container, whose end is the kernel's.
 void fill() {
@@ -42,9 +44,10 @@ bool give_slice() {
 void make_room() {
   if (users == 0) throw std::bad_alloc();
   if (give_slice()) return;
-  if (waited >= kPatience) throw std::bad_alloc();
+  if (Clock::now() - last_wait > kAnother) waits_since = Clock::now();
+  if (Clock::now() - waits_since >= kPatience) throw std::bad_alloc();
   std::this_thread::sleep_for(kPause);
-  waited += kPause;
+  last_wait = Clock::now();
 }
 
 }   // namespace
@@ -62,9 +65,7 @@ std::size_t memory_reserve() {
 }
 
 UsesReserve::UsesReserve() {
-  if (users++ > 0) return;
-  waited = {};
-  if (slice_bytes > 0 && memory_reserve() < kSlices * slice_bytes) fill();
+  if (users++ == 0 && memory_reserve() < kSlices * slice_bytes) fill();
 }
 
 UsesReserve::~UsesReserve() {

@@ -6,7 +6,7 @@
 namespace kedge::engine {
 
 // Puts so many bytes by for the process, in slices, and has `new` take from them for a thread with UsesReserve. Once, before threads
-// are started; what was taken is put by again as soon as there is room.
+// are started; what was taken is put by again when a UsesReserve is made and there is room.
 void set_up_memory_reserve(std::size_t bytes);
 
 // How much of it is there now.
