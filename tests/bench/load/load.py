@@ -168,7 +168,7 @@ def overload(options, kedged, folder):
     try:
         peak = finished_a_second(options, server, "jobs", 20000, 64)
         before = rss_kib(server.child.pid)
-        during = finished_a_second(options, server, "rate", 60, 96, int(3 * peak))
+        during = finished_a_second(options, server, "rate", 60, 50, int(3 * peak))   # as many connections as `hey` has
         after = rss_kib(server.child.pid)
         run_load(options, server, "jobs", 500, 1)
         print(f"  jobs done: {during:.0f} a second of {peak:.0f}, {during / peak:.2f}; {before / 1024:.0f} to {after / 1024:.0f} MiB resident", flush=True)
