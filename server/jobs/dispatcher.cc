@@ -101,8 +101,8 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
     NewJob job;
     std::optional<schema::Job> first;   // that the key already stands for
   };
-  // With a key the store knows whether it is a new job; behind others it shares a sync, which its run would only delay.
-  const bool may_begin = given.idempotency_key.empty() && store_.backlog() == 0;
+  // Behind others it shares a sync, which its run would only delay. Of two at once with one key both may begin, and one is dropped.
+  const bool may_begin = store_.backlog() == 0 && (given.idempotency_key.empty() || !store_.has_key(given.tenant, given.idempotency_key));
   schema::Job answer = given.job;
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {

@@ -316,6 +316,10 @@ std::string Store::trace(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.trace(id); });
 }
 
+bool Store::has_key(std::string_view tenant, std::string_view key) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.has_key(tenant, key); });
+}
+
 schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                             const std::optional<std::string>& tenant) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.list(state, page_size, before, tenant); });

@@ -112,6 +112,7 @@ class Store {
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
   std::string trace(std::string_view id) const;                  // of the request that submitted a job; empty: none is known
+  bool has_key(std::string_view tenant, std::string_view key) const;   // whether an Idempotency-Key stands for a job, or did
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;

@@ -43,6 +43,7 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
       trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
+      key_(connection_, "SELECT 1 FROM idempotency WHERE tenant = ?1 AND key = ?2"),
       list_(connection_, fmt::format("{} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       list_tenant_(connection_, fmt::format("{} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
       events_(connection_,
@@ -79,6 +80,8 @@ std::string StoreReader::trace(std::string_view id) {
   SqliteStatement::Rows rows = trace_.open(id);
   return rows.next() ? rows.text(0) : std::string();
 }
+
+bool StoreReader::has_key(std::string_view tenant, std::string_view key) { return key_.open(tenant, key).next(); }
 
 schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                                   const std::optional<std::string>& tenant) {

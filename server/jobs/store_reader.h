@@ -19,6 +19,7 @@ class StoreReader {
   std::optional<schema::JobSpec> spec(std::string_view id);
   std::optional<std::string> tenant(std::string_view id);
   std::string trace(std::string_view id);
+  bool has_key(std::string_view tenant, std::string_view key);
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant);
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
@@ -37,7 +38,7 @@ class StoreReader {
   schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
 
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, tenant_, trace_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_;
+  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_;
 };
 
 }  // namespace kedge::server

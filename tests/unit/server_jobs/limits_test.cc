@@ -136,6 +136,24 @@ TEST_F(LimitsTest, AnswersASecondSubmitWithTheFirstJob) {
   EXPECT_THROW(service.submit(job_spec("Succeed"), {}, {}, "", "with space"), schema::Error);
 }
 
+// The second may have begun before the first is on disk.
+TEST_F(LimitsTest, DropsTheSecondOfTwoThatCameAtOnceWithOneKey) {
+  JobService service(options());
+  constexpr std::size_t kRounds = 50;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    std::promise<Job> first, second;
+    const std::string key = std::to_string(round);
+    service.submit(job_spec("WaitForCancel"), [&](Job job) { first.set_value(std::move(job)); }, {}, "", key);
+    service.submit(job_spec("WaitForCancel"), [&](Job job) { second.set_value(std::move(job)); }, {}, "", key);
+    const Job job = first.get_future().get();
+    ASSERT_EQ(second.get_future().get(), job);
+    service.cancel(job.id);
+    ASSERT_EQ(tests::wait_for_end(service, job.id).state, JobState::kCancelled);
+  }
+  EXPECT_EQ(service.list({}).jobs.size(), kRounds);
+  EXPECT_EQ(run(service, job_spec("Succeed")).state, JobState::kSucceeded);   // nothing keeps the worker
+}
+
 TEST_F(LimitsTest, DrainsWhatRunsAndKeepsTheRest) {
   std::string running, waiting;
   {
