@@ -37,7 +37,8 @@ def run_load(options, server, *arguments):
 
 
 def submits(options, kedged, folder):
-    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Succeed"})
+    # Without the bound of 20,000 open jobs, which five seconds may reach.
+    server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", "--tenant-jobs", "0", env={"KEDGE_FAKE_HOW": "Succeed"})
     trace = subprocess.Popen(["strace", "-f", "-c", "-e", "trace=fdatasync,fsync", "-p", str(server.child.pid)], stderr=subprocess.PIPE,
                              text=True) if options.strace else None
     try:
