@@ -168,7 +168,7 @@ struct Aligned {
   explicit Aligned(const Bytes& from)
       : memory(static_cast<std::byte*>(std::aligned_alloc(64, padded_size(std::max<std::size_t>(from.size(), 1)))), &std::free),
         bytes(memory.get(), from.size()) {
-    std::memcpy(memory.get(), from.data(), from.size());
+    std::ranges::copy(from, bytes.begin());
   }
 };
 
