@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 #include <fstream>
 
 #include "engine/backend/loader.h"
@@ -168,7 +168,7 @@ struct Aligned {
   explicit Aligned(const Bytes& from)
       : memory(static_cast<std::byte*>(std::aligned_alloc(64, padded_size(std::max<std::size_t>(from.size(), 1)))), &std::free),
         bytes(memory.get(), from.size()) {
-    std::ranges::copy(from, bytes.begin());
+    std::ranges::copy(std::as_bytes(std::span(from)), bytes.begin());
   }
 };
 
