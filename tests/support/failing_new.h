@@ -44,6 +44,9 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {   // who asks so can do without
   return std::malloc(size ? size : 1);
 }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size ? size : 1);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

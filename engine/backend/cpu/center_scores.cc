@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/row_distance.h"
@@ -81,17 +82,22 @@ KEDGE_CLONES void take_scores(const T* dots, const T* norms, std::int64_t n, std
     best = is_less ? score : best, center = is_less ? lane : center;
     second = larger < second ? larger : second;
   }
-  for (int l = 0; l < W; ++l) lane[l] = l;
-  for (int width = W / 2; width > 0; width /= 2) {
-    const Indices from = lane ^ width;
-    const Scores other = __builtin_shuffle(best, from), other_second = __builtin_shuffle(second, from);
-    const Indices other_center = __builtin_shuffle(center, from);
+  const auto fold = [&]<int kWidth, int... kLane>(std::integral_constant<int, kWidth>, std::integer_sequence<int, kLane...>)
+      __attribute__((always_inline)) {
+    const Scores other = __builtin_shufflevector(best, best, (kLane ^ kWidth)...);
+    const Scores other_second = __builtin_shufflevector(second, second, (kLane ^ kWidth)...);
+    const Indices other_center = __builtin_shufflevector(center, center, (kLane ^ kWidth)...);
     const auto is_less = other < best;
     const Scores larger = is_less ? best : other;
     best = is_less ? other : best, center = is_less ? other_center : center;
     second = other_second < second ? other_second : second;
     second = larger < second ? larger : second;
-  }
+  };
+  constexpr std::make_integer_sequence<int, W> kAll;
+  if constexpr (W == 16) fold(std::integral_constant<int, 8>(), kAll);
+  fold(std::integral_constant<int, 4>(), kAll);
+  fold(std::integral_constant<int, 2>(), kAll);
+  fold(std::integral_constant<int, 1>(), kAll);
   const T larger = best[0] < two.best ? two.best : best[0];
   two.second = std::min({two.second, second[0], larger});
   if (best[0] < two.best) two.best = best[0], two.center = first + static_cast<std::int32_t>(center[0]);
