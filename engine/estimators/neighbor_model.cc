@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "engine/backend/group_neighbours.h"
+#include "engine/core/fold_parts.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 
@@ -81,8 +84,18 @@ void NeighborModel<T>::fit(const Context& ctx, const Samples<T>& X, const Neighb
   n_rows_ = X.n_rows(), n_cols_ = X.n_cols();
   points_.reset();
   work_key_ = ctx.work && !X.content.empty() ? metric_.work_key(X.content) : "";
-  const auto make = [&] { return index_points(ctx, X); };
-  points_ = work_key_.empty() ? std::make_shared<Points>(make()) : ctx.work->get<Points>("points", work_key_, make);
+  origin_ = X;
+  if (!ctx.work || !fold_parts(*ctx.work)) points(ctx), origin_.reset();
+}
+
+// Folds that share their lists need no points of their own.
+template <class T>
+typename NeighborModel<T>::Points& NeighborModel<T>::points(const Context& ctx) const {
+  if (!points_) {
+    const auto make = [&] { return index_points(ctx, *origin_); };
+    points_ = work_key_.empty() ? std::make_shared<Points>(make()) : ctx.work->get<Points>("points", work_key_, make);
+  }
+  return *points_;
 }
 
 // The points are stored and indexed again: what is quick to make is not worth its room, and depends on the device.
@@ -136,7 +149,7 @@ void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const 
     const std::int64_t count = std::min(rows, queries.n_rows() - first);
     Matrix<std::int32_t> indices(ctx.memory(), count, k);
     Matrix<T> reduced(ctx.memory(), count, k);
-    points_->index->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
+    points(ctx).index->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k), indices.view(), reduced.view());
     distances.clear();
     for (const T value : reduced.to_host()) distances.push_back(restored(value));
     const std::vector<std::int32_t> found = indices.to_host();
@@ -171,18 +184,74 @@ std::string NeighborModel<T>::shared_lists(const Context& ctx, const Samples<T>&
   return most > 0 ? lists_name(queries, most) : "";
 }
 
+// For each row of the table its nearest among the rows that its fold trains on, as row numbers; null where the device does not do that.
+template <class T>
+const typename NeighborModel<T>::Lists* NeighborModel<T>::lists_of_folds(const Context& ctx, FoldParts& folds, std::int64_t most) const {
+  const auto n = static_cast<std::int64_t>(folds.fold_of_row.size());
+  const auto made = folds.work.get<FoldLists>("neighbours of folds", fmt::format("{} {}", static_cast<const void*>(origin_->table.get()), most), [&] {
+    FoldLists all{.table = origin_->table};
+    Matrix<std::int32_t> indices(ctx.memory(), n, most);
+    Matrix<T> squared(ctx.memory(), n, most);
+    auto* const device = dynamic_cast<GroupNeighbours<T>*>(&ctx.ops<T>());
+    if (!device || !device->nearest_of_others(std::as_const(all.table->X).view(), folds.fold_of_row, static_cast<int>(most),
+                                              [&] { ctx.check_stop(); }, indices.view(), squared.view()))
+      return all;
+    all.lists = {.k = most, .indices = indices.to_host()};
+    for (const T value : squared.to_host()) all.lists.distances.push_back(restored(value));
+    return all;
+  });
+  return made->lists.k > 0 ? &made->lists : nullptr;   // kept by the cache
+}
+
+// Whether the queries are the plain rows that this fold tests, the points all others, and every fold has `most` of these.
+template <class T>
+bool NeighborModel<T>::is_of_folds(const Context& ctx, const FoldParts* folds, const Samples<T>& queries, std::int64_t most) const {
+  if (!folds || !origin_ || metric_.is_cosine || metric_.distance.metric != Metric::kEuclidean) return false;
+  if (!queries.rows || !origin_->rows || queries.is_affine() || origin_->is_affine() || queries.table != origin_->table) return false;
+  const std::vector<std::int32_t>& fold_of_row = folds->fold_of_row;
+  const auto n = static_cast<std::int64_t>(fold_of_row.size());
+  if (queries.is_sparse() || queries.table->n_rows() != n || n * most > kMostAnswers) return false;
+  std::vector<std::int32_t> tested, trained;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(*std::ranges::max_element(fold_of_row) + 1));
+  for (std::size_t i = 0; i < fold_of_row.size(); ++i) {
+    (fold_of_row[i] == ctx.fold ? tested : trained).push_back(static_cast<std::int32_t>(i));
+    ++sizes[static_cast<std::size_t>(fold_of_row[i])];
+  }
+  return n - *std::ranges::max_element(sizes) >= most && queries.rows->to_host() == tested && origin_->rows->to_host() == trained;
+}
+
+// The lists of all queries: those of this fold in a search for all of them, else from a search of its own.
+template <class T>
+typename NeighborModel<T>::Lists NeighborModel<T>::make_lists(const Context& ctx, std::string_view owner, const Samples<T>& queries,
+                                                              std::int64_t most) const {
+  Lists lists{.k = most};
+  FoldParts* const folds = fold_parts(*ctx.work);
+  const Lists* const all = is_of_folds(ctx, folds, queries, most) ? lists_of_folds(ctx, *folds, most) : nullptr;
+  if (!all) {
+    search(ctx, owner, queries, most, [&](const NearestLists& found) {
+      lists.indices.insert(lists.indices.end(), found.indices, found.indices + found.count * most);
+      lists.distances.insert(lists.distances.end(), found.distances, found.distances + found.count * most);
+    });
+    return lists;
+  }
+  const std::vector<std::int32_t>& fold_of_row = folds->fold_of_row;
+  std::vector<std::int32_t> points;   // of each row, how many rows of other folds come before it
+  for (std::int32_t next = 0; const std::int32_t fold : fold_of_row) points.push_back(next), next += fold != ctx.fold;
+  for (std::size_t i = 0; i < fold_of_row.size(); ++i) {
+    if (fold_of_row[i] != ctx.fold) continue;
+    const auto first = static_cast<std::ptrdiff_t>(i) * most;
+    std::transform(all->indices.begin() + first, all->indices.begin() + first + most, std::back_inserter(lists.indices),
+                   [&](std::int32_t row) { return points[static_cast<std::size_t>(row)]; });
+    lists.distances.insert(lists.distances.end(), all->distances.begin() + first, all->distances.begin() + first + most);
+  }
+  return lists;
+}
+
 // The k nearest are the first of the `most` nearest, ties included.
 template <class T>
 void NeighborModel<T>::take_shared(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most, std::int64_t k,
                    const TakeNearest& take) const {
-  const auto lists = ctx.work->get<Lists>("neighbours", lists_name(queries, most), [&] {
-    Lists all{.k = most};
-    search(ctx, owner, queries, most, [&](const NearestLists& found) {
-      all.indices.insert(all.indices.end(), found.indices, found.indices + found.count * most);
-      all.distances.insert(all.distances.end(), found.distances, found.distances + found.count * most);
-    });
-    return all;
-  });
+  const auto lists = ctx.work->get<Lists>("neighbours", lists_name(queries, most), [&] { return make_lists(ctx, owner, queries, most); });
   take({.count = queries.n_rows(),
         .k = static_cast<std::size_t>(k),
         .stride = static_cast<std::size_t>(lists->k),
@@ -201,7 +270,7 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
     ctx.check_stop();
     const MatrixView<const T> rows = batch(ctx, queries, first, std::min(kRows, queries.n_rows() - first), scratch);
     Array<std::int32_t> counted(ctx.memory(), rows.rows);
-    points_->index->count_within(rows, limit, counted.view());
+    points(ctx).index->count_within(rows, limit, counted.view());
     const std::vector<std::int32_t> counts = counted.to_host();
     for (std::int64_t begin = 0, end = 0; begin < rows.rows; begin = end) {
       std::vector<std::int64_t> offsets;
@@ -211,7 +280,7 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
       const Array<std::int64_t> places(ctx.memory(), std::span<const std::int64_t>(offsets));
       Array<std::int32_t> indices(ctx.memory(), total);
       Array<T> reduced(ctx.memory(), total);
-      points_->index->list_within(rows.row_range(begin, end - begin), limit, places.view(), indices.view(), reduced.view());
+      points(ctx).index->list_within(rows.row_range(begin, end - begin), limit, places.view(), indices.view(), reduced.view());
       const std::vector<std::int32_t> found = indices.to_host();
       std::vector<double> distances;
       for (const T value : reduced.to_host()) distances.push_back(restored(value));
@@ -224,9 +293,9 @@ void NeighborModel<T>::within(const Context& ctx, std::string_view owner, const 
 }
 
 template <class T>
-void NeighborModel<T>::components(const Context&, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+void NeighborModel<T>::components(const Context& ctx, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
                                   VectorView<std::int32_t> component) const {
-  points_->index->density_components(limit_of(radius), least, weights, core, component);
+  points(ctx).index->density_components(limit_of(radius), least, weights, core, component);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 namespace kedge::engine {
 
 class StateArchive;
+struct FoldParts;
 
 // Base of the parameters of every neighbour estimator.
 struct NeighborParams {
@@ -62,7 +64,8 @@ struct NearestLists {
 
 // Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a copy. Within a
 // search, candidates that differ in the number of neighbours or in their weights share the points, and one search for the largest
-// number that any of them wants: the neighbours are the same to the bit.
+// number that any of them wants; folds that part the rows share one search where the backend does that (group_neighbours.h): the
+// neighbours are the same to the bit.
 template <class T>
 class NeighborModel {
  public:
@@ -70,7 +73,7 @@ class NeighborModel {
   static void announce(WorkCache& plan, const std::string& content, const NeighborParams& params, std::int64_t k);
   void fit(const Context& ctx, const Samples<T>& X, const NeighborParams& params);
   void state(StateArchive& archive, const NeighborParams& params);
-  bool is_fitted() const { return points_ != nullptr; }
+  bool is_fitted() const { return points_ || origin_; }
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
 
@@ -102,7 +105,15 @@ class NeighborModel {
     std::vector<std::int32_t> indices;
     std::vector<double> distances;
   };
+  struct FoldLists {
+    std::shared_ptr<Table<T>> table;             // whose address names them
+    Lists lists;                                 // k = 0: there are none
+  };
   Points index_points(const Context& ctx, const Samples<T>& X) const;
+  Points& points(const Context& ctx) const;
+  Lists make_lists(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t most) const;
+  bool is_of_folds(const Context& ctx, const FoldParts* folds, const Samples<T>& queries, std::int64_t most) const;
+  const Lists* lists_of_folds(const Context& ctx, FoldParts& folds, std::int64_t most) const;
   void search(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
   std::int64_t shared_k(const Context& ctx, const Samples<T>& queries, std::int64_t k) const;
   std::string lists_name(const Samples<T>& queries, std::int64_t most) const;
@@ -114,7 +125,8 @@ class NeighborModel {
 
   NeighborMetric metric_{NeighborParams{}};
   std::int64_t n_rows_ = 0, n_cols_ = 0;
-  std::shared_ptr<Points> points_;               // shared with other candidates of a search
+  mutable std::shared_ptr<Points> points_;       // shared with other candidates of a search; null until they are wanted
+  std::optional<Samples<T>> origin_;             // what they are to be made of
   std::string work_key_;                         // of the points; empty: nothing is shared
 };
 

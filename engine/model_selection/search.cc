@@ -9,7 +9,9 @@
 #include <map>
 #include <numeric>
 
+#include "engine/core/fold_parts.h"
 #include "engine/core/legacy_random.h"
+#include "engine/model_selection/split_checks.h"
 
 namespace kedge::engine {
 namespace {
@@ -50,6 +52,15 @@ struct MeanStd {
 MeanStd moments(const std::vector<double>& values) {
   const schema::Score score = summarize(values);
   return {score.mean, score.std};
+}
+
+// By row the fold that tests it; nothing if the folds do not part the rows.
+std::vector<std::int32_t> folds_of_rows(const std::vector<Split>& splits, std::int64_t n_rows) {
+  std::vector<std::int32_t> fold_of_row(static_cast<std::size_t>(n_rows));
+  for (std::size_t k = 0; k < splits.size(); ++k)
+    for (const std::int32_t row : splits[k].test) fold_of_row[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(k);
+  if (splits_from_folds(fold_of_row, static_cast<std::int64_t>(splits.size())) != splits) fold_of_row.clear();
+  return fold_of_row;
 }
 
 // Reads one number of each fold of a candidate.
@@ -156,10 +167,12 @@ Round score_candidates(const Context& ctx, const std::vector<std::vector<schema:
   const auto total = static_cast<std::int64_t>(pipelines.size() * splits.size());
   std::int64_t done = 0, n_failed = 0;
   std::optional<schema::Error> last_failure;
+  FoldParts parts{.fold_of_row = folds_of_rows(splits, data.n_rows())};
   for (std::size_t k = 0; k < splits.size(); ++k) {
     WorkCache work;
     Context fold_ctx = ctx;
     fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
+    fold_parts(work, parts.fold_of_row.empty() ? nullptr : &parts);
     const Fold<T> fold(fold_ctx, data, splits[k]);
     for (const auto& pipeline : pipelines) Chain<T>(pipeline).announce(work, fold.train.content);
     for (std::size_t i = 0; i < pipelines.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backend/backend.h"
+#include "engine/backend/group_neighbours.h"
 
 namespace kedge::engine {
 
@@ -54,10 +55,12 @@ class CpuRows : public CpuLinear<T> {
 
 // neighbours.cc, neighbour_index.cc, distances.cc
 template <class T>
-class CpuNeighbours : public CpuRows<T> {
+class CpuNeighbours : public CpuRows<T>, public GroupNeighbours<T> {
  public:
   void nearest(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
                MatrixView<T> squared) override;
+  bool nearest_of_others(MatrixView<const T> X, std::span<const std::int32_t> groups, int k, const std::function<void()>& pause,
+                         MatrixView<std::int32_t> indices, MatrixView<T> squared) override;
   std::unique_ptr<NeighbourIndex<T>> index_points(MatrixView<const T> points, const Distance& distance) override;
   void distances(MatrixView<const T> X, MatrixView<const T> Y, const Distance& distance, MatrixView<T> out) override;
   void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,

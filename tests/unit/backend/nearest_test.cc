@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/backend/cpu/byte_products.h"
 #include "engine/backend/cpu/byte_scan.h"
 #include "engine/backend/functors.h"
 #include "engine/backend/loader.h"

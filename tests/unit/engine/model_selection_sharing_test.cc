@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/cpu/byte_products.h"
 #include "engine/backend/loader.h"
 #include "engine/core/legacy_random.h"
 #include "engine/model_selection/search.h"
@@ -154,6 +155,13 @@ const std::vector<Sharing> kCases = {
      .scorer = "r2",
      .n_cols = 40,
      .kind = "neighbours"},
+    {.name = "NeighboursOfAllFolds",
+     .steps = one("KNeighborsClassifier", R"("weights": "?", "n_neighbors": 30)"),
+     .values = {"uniform", "distance"},
+     .scorer = "neg_log_loss",
+     .n_rows = 700,
+     .n_cols = 32,
+     .kind = "neighbours"},
     {.name = "NeighboursAfterAScaler",
      .steps = R"([{"estimator": "StandardScaler"}, {"estimator": "KNeighborsClassifier", "params": {"n_neighbors": ?}}])",
      .values = {"3", "11"},
@@ -240,6 +248,19 @@ TEST(SharedWork, LeavesACandidateWithTooManyNeighboursToFailAlone) {
     EXPECT_TRUE(std::isfinite(round.scores[0][k].test[0]));
     EXPECT_TRUE(std::isnan(round.scores[1][k].test[0]));
   }
+}
+
+// One search finds the neighbours of all folds, and none needs points of its own.
+TEST(SharedWork, PreparesNoPointsWhereAllFoldsAreSearchedAtOnce) {
+  if (!has_byte_products()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI";
+  const Problem problem(700, 32, TargetKind::kValues);
+  const Context ctx{.device = cpu()};
+  const TaskData<double> data(ctx, problem.table, problem.target);
+  const SearchSetup setup{.scorers = {find_scorer("r2")}};
+  const auto steps = steps_of({.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")}, "9");
+  const auto made = [&](const std::vector<Split>& splits) { return score_candidates(ctx, {steps}, {Candidate{}}, data, splits, setup).made; };
+  EXPECT_FALSE(made(k_fold(700, kFolds, 1)).contains("points"));
+  EXPECT_EQ(made(subsampled(k_fold(700, kFolds, 1), 0.9, 0)).at("points"), kFolds);   // which do not part the rows
 }
 
 }   // namespace

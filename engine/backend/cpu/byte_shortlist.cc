@@ -1,0 +1,114 @@
+// Bounds on bytes' distances, and the exact ranks of what they leave.
+#include "engine/backend/cpu/byte_shortlist.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/backend/cpu/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr double kRounding = 1e-9;   // of sums in double, with much to spare
+constexpr std::int64_t kGap = 64;    // between the last score and its list's capacity
+
+// The k-th smallest of n >= k scores: bisects their range, counting in vectors.
+KEDGE_CLONES std::int32_t kth_score(const std::int32_t* scores, std::int64_t n, std::int64_t k) {
+  std::int32_t least = scores[0], most = scores[0];
+  for (std::int64_t i = 1; i < n; ++i) least = scores[i] < least ? scores[i] : least, most = scores[i] > most ? scores[i] : most;
+  std::int64_t below = std::int64_t{least} - 1, reached = most;   // by fewer than k, by k or more
+  while (reached - below > 1) {
+    const auto middle = static_cast<std::int32_t>(below + (reached - below) / 2);
+    std::int32_t count = 0, last = least;
+    for (std::int64_t i = 0; i < n; ++i) count += scores[i] <= middle;
+    if (count == k) {
+      for (std::int64_t i = 0; i < n; ++i) last = scores[i] <= middle && scores[i] > last ? scores[i] : last;
+      return last;
+    }
+    (count < k ? below : reached) = middle;
+  }
+  return static_cast<std::int32_t>(reached);
+}
+
+// Keeps those with a score up to the limit, in their order; returns how many.
+std::int64_t keep_near(std::int32_t* scores, std::int32_t* indices, std::int64_t n, std::int32_t limit) {
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int32_t score = scores[i];
+    scores[kept] = score, indices[kept] = indices[i];
+    kept += score <= limit;
+  }
+  return kept;
+}
+
+// ranks[i] = how many come before i, by distance and then by their place.
+KEDGE_CLONES void rank_all(const double* __restrict distances, std::int64_t n, std::int64_t* __restrict ranks) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double own = distances[i];
+    std::int64_t before = 0;
+    for (std::int64_t j = 0; j < i; ++j) before += distances[j] <= own;
+    for (std::int64_t j = i + 1; j < n; ++j) before += distances[j] < own;
+    ranks[i] = before;
+  }
+}
+
+using Found = std::vector<std::pair<double, std::int32_t>>;   // distances and points, in the order of the points
+
+// Calls put(rank, point, distance) for the k nearest, of equal distances the first.
+template <class Put>
+void take_nearest(Found& found, std::int64_t k, const Put& put) {
+  constexpr std::size_t kRanked = 160;   // comparing all pairs in vectors is faster than sorting most of a short list
+  if (found.size() <= kRanked && found.size() < 4 * static_cast<std::size_t>(k)) {
+    double distances[kRanked] = {};
+    std::int64_t ranks[kRanked];
+    for (std::size_t i = 0; i < found.size(); ++i) distances[i] = found[i].first;
+    rank_all(distances, static_cast<std::int64_t>(found.size()), ranks);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (ranks[i] < k) put(ranks[i], found[i].second, found[i].first);
+    return;
+  }
+  std::ranges::partial_sort(found, found.begin() + k);
+  for (std::int64_t j = 0; j < k; ++j)
+    put(j, found[static_cast<std::size_t>(j)].second, found[static_cast<std::size_t>(j)].first);
+}
+
+}   // namespace
+
+ByteShortlist::ByteShortlist(int k, std::int64_t n_points)
+    : k(static_cast<std::size_t>(k)),
+      capacity(std::max(2 * this->k, this->k + kGap)),
+      most(std::max(4 * this->k, static_cast<std::size_t>(n_points / 8))) {
+  scores.reserve(capacity + kGap), points.reserve(capacity + kGap);
+}
+
+void ByteShortlist::prune(std::int64_t offset, double slack) {
+  if (points.size() < k || given_up) return;
+  const auto n = static_cast<std::int64_t>(points.size());
+  const std::int32_t kth = kth_score(scores.data(), n, static_cast<std::int64_t>(k));
+  const double reach = (std::sqrt(static_cast<double>(kth + offset)) + slack) * (1 + kRounding);
+  limit = static_cast<std::int32_t>(
+      std::min(std::ceil(reach * reach) - static_cast<double>(offset), static_cast<double>(kNeverNear - 1)));
+  const auto kept = static_cast<std::size_t>(keep_near(scores.data(), points.data(), n, limit));
+  scores.resize(kept), points.resize(kept);
+  if (2 * kept > capacity) capacity *= 2;
+  if (kept > most) given_up = true, limit = std::numeric_limits<std::int32_t>::min(), scores.clear(), points.clear();
+}
+
+template <class T>
+KEDGE_CLONES double exact_distance(const T* a, const T* b, std::int64_t d) {
+  return lane_sum(d, [=](std::int64_t j) { return squared_difference(a[j], b[j]); });
+}
+
+template <class T>
+void NearestOfListed<T>::write_found(int k, std::int64_t row, MatrixView<std::int32_t> indices, MatrixView<T> squared) {
+  take_nearest(found_, k, [&](std::int64_t j, std::int32_t point, double distance) {
+    indices.data[row * indices.stride + j] = point, squared.data[row * squared.stride + j] = static_cast<T>(distance);
+  });
+}
+
+template double exact_distance(const float*, const float*, std::int64_t);
+template double exact_distance(const double*, const double*, std::int64_t);
+template class NearestOfListed<float>;
+template class NearestOfListed<double>;
+
+}   // namespace kedge::engine
