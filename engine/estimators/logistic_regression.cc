@@ -281,7 +281,7 @@ schema::ValueMap LogisticRegression<T>::attributes() const {
   return {{"classes_", present_.names_value()},
           {"coef_", rows_value(coef_, n_features_)},
           {"intercept_", intercept_},
-          {"n_iter_", schema::ValueList{n_iter_}}};
+          {"n_iter_", schema::ValueList{schema::Value(n_iter_)}}};
 }
 
 template <class T>
