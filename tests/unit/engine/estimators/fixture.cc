@@ -70,7 +70,7 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
   if (estimator == "ColumnTransformer") {
-    return {{"transformers", schema::ValueList{schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}}}}, {"remainder", "passthrough"}};
+    return {{"transformers", schema::ValueList{schema::Value(schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}})}}, {"remainder", "passthrough"}};
   }
   if (estimator == "FeatureUnion") {
     return {{"transformer_list", schema::ValueList{schema::ValueList{"scaled", scaler}, schema::ValueList{"same", "passthrough"}}}};

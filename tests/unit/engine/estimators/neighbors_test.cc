@@ -52,7 +52,7 @@ TEST(NearestNeighbors, MeasuresTheCosineOfRowsOfAnyLength) {
 }
 
 TEST(KMeans, RefusesCentresOfAnotherShape) {
-  EXPECT_THROW(KMeans<double>({{"n_clusters", 2}, {"init", schema::ValueList{schema::ValueList{1.0, 2.0}}}}), schema::Error);
+  EXPECT_THROW(KMeans<double>({{"n_clusters", 2}, {"init", schema::ValueList{schema::Value(schema::ValueList{1.0, 2.0})}}}), schema::Error);
 }
 
 template <class E>

@@ -58,7 +58,7 @@ TEST(NestedParams, SetAPlainParameterOfTheStepItself) {
 }
 
 TEST(NestedParams, GoThroughTransformersWithinTransformers) {
-  Step outer{.estimator = "FeatureUnion", .params = {{"transformer_list", schema::ValueList{schema::ValueList{"a", schema::ValueMap{{"estimator", "ColumnTransformer"}, {"params", columns().params}}}}}}};
+  Step outer{.estimator = "FeatureUnion", .params = {{"transformer_list", schema::ValueList{schema::Value(schema::ValueList{"a", schema::ValueMap{{"estimator", "ColumnTransformer"}, {"params", columns().params}}})}}}};
   set_nested_param(outer, "a__num__simpleimputer__strategy", "median", "grid");
   EXPECT_NE(schema::to_string(outer.params).find(R"({"estimator":"SimpleImputer","params":{"strategy":"median"}})"), std::string::npos);
 }
