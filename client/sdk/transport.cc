@@ -159,7 +159,10 @@ struct Transport::Impl {
       curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data() ? call.body.data() : "");
     }
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method);
-    if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) throw unreachable(code);
+    if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) {
+      failures += was_reached(code) ? 1 : kUnreached;
+      throw unreachable(code);
+    }
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
     curl_off_t seconds = 0;
     if (curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
@@ -190,11 +193,14 @@ struct Transport::Impl {
     }
   }
 
-  // A server that never answered is most likely not there: who starts a program wants to hear that soon.
-  bool is_absent(const Error& error) {
-    return error.code == ErrorCode::kConnection && !has_answered && ++failures > kFirstFailures;
+  static bool was_reached(CURLcode code) {
+    return code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_RESOLVE_PROXY && code != CURLE_OPERATION_TIMEDOUT;
   }
-  static constexpr int kFirstFailures = 3;
+
+  // A server that never answered is most likely not there: who starts a program wants to hear that soon. Less soon where somebody takes
+  // connections and loses them, as a bad network does, but also the proxy of a container that does not run.
+  bool is_absent(const Error& error) const { return error.code == ErrorCode::kConnection && !has_answered && failures > kFailuresTaken; }
+  static constexpr int kFailuresTaken = 9, kUnreached = 3;   // one for which no connection came about counts as three
   bool has_answered = false;
   int failures = 0;
 };

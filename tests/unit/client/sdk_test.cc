@@ -1,8 +1,15 @@
 // What the SDK sends: only what the user set, in the contract's form.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <kedge/client.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include "schemas/codec.h"
 
@@ -60,6 +67,47 @@ TEST(SdkSession, SaysWhichServerDoesNotAnswer) {
     EXPECT_EQ(error.code, schema::ErrorCode::kConnection);
     EXPECT_NE(error.message.find("http://127.0.0.1:1"), std::string::npos) << error.message;
   }
+}
+
+// Takes connections and resets the first of them; then answers.
+class BadNetwork {
+ public:
+  explicit BadNetwork(int lost) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::jthread([this, lost] { serve(lost); });
+  }
+  ~BadNetwork() {
+    ::shutdown(listener_, SHUT_RDWR);   // ends accept()
+    thread_.join();
+    ::close(listener_);
+  }
+  const std::string& url() const { return url_; }
+
+ private:
+  void serve(int lost) {
+    for (int peer; (peer = ::accept(listener_, nullptr, nullptr)) >= 0; ::close(peer)) {
+      std::array<char, 4096> request;
+      (void)::recv(peer, request.data(), request.size(), 0);
+      constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
+      constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+      if (lost-- > 0) ::setsockopt(peer, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
+      else (void)::send(peer, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL);
+    }
+  }
+
+  const int listener_;
+  std::string url_;
+  std::jthread thread_;
+};
+
+TEST(SdkSession, TriesAgainWhereTheFirstAnswersAreLost) {
+  const BadNetwork network(4);
+  EXPECT_NO_THROW(connect(network.url()).info());
 }
 
 TEST(SdkEvents, PrintAsOneLine) {
