@@ -16,13 +16,16 @@ function(kedge_executable name)
   target_link_libraries(${name} PRIVATE kedge_flags ${arg_DEPS})
 endfunction()
 
-# kedge_test(NAME DEPS ... [SOURCES ...] [LABELS ...]): a GoogleTest program of every *_test.cc in this folder, or of SOURCES.
+# kedge_test(NAME DEPS ... [SOURCES ...] [LABELS ...] [REPLACES_NEW]): a GoogleTest program of every *_test.cc in this folder, or of SOURCES.
 function(kedge_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "REPLACES_NEW" "" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*_test.cc")
   endif()
   kedge_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(arg_REPLACES_NEW AND KEDGE_SANITIZE MATCHES "thread")   # so does clang's library of the thread sanitizer
+    target_link_options(${name} PRIVATE LINKER:--allow-multiple-definition)
+  endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT ${KEDGE_TEST_SECONDS} LABELS "${arg_LABELS}")
 endfunction()
