@@ -16,13 +16,13 @@ template <class T>
 class RowWriter {
  public:
   RowWriter(engine::SparseSpans<T> out, std::int64_t row, std::int64_t entry)
-      : sparse_(out), row_(row), entry_(entry) {}
-  RowWriter(std::span<T> out, std::int64_t width, std::int64_t row) : dense_(out), width_(width), row_(row) {}
+      : is_sparse_(true), sparse_(out), row_(row), entry_(entry) {}
+  RowWriter(std::span<T> out, std::int64_t width, std::int64_t row) : is_sparse_(false), dense_(out), width_(width), row_(row) {}
 
   void add(const SparseRow& row, const SparsePlaces& places) {
     for (std::size_t e = 0; e < row.columns.size(); ++e) {
       const std::int32_t column = places.of(row.columns[e]);
-      if (dense_.empty()) {
+      if (is_sparse_) {
         sparse_.columns[static_cast<std::size_t>(entry_)] = column;
         sparse_.values[static_cast<std::size_t>(entry_++)] = static_cast<T>(row.values[e]);
       } else {
@@ -30,10 +30,11 @@ class RowWriter {
       }
     }
     ++row_;
-    if (dense_.empty()) sparse_.offsets[static_cast<std::size_t>(row_)] = entry_;
+    if (is_sparse_) sparse_.offsets[static_cast<std::size_t>(row_)] = entry_;
   }
 
  private:
+  bool is_sparse_;   // a dense file without columns of values is empty, too
   engine::SparseSpans<T> sparse_;
   std::span<T> dense_;
   std::int64_t width_ = 0, row_ = 0, entry_ = 0;

@@ -152,6 +152,12 @@ TEST(Arff, KeepsRowsSparseWhereFewValuesAreThere) {
   EXPECT_EQ(p.meta.columns[19].missing, 1);
 }
 
+TEST(Arff, CountsSparseRowsOfStringsAlone) {
+  const Parsed p = arff("@relation r\n@attribute note string\n@data\n{0 a}\n{}\n{0 }\n");
+  EXPECT_EQ(p.meta.n_rows, 3);
+  EXPECT_EQ(p.meta.n_values_columns, 0);
+}
+
 struct NumberCase {
   const char* text;
   double value;
