@@ -94,7 +94,7 @@ def q1(row):
 
 def q2(row):
     """Tenants of weights 1, 2 and 4 that all have work get 1, 2 and 4 sevenths of the time; after a new configuration and SIGHUP what that says."""
-    settings, jobs_per_weight, said = row.folder / "kedged.toml", 300 if row.long else 60, []
+    settings, jobs_per_weight, said = row.folder / "kedged.toml", 300 if row.long else 100, []
     shares = [{"one": 1, "two": 2, "four": 4}, {"one": 6, "two": 3, "four": 1}]
     write_weights(settings, shares[0])
     server = Shared(row, list(shares[0]), "--config", settings)
