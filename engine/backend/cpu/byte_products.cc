@@ -3,7 +3,7 @@
 
 #include "engine/backend/functors.h"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__)
 #define KEDGE_BYTE_PRODUCTS 1
 #include <immintrin.h>
 #endif
