@@ -53,9 +53,11 @@ schema::JobSpec pinned_spec(const Api& api, const Request& request, const std::o
 // Empty: the client makes no promise about repeating itself.
 std::string idempotency_key(const Request& request) {
   constexpr std::string_view kField = "Idempotency-Key";
-  if (std::ranges::count_if(request.fields, [&](const auto& f) { return http::same_name(f.first, kField); }) > 1)
-    throw Error(ErrorCode::kInvalidValue, "Idempotency-Key comes twice", std::string(kField));
-  return std::string(request.field(kField));
+  const auto n = std::ranges::count_if(request.fields, [&](const auto& f) { return http::same_name(f.first, kField); });
+  if (n > 1) throw Error(ErrorCode::kInvalidValue, "Idempotency-Key comes twice", std::string(kField));
+  const std::string_view key = request.field(kField);
+  if (n > 0 && key.empty()) throw Error(ErrorCode::kInvalidValue, "Idempotency-Key is empty", std::string(kField));
+  return std::string(key);
 }
 
 // Handed to the service with the job; whichever comes last frees it.

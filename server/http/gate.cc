@@ -113,6 +113,11 @@ void check_meaning(string_view name, string_view value, Seen& seen, Framing& fra
     if (!same_name(value, "100-continue"))
       throw Refusal(417, "the only expectation that is met is 100-continue");
     framing.expects_continue = true;
+  } else if (same_name(name, "Content-Encoding")) {
+    if (!same_name(value, "identity"))
+      throw Refusal(415, "Content-Encoding: a body is taken as it is, without a coding", schema::ErrorCode::kUnsupportedMediaType);
+  } else if (same_name(name, "Content-Range")) {
+    throw Refusal(400, "Content-Range: a body is taken whole, not in parts");
   }
 }
 

@@ -23,7 +23,7 @@ struct Framing {
 };
 
 // `head` is everything up to and with the empty line. Throws Refusal: 400 for what is malformed or ambiguous,
-// 414, 417, 431, 501 for methods and codings that are not offered, 505 for versions.
+// 414, 415, 417, 431, 501 for methods and codings that are not offered, 505 for versions.
 Framing check_head(std::string_view head, const Limits& limits);
 
 }  // namespace kedge::server::http

@@ -113,6 +113,7 @@ TEST_F(JobsApi, AnswersARepeatedKeyWithTheFirstJob) {
   EXPECT_EQ(shown(submit("Idempotency-Key: once\r\n")).id, first);
   EXPECT_NE(shown(submit("Idempotency-Key: twice\r\n")).id, first);
   EXPECT_EQ(submit("Idempotency-Key: once\r\nIdempotency-Key: twice\r\n").status, 400);
+  EXPECT_EQ(submit("Idempotency-Key:\r\n").status, 400);
 }
 
 TEST_F(JobsApi, WaitsForTheEndOfASubmittedJob) {
