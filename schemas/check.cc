@@ -13,21 +13,18 @@ class Checker {
  public:
   explicit Checker(std::size_t max_items) : items_left_(max_items) {}
 
-  void check_struct(capnp::DynamicStruct::Reader reader, const Path& path, int value_depth) {
+  void check_struct(capnp::DynamicStruct::Reader reader, const Path& path) {
     const capnp::StructSchema schema = reader.getSchema();
-    const bool any = has_mark(schema, Mark::kAny);
-    if (any && value_depth > kMaxValueDepth)
-      fail(ErrorCode::kMalformed, path, "nests deeper than " + std::to_string(kMaxValueDepth) + " levels");
-    const int inner_depth = value_depth + (any ? 1 : 0);
-    const bool adds_name = !any && !has_mark(schema, Mark::kBare);  // to the path, as in JSON
+    if (has_mark(schema, Mark::kAny)) return check_value(reader.as<wire::Value>(), path, 0);
+    const bool adds_name = !has_mark(schema, Mark::kBare);  // to the path, as in JSON
     for (auto field : schema.getNonUnionFields()) {
       const Path field_path(path, name_of(field));
       if (reader.has(field))
-        check_field(reader, field, adds_name ? field_path : path, inner_depth);
+        check_field(reader, field, adds_name ? field_path : path);
       else if (has_mark(field, Mark::kRequired))
         fail(ErrorCode::kInvalidValue, adds_name ? field_path : path, "is required");
     }
-    if (schema.getUnionFields().size() > 0) check_union(reader, path, adds_name, inner_depth);
+    if (schema.getUnionFields().size() > 0) check_union(reader, path, adds_name);
   }
 
  private:
@@ -48,34 +45,32 @@ class Checker {
     items_left_ -= items;
   }
 
-  void check_union(capnp::DynamicStruct::Reader reader, const Path& path, bool adds_name, int value_depth) {
+  void check_union(capnp::DynamicStruct::Reader reader, const Path& path, bool adds_name) {
     KJ_IF_MAYBE (member, reader.which()) {
       if (reader.has(*member))
-        check_field(reader, *member, adds_name ? Path(path, name_of(*member)) : path, value_depth);
+        check_field(reader, *member, adds_name ? Path(path, name_of(*member)) : path);
     } else {
-      fail(ErrorCode::kInvalidValue, path,
-           "needs one of " + one_of(names_of(reader.getSchema().getUnionFields())));
+      fail_unknown_member(reader.getSchema(), path);
     }
   }
 
-  void check_field(capnp::DynamicStruct::Reader reader, capnp::StructSchema::Field field, const Path& path,
-                   int value_depth) {
+  void check_field(capnp::DynamicStruct::Reader reader, capnp::StructSchema::Field field, const Path& path) {
     const capnp::DynamicValue::Reader value = reader.get(field);
     if (value.getType() != capnp::DynamicValue::LIST)
-      check_item(value, path, value_depth);
+      check_item(value, path);
     else if (has_mark(field, Mark::kMap))
-      check_map(value.as<capnp::DynamicList>(), path, value_depth);
+      check_map(value.as<capnp::DynamicList>(), path);
     else
-      check_list(value.as<capnp::DynamicList>(), path, value_depth);
+      check_list(value.as<capnp::DynamicList>(), path);
   }
 
-  void check_item(capnp::DynamicValue::Reader value, const Path& path, int value_depth) {
+  void check_item(capnp::DynamicValue::Reader value, const Path& path) {
     switch (value.getType()) {
       case capnp::DynamicValue::TEXT:
         checked_text(value.as<capnp::Text>(), path);
         break;
       case capnp::DynamicValue::STRUCT:
-        check_struct(value.as<capnp::DynamicStruct>(), path, value_depth);
+        check_struct(value.as<capnp::DynamicStruct>(), path);
         break;
       case capnp::DynamicValue::ENUM:
         check_enum(value.as<capnp::DynamicEnum>(), path);
@@ -85,24 +80,70 @@ class Checker {
     }
   }
 
-  void check_list(capnp::DynamicList::Reader list, const Path& path, int value_depth) {
+  void check_list(capnp::DynamicList::Reader list, const Path& path) {
     const capnp::Type type = list.getSchema().getElementType();
     if (type.isFloat64()) return;
     spend(list.size(), path);
-    for (unsigned i = 0; i < list.size(); ++i) check_item(list[i], Path(path, i), value_depth);
+    for (unsigned i = 0; i < list.size(); ++i) check_item(list[i], Path(path, i));
   }
 
-  void check_map(capnp::DynamicList::Reader list, const Path& path, int value_depth) {
-    const auto value_field = list.getSchema().getStructElementType().getFieldByName("value");
-    spend(list.size(), path);
-    std::set<std::string_view> names;
-    for (unsigned i = 0; i < list.size(); ++i) {
-      const auto entry = list[i].as<capnp::DynamicStruct>();
-      const std::string_view name = checked_text(entry.get("name").as<capnp::Text>(), Path(path, i));
-      const Path entry_path(path, name);
-      if (!names.insert(name).second) fail(ErrorCode::kInvalidValue, entry_path, "comes twice");
-      if (entry.has(value_field)) check_field(entry, value_field, entry_path, value_depth);
+  void check_map(capnp::DynamicList::Reader list, const Path& path) {
+    const capnp::StructSchema entry = list.getSchema().getStructElementType();
+    const auto name_field = entry.getFieldByName("name"), value_field = entry.getFieldByName("value");
+    check_entries(
+        list.size(), path, [&](unsigned i) { return list[i].as<capnp::DynamicStruct>().get(name_field).as<capnp::Text>(); },
+        [&](unsigned i, const Path& entry_path) {
+          const auto reader = list[i].as<capnp::DynamicStruct>();
+          if (reader.has(value_field)) check_field(reader, value_field, entry_path);
+        });
+  }
+
+  // By its type, not by the schema: a result may have many, as the nodes of a tree.
+  void check_value(wire::Value::Reader value, const Path& path, int depth) {
+    if (depth > kMaxValueDepth)
+      fail(ErrorCode::kMalformed, path, "nests deeper than " + std::to_string(kMaxValueDepth) + " levels");
+    switch (value.which()) {
+      case wire::Value::NOTHING:
+      case wire::Value::BOOLEAN:
+      case wire::Value::INTEGER:
+      case wire::Value::NUMBER:
+      case wire::Value::NUMBERS:
+        return;
+      case wire::Value::TEXT:
+        checked_text(value.getText(), path);
+        return;
+      case wire::Value::LIST: {
+        const auto list = value.getList();
+        spend(list.size(), path);
+        for (unsigned i = 0; i < list.size(); ++i) check_value(list[i], Path(path, i), depth + 1);
+        return;
+      }
+      case wire::Value::OBJECT: {
+        const auto list = value.getObject();
+        check_entries(
+            list.size(), path, [&](unsigned i) { return list[i].getName(); },
+            [&](unsigned i, const Path& entry_path) { check_value(list[i].getValue(), entry_path, depth + 1); });
+        return;
+      }
     }
+    fail_unknown_member(capnp::Schema::from<wire::Value>(), path);
+  }
+
+  // name(i), check(i, path of the entry).
+  template <class Name, class Check>
+  void check_entries(unsigned n, const Path& path, const Name& name, const Check& check) {
+    spend(n, path);
+    std::set<std::string_view> names;
+    for (unsigned i = 0; i < n; ++i) {
+      const std::string_view checked = checked_text(name(i), Path(path, i));
+      const Path entry_path(path, checked);
+      if (!names.insert(checked).second) fail(ErrorCode::kInvalidValue, entry_path, "comes twice");
+      check(i, entry_path);
+    }
+  }
+
+  [[noreturn]] static void fail_unknown_member(capnp::StructSchema schema, const Path& path) {
+    fail(ErrorCode::kInvalidValue, path, "needs one of " + one_of(names_of(schema.getUnionFields())));
   }
 
   std::size_t items_left_;
@@ -111,7 +152,7 @@ class Checker {
 }  // namespace
 
 void check(capnp::DynamicStruct::Reader root, std::size_t max_items) {
-  Checker(max_items).check_struct(root, Path(), 0);
+  Checker(max_items).check_struct(root, Path());
 }
 
 }  // namespace kedge::schema

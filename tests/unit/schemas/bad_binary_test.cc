@@ -136,6 +136,26 @@ TEST(FromBinary, RefusesAValueThatContainsItself) {
   EXPECT_THAT(error.message, HasSubstr("deeper than 48"));
 }
 
+TEST(FromBinary, RefusesAnUnknownKindOfValue) {
+  const Error error = refusal<Result>(
+      message_of({struct_pointer(0, 0, 2), 0, list_pointer(0, kComposite, 2),  // Result.fitted
+                  struct_pointer(1, 0, 2), 0, list_pointer(0, kComposite, 2),  // one NamedValueMap
+                  struct_pointer(1, 0, 2), 0, struct_pointer(0, 2, 1),         // one NamedValue
+                  77, 0, 0}));
+  EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+  EXPECT_THAT(error.message, HasSubstr("needs one of nothing, boolean, integer"));
+}
+
+TEST(FromBinary, NamesThePlaceWithinAValue) {
+  JobSpec spec = samples::spec();
+  const auto where = [&](Value value) {
+    spec.pipeline[0].params = {{"a", ValueList{Value(), std::move(value)}}};
+    return refusal<JobSpec>(to_binary(spec)).where;
+  };
+  EXPECT_EQ(where(ValueMap{{"b", 1.0}, {"b", 2.0}}), "pipeline[0].params.a[1].b");
+  EXPECT_EQ(where(ValueList(200'001)), "pipeline[0].params.a[1]");
+}
+
 TEST(FromBinary, RefusesAnUnknownUnionMember) {
   const Error error = refusal<Event>(message_of({struct_pointer(0, 2, 0), 1, 77}));
   EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
