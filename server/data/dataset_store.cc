@@ -38,6 +38,7 @@ struct DatasetStore::Look {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0) inode = status.st_ino, size = status.st_size, written = status.st_mtim, changed = status.st_ctim;
   }
+  bool is_there() const { return inode != 0; }
   bool is_like(const Look& earlier) const {
     const auto same = [](const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
     return inode == earlier.inode && size == earlier.size && same(written, earlier.written) && same(changed, earlier.changed);
@@ -66,17 +67,10 @@ std::uintmax_t DatasetStore::bytes() const {
 
 std::filesystem::path DatasetStore::temporary_path() { return path(fmt::format("text-{}.part", ++n_temporary_)); }
 
-bool DatasetStore::is_whole(const std::string& file) {
-  const Look now(path(file));   // before the file is read: a change meanwhile is seen the next time
-  const engine::DatasetFile opened(path(file));
-  {
-    const std::lock_guard lock(looks_mutex_);
-    const auto earlier = looks_.find(file);
-    if (earlier != looks_.end() && now.is_like(earlier->second)) return true;
-  }
-  if (!opened.values_are_whole() && !KEDGE_CONTROL("trust-the-cache")) return false;
-  remember(file, now);
-  return true;
+bool DatasetStore::is_remembered(const std::string& file, const Look& now) {
+  const std::lock_guard lock(looks_mutex_);
+  const auto earlier = looks_.find(file);
+  return earlier != looks_.end() && now.is_like(earlier->second);
 }
 
 // A file that is not remembered is compared with its checksum once more.
@@ -105,10 +99,14 @@ void DatasetStore::evict(std::uintmax_t most_bytes) {
 }
 
 bool DatasetStore::has(const std::string& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path(file), ignored)) return false;
+  const Look now(path(file));   // before the file is read: a change meanwhile is seen the next time
+  if (!now.is_there()) return false;
+  if (is_remembered(file, now)) return true;
   try {
-    if (is_whole(file)) return true;
+    if (engine::DatasetFile(path(file)).values_are_whole() || KEDGE_CONTROL("trust-the-cache")) {
+      remember(file, now);
+      return true;
+    }
   } catch (const schema::Error& error) {   // not even its head can be read
     if (error.code != schema::ErrorCode::kDatasetCorrupt) throw;
   }

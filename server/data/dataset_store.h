@@ -51,7 +51,7 @@ class DatasetStore {
 
  private:
   struct Look;   // what the system says of a file
-  bool is_whole(const std::string& file);
+  bool is_remembered(const std::string& file, const Look& now);
   void remember(const std::string& file, const Look& look);
   void remove(const std::string& file);
 
