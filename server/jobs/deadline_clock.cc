@@ -4,6 +4,11 @@
 #include "engine/core/memory_reserve.h"
 
 namespace kedge::server {
+namespace {
+
+constexpr std::chrono::hours kIdle(1);   // between looks at an empty clock
+
+}   // namespace
 
 DeadlineClock::DeadlineClock(std::function<void(const std::string&)> reached)
     : reached_(std::move(reached)), thread_([this](std::stop_token stop) { loop(stop); }) {}
@@ -19,22 +24,22 @@ void DeadlineClock::set(const std::string& job, Clock::time_point at) {
   if (at == Clock::time_point::max()) return;
   times_[job] = at;
   order_.emplace(at, job);
-  if (order_.begin()->second == job) changed_.notify_one();   // it is the next now
+  if (at >= wakes_at_) return;   // it is seen then
+  wakes_at_ = at;
+  changed_.notify_one();
 }
 
 void DeadlineClock::loop(std::stop_token stop) {
   const engine::UsesReserve reserve;
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (order_.empty()) {
-      changed_.wait(lock, stop, [this] { return !order_.empty(); });
+    const Clock::time_point now = Clock::now(), next = order_.empty() ? now + kIdle : order_.begin()->first;
+    if (now < next) {
+      wakes_at_ = next;
+      changed_.wait_until(lock, stop, next, [&] { return wakes_at_ < next; });
       continue;
     }
-    const auto [at, job] = *order_.begin();
-    if (Clock::now() < at) {
-      changed_.wait_until(lock, stop, at, [this, at = at] { return order_.empty() || order_.begin()->first < at; });
-      continue;
-    }
+    const std::string job = order_.begin()->second;
     order_.erase(order_.begin());
     times_.erase(job);
     lock.unlock();

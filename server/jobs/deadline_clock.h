@@ -31,6 +31,7 @@ class DeadlineClock {
   std::condition_variable_any changed_;
   std::map<std::string, Clock::time_point> times_;
   std::set<std::pair<Clock::time_point, std::string>> order_;
+  Clock::time_point wakes_at_ = Clock::time_point::max();   // when the thread looks next: only an earlier deadline wakes it
   std::jthread thread_;
 };
 
