@@ -10,14 +10,26 @@
 
 namespace kedge::crypto {
 
+namespace {
+
+// Fetched once: a search through OpenSSL's providers takes longer than the digest of a small file.
+const EVP_MD* algorithm(DigestKind kind) {
+  static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kind == DigestKind::kMd5 ? md5 : sha256;
+}
+
+}   // namespace
+
 struct Digest::Impl {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
 };
 
 Digest::Digest(DigestKind kind) : impl_(std::make_unique<Impl>()) {
-  const bool is_md5 = kind == DigestKind::kMd5;
-  if (!impl_->context || EVP_DigestInit_ex(impl_->context.get(), is_md5 ? EVP_md5() : EVP_sha256(), nullptr) != 1)
-    throw schema::Error(schema::ErrorCode::kInternal, std::string("OpenSSL offers no ") + (is_md5 ? "MD5" : "SHA-256"));
+  const EVP_MD* const md = algorithm(kind);
+  if (!md || !impl_->context || EVP_DigestInit_ex(impl_->context.get(), md, nullptr) != 1)
+    throw schema::Error(schema::ErrorCode::kInternal,
+                        std::string("OpenSSL offers no ") + (kind == DigestKind::kMd5 ? "MD5" : "SHA-256"));
 }
 
 Digest::~Digest() = default;

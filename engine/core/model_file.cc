@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <vector>
 
 #include "engine/core/require.h"
 #include "schemas/codec.h"
@@ -24,6 +25,7 @@ using schema::ErrorCode;
 
 constexpr std::array<char, 8> kMagic{'K', 'E', 'D', 'G', 'E', 'M', 'D', 'L'};
 constexpr std::uint32_t kVersion = 1, kByteOrder = 0x01020304;
+constexpr std::size_t kPending = 64 << 10;
 
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -155,6 +157,7 @@ struct ModelFileWriter::Impl {
   std::string state;
   Checksum checksum;
   std::uint64_t end = sizeof(Header);
+  std::vector<std::byte> pending;   // what comes before the end and is not written: models have many small tensors
 
   ~Impl() {
     if (fd >= 0) ::close(fd);
@@ -179,8 +182,16 @@ struct ModelFileWriter::Impl {
   }
   void append_blocks(std::span<const std::byte> blocks) {
     checksum.update(blocks);
-    write_at(end, blocks);
+    if (pending.size() + blocks.size() > kPending) flush();
+    if (blocks.size() > kPending)
+      write_at(end, blocks);
+    else
+      pending.insert(pending.end(), blocks.begin(), blocks.end());
     end += blocks.size();
+  }
+  void flush() {
+    write_at(end - pending.size(), pending);
+    pending.clear();
   }
 };
 
@@ -200,6 +211,7 @@ void ModelFileWriter::finish(const schema::ModelInfo& info) {
   Header header{.tensor_bytes = impl_->end - sizeof(Header), .state_size = impl_->state.size(), .info_size = description.size()};
   impl_->append(std::as_bytes(std::span(impl_->state)));
   impl_->append(description);
+  impl_->flush();
   header.file_size = impl_->end;
   header.checksum = checksum_of(header, impl_->checksum);
   impl_->write_at(0, bytes_of(header));
