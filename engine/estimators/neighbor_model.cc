@@ -16,15 +16,17 @@ namespace {
 constexpr double kBatchOperations = 8e10;            // multiply-adds between two looks at the stop token: well below a second
 constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, or of what a search shares, in memory at once
 
+constexpr std::int64_t kZeroColumns = 2;
+
 // Rows of length 1, followed by two columns that are 0 but for rows of zeros, so that those are at cosine distance 1 from all others:
 // half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
 template <class T>
 Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) {
-  std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)), units(static_cast<std::size_t>(X.rows * (X.cols + 2)), T{0});
+  std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)), units(static_cast<std::size_t>(X.rows * (X.cols + kZeroColumns)), T{0});
   if (X.rows > 0) ctx.memory().to_host(rows.data(), X.data, (rows.size() - static_cast<std::size_t>(X.stride - X.cols)) * sizeof(T));
   for (std::int64_t i = 0; i < X.rows; ++i) {
     const T* const row = rows.data() + i * X.stride;
-    T* const unit = units.data() + i * (X.cols + 2);
+    T* const unit = units.data() + i * (X.cols + kZeroColumns);
     double largest = 0, sum = 0;   // scaled: neither overflow nor underflow
     for (std::int64_t j = 0; j < X.cols; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
     for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) {
@@ -34,7 +36,7 @@ Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) 
     for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) unit[j] = static_cast<T>(static_cast<double>(row[j]) / largest / std::sqrt(sum));
     if (largest == 0) unit[X.cols + zero_column] = T{1};
   }
-  return Matrix<T>(ctx.memory(), X.rows, X.cols + 2, units);
+  return Matrix<T>(ctx.memory(), X.rows, X.cols + kZeroColumns, units);
 }
 
 }  // namespace
@@ -103,11 +105,12 @@ template <class T>
 void NeighborModel<T>::state(StateArchive& archive, const NeighborParams& params) {
   archive.number("n_rows", n_rows_, 1, kMaxSize);
   archive.features(n_cols_);
+  metric_ = NeighborMetric(params);
   Matrix<T> loaded;
   Matrix<T>& points = archive.is_loading() ? loaded : points_->rows.table->X;
-  archive.field("points", points, n_rows_, n_cols_);
+  archive.field("points", points, n_rows_, metric_.is_cosine ? n_cols_ + kZeroColumns : n_cols_);
   if (!archive.is_loading()) return;
-  metric_ = NeighborMetric(params), work_key_.clear();
+  work_key_.clear();
   points_ = std::make_shared<Points>(Points{samples_of(std::move(loaded)), nullptr});
   points_->index = archive.ctx().template ops<T>().index_points(std::as_const(points_->rows.table->X).view(), metric_.distance);
 }

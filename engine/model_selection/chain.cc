@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/factorisation_failed.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
@@ -94,10 +95,15 @@ template <class Work>
 auto Chain<T>::timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work) {
   ctx.check_stop();
   Stopwatch watch(ctx);
-  auto result = work();
-  const double seconds = watch.lap();
-  timings_.*total += seconds, timings_.steps[step] += seconds;
-  return result;
+  try {
+    auto result = work();
+    const double seconds = watch.lap();
+    timings_.*total += seconds, timings_.steps[step] += seconds;
+    return result;
+  } catch (FactorisationFailed& failed) {
+    failed.message = fmt::format("{}: {}", steps_[step].name, failed.message);
+    throw;
+  }
 }
 
 template <class T>

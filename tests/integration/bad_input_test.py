@@ -37,6 +37,7 @@ REFUSED = [
 
 NAN = "a,b,y\n1,2,p\n3,,q\n5,6,p\n7,8,q\n"
 ONE_CLASS = "a,b,y\n1,2,p\n3,4,p\n5,6,p\n7,8,p\n"
+HUGE = "a,b,y\n1e308,1,0\n-1e308,2,1\n1e308,3,1\n1e308,4,0\n"
 TEXT_FEATURE = "a,colour,y\n" + "".join(f"{i},{'red' if i % 3 else 'blue'},{'pq'[i % 2]}\n" for i in range(20))
 
 # name, spec, reason, a word of the message
@@ -45,6 +46,8 @@ FAILED = [
     ("one class", spec(dataset={"inline": {"csv": ONE_CLASS}}, task={"crossValidate": {"cv": 2}}), "BAD_DATA", "class"),
     ("more folds than rows", spec(task={"crossValidate": {"cv": 151}}), "BAD_DATA", "151"),
     ("nominal feature", spec(dataset={"inline": {"csv": TEXT_FEATURE}}, task={"crossValidate": {"cv": 2}}), "BAD_DATA", "colour"),
+    ("numbers that overflow", spec(dataset={"inline": {"csv": HUGE}}, steps=[("Ridge", {"solver": "svd"})], task={"fit": {}}), "BAD_DATA",
+     "Ridge: numbers as large"),
     ("unknown column", spec(select={"columns": ["sepal"]}), None, "sepal"),
 ]
 

@@ -5,10 +5,9 @@
 #include <cblas.h>
 
 #include <cstdint>
-#include <string>
 
 #include "engine/backend/backend.h"
-#include "schemas/error.h"
+#include "engine/backend/factorisation_failed.h"
 
 extern "C" {
 void ssyevd_(const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*, const int*, int*);
@@ -119,9 +118,8 @@ inline void geqrt(int m, int n, int block, double* a, int lda, double* t, double
   dgeqrt_(&m, &n, &block, a, &lda, t, &block, work, info);
 }
 
-inline void check(int info, const char* what) {
-  if (info != 0)
-    throw schema::Error(schema::ErrorCode::kInternal, std::string("LAPACK: ") + what + " did not succeed, info " + std::to_string(info));
+inline void check(int info, const char* routine) {
+  if (info != 0) throw FactorisationFailed("LAPACK", routine, info);
 }
 
 }  // namespace kedge::engine::blas

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/backend/cuda/native/handles.h"
+#include "engine/backend/factorisation_failed.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -19,8 +20,7 @@ struct Workspace {
 
 void check_info(const Array<int>& info, const char* what) {   // waits: a failure must not be found much later
   const int value = info.to_host()[0];
-  if (value != 0)
-    throw schema::Error(schema::ErrorCode::kInternal, std::string("cuSOLVER: ") + what + " did not succeed, info " + std::to_string(value));
+  if (value != 0) throw FactorisationFailed("cuSOLVER", what, value);
 }
 
 cublasStatus_t call_geam(cublasHandle_t h, int m, int n, const float* one, const float* a, int lda, const float* zero, float* c) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <set>
 
 #include "engine/backend/cuda/runtime.h"
@@ -49,11 +50,14 @@ std::string row_name(const ::testing::TestParamInfo<Row>& info) {
 }
 
 template <class T>
-std::unique_ptr<Estimator<T>> make(const std::string& name) {
+std::unique_ptr<Estimator<T>> make(const std::string& name, const schema::ValueMap& params) {
   const CatalogueEntry* entry = find_estimator(name);
-  if constexpr (std::is_same_v<T, float>) return entry->make_f32(testing::small_params(name));
-  else return entry->make_f64(testing::small_params(name));
+  if constexpr (std::is_same_v<T, float>) return entry->make_f32(params);
+  else return entry->make_f64(params);
 }
+
+template <class T>
+std::unique_ptr<Estimator<T>> make(const std::string& name) { return make<T>(name, testing::small_params(name)); }
 
 void expect_all_finite(const schema::Value& value) {
   if (const auto* real = std::get_if<double>(&value.data)) {
@@ -104,6 +108,33 @@ void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, con
     for (std::int64_t c = 0; c < k; ++c) sum += shares[i * k + c];
     ASSERT_NEAR(sum, 1.0, kRowSumTolerance) << "row " << i;
   }
+}
+
+template <class V>
+void append_bits(std::string& bits, const std::vector<V>& values) {
+  bits.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(V));
+}
+
+// The bits of everything that an estimator says of rows.
+template <class T>
+std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
+  std::string bits;
+  if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
+    append_bits(bits, testing::host_values(ctx, transformer->transform(ctx, X)));
+  }
+  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) append_bits(bits, regressor->predict(ctx, X));
+  if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator)) {
+    append_bits(bits, clusterer->labels());
+    if (clusterer->can_predict()) append_bits(bits, clusterer->predict(ctx, X));
+  }
+  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) {
+    append_bits(bits, classifier->predict(ctx, X));
+    const std::int64_t k = classifier->n_classes();
+    Matrix<double> proba(ctx.memory(), X.n_rows(), k), decision(ctx.memory(), X.n_rows(), k == 2 ? 1 : k);
+    if (classifier->has_proba()) classifier->predict_proba(ctx, X, proba.view()), append_bits(bits, proba.to_host());
+    if (classifier->has_decision()) classifier->decision_function(ctx, X, decision.view()), append_bits(bits, decision.to_host());
+  }
+  return bits;
 }
 
 // Fits on all rows of `data`. True if it could; else the error was kBadData and named the estimator.
@@ -158,6 +189,28 @@ TEST_P(EveryEstimator, SurvivesZeros) {
   Data data = testing::make_data(20, 3, 2);
   std::fill(data.X.begin(), data.X.end(), 0.0);
   EXPECT_EQ(fits(data), !refuses_constant_input(GetParam().estimator));
+}
+
+template <class T>
+void expect_no_other_error_than_bad_data(const Row& row, Data data) {
+  for (std::int64_t i = 0; i < data.n_rows; ++i)   // their squares overflow, and so does their sum
+    data.X[static_cast<std::size_t>(i * data.n_cols)] = (i % 3 ? 0.5 : -0.9) * static_cast<double>(std::numeric_limits<T>::max());
+  Device& device = testing::device_named(row.device);
+  const Context ctx{.device = device};
+  const testing::Loaded<T> loaded(device, data);
+  const auto estimator = make<T>(row.estimator);
+  try {
+    estimator->fit(ctx, loaded.all(), loaded.target());
+    said_of<T>(ctx, *estimator, loaded.all());
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kBadData) << error.message;
+  }
+}
+
+TEST_P(EveryEstimator, SaysThatNumbersAreTooLarge) {
+  const Data data = testing::make_data(40, 6, 3);
+  if (GetParam().is_double) expect_no_other_error_than_bad_data<double>(GetParam(), data);
+  else expect_no_other_error_than_bad_data<float>(GetParam(), data);
 }
 
 TEST_P(EveryEstimator, StopsWhenAskedTo) {
@@ -243,33 +296,6 @@ void load(const Context& ctx, Estimator<T>& estimator, const Data& data, const M
   archive.finish();
 }
 
-template <class V>
-void append_bits(std::string& bits, const std::vector<V>& values) {
-  bits.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(V));
-}
-
-// The bits of everything that an estimator says of rows.
-template <class T>
-std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
-  std::string bits;
-  if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
-    append_bits(bits, testing::host_values(ctx, transformer->transform(ctx, X)));
-  }
-  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) append_bits(bits, regressor->predict(ctx, X));
-  if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator)) {
-    append_bits(bits, clusterer->labels());
-    if (clusterer->can_predict()) append_bits(bits, clusterer->predict(ctx, X));
-  }
-  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) {
-    append_bits(bits, classifier->predict(ctx, X));
-    const std::int64_t k = classifier->n_classes();
-    Matrix<double> proba(ctx.memory(), X.n_rows(), k), decision(ctx.memory(), X.n_rows(), k == 2 ? 1 : k);
-    if (classifier->has_proba()) classifier->predict_proba(ctx, X, proba.view()), append_bits(bits, proba.to_host());
-    if (classifier->has_decision()) classifier->decision_function(ctx, X, decision.view()), append_bits(bits, decision.to_host());
-  }
-  return bits;
-}
-
 template <class T>
 void expect_stored(const Row& row) {
   const Data data = testing::make_data(40, 6, 3);
@@ -296,6 +322,61 @@ void expect_stored(const Row& row) {
 TEST_P(EveryEstimator, IsStoredAndLoadedOnEveryDevice) {
   if (GetParam().is_double) expect_stored<double>(GetParam());
   else expect_stored<float>(GetParam());
+}
+
+// Some of what a parameter may be.
+std::vector<schema::Value> values_of(const schema::ParamInfo& param) {
+  using Type = schema::ParamForm::Type;
+  std::vector<schema::Value> values;
+  for (const schema::ParamForm& form : param.forms) {
+    const double least = form.minimum.value_or(0) + (form.exclusiveMinimum ? 1 : 0);
+    if (form.type == Type::kNull) values.emplace_back();
+    if (form.type == Type::kBoolean) values.emplace_back(false), values.emplace_back(true);
+    if (form.type == Type::kString) values.insert(values.end(), form.choices.begin(), form.choices.end());
+    if (form.type == Type::kInteger)
+      for (const int more : {0, 2}) values.emplace_back(static_cast<std::int64_t>(least) + more);
+    if (form.type == Type::kNumber) values.emplace_back(form.minimum.value_or(0) + 0.25);
+  }
+  return values;
+}
+
+// False where the estimator refuses these parameters, or these data with them.
+template <class T>
+bool is_stored_with(const Context& ctx, const std::string& estimator, const schema::ValueMap& params, const Data& data) {
+  const testing::Loaded<T> loaded(ctx.device, data);
+  std::unique_ptr<Estimator<T>> fitted;
+  std::string said;
+  try {
+    fitted = make<T>(estimator, params);
+    fitted->fit(ctx, loaded.all(), loaded.target());
+    said = said_of<T>(ctx, *fitted, loaded.all());
+  } catch (const schema::Error& error) {
+    EXPECT_NE(error.code, ErrorCode::kInternal) << error.message;
+    return false;
+  }
+  const ModelPath file("kedge_" + estimator + "_params");
+  save(ctx, *fitted, data, file);
+  const auto same = make<T>(estimator, params);
+  load(ctx, *same, data, file);
+  EXPECT_EQ(said_of<T>(ctx, *same, loaded.all()), said);
+  return true;
+}
+
+TEST(Catalogue, StoresWhateverAParameterSays) {
+  const Context ctx{.device = testing::device_named("cpu")};
+  const Data data = testing::make_data(40, 6, 3);
+  for (const CatalogueEntry& entry : catalogue()) {
+    int stored = 0;
+    for (const schema::ParamInfo& param : entry.info.params)
+      for (const schema::Value& value : values_of(param)) {
+        SCOPED_TRACE(fmt::format("{} {}={}", entry.info.name, param.name, schema::to_string(value)));
+        schema::ValueMap params = testing::small_params(entry.info.name);
+        std::erase_if(params, [&](const auto& known) { return known.first == param.name; });
+        params.emplace_back(param.name, value);
+        stored += is_stored_with<double>(ctx, entry.info.name, params, data) + is_stored_with<float>(ctx, entry.info.name, params, data);
+      }
+    EXPECT_GT(stored, 0) << entry.info.name;
+  }
 }
 
 // A fold of the data can lack a class; its probability is then 0 and the others' sum is 1.

@@ -1,0 +1,22 @@
+// What a backend says when a library gives a factorisation up.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+#include "schemas/error.h"
+
+namespace kedge::engine {
+
+// Of finite numbers it comes of sums that overflow, or of quotients of numbers with next to no digits left. Whoever knows the estimator
+// puts its name before the message.
+struct FactorisationFailed : schema::Error {
+  FactorisationFailed(std::string_view library, std::string_view routine, int info)
+      : Error(schema::ErrorCode::kBadData,
+              fmt::format("numbers as large or small as these became infinite or NaN ({}: {} returned {}); scale the data, for instance "
+                          "with StandardScaler",
+                          library, routine, info)) {}
+};
+
+}  // namespace kedge::engine
