@@ -84,12 +84,7 @@ class TypedModel final : public StoredModel {
   const Estimator<T>& last_step() const { return chain_.step(chain_.size() - 1); }
 
   ModelAnswer values_of(const Context& ctx, const Samples<T>& made) const {
-    Matrix<T> scratch;
-    const MatrixView<const T> view = made.values(ctx, scratch);
-    std::vector<T> host(static_cast<std::size_t>(view.size()));
-    if (!host.empty()) ctx.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
-    ModelAnswer answer{.n_cols = view.cols, .is_vector = false, .is_float32 = sizeof(T) == sizeof(float)};
-    answer.numbers.assign(host.begin(), host.end());
+    ModelAnswer answer{.n_cols = made.n_cols(), .is_vector = false, .is_float32 = sizeof(T) == sizeof(float), .numbers = host_values(ctx, made)};
     for (const Feature& feature : features_of(*made.table)) answer.columns.push_back(feature.name);
     return answer;
   }

@@ -232,6 +232,22 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   return ranges;
 }
 
+template <class T>
+std::vector<double> host_values(const Context& ctx, const Samples<T>& X) {
+  Matrix<T> scratch;
+  const MatrixView<const T> values = X.values(ctx, scratch);
+  if (values.size() == 0) return {};
+  std::vector<T> rows(static_cast<std::size_t>((values.rows - 1) * values.stride + values.cols));
+  ctx.memory().to_host(rows.data(), values.data, rows.size() * sizeof(T));
+  std::vector<double> host;
+  host.reserve(static_cast<std::size_t>(values.size()));
+  for (std::int64_t i = 0; i < values.rows; ++i) {
+    const T* const row = rows.data() + i * values.stride;
+    host.insert(host.end(), row, row + values.cols);
+  }
+  return host;
+}
+
 template const BinnedTable& binned_table(const Context&, Table<float>&);
 template const BinnedTable& binned_table(const Context&, Table<double>&);
 template struct Table<float>;
@@ -244,6 +260,8 @@ template Samples<float> densified(const Context&, std::string_view, const Sample
 template Samples<double> densified(const Context&, std::string_view, const Samples<double>&);
 template struct Samples<float>;
 template struct Samples<double>;
+template std::vector<double> host_values(const Context&, const Samples<float>&);
+template std::vector<double> host_values(const Context&, const Samples<double>&);
 template Samples<float> samples_of(Matrix<float>, std::vector<Feature>);
 template Samples<double> samples_of(Matrix<double>, std::vector<Feature>);
 template Samples<float> samples_of(CsrMatrix<float>, std::vector<Feature>);

@@ -103,6 +103,10 @@ struct Samples {
   MatrixView<const T> values(const Context& ctx, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
 };
 
+// The values in host memory, row after row.
+template <class T>
+std::vector<double> host_values(const Context& ctx, const Samples<T>& X);
+
 // A matrix that a transformer made, as samples: all of its rows, no affine map.
 template <class T>
 Samples<T> samples_of(Matrix<T> X, std::vector<Feature> features = {});

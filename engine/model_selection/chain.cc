@@ -28,6 +28,7 @@ bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
 struct Predicted {
   std::vector<std::int32_t> labels;
   std::vector<double> proba, decision, values;
+  std::vector<double> X;   // what the last step reads
 };
 
 template <class T>
@@ -53,7 +54,9 @@ template <class T>
 Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&last)) return predict(ctx, *classifier, X, scorers);
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return {.values = regressor->predict(ctx, X)};
-  return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
+  Predicted out{.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
+  if (any(scorers, &Scorer::needs_X)) out.X = host_values(ctx, X);
+  return out;
 }
 
 // The scorers, and those whose predictions the rows are to hold.
@@ -206,7 +209,9 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
                                 .decision = predicted.decision,
                                 .true_values = y.values,
                                 .pred_values = predicted.values,
-                                .n_classes = y.n_classes()};
+                                .n_classes = y.n_classes(),
+                                .X = predicted.X,
+                                .n_features = current.n_cols()};
   std::vector<double> scores;
   for (const Scorer* scorer : scorers) scores.push_back(scorer->score(predictions));
   timings_.score += watch.lap();

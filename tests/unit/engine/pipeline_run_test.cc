@@ -118,6 +118,35 @@ TEST_P(GoldenCrossValidate, HasTheScoresOfScikitLearn) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenCrossValidate, testing::ValuesIn(kCvCases));
 
+// The metrics of scikit-learn 1.9.1 on the test rows of KFold(3, shuffle=True, random_state=0), as the last step reads them, with the
+// labels that KMeans(2, n_init=10) predicts for them: behind a scaler, of scaled rows.
+TEST(ClusterShapes, AreThoseOfScikitLearn) {
+  using Folds = std::vector<double>;
+  const std::vector<std::string> scoring{"silhouette_score", "calinski_harabasz_score", "neg_davies_bouldin_score"};
+  const std::vector<std::pair<std::string, std::vector<Folds>>> cases{
+      {"KMeans",
+       {{0.6917348393133661, 0.6851030925061881, 0.6606579019337591},
+        {189.80730217463832, 179.4060164061601, 150.63004687061823},
+        {-0.3854524415077745, -0.3915601662879252, -0.4257234722264948}}},
+      {"StandardScaler,KMeans",
+       {{0.6163414397808304, 0.5666710907145903, 0.5629867573420243},
+        {101.00970102563505, 77.0941549583442, 80.44503447192332},
+        {-0.5266757363171184, -0.6161563386810709, -0.6029579218303586}}}};
+  for (const auto& [pipeline, expected] : cases) {
+    SCOPED_TRACE(pipeline);
+    JobSpec spec = spec_of(
+        pipeline, CrossValidate{.cv = 3, .splitter = "KFold", .shuffle = true, .randomState = 0, .scoring = scoring, .returnTrainScore = true});
+    spec.pipeline.back().params = {{"n_clusters", 2}, {"n_init", 10}, {"random_state", 0}};
+    const Result result = run(spec, builtin("iris"));
+    for (std::size_t s = 0; s < scoring.size(); ++s) {
+      const schema::Score& score = score_of(result, scoring[s]);
+      ASSERT_EQ(score.perFold.size(), 3u);
+      for (std::size_t k = 0; k < 3; ++k) expect_near(score.perFold[k], expected[s][k], 1e-10);
+      EXPECT_EQ(score_of(result, "train_" + scoring[s]).perFold.size(), 3u);
+    }
+  }
+}
+
 struct ForestCase {
   std::string dataset, criterion;
   double lowest, highest;   // mean accuracy over scikit-learn's own seeds

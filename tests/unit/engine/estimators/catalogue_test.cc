@@ -78,7 +78,7 @@ bool may_be_infinite(const std::string& attribute) {
 template <class T>
 void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
   if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
-    for (const double v : testing::host_values(ctx, transformer->transform(ctx, X))) ASSERT_TRUE(std::isfinite(v));
+    for (const double v : host_values(ctx, transformer->transform(ctx, X))) ASSERT_TRUE(std::isfinite(v));
   }
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) {
     const std::vector<double> values = regressor->predict(ctx, X);
@@ -120,7 +120,7 @@ template <class T>
 std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X) {
   std::string bits;
   if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
-    append_bits(bits, testing::host_values(ctx, transformer->transform(ctx, X)));
+    append_bits(bits, host_values(ctx, transformer->transform(ctx, X)));
   }
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) append_bits(bits, regressor->predict(ctx, X));
   if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator)) {

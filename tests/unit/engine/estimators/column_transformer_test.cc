@@ -32,7 +32,7 @@ std::unique_ptr<Estimator<double>> make(const std::string& estimator, const std:
 }
 
 std::vector<double> transformed(const Context& ctx, const Estimator<double>& estimator, const Samples<double>& X) {
-  return testing::host_values(ctx, dynamic_cast<const Transformer<double>&>(estimator).transform(ctx, X));
+  return host_values(ctx, dynamic_cast<const Transformer<double>&>(estimator).transform(ctx, X));
 }
 
 std::string attribute(const Estimator<double>& estimator, const char* name) {

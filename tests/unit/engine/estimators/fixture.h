@@ -47,13 +47,4 @@ class Loaded {
   Array<std::int32_t> codes_;
 };
 
-template <class T>
-std::vector<double> host_values(const Context& ctx, const Samples<T>& X) {
-  Matrix<T> scratch;
-  const MatrixView<const T> view = X.values(ctx, scratch);
-  std::vector<T> host(static_cast<std::size_t>(view.size()));
-  if (!host.empty()) ctx.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
-  return {host.begin(), host.end()};
-}
-
 }  // namespace kedge::engine::testing

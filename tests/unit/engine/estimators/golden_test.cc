@@ -109,7 +109,7 @@ class GoldenCase {
     if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) return compare_classifier(*classifier, test);
     const std::vector<double> expected = numbers(member(case_, "transform"));
     std::vector<double> actual =
-        testing::host_values(ctx_, dynamic_cast<const Transformer<T>&>(estimator).transform(ctx_, test));
+        host_values(ctx_, dynamic_cast<const Transformer<T>&>(estimator).transform(ctx_, test));
     actual.resize(expected.size());
     expect_near(actual, expected, tolerance(), "transform");
   }

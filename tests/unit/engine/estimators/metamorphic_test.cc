@@ -102,7 +102,7 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
   if (const auto* clusterer = dynamic_cast<const Clusterer<double>*>(&estimator); clusterer && clusterer->can_predict())
     return as_numbers(clusterer->predict(ctx, X));
   if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))
-    return testing::host_values(ctx, transformer->transform(ctx, X));
+    return host_values(ctx, transformer->transform(ctx, X));
   return {};
 }
 

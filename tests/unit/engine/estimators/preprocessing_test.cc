@@ -16,7 +16,6 @@
 namespace kedge::engine {
 namespace {
 
-using testing::host_values;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTail = 1e-12;        // relative; the functions promise about 1e-13

@@ -8,7 +8,6 @@
 namespace kedge::engine {
 namespace {
 
-using testing::host_values;
 
 class SamplesTest : public ::testing::Test {
  protected:

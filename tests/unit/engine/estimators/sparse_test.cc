@@ -52,7 +52,7 @@ Samples<double> sparse_samples(const Context& ctx, const testing::Data& data) {
 
 std::vector<double> output(const Context& ctx, const Estimator<double>& estimator, const Samples<double>& X) {
   if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))
-    return testing::host_values(ctx, transformer->transform(ctx, X));
+    return host_values(ctx, transformer->transform(ctx, X));
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(&estimator))
     return regressor->predict(ctx, X);
   const auto& classifier = dynamic_cast<const Classifier<double>&>(estimator);
@@ -129,7 +129,7 @@ TEST_P(Sparse, GivesADenseCopyOnceToWhatDoesNotTakeIt) {
                         second = accepted(ctx_, "StandardScaler", *scaler, X);
   EXPECT_FALSE(first.is_sparse());
   EXPECT_EQ(first.table, second.table);
-  EXPECT_EQ(testing::host_values(ctx_, first), testing::host_values(ctx_, dense_.rows(rows_)));
+  EXPECT_EQ(host_values(ctx_, first), host_values(ctx_, dense_.rows(rows_)));
 }
 
 TEST_P(Sparse, RefusesTablesThatAreTooLargeToBeDense) {
