@@ -28,7 +28,6 @@ bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
 struct Predicted {
   std::vector<std::int32_t> labels;
   std::vector<double> proba, decision, values;
-  std::vector<double> X;   // what the last step reads
 };
 
 template <class T>
@@ -54,9 +53,7 @@ template <class T>
 Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&last)) return predict(ctx, *classifier, X, scorers);
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return {.values = regressor->predict(ctx, X)};
-  Predicted out{.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
-  if (any(scorers, &Scorer::needs_X)) out.X = host_values(ctx, X);
-  return out;
+  return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
 }
 
 // The scorers, and those whose predictions the rows are to hold.
@@ -203,6 +200,8 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
   timings_.predict += watch.lap();
   if (rows) keep(predicted, y, *rows);
+  std::vector<double> read;   // by the last step
+  if (any(scorers, &Scorer::needs_X)) read = host_values(ctx, current);
   const Predictions predictions{.y_true = y.codes,
                                 .y_pred = predicted.labels,
                                 .proba = predicted.proba,
@@ -210,7 +209,7 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
                                 .true_values = y.values,
                                 .pred_values = predicted.values,
                                 .n_classes = y.n_classes(),
-                                .X = predicted.X,
+                                .X = read,
                                 .n_features = current.n_cols()};
   std::vector<double> scores;
   for (const Scorer* scorer : scorers) scores.push_back(scorer->score(predictions));

@@ -147,6 +147,11 @@ TEST(ClusterShapes, AreThoseOfScikitLearn) {
   }
 }
 
+TEST(ClusterShapes, AreMeasuredOfPredictedClassesToo) {
+  const Result result = run(spec_of("GaussianNB", CrossValidate{.cv = 3, .scoring = {"silhouette_score"}}), builtin("iris"));
+  for (const double score : score_of(result, "silhouette_score").perFold) EXPECT_GT(score, 0.4);
+}
+
 struct ForestCase {
   std::string dataset, criterion;
   double lowest, highest;   // mean accuracy over scikit-learn's own seeds
