@@ -58,11 +58,16 @@ bool WorkerChannel::read_all(std::byte* data, std::size_t size) {
 }
 
 template <class Message>
+constexpr const char* kWhatIsLarge = "the job has";
+template <>
+constexpr const char* kWhatIsLarge<schema::WorkerReport> = "the result has";
+
+template <class Message>
 bool WorkerChannel::send(const Message& message) {
   std::vector<std::byte> frame = schema::to_binary(message);
   if (frame.size() > kMaxMessageBytes) {
-    throw Error(ErrorCode::kBodyTooLarge, fmt::format("worker channel: a message has {} bytes, at most {} are allowed",
-                                                      frame.size(), kMaxMessageBytes));
+    throw Error(ErrorCode::kBodyTooLarge, fmt::format("{} {} bytes, at most {} pass between server and worker",
+                                                      kWhatIsLarge<Message>, frame.size(), kMaxMessageBytes));
   }
   const auto size = static_cast<std::uint32_t>(frame.size());
   const std::array<std::byte, 4> prefix{std::byte(size & 255), std::byte(size >> 8 & 255), std::byte(size >> 16 & 255),

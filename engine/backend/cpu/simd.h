@@ -5,7 +5,8 @@
 
 #include "engine/backend/functors.h"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)   // the thread sanitizer is not up yet when the loader picks
+// GCC alone: clang takes no noinline here, and its sanitizers are not up yet when the loader picks.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define KEDGE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), noinline))
 #else
 #define KEDGE_CLONES

@@ -13,18 +13,12 @@
 #include "engine/backend/group_neighbours.h"
 #include "engine/backend/loader.h"
 #include "schemas/error.h"
+#include "tests/unit/backend/nearest_answer.h"
 
 namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kCols = 32;
-
-template <class T>
-struct Answer {
-  std::vector<std::int32_t> indices;
-  std::vector<T> squared;
-  friend bool operator==(const Answer&, const Answer&) = default;
-};
 
 template <class T>
 class NearestOfOthers : public testing::Test {
@@ -52,7 +46,7 @@ class NearestOfOthers : public testing::Test {
     return groups;
   }
 
-  std::optional<Answer<T>> together(
+  std::optional<NearestAnswer<T>> together(
       const std::vector<T>& rows, const std::vector<std::int32_t>& groups, int k, const std::function<void()>& pause = [] {}) {
     const auto n = static_cast<std::int64_t>(groups.size()), d = static_cast<std::int64_t>(rows.size()) / n;
     const Matrix<T> X(cpu_->memory(), n, d, rows);
@@ -60,12 +54,12 @@ class NearestOfOthers : public testing::Test {
     Matrix<std::int32_t> indices(cpu_->memory(), n, k);
     auto& device = dynamic_cast<GroupNeighbours<T>&>(cpu_->ops<T>());
     if (!device.nearest_of_others(X.view(), groups, k, pause, indices.view(), squared.view())) return std::nullopt;
-    return Answer<T>{indices.to_host(), squared.to_host()};
+    return NearestAnswer<T>{indices.to_host(), squared.to_host()};
   }
 
-  Answer<T> one_by_one(const std::vector<T>& rows, const std::vector<std::int32_t>& groups, int k) {
+  NearestAnswer<T> one_by_one(const std::vector<T>& rows, const std::vector<std::int32_t>& groups, int k) {
     const auto width = static_cast<std::size_t>(k);
-    Answer<T> answer{std::vector<std::int32_t>(groups.size() * width), std::vector<T>(groups.size() * width)};
+    NearestAnswer<T> answer{std::vector<std::int32_t>(groups.size() * width), std::vector<T>(groups.size() * width)};
     for (std::int32_t group = 0; group <= *std::ranges::max_element(groups); ++group) {
       std::vector<std::int32_t> own, others;
       std::vector<T> queries, points;

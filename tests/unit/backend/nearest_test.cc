@@ -12,21 +12,15 @@
 #include "engine/backend/functors.h"
 #include "engine/backend/loader.h"
 #include "schemas/error.h"
+#include "tests/unit/backend/nearest_answer.h"
 
 namespace kedge::engine {
 namespace {
 
-template <class T>
-struct Answer {
-  std::vector<std::int32_t> indices;
-  std::vector<T> squared;
-  friend bool operator==(const Answer&, const Answer&) = default;
-};
-
 // By the definition in backend.h, without any shortcut.
 template <class T>
-Answer<T> brute_force(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
-  Answer<T> answer;
+NearestAnswer<T> brute_force(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
+  NearestAnswer<T> answer;
   for (std::size_t q = 0; q < queries.size(); q += static_cast<std::size_t>(d)) {
     std::vector<std::pair<double, std::int32_t>> all;
     for (std::size_t p = 0; p < points.size(); p += static_cast<std::size_t>(d)) {
@@ -58,7 +52,7 @@ class NearestTest : public testing::Test {
     for (T& v : host) v = static_cast<T>(static_cast<double>(v) * scale + offset);
     return host;
   }
-  Answer<T> nearest(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
+  NearestAnswer<T> nearest(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
     const auto m = static_cast<std::int64_t>(queries.size()) / d, n = static_cast<std::int64_t>(points.size()) / d;
     Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points), squared(cpu->memory(), m, k);
     Matrix<std::int32_t> indices(cpu->memory(), m, k);
@@ -66,7 +60,7 @@ class NearestTest : public testing::Test {
     return {indices.to_host(), squared.to_host()};
   }
   // Through an index, which may round rows to bytes.
-  Answer<T> indexed(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
+  NearestAnswer<T> indexed(const std::vector<T>& queries, const std::vector<T>& points, std::int64_t d, int k) {
     const auto m = static_cast<std::int64_t>(queries.size()) / d, n = static_cast<std::int64_t>(points.size()) / d;
     const Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points);
     Matrix<T> squared(cpu->memory(), m, k);
@@ -90,7 +84,7 @@ class NearestTest : public testing::Test {
     const auto scan = ByteScan<T>::make(p.view());
     ASSERT_TRUE(scan);
     EXPECT_TRUE(scan->nearest(q.view(), k, indices.view(), squared.view()).empty());
-    EXPECT_EQ((Answer<T>{indices.to_host(), squared.to_host()}), brute_force(queries, points, d, k));
+    EXPECT_EQ((NearestAnswer<T>{indices.to_host(), squared.to_host()}), brute_force(queries, points, d, k));
   }
 };
 

@@ -1,6 +1,7 @@
 // The channel over a real socketpair: framing, partial transfers, ends and refusals.
 #include "engine/worker/channel.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -115,7 +116,13 @@ TEST(WorkerChannel, RefusesAFrameAboveTheLimitAndBytesThatDoNotDecode) {
 TEST(WorkerChannel, RefusesToSendAMessageAboveTheLimit) {
   const Ends ends = socket_pair();
   WorkerChannel server(ends.left), worker(ends.right);
-  EXPECT_THROW(worker.send(log_report(std::string(WorkerChannel::kMaxMessageBytes, 'x'))), schema::Error);
+  try {
+    worker.send(log_report(std::string(WorkerChannel::kMaxMessageBytes, 'x')));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kBodyTooLarge);
+    EXPECT_THAT(error.message, testing::StartsWith("the result has "));
+  }
   EXPECT_TRUE(worker.send(log_report("still usable")));
   EXPECT_EQ(server.receive<WorkerReport>(), log_report("still usable"));
 }
