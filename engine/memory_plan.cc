@@ -10,6 +10,7 @@
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/model_selection/splitters.h"
 #include "schemas/value.h"
 
 namespace kedge::engine {
@@ -91,10 +92,17 @@ PartSize part_of(const schema::CrossValidate& cv, std::int64_t n_rows) {
   return {.least = std::max<std::int64_t>(0, part - 1), .most = std::min(n_rows, part + 1)};
 }
 
+const schema::CrossValidate* cross_validation_of(const schema::Task& task) {
+  if (const auto* cv = std::get_if<schema::CrossValidate>(&task)) return cv;
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return &grid->crossValidate;
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return &random->crossValidate;
+  if (const auto* halving = std::get_if<schema::HalvingGridSearch>(&task)) return &halving->crossValidate;
+  return nullptr;
+}
+
 PartSize part_of(const schema::Task& task, std::int64_t n_rows) {
-  if (const auto* cv = std::get_if<schema::CrossValidate>(&task)) return part_of(*cv, n_rows);
-  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return part_of(grid->crossValidate, n_rows);
-  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return part_of(random->crossValidate, n_rows);
+  const schema::CrossValidate* const cv = cross_validation_of(task);
+  if (cv && !std::holds_alternative<schema::HalvingGridSearch>(task)) return part_of(*cv, n_rows);   // which begins with few rows
   const auto* score = std::get_if<schema::FitScore>(&task);
   const bool is_usual = score && !score->testSize && !score->trainSize;
   return {.least = is_usual ? n_rows / 4 * 3 - 1 : 0, .most = n_rows};
@@ -130,6 +138,15 @@ Peak task_peak(const CheckedJob& job, const SampleShape& all) {
   const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(job.candidates, all);
   for (const auto& steps : job.candidates) peak = larger(peak, part_peak(steps, all, size, shared));
   return peak;
+}
+
+// The numbers of the rows of all splits, which are made before the first fit. Parts of a given size are taken for nothing.
+std::int64_t splits_bytes(const schema::CrossValidate& cv, std::int64_t n_rows) {
+  const bool is_repeated = cv.splitter.starts_with("Repeated"), is_sized = cv.testSize || cv.trainSize || cv.maxTrainSize;
+  const std::int64_t rows = is_sized ? 0 : cv.splitter == "TimeSeriesSplit" ? n_rows / 2 : n_rows;
+  const bool may_be_many = cv.splitter.ends_with("ShuffleSplit");   // others are refused beyond the rows
+  const std::int64_t splits = cv.splitter == "LeaveOneOut" ? n_rows : may_be_many ? cv.cv : std::min(cv.cv, n_rows);
+  return bytes_of(splits, is_repeated ? cv.nRepeats.value_or(10) : 1, static_cast<std::int64_t>(sizeof(Split)) + rows * 4);
 }
 
 std::string in_mib(std::int64_t bytes) {
@@ -168,6 +185,11 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);
+  if (const auto* cv = cross_validation_of(in.job.spec.task); cv && in.is_host) {
+    const std::int64_t splits = splits_bytes(*cv, n);
+    plan.peak_bytes += splits, plan.needed_bytes += splits;
+    if (splits > peak.bytes) plan.step = cv->splitter == "auto" ? "cross-validation" : cv->splitter, plan.where = "task.crossValidate";
+  }
   return plan;
 }
 
@@ -205,7 +227,7 @@ void require_memory(const Context& ctx, const MemoryPlan& plan) {
 void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work) {
   const std::int64_t available = is_checked(plan) && ctx.device.info().kind == DeviceKind::kCpu ? available_memory() : 0;
   const std::int64_t most = plan.peak_bytes - plan.mapped_bytes;
-  if (available == 0 || most <= available) return work();
+  if (available == 0) return work();
   const MemoryBound bound(available);
   try {
     work();

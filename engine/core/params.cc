@@ -98,27 +98,28 @@ bool within(const ParamForm& form, double v) {
 
 enum class Match { kNo, kTypeOnly, kYes };
 
+std::optional<double> number_of(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&value.data)) return *real;
+  return std::nullopt;
+}
+
+// More than JSON is sure to carry (RFC 8259, section 6). What is less can be added and doubled without a thought.
+bool is_huge(const Value& value) { return std::abs(number_of(value).value_or(0)) > 0x1p53; }
+
 Match match_integer(const ParamForm& form, const Value& value, Value& out) {
-  double number;
-  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) {
-    number = static_cast<double>(*integer), out = *integer;
-  } else if (const auto* real = std::get_if<double>(&value.data); real && *real == std::floor(*real)) {
-    number = *real;
-    if (std::abs(number) >= 0x1p63) return Match::kTypeOnly;
-    out = static_cast<std::int64_t>(number);
-  } else {
-    return Match::kNo;
-  }
-  return within(form, number) ? Match::kYes : Match::kTypeOnly;
+  const std::optional<double> number = number_of(value);
+  if (!number || *number != std::floor(*number)) return Match::kNo;
+  if (is_huge(value) || !within(form, *number)) return Match::kTypeOnly;
+  out = static_cast<std::int64_t>(*number);
+  return Match::kYes;
 }
 
 Match match_number(const ParamForm& form, const Value& value, Value& out) {
-  double number;
-  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) number = static_cast<double>(*integer);
-  else if (const auto* real = std::get_if<double>(&value.data)) number = *real;
-  else return Match::kNo;
-  out = number;
-  return within(form, number) ? Match::kYes : Match::kTypeOnly;
+  const std::optional<double> number = number_of(value);
+  if (!number) return Match::kNo;
+  out = *number;
+  return within(form, *number) ? Match::kYes : Match::kTypeOnly;
 }
 
 // A NaN is as good as its name where that is allowed.
@@ -260,6 +261,8 @@ Value check_param(std::string_view owner, const schema::ParamInfo& info, const V
     if (match == Match::kYes) return out;
     if (match == Match::kTypeOnly && !near) near = &form;
   }
+  if (near && near->type == Type::kInteger && is_huge(value) && within(*near, *number_of(value)))
+    refuse_param(owner, info.name, value, "must be between -2^53 and 2^53");
   const ErrorCode code = near ? ErrorCode::kInvalidValue : ErrorCode::kWrongType;
   const bool only_bounds = near && info.forms.size() == 1 && (near->minimum || near->maximum);
   refuse(code, owner, info.name, value, "must be" + (only_bounds ? bounds_text(*near) : " " + forms_text(info.forms)));

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kStatus = "/proc/self/status";
 constexpr std::size_t kWorthGivingBack = 16 << 20;   // less is kept for the next small job, which would fault each page in again
+constexpr std::chrono::seconds kLooksAgain{1};
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
 // The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
@@ -54,6 +56,22 @@ std::int64_t left_of_address_space() {
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - status_bytes("VmSize:"));
 }
 
+// RLIMIT_DATA counts what can be written to, and so neither mapped files nor what allocators and drivers only reserve.
+bool set_bound(rlim_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return false;
+  limit.rlim_cur = std::min(limit.rlim_max, bytes);
+  return ::setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+// The bound that there was, unless none could be set.
+std::optional<rlim_t> bound_memory(std::int64_t more) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return std::nullopt;
+  const auto bytes = more == kUnbounded ? RLIM_INFINITY : static_cast<rlim_t>(status_bytes("VmData:") + more);
+  return set_bound(bytes) ? std::optional(limit.rlim_cur) : std::nullopt;
+}
+
 }   // namespace
 
 ProcessMemory process_memory() {
@@ -77,20 +95,18 @@ void give_back_freed_memory() {
   if (::mallinfo2().fordblks >= kWorthGivingBack) ::malloc_trim(0);
 }
 
-// RLIMIT_DATA counts what can be written to, and so neither mapped files nor what allocators and drivers only reserve.
-MemoryBound::MemoryBound(std::int64_t bytes) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  former_ = limit.rlim_cur;
-  limit.rlim_cur = std::min<rlim_t>(former_, static_cast<rlim_t>(status_bytes("VmData:") + bytes));
-  is_set_ = ::setrlimit(RLIMIT_DATA, &limit) == 0;
+void renew_memory_bound() {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point last;   // long ago
+  if (const Clock::time_point now = Clock::now(); now - last < kLooksAgain) return;
+  else last = now;
+  bound_memory(available_memory());
 }
 
+MemoryBound::MemoryBound(std::int64_t bytes) : former_(bound_memory(bytes)) {}
+
 MemoryBound::~MemoryBound() {
-  rlimit limit{};
-  if (!is_set_ || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  limit.rlim_cur = former_;
-  ::setrlimit(RLIMIT_DATA, &limit);
+  if (former_) set_bound(*former_);
 }
 
 }   // namespace kedge::engine

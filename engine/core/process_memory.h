@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace kedge::engine {
 
@@ -25,8 +26,11 @@ void keep_freed_memory();
 // Gives what was kept back, as after a job, if it is 16 MiB or more.
 void give_back_freed_memory();
 
-// While it lives, the process may have so many bytes of private memory more than it had: who asks for more gets std::bad_alloc,
-// not the system's killer. One at a time.
+// From now on the process may have no more private memory than is available now: who asks for more gets std::bad_alloc, not the
+// system's killer. Looks once a second at most; for between two jobs, of which a small one is not worth a look. Cost: some 150 us.
+void renew_memory_bound();
+
+// While it lives, the process may have so many bytes of private memory more than it had, whatever bound was set. One at a time.
 class MemoryBound {
  public:
   explicit MemoryBound(std::int64_t bytes);
@@ -34,8 +38,7 @@ class MemoryBound {
   MemoryBound(const MemoryBound&) = delete;
 
  private:
-  std::uint64_t former_ = 0;
-  bool is_set_ = false;
+  std::optional<std::uint64_t> former_;   // unless none could be set
 };
 
 }   // namespace kedge::engine

@@ -2,6 +2,7 @@
 #include "engine/estimators/column_choice.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/core/params.h"
 #include "engine/core/require.h"
@@ -81,8 +82,8 @@ ColumnChoice::ColumnChoice(const Value& value, const std::string& path) {
   }
   for (std::size_t i = 0; numbers && i < numbers->size(); ++i) {
     const double place = (*numbers)[i];
-    if (place != static_cast<double>(static_cast<std::int32_t>(place)))
-      refuse(ErrorCode::kInvalidValue, path, fmt::format("place {} is not a whole number", place));
+    if (std::abs(place) > 0x1p31 || place != std::trunc(place))
+      refuse(ErrorCode::kInvalidValue, path, fmt::format("place {} is not a whole number within 2^31", place));
     places_.push_back(static_cast<std::int64_t>(place));
   }
   for (std::size_t i = 0; !numbers && i < list->size(); ++i) {

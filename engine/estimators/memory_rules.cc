@@ -29,6 +29,13 @@ std::int64_t integer(const Step& step, std::string_view name, std::int64_t fallb
   return fallback;
 }
 
+// Of a list how many it has.
+std::int64_t count(const Step& step, std::string_view name, std::int64_t fallback) {
+  const Value* const value = find_value(step.params, name);
+  const auto list = value ? numbers_of(*value) : std::nullopt;
+  return list ? static_cast<std::int64_t>(list->size()) : integer(step, name, fallback);
+}
+
 bool flag(const Step& step, std::string_view name, bool fallback) {
   const Value* const value = find_value(step.params, name);
   const bool* const given = value ? std::get_if<bool>(&value->data) : nullptr;
@@ -148,17 +155,20 @@ MemoryNeed splines(const SampleShape& X, const Step& step) {
   std::int64_t knots = integer(step, "n_knots", 5);
   if (const Value* const given = find_value(step.params, "knots"))
     if (const auto rows = rows_of(*given)) knots = static_cast<std::int64_t>(rows->size());
-  const std::int64_t basis = knots + integer(step, "degree", 3) - 1;
-  return makes(X, X.cols * basis, X.copy() + X.value_size() / 2);
+  const std::int64_t basis = knots + integer(step, "degree", 3) - 1, places = bytes_of(knots, X.cols, kDouble);
+  MemoryNeed need = makes(X, X.cols * basis, X.copy() + X.value_size() / 2 + 2 * places);
+  need.sure = places;
+  return need;
 }
 
 MemoryNeed bins(const SampleShape& X, const Step& step) {
   std::int64_t most = integer(step, "n_bins", 5);
   if (const Value* const given = find_value(step.params, "n_bins"))
     if (const auto each = numbers_of(*given); each && !each->empty())
-      most = static_cast<std::int64_t>(*std::ranges::max_element(*each));
+      most = static_cast<std::int64_t>(std::min(*std::ranges::max_element(*each), static_cast<double>(kMost)));
   const bool is_wide = text(step, "encode", "onehot") != "ordinal";
-  MemoryNeed need = makes(X, is_wide ? X.cols * most : X.cols, X.copy() + 3 * X.value_size() / 2);
+  MemoryNeed need = makes(X, is_wide ? X.cols * most : X.cols, X.copy() + 3 * X.value_size() / 2 + bytes_of(most, X.cols, 2 * kDouble));
+  need.sure = bytes_of(most, 1, kDouble);   // of the column with most
   need.is_exact = !is_wide;   // bins without rows are left out
   return need;
 }
@@ -184,10 +194,10 @@ MemoryNeed landmarks(const SampleShape& X, const Step& step) {
 }
 
 MemoryNeed components(const SampleShape& X, const Step& step) {
-  const std::int64_t small = std::min(X.rows, X.cols), oversampled = 10;
+  const std::int64_t small = std::min(X.rows, X.cols);
   if (step.estimator == "TruncatedSVD") {
     const std::int64_t k = std::min(small, integer(step, "n_components", 2));
-    return makes(X, k, 4 * (X.rows + X.cols) * (k + oversampled) * kDouble + block(X));
+    return makes(X, k, bytes_of(X.rows + X.cols, std::min(small, k + integer(step, "n_oversamples", 10)), 4 * kDouble) + block(X));
   }
   const std::int64_t k = std::min(small, integer(step, "n_components", small));
   if (step.estimator == "IncrementalPCA") {
@@ -315,9 +325,14 @@ MemoryNeed ridge(const SampleShape& X, const Step& step) {
 }
 
 MemoryNeed coordinate_descent(const SampleShape& X, const Step& step) {
-  const std::int64_t fits = step.estimator.ends_with("CV") ? 1 + integer(step, "cv", 5) : 1;
   const std::int64_t rows = X.rows < X.cols ? 7 * doubles(X) : 4 * gram(X, X.cols + 1);
-  return {.work = block(X) + fits * rows + answers(X), .kept = rows};
+  MemoryNeed need{.work = block(X) + rows + answers(X), .kept = rows};
+  if (!step.estimator.ends_with("CV")) return need;
+  const std::int64_t folds = std::min(integer(step, "cv", 5), X.rows);   // more are refused
+  const std::int64_t errors = bytes_of(count(step, "alphas", 100), count(step, "l1_ratio", 1), folds * kDouble);
+  need.work += bytes_of(folds, 1, rows) + bytes_of(X.cols + 4, 1, errors);   // with the coefficients of each
+  need.sure = errors;
+  return need;
 }
 
 MemoryNeed logistic(const SampleShape& X, const Step&) {

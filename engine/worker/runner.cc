@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 
 #include "engine/model_plan.h"
 #include "engine/model_task.h"
@@ -82,6 +83,11 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
 // Reports what the work returns, or why it failed. False when the device cannot be trusted any more.
 template <class Work>
 bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
+  const auto out_of_memory = [&] {
+    forget();
+    report(failed(lease, Error(ErrorCode::kOutOfMemory, "the worker ran out of host memory")));
+    return true;
+  };
   try {
     report({work()});
     return true;
@@ -90,9 +96,9 @@ bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
     report(failed(lease, error));
     return error.code != ErrorCode::kInternal || device_.info().kind == DeviceKind::kCpu;
   } catch (const std::bad_alloc&) {
-    forget();
-    report(failed(lease, Error(ErrorCode::kOutOfMemory, "the worker ran out of host memory")));
-    return true;
+    return out_of_memory();
+  } catch (const std::length_error&) {   // more than any vector can hold
+    return out_of_memory();
   } catch (const std::exception& error) {
     report(failed(lease, Error(ErrorCode::kInternal, error.what())));
     return device_.info().kind == DeviceKind::kCpu;

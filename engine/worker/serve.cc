@@ -66,7 +66,9 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
   try {
     Runner runner(device);
     const auto report = [&](const schema::WorkerReport& message) { send(channel, message); };
+    const bool is_bounded = device.info().kind == DeviceKind::kCpu;
     while (true) {
+      if (is_bounded) renew_memory_bound();
       const PendingRun next = inbox.take();
       const auto* run = std::get_if<schema::RunCommand>(&next.command);
       const auto start = std::chrono::steady_clock::now();

@@ -58,8 +58,30 @@ def tables():
         write("npy_stream", name, out.getvalue())
 
 
-MODELS = {"naive_bayes": ["GaussianNB"], "linear": ["StandardScaler", "LogisticRegression"], "tree": [("DecisionTreeClassifier", {"max_depth": 2})],
-          "scaler": ["MinMaxScaler", ("PCA", {"n_components": 2})]}
+SMALLER = {"n_estimators": 2, "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
+SCALED = {"estimator": "StandardScaler"}
+PIPELINES = {
+    "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],
+    "ColumnTransformer": [("ColumnTransformer", {"transformers": [["a", SCALED, [0, 1]], ["b", {"estimator": "OneHotEncoder"}, [2]]],
+                                                 "remainder": "passthrough"}), "GaussianNB"],
+    "FeatureUnion": [("FeatureUnion", {"transformer_list": [["a", SCALED], ["b", [SCALED, {"estimator": "Normalizer"}]]]}), "GaussianNB"]}
+
+
+def models(server):
+    """A model of each estimator, of few flowers: so small that any part of it is soon reached."""
+    iris = load_iris()
+    lines = [",".join(f"{v:g}" for v in row) for row in numpy.column_stack([iris.data, iris.target])[::8]]
+    flowers = {"inline": {"csv": "\n".join(["a,b,c,d,class", *lines]), "target": "class"}}
+    pipelines = dict(PIPELINES)
+    for entry in server.call("GET", "/v1/estimators").json()["estimators"]:
+        params = {p["name"]: SMALLER[p["name"]] for p in entry["params"] if p["name"] in SMALLER}
+        pipelines.setdefault(entry["name"], [(entry["name"], params)])
+    for name, steps in sorted(pipelines.items()):
+        job = server.run(spec(flowers, steps, {"fit": {}}))
+        if job["state"] == "succeeded":
+            write("model", name, server.call("GET", f"/v1/models/{job['result']['model']}/download").body)
+        else:
+            print(f"{name}: no model: {job['error']['message']}")
 
 
 def served():
@@ -69,9 +91,7 @@ def served():
             for name, task in {"scores": {"crossValidate": {"cv": 2}}, "failed": {"crossValidate": {"cv": 200}}}.items():
                 job = server.submit(spec(task=task))
                 write("sse", name, server.call("GET", f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream"}).body)
-            for name, steps in MODELS.items():
-                model = server.run(spec(steps=steps, task={"fit": {}}))["result"]["model"]
-                write("model", name, server.call("GET", f"/v1/models/{model}/download").body)
+            models(server)
         finally:
             server.stop()
     write("sse", "by_the_standard", b"\xef\xbb\xbfretry: 2000\r\n\r\n:\r\rid: 3\nevent:shutdown\ndata\ndata: {}\n\n")

@@ -23,6 +23,8 @@ REFUSED = [
     ("no trees", forest(0), 400, "INVALID_VALUE", "pipeline[0].params.n_estimators", "at least 1"),
     ("less than no trees", forest(-1), 400, "INVALID_VALUE", "pipeline[0].params.n_estimators", "-1"),
     ("too many trees", forest(1e12), 400, "INVALID_VALUE", "pipeline[0].params.n_estimators", "at most"),
+    ("more bins than integers", spec(steps=[("KBinsDiscretizer", {"n_bins": 2 ** 62}), "GaussianNB"]), 400, "INVALID_VALUE",
+     "pipeline[0].params.n_bins", "2^53"),
     ("trees in words", forest("many"), 400, "WRONG_TYPE", "pipeline[0].params.n_estimators", "n_estimators"),
     ("one fold", spec(task={"crossValidate": {"cv": 1}}), 400, "INVALID_VALUE", "task.crossValidate.cv", "at least 2"),
     ("unknown field", {**spec(), "datset": 1}, 400, "UNKNOWN_FIELD", "datset", "dataset"),
@@ -48,6 +50,8 @@ FAILED = [
     ("nominal feature", spec(dataset={"inline": {"csv": TEXT_FEATURE}}, task={"crossValidate": {"cv": 2}}), "BAD_DATA", "colour"),
     ("numbers that overflow", spec(dataset={"inline": {"csv": HUGE}}, steps=[("Ridge", {"solver": "svd"})], task={"fit": {}}), "BAD_DATA",
      "Ridge: numbers as large"),
+    ("knots that fit nowhere", spec(steps=[("SplineTransformer", {"n_knots": 2 ** 53}), "GaussianNB"], task={"fit": {}}), "OUT_OF_MEMORY",
+     "SplineTransformer needs at least"),
     ("unknown column", spec(select={"columns": ["sepal"]}), None, "sepal"),
 ]
 

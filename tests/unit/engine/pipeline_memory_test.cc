@@ -62,7 +62,7 @@ class MemoryOfAJob : public ::testing::Test {
     const Selection selection = select_features(spec.select, data.meta());
     const TaskTarget target = read_target(spec.select, data, selection.n_rows, TargetKind::kClasses, "GaussianNB");
     return plan_memory(
-        {.job = job, .meta = data.meta(), .selection = selection, .target = target, .has_few_values = has_few_values});
+        {.job = job, .meta = data.meta(), .selection = selection, .target = target, .is_host = true, .has_few_values = has_few_values});
   }
 
   TemporaryFolder folder_;
@@ -123,6 +123,16 @@ TEST_F(MemoryOfAJob, CountsOnceWhatTheCandidatesOfASearchShare) {
 }
 
 // However small its trees turn out.
+TEST_F(MemoryOfAJob, CountsTheRowsOfAllSplits) {
+  const auto with = [&](schema::CrossValidate cv) { return plan(polynomial(2, std::move(cv))); };
+  const MemoryPlan few = with({.cv = 5}), many = with({.cv = 100'000'000, .splitter = "ShuffleSplit"}), one_out = with({.splitter = "LeaveOneOut"});
+  EXPECT_GE(many.needed_bytes, 100'000'000 * kRows * 4);
+  EXPECT_EQ(many.where, "task.crossValidate");
+  EXPECT_EQ(many.step, "ShuffleSplit");
+  EXPECT_GE(one_out.needed_bytes, kRows * kRows * 4);
+  EXPECT_EQ(few.step, "PolynomialFeatures");
+}
+
 TEST_F(MemoryOfAJob, IsRefusedForAHugeParameterWithBothNumbers) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer has no address space to spare";

@@ -1,5 +1,7 @@
 // The worker's inbox, its progress filter and the memory that it keeps, by themselves.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <thread>
@@ -68,6 +70,33 @@ TEST(WorkerMemory, KeepsFreedBlocksUntilTheyAreGivenBack) {
   if (KEDGE_SANITIZED) GTEST_SKIP() << "sanitizers bring their own allocator";
   GTEST_FLAG_SET(death_test_style, "threadsafe");   // in a program begun anew: what other tests have freed would be used first
   EXPECT_EXIT(free_a_block(), testing::ExitedWithCode(EXIT_SUCCESS), "");
+}
+
+bool can_have(std::size_t bytes) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED && ::munmap(memory, bytes) == 0;
+}
+
+rlim_t bound_of_data() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_DATA, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+// Exits with 0 if a bound stays, and gives way to a tighter one for as long as that lives.
+[[noreturn]] void bound_itself() {
+  renew_memory_bound();
+  const rlim_t standing = bound_of_data();
+  bool holds = standing != RLIM_INFINITY && can_have(kBlock);
+  {
+    const MemoryBound tight(kBlock / 2);
+    holds = holds && !can_have(kBlock);
+  }
+  std::_Exit(holds && bound_of_data() == standing && can_have(kBlock) ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+TEST(WorkerMemory, IsBoundedByWhatIsAvailableAndForAJobByLess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");   // in a program begun anew, as the bound stays
+  EXPECT_EXIT(bound_itself(), testing::ExitedWithCode(EXIT_SUCCESS), "");
 }
 
 }  // namespace

@@ -379,6 +379,20 @@ TEST(Catalogue, StoresWhateverAParameterSays) {
   }
 }
 
+TEST(Catalogue, TakesOrRefusesWhateverIsHuge) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::vector<schema::Value> values = {kMost, -kMost - 1, kMost / 2, 6.7e18, 1e19, 1e300, -1e300};
+  for (std::size_t i = 0; i < 7; ++i) values.emplace_back(schema::ValueList{values[i], values[i]});
+  for (const CatalogueEntry& entry : catalogue())
+    for (const schema::ParamInfo& param : entry.info.params)
+      for (const schema::Value& value : values) try {
+          entry.make_f64({{param.name, value}});
+        } catch (const schema::Error& error) {
+          EXPECT_TRUE(error.code == ErrorCode::kInvalidValue || error.code == ErrorCode::kWrongType) << error.message;
+          EXPECT_EQ(error.where, "params." + param.name);
+        }
+}
+
 // A fold of the data can lack a class; its probability is then 0 and the others' sum is 1.
 TEST_P(EveryClassifier, GivesAnAbsentClassNoProbability) {
   Device& device = testing::device_named(GetParam().device);

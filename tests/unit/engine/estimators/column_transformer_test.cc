@@ -149,6 +149,7 @@ TEST(ColumnTransformer, GivesErrorsInsideItsParametersTheirFullPath) {
       {R"({"transformers": [{"name": "a", "transformer": "drop", "columns": {"dtypeInclude": "float"}}]})",
        "params.transformers[0].columns.dtypeInclude", ErrorCode::kInvalidValue},
       {R"({"transformers": [{"name": "a", "transformer": "drop", "columns": "age"}]})", "params.transformers[0].columns", ErrorCode::kWrongType},
+      {R"({"transformers": [["a", "drop", [1e12]]]})", "params.transformers[0][2]", ErrorCode::kInvalidValue},
       {R"({"transformer_weights": {"a": 2}})", "params.transformer_weights", ErrorCode::kInvalidValue},
       {R"({"remainder": {"estimator": "MinMaxScaler", "params": {"clip": 1}}})", "params.remainder.params.clip", ErrorCode::kWrongType},
   };
