@@ -53,8 +53,7 @@ std::int64_t memory_for_job(const Context& ctx);
 // available; below plan.peak_bytes there is a warning, with both numbers as well.
 void require_memory(const Context& ctx, const MemoryPlan& plan);
 
-// Does the work of a job that may need more than is available within a bound on what the process allocates, so that it ends with
-// an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.
+// Does the work of a job that is not small, on the CPU, within what is available, so that it ends with an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.
 void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work);
 
 // From its construction on, on the CPU, the most that the process holds; report() then says it beside the prediction, in a log
