@@ -105,7 +105,7 @@ std::optional<double> number_of(const Value& value) {
 }
 
 // More than JSON is sure to carry (RFC 8259, section 6). What is less can be added and doubled without a thought.
-bool is_huge(const Value& value) { return std::abs(number_of(value).value_or(0)) > 0x1p53; }
+bool is_huge(const Value& value) { return std::abs(number_of(value).value_or(0)) >= 0x1p53; }
 
 Match match_integer(const ParamForm& form, const Value& value, Value& out) {
   const std::optional<double> number = number_of(value);
@@ -262,7 +262,7 @@ Value check_param(std::string_view owner, const schema::ParamInfo& info, const V
     if (match == Match::kTypeOnly && !near) near = &form;
   }
   if (near && near->type == Type::kInteger && is_huge(value) && within(*near, *number_of(value)))
-    refuse_param(owner, info.name, value, "must be between -2^53 and 2^53");
+    refuse_param(owner, info.name, value, "must be between -2^53 and 2^53, without these");
   const ErrorCode code = near ? ErrorCode::kInvalidValue : ErrorCode::kWrongType;
   const bool only_bounds = near && info.forms.size() == 1 && (near->minimum || near->maximum);
   refuse(code, owner, info.name, value, "must be" + (only_bounds ? bounds_text(*near) : " " + forms_text(info.forms)));

@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kStatus = "/proc/self/status";
 constexpr std::size_t kWorthGivingBack = 16 << 20;   // less is kept for the next small job, which would fault each page in again
 constexpr std::chrono::seconds kLooksAgain{1};
+constexpr std::int64_t kAlways = std::int64_t{256} << 20;   // so that a small job is tried however little there seems to be
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
 
 // The number behind `key` on its line of a file; without a key, the file's first. Nothing where there is none.
@@ -100,7 +101,7 @@ void renew_memory_bound() {
   static Clock::time_point last;   // long ago
   if (const Clock::time_point now = Clock::now(); now - last < kLooksAgain) return;
   else last = now;
-  bound_memory(available_memory());
+  bound_memory(std::max(kAlways, available_memory()));
 }
 
 MemoryBound::MemoryBound(std::int64_t bytes) : former_(bound_memory(bytes)) {}

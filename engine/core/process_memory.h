@@ -26,8 +26,8 @@ void keep_freed_memory();
 // Gives what was kept back, as after a job, if it is 16 MiB or more.
 void give_back_freed_memory();
 
-// From now on the process may have no more private memory than is available now: who asks for more gets std::bad_alloc, not the
-// system's killer. Looks once a second at most; for between two jobs, of which a small one is not worth a look. Cost: some 150 us.
+// From now on the process may have no more private memory than is available now, and 256 MiB in any case: who asks for more gets
+// std::bad_alloc, not the system's killer. Looks once a second at most, as between two jobs. Cost: some 150 us.
 void renew_memory_bound();
 
 // While it lives, the process may have so many bytes of private memory more than it had, whatever bound was set. One at a time.

@@ -55,7 +55,7 @@ void join_narrow_bins(std::vector<double>& edges) {
   edges = std::move(kept);
 }
 
-bool is_bin_count(double v) { return v >= 2 && v <= 0x1p53 && v == std::floor(v); }
+bool is_bin_count(double v) { return v >= 2 && v < 0x1p53 && v == std::floor(v); }
 
 }  // namespace
 
@@ -63,7 +63,7 @@ template <class T>
 KBinsDiscretizer<T>::KBinsDiscretizer(const schema::ValueMap& params) : params_(param_set().parse(params)) {
   const auto counts = numbers_of(params_.n_bins);
   if (counts && (counts->empty() || !std::ranges::all_of(*counts, is_bin_count)))
-    refuse_param(kName, "n_bins", params_.n_bins, "must have integers between 2 and 2^53");
+    refuse_param(kName, "n_bins", params_.n_bins, "must have integers of at least 2 and below 2^53");
 }
 
 template <class T>

@@ -53,10 +53,10 @@ schema::Error error_of(const ValueMap& values) {
 }
 
 TEST(Params, TakeIntegersAsFarAsADoubleCountsThem) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  constexpr std::int64_t kMost = (std::int64_t{1} << 53) - 1;
   EXPECT_EQ(param_set().parse({{"max_depth", kMost}}).max_depth, kMost);
-  EXPECT_EQ(param_set().parse({{"max_depth", 0x1p53}}).max_depth, kMost);
-  for (const Value& huge : {Value(kMost + 2), Value(std::int64_t{1} << 62), Value(0x1p62), Value(1e300)}) {
+  EXPECT_EQ(param_set().parse({{"max_depth", 0x1p53 - 1}}).max_depth, kMost);
+  for (const Value& huge : {Value(kMost + 1), Value(kMost + 2), Value(std::int64_t{1} << 62), Value(0x1p62), Value(1e300)}) {
     const schema::Error error = error_of({{"max_depth", huge}});
     EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
     EXPECT_NE(error.message.find("must be between -2^53 and 2^53"), std::string::npos) << error.message;
