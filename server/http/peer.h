@@ -75,6 +75,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
     Errand(net::any_io_executor loop, Work given) : work(std::move(given)), done(std::move(loop)) {}
     void run() noexcept {
+      if (State expected = State::kPosted; !state.compare_exchange_strong(expected, State::kRuns)) return;   // nobody waits
       try {
         if constexpr (kReturns)
           result.emplace((*work)());
@@ -83,15 +84,31 @@ class Peer : public std::enable_shared_from_this<Peer> {
       } catch (...) {
         error = std::current_exception();
       }
-      is_done = true;
+      state = State::kDone;
+      state.notify_all();
       done.ring();
     }
+    // Afterwards the work does not run, and never will: what it refers to can go.
+    void abandon() noexcept {
+      State found = State::kPosted;
+      if (!state.compare_exchange_strong(found, State::kAbandoned) && found == State::kRuns) state.wait(State::kRuns);
+    }
+
+    enum class State { kPosted, kRuns, kDone, kAbandoned };
 
     std::optional<Work> work;
     std::optional<std::conditional_t<kReturns, Result, bool>> result;
     std::exception_ptr error;
-    std::atomic<bool> is_done = false;
+    std::atomic<State> state = State::kPosted;
     Alarm done;
+  };
+
+  // In the frame that waits for an errand. A frame can go before its wait is over: where memory lacks to begin it, Asio destroys the
+  // coroutine and all that wait for it, whose variables the work refers to.
+  template <class Work>
+  struct Abandons {
+    Errand<Work>& errand;
+    ~Abandons() { errand.abandon(); }
   };
 
   net::thread_pool& pool_;
@@ -104,8 +121,9 @@ template <class Work>
 net::awaitable<std::invoke_result_t<Work>> Peer::offload_to(net::thread_pool& pool, Work work) {
   const net::any_io_executor loop = co_await net::this_coro::executor;
   const auto errand = std::make_shared<Errand<Work>>(loop, std::move(work));   // shared with the thread that runs it
+  const Abandons<Work> at_the_end{*errand};
   net::post(pool, [errand] { errand->run(); });
-  while (!errand->is_done) co_await errand->done.wait_until(Clock::time_point::max());
+  while (errand->state != Errand<Work>::State::kDone) co_await errand->done.wait_until(Clock::time_point::max());
   // Taken out: the other thread may be the last to let go of the errand, and is not to free what is thrown here.
   if (std::exception_ptr error = std::exchange(errand->error, nullptr)) std::rethrow_exception(std::move(error));
   if constexpr (Errand<Work>::kReturns) co_return std::move(*errand->result);

@@ -1,14 +1,22 @@
 // The API while memory runs out, wherever it does. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <filesystem>
+#include <thread>
+#include <utility>
 
+#include "server/http/peer.h"
 #include "tests/support/failing_new.h"
 #include "tests/unit/server_http/api_server.h"
 
 namespace kedge::server {
 namespace {
 
+namespace net = http::net;
 using tests::failing;
 using tests::failures;
 using tests::HttpConnection;
@@ -90,6 +98,46 @@ TEST_P(Memory, ThatRunsOutEndsARequestAndNotTheServer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, Memory, testing::ValuesIn(kCalls), [](const auto& call) { return call.param.name; });
+
+struct Variables {
+  std::atomic<bool>& are_there;
+  ~Variables() { are_there = false; }
+};
+
+net::awaitable<void> wait_for_an_errand(net::thread_pool& pool, std::atomic<bool>& are_there, std::atomic<bool>& were_missed) {
+  const Variables variables{are_there};
+  auto work = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (!variables.are_there) were_missed = true;
+  };
+  co_await http::Peer::offload_to(pool, work);
+}
+
+// Asio destroys a coroutine that cannot begin to wait.
+TEST(Errand, IsOverOrNeverBeginsWhereWhoWaitsForItIsDestroyed) {
+  is_exempt = false;   // as other tests leave this thread
+  bool was_spared = false;
+  for (int i = 0; !was_spared; ++i) {
+    std::atomic<bool> are_there = true, were_missed = false;
+    net::io_context loop;
+    net::thread_pool pool(1);
+    taken = 0, failures = 1, failing = i;
+    bool is_spawned = false, is_over = false;
+    while (!is_over) {
+      try {
+        if (!std::exchange(is_spawned, true)) net::co_spawn(loop, wait_for_an_errand(pool, are_there, were_missed), net::detached);
+        loop.run();
+        is_over = true;
+      } catch (const std::bad_alloc&) {   // as the server, go on
+      }
+    }
+    was_spared = taken < i;
+    failing = kNever;
+    pool.join();
+    ASSERT_FALSE(were_missed) << "allocation " << i;
+    ASSERT_LT(i, 1000);
+  }
+}
 
 }   // namespace
 }   // namespace kedge::server
