@@ -22,7 +22,7 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;  // events of a job read at once; bounds what a stream holds in memory
+constexpr std::size_t kBatch = 256;  // events read at once, of all jobs of a stream; bounds what it holds in memory
 constexpr std::size_t kMaxJobs = 64;  // of one stream
 constexpr std::size_t kTraceAt = 3, kTraceSize = 32;  // of the id in a traceparent
 
@@ -82,13 +82,14 @@ void read_traces(const JobService& jobs, Cursor& cursor) {
 // Reads on from the cursor of one job. `cursor` and `at` say how its events are told.
 EventText next_of(const JobService& jobs, const Framing& framing, Cursor& cursor, JobCursor& at) {
   EventText read{.next = at.after};
-  const std::vector<Event> events = jobs.events(at.id, at.after, kBatch);
+  const std::size_t most = kBatch / cursor.jobs.size();
+  const std::vector<Event> events = jobs.events(at.id, at.after, most);
   for (const Event& event : events) {
     at.after = event.id;
     at.ended = at.ended || is_last(event);
     framing.append(read.text, cursor, event, json_of(cursor, at, event));
   }
-  read.next = at.after, read.ended = at.ended, read.more = events.size() == kBatch;
+  read.next = at.after, read.ended = at.ended, read.more = events.size() == most;
   return read;
 }
 

@@ -2,7 +2,6 @@
 #include "server/http/server.h"
 
 #include <fmt/format.h>
-#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +17,6 @@
 #include <csignal>
 #include <random>
 
-#include "engine/faults/fail_point.h"
 #include "server/http/session.h"
 
 namespace kedge::server::http {
@@ -28,8 +26,8 @@ using net::ip::tcp;
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr int kUnacknowledgedMs = 20'000;
 constexpr std::chrono::seconds kCheckCallers{1};  // how long a revoked token may go on at most
+constexpr std::chrono::seconds kLookForGone{4};
 
 // Often enough that no deadline is missed by more than a quarter.
 std::chrono::milliseconds sweep_interval(const Deadlines& d) {
@@ -67,7 +65,7 @@ struct Server::Impl {
   tcp::acceptor acceptor{loop};
   net::steady_timer sweep_timer{loop};
   net::signal_set signals{loop}, hangup{loop};
-  std::chrono::steady_clock::time_point check_callers_at;
+  std::chrono::steady_clock::time_point check_callers_at, look_for_gone_at;
   std::array<Duty, 4> duties{Duty{&Impl::accept_next}, Duty{&Impl::sweep}, Duty{&Impl::take_signal}, Duty{&Impl::take_hangup}};
   void end() {
     has_ended = true;
@@ -106,9 +104,6 @@ void Server::Impl::listen() {
   const tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol());
   acceptor.set_option(tcp::acceptor::reuse_address(true));
-  // Inherited by connections: who acknowledges nothing of what was sent is gone. A stream sends a comment every 15 s.
-  if (!KEDGE_CONTROL("keep-dead-peers"))
-    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledgedMs, sizeof kUnacknowledgedMs);
   acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
   if (error)
@@ -172,6 +167,10 @@ net::awaitable<bool> Server::Impl::sweep() {
   if (options.gatekeeper && now >= check_callers_at) {
     for (Session* session : shared.sessions) session->close_if_revoked();
     check_callers_at = now + kCheckCallers;
+  }
+  if (now >= look_for_gone_at) {
+    for (Session* session : shared.sessions) session->close_if_gone(now);
+    look_for_gone_at = now + kLookForGone;
   }
   co_return true;
 }

@@ -205,7 +205,8 @@ void Session::drop_stream(std::string_view reason) {
 void Session::close_if_late(Clock::time_point now) {
   if (now < deadline_) return;
   drop_stream("slow_reader");
-  stream_.close();
+  if (writes_) stream_.reset();
+  else stream_.close();
 }
 
 void Session::close_if_revoked() {
@@ -213,6 +214,15 @@ void Session::close_if_revoked() {
   drop_stream("revoked");
   if (peer_) peer_->set_gone();
   stream_.close();
+}
+
+void Session::close_if_gone(Clock::time_point now) {
+  const auto patience = shared_.deadlines.acknowledgement;
+  const auto silence = stream_.silence();
+  owed_since_ = silence.count() > 0 ? std::min(owed_since_, now) : Clock::time_point::max();
+  if (silence < patience || now - patience < owed_since_) return;   // its last word may be older than what it owes
+  if (peer_) peer_->set_gone();
+  stream_.reset();
 }
 
 // The request has gone when its answer is sent: that may be a stream that lasts, one of ten thousand.
@@ -498,6 +508,7 @@ net::awaitable<std::size_t> Session::fill(std::size_t size) {
 
 net::awaitable<void> Session::write(std::string_view first, std::string_view second, std::string_view third) {
   WriteBuffers buffers{net::buffer(first), net::buffer(second), net::buffer(third)};
+  writes_ = true;
   while (net::buffer_size(buffers) > 0) {
     set_deadline(shared_.deadlines.write_stall);
     std::size_t n = co_await stream_.write_some(buffers);
@@ -507,6 +518,7 @@ net::awaitable<void> Session::write(std::string_view first, std::string_view sec
       n -= taken;
     }
   }
+  writes_ = false;
   clear_deadline();
 }
 

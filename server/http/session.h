@@ -59,6 +59,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void stop();  // finish the request in progress, then close
   void close_if_late(Clock::time_point now);
   void close_if_revoked();
+  void close_if_gone(Clock::time_point now);
   void close() { stream_.close(); }
   bool is_idle() const { return between_requests_; }
   net::ip::address peer_address() const { return stream_.peer_address(); }
@@ -104,6 +105,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Shared& shared_;
   std::string in_;  // read and not yet used
   Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point owed_since_ = Clock::time_point::max();   // an acknowledgement, at each look
   std::shared_ptr<Peer> peer_;  // of the request in progress
   std::string request_id_;
   // Of the request in progress, for the observer and for the answer.
@@ -117,6 +119,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Current current_;
   bool between_requests_ = true;
   bool streams_ = false;  // the answer in progress is live
+  bool writes_ = false;
 };
 
 }  // namespace kedge::server::http

@@ -1,6 +1,7 @@
 // Reading from and writing to a connection.
 #include "server/http/stream.h"
 
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -114,6 +115,14 @@ net::awaitable<std::size_t> Stream::write_some(WriteBuffers buffers) {
   }
 }
 
+// Not TCP_USER_TIMEOUT: that ends a client, too, which is there and says that it has no room.
+std::chrono::milliseconds Stream::silence() {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  return std::chrono::milliseconds(info.tcpi_unacked || info.tcpi_probes ? std::max(info.tcpi_last_ack_recv, 1u) : 0);
+}
+
 // No coroutine: its frames would be a fifth of what an event stream costs.
 void Stream::call_at_end(std::weak_ptr<const void> wanted, std::function<void()> ended) {
   auto look_again = [this, wanted = std::move(wanted), ended = std::move(ended)](const boost::system::error_code& error) mutable {
@@ -155,6 +164,12 @@ void Stream::shutdown_send() {
   boost::system::error_code ignored;
   if (ssl_ && socket_.is_open()) ERR_clear_error(), SSL_shutdown(ssl_.get());
   socket_.shutdown(net::socket_base::shutdown_send, ignored);
+}
+
+void Stream::reset() {
+  boost::system::error_code ignored;
+  socket_.set_option(net::socket_base::linger(true, 0), ignored);
+  close();
 }
 
 void Stream::close() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,9 +38,13 @@ class Stream {
   void call_at_end(std::weak_ptr<const void> wanted, std::function<void()> ended);
   // Until both sides are closed or the connection is broken, whatever waits to be read. Throws when it is closed here.
   net::awaitable<void> wait_for_hangup();
+  // How long the client has acknowledged nothing while it owes that: for what was sent to it, or for the question whether it has room
+  // now. Zero where it owes nothing, as a client without room that says so.
+  std::chrono::milliseconds silence();
   void cancel();  // ends what is in progress
   void shutdown_send();
-  void close();
+  void close();   // what was sent still arrives
+  void reset();   // nothing is kept for the client any more
   net::ip::address peer_address() const { return peer_address_; }
   bool is_tls() const { return ssl_ != nullptr; }
   std::string peer_name() const;  // of the client's certificate; empty without one

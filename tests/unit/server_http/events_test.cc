@@ -187,5 +187,22 @@ TEST_F(EventsApi, StreamsSeveralJobsAndResumesEach) {
   EXPECT_EQ(client.get(path + ",job_9").status, 404);
 }
 
+// However many jobs a stream has, it holds 256 events at most.
+TEST_F(EventsApi, ReadsLongLogsOfSeveralJobsInTurns) {
+  const std::string one = submit_id(), two = submit_id();
+  progress(one, 600);
+  succeed(one);
+  succeed(two);
+  std::istringstream lines(client.get("/v1/events?jobs=" + one + "," + two, "Accept: application/x-ndjson\r\n").body);
+  std::vector<std::int64_t> first, second;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_first = line.find(one) != std::string::npos;
+    if (!is_first && second.empty()) EXPECT_EQ(first, range(1, 128));
+    (is_first ? first : second).push_back(std::stoll(line.substr(line.find("\"id\":") + 5)));
+  }
+  EXPECT_EQ(first, range(1, 604));
+  EXPECT_EQ(second, range(1, 4));
+}
+
 }  // namespace
 }  // namespace kedge::tests
