@@ -1,6 +1,7 @@
 """Rows on ends: C1 cancels in every state, C2 and C3 signals, C4 a job that kills its worker, C5 jobs without end or measure.
 
 python3 stops.py ROW [--long] [--seed N] [--control NAME]"""
+import http.client
 import random
 import signal
 import socket
@@ -61,12 +62,12 @@ def force(row):
 
 
 def c2(row):
-    """SIGTERM under load, again and again: streams are told, nothing acknowledged is lost, repeated calls succeed."""
+    """SIGTERM under load, again and again: streams are told, nothing acknowledged is lost, uploads end or are cut, repeated calls succeed."""
     from kill_points import check
     from processes import Client
-    rounds = 20 if row.long else 3
+    rounds, readers, senders = (20, 200, 8) if row.long else (3, 20, 4)
     server, stop = row.kedged(None, "--drain", "2"), threading.Event()
-    clients = [Client(server, f"c2-{i}", stop) for i in range(3)]
+    clients, uploads = [Client(server, f"c2-{i}", stop) for i in range(3)], []
     try:
         for client in clients:
             client.start()
@@ -74,8 +75,9 @@ def c2(row):
             if row.found():
                 break
             lasting = server.submit(long_job(number))
-            streams = [open_stream(server, lasting) for _ in range(20)]
+            streams = [open_stream(server, lasting) for _ in range(readers)]
             wait_for(lambda: server.job(lasting)["state"] in ("running", "fetching", "queued"), 10, "accepted")
+            uploads += [Upload(server, f"c2-{number}-{i}", (0.2, 1.5, 4, 15 if number % 4 == 0 else 3)[i % 4]) for i in range(senders)]
             time.sleep(0.3)
             begin = time.monotonic()
             server.child.send_signal(signal.SIGTERM)
@@ -90,14 +92,50 @@ def c2(row):
             row.expect(within(lambda: server.job(lasting)["state"] == "running", 10) is not None, "the job that ran does not run again")
             server.call("POST", f"/v1/jobs/{lasting}/cancel")
         stop.set()
+        for upload in uploads:
+            upload.join(30)
+            row.expect(upload.status in (200, 201), f"upload {upload.name}: {upload.status}, after {upload.answers}")
+        kept = {one["name"]: one["rows"] for one in server.call("GET", "/v1/datasets").json()["datasets"]}
+        row.expect(all(kept.get(upload.name) == Upload.ROWS for upload in uploads), f"of uploads is kept {kept}")
         for client in clients:
             client.join(30)
             if not row.found():
                 check(server, client.done, row.problems)
-        return f"{rounds} restarts, {sum(len(c.done.acknowledged) for c in clients)} jobs acknowledged meanwhile"
+        return (f"{rounds} restarts, {sum(len(c.done.acknowledged) for c in clients)} jobs acknowledged meanwhile, "
+                f"{len(uploads)} uploads, of which {sum(len(upload.answers) > 1 for upload in uploads)} were sent again")
     finally:
         stop.set()
         server.kill()
+
+
+class Upload(threading.Thread):
+    """A table that takes so many seconds to send, and is sent again, at once, until the server says that it has it."""
+
+    ROWS = 2000
+
+    def __init__(self, server, name, seconds):
+        super().__init__(daemon=True)
+        self.server, self.name, self.seconds, self.status, self.answers = server, name, seconds, None, []
+        self.start()
+
+    def run(self):
+        text, deadline = b"a,b\n" + b"1,2\n" * self.ROWS, time.monotonic() + 60
+        while self.status not in (200, 201) and time.monotonic() < deadline:
+            connection = http.client.HTTPConnection("127.0.0.1", int(self.server.url.rsplit(":", 1)[1]), timeout=20)
+            try:
+                connection.putrequest("PUT", f"/v1/datasets/{self.name}")
+                connection.putheader("Content-Type", "text/csv")
+                connection.putheader("Content-Length", str(len(text)))
+                connection.endheaders()
+                for at in range(0, len(text), 100):
+                    connection.send(text[at:at + 100])
+                    time.sleep(0 if self.answers else self.seconds * 100 / len(text))
+                self.status = connection.getresponse().status
+            except (OSError, http.client.HTTPException) as error:
+                self.status = type(error).__name__
+                time.sleep(0.05)
+            self.answers.append(self.status)
+            connection.close()
 
 
 def open_stream(server, job):
