@@ -244,7 +244,7 @@ def asks_cut(row, dice):
         wait_for(lambda: server.job(job)["state"] == "running", 30, "running")
         body = json.dumps({"rows": [[5.1, 3.5, 1.4, 0.2]] * 2000}).encode()
         path = f"/v1/models/{model}/predict"
-        answer, files = server.call("POST", path, body).body, files_of(server)
+        answer, files = server.call("POST", path, body).body, state_of(server)
         predict = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         wait = f"GET /v1/jobs/{job}?wait=60s HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
         for number in range(120):
@@ -254,14 +254,14 @@ def asks_cut(row, dice):
             held.append(connection)
             if row.control == "hang-on":
                 continue
-            if number % 8 < 4:   # a reset; else the usual end, which by itself might also come from a client that has only said everything
+            if number % 8 < 4:   # reset it, where others only say that no more comes
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             time.sleep(dice.uniform(0, 0.01))
             connection.close()
         free = within(lambda: connections(server) <= 1, 5)   # that of the question
         row.expect(free is not None, f"the server holds {connections(server)} connections 5 s after the last client went")
         row.expect(server.call("POST", path, body).body == answer, "a prediction is another after those that were cut")
-        row.expect(files_of(server) == files, f"predictions and waits that were cut left {sorted(files_of(server) - files)[:5]}")
+        row.expect(state_of(server) == files, f"predictions and waits that were cut left {sorted(state_of(server) - files)[:5]}")
         row.expect(server.job(job)["state"] == "running", "a job whose waiting clients went does not go on")
         listed = [one["id"] for one in server.call("GET", "/v1/jobs").json()["jobs"]]
         row.expect(len(listed) == 2, f"{len(listed)} jobs are listed, of 2")
@@ -271,7 +271,8 @@ def asks_cut(row, dice):
         server.kill()
 
 
-def files_of(server):
+def state_of(server):
+    """Every file that the server keeps."""
     return {str(p) for p in (server.data_dir / "state").rglob("*") if p.is_file()}
 
 
