@@ -34,14 +34,16 @@ struct KdNode {
 template <Metric M>
 constexpr double kBoundSlack = M == Metric::kMinkowski ? 1e-12 : 0.0;
 
+KEDGE_HD_INLINE double larger(double a, double b) { return a > b ? a : b; }
+
 // Differences, terms and sums are monotonic as rounded, and in the order of short_distance(): bounds hold to the bit.
 template <Metric M, class T>
-KEDGE_HD double least_distance(const KdView<T>& tree, std::int32_t node, const T* q, double power) {
+KEDGE_HD_INLINE double least_distance(const KdView<T>& tree, std::int32_t node, const T* q, double power) {
   const T *const low = tree.boxes + node * 2 * tree.d, *const high = low + tree.d;
   double sum = 0;
   for (std::int64_t j = 0; j < tree.d; ++j) {
-    const T outside = q[j] < low[j] ? low[j] : high[j] < q[j] ? high[j] : q[j];
-    sum = join_terms<M>(sum, distance_term<M>(static_cast<double>(q[j]) - static_cast<double>(outside), power));
+    const double x = static_cast<double>(q[j]), below = static_cast<double>(low[j]) - x, above = x - static_cast<double>(high[j]);
+    sum = join_terms<M>(sum, distance_term<M>(larger(larger(below, 0.0), above), power));
   }
   return sum * (1 - kBoundSlack<M>);
 }
@@ -58,7 +60,7 @@ KEDGE_HD double largest_distance(const KdView<T>& tree, std::int32_t node, const
 
 // Distances of q to the points of a leaf, side by side.
 template <Metric M, class T>
-KEDGE_HD void leaf_distances(const KdView<T>& tree, std::int32_t leaf, const T* q, double power, double (&reduced)[kKdLeaf]) {
+KEDGE_HD_INLINE void leaf_distances(const KdView<T>& tree, std::int32_t leaf, const T* q, double power, double (&reduced)[kKdLeaf]) {
   const T* block = tree.blocks + static_cast<std::int64_t>(leaf) * tree.d * kKdLeaf;
   for (int l = 0; l < kKdLeaf; ++l) reduced[l] = 0;
   for (std::int64_t j = 0; j < tree.d; ++j, block += kKdLeaf) {
@@ -67,34 +69,34 @@ KEDGE_HD void leaf_distances(const KdView<T>& tree, std::int32_t leaf, const T* 
   }
 }
 
+// Whether the node may have points that the visitor wants one by one.
+template <Metric M, class T, class Visitor>
+KEDGE_HD_INLINE bool enters(const KdView<T>& tree, const KdNode& node, const T* q, double power, Visitor& visitor) {
+  if (!(node.least <= visitor.limit())) return false;
+  if constexpr (Visitor::kAsksForWhole) return !visitor.whole(node, largest_distance<M>(tree, node.id, q, power));
+  return true;
+}
+
 // Visits the leaves that may have a point within visitor.limit(), which may shrink, nearer halves first. visitor.whole(node, largest)
 // may take all points of a node at once: it is asked with the largest distance of the node if kAsksForWhole.
 template <Metric M, class T, class Visitor>
-KEDGE_HD inline void kd_walk(const KdView<T>& tree, const T* q, double power, Visitor& visitor) {
-  KdNode stack[kKdDepth];
-  int top = 0;
-  stack[top++] = {0, 0, tree.leaves, least_distance<M>(tree, 0, q, power)};
-  while (top > 0) {
-    const KdNode node = stack[--top];
-    if (!(node.least <= visitor.limit())) continue;
-    if constexpr (Visitor::kAsksForWhole) {
-      if (visitor.whole(node, largest_distance<M>(tree, node.id, q, power))) continue;
+KEDGE_HD_INLINE void kd_walk(const KdView<T>& tree, const T* q, double power, Visitor& visitor) {
+  KdNode stack[kKdDepth], node{0, 0, tree.leaves, least_distance<M>(tree, 0, q, power)};
+  for (int top = 0;; node = stack[--top]) {
+    while (enters<M>(tree, node, q, power, visitor)) {
+      if (node.count == 1) {
+        double reduced[kKdLeaf];
+        leaf_distances<M>(tree, node.first, q, power, reduced);
+        visitor.leaf(tree.order + static_cast<std::int64_t>(node.first) * kKdLeaf, reduced);
+        break;
+      }
+      const std::int32_t half = node.count / 2, rest = node.count - half;
+      const double left = least_distance<M>(tree, node.id + 1, q, power), right = least_distance<M>(tree, node.id + 2 * half, q, power);
+      const bool is_right = right < left;   // chosen without branches, which would be guessed wrong half of the time
+      stack[top++] = {node.id + (is_right ? 1 : 2 * half), node.first + (is_right ? 0 : half), is_right ? half : rest, is_right ? left : right};
+      node = {node.id + (is_right ? 2 * half : 1), node.first + (is_right ? half : 0), is_right ? rest : half, is_right ? right : left};
     }
-    if (node.count == 1) {
-      double reduced[kKdLeaf];
-      leaf_distances<M>(tree, node.first, q, power, reduced);
-      visitor.leaf(tree.order + static_cast<std::int64_t>(node.first) * kKdLeaf, reduced);
-      continue;
-    }
-    const std::int32_t half = node.count / 2;
-    KdNode near{node.id + 1, node.first, half, 0}, far{node.id + 2 * half, node.first + half, node.count - half, 0};
-    near.least = least_distance<M>(tree, near.id, q, power), far.least = least_distance<M>(tree, far.id, q, power);
-    if (far.least < near.least) {
-      const KdNode other = near;
-      near = far, far = other;
-    }
-    stack[top++] = far;
-    stack[top++] = near;
+    if (top == 0) return;
   }
 }
 
@@ -106,10 +108,13 @@ struct NearestVisitor {
   int k, found = 0;
   double infinity;
 
-  KEDGE_HD double limit() const { return found < k ? infinity : distances[k - 1]; }
-  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
-    for (int l = 0; l < kKdLeaf; ++l) {
-      if (order[l] >= 0 && reduced[l] <= limit()) add(reduced[l], order[l]);
+  KEDGE_HD_INLINE double limit() const { return found < k ? infinity : distances[k - 1]; }
+  KEDGE_HD_INLINE void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+    const double within = limit();   // shrinks on the way; most leaves have nobody so near
+    unsigned near = 0;
+    for (int l = 0; l < kKdLeaf; ++l) near |= static_cast<unsigned>(reduced[l] <= within) << l;
+    for (int l = 0; near != 0; ++l, near >>= 1) {
+      if ((near & 1) != 0 && order[l] >= 0 && reduced[l] <= limit()) add(reduced[l], order[l]);
     }
   }
   KEDGE_HD void add(double distance, std::int32_t index) {
@@ -127,14 +132,14 @@ struct CountVisitor {
   double within;
   std::int64_t n, enough, count = 0;
 
-  KEDGE_HD double limit() const { return count < enough ? within : -1.0; }
+  KEDGE_HD_INLINE double limit() const { return count < enough ? within : -1.0; }
   KEDGE_HD bool whole(const KdNode& node, double largest) {
     if (!(largest <= within)) return false;
     const std::int64_t first = static_cast<std::int64_t>(node.first) * kKdLeaf, end = first + static_cast<std::int64_t>(node.count) * kKdLeaf;
     count += (end < n ? end : n) - first;
     return true;
   }
-  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+  KEDGE_HD_INLINE void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
     for (int l = 0; l < kKdLeaf; ++l) count += order[l] >= 0 && reduced[l] <= within;
   }
 };
@@ -146,8 +151,8 @@ struct EachVisitor {
   double within;
   Take take;
 
-  KEDGE_HD double limit() const { return within; }
-  KEDGE_HD void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+  KEDGE_HD_INLINE double limit() const { return within; }
+  KEDGE_HD_INLINE void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
     for (int l = 0; l < kKdLeaf; ++l) {
       if (order[l] >= 0 && reduced[l] <= within) take(order[l], reduced[l]);
     }

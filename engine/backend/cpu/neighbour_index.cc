@@ -1,7 +1,9 @@
 // Neighbour searches on the CPU: walks of a k-d tree, or scans.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "engine/backend/cpu/byte_scan.h"
@@ -17,6 +19,7 @@
 namespace kedge::engine {
 namespace {
 
+constexpr std::int64_t kSoon = 4;   // queries from one to that which is fetched meanwhile
 constexpr std::int64_t kQueryTile = 32, kPointTile = 512;
 constexpr std::int64_t kFewestByteQueries = 32;   // to be worth the rounding of the points
 constexpr std::int64_t kWalkNs = 2000;   // about what a walk takes
@@ -51,6 +54,40 @@ void put_found(const NearestVisitor& found, std::int64_t i, MatrixView<std::int3
   }
 }
 
+// Numbers of the queries, those that lie in the same part of the points' box one after the other: a walk then finds in the cache what the one
+// before it has read. The parts are cells of a grid in Morton's order (Samet, Foundations of Multidimensional Data Structures, 2006, 2.1).
+template <class T>
+std::vector<std::int32_t> in_order_of_place(MatrixView<const T> queries, const KdView<T>& tree) {
+  constexpr int kCodeBits = 15;
+  static_assert(kKdColumns <= kCodeBits);
+  const T *const low = tree.boxes, *const high = low + tree.d;
+  const int bits = kCodeBits / static_cast<int>(tree.d);
+  const double cells = static_cast<double>(1 << bits);
+  std::array<double, kKdColumns> scale;
+  for (std::int64_t j = 0; j < tree.d; ++j) {
+    const double width = static_cast<double>(high[j]) - static_cast<double>(low[j]);
+    scale[static_cast<std::size_t>(j)] = width > 0 ? cells / width : 0;
+  }
+  std::vector<std::uint16_t> codes(static_cast<std::size_t>(queries.rows));
+  for_tiles(queries.rows, 1024, queries.rows * 40, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* q = queries.data + i * queries.stride;
+      unsigned code = 0;
+      for (std::int64_t j = 0; j < tree.d; ++j) {
+        const double at = (static_cast<double>(q[j]) - static_cast<double>(low[j])) * scale[static_cast<std::size_t>(j)];
+        const auto cell = static_cast<unsigned>(at > 0 ? std::min(at, cells - 1) : 0.0);   // 0 for what is no number, too
+        for (int b = 0; b < bits; ++b) code |= (cell >> b & 1) << (b * static_cast<int>(tree.d) + static_cast<int>(j));
+      }
+      codes[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(code);
+    }
+  });
+  std::vector<std::int32_t> place((1 << kCodeBits) + 1), order(codes.size());
+  for (const std::uint16_t code : codes) ++place[code + 1u];
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  for (std::size_t i = 0; i < codes.size(); ++i) order[static_cast<std::size_t>(place[codes[i]]++)] = static_cast<std::int32_t>(i);
+  return order;
+}
+
 template <class T>
 class CpuNeighbourIndex final : public NeighbourIndex<T> {
  public:
@@ -61,13 +98,16 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
     require(k >= 1 && k <= points_.rows, schema::ErrorCode::kInvalidValue, "nearest: k is {}, must be 1 to {}", k, points_.rows);
     if (!tree_ && distance_.metric == Metric::kEuclidean) return scan_euclidean(queries, k, indices, reduced);
+    const std::vector<std::int32_t> order = tree_ ? in_order_of_place(queries, tree_->view()) : std::vector<std::int32_t>();
     with_metric(distance_.metric, [&]<Metric M>() {
       const std::int64_t cost = tree_ ? kWalkNs : points_.size();
       for_tiles(queries.rows, kQueryTile, queries.rows * cost, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         std::vector<double> distances(static_cast<std::size_t>(k));
         std::vector<std::int32_t> found(static_cast<std::size_t>(k));
         if (!tree_) return scan_nearest<M>(queries.row_range(begin, end - begin), k, indices.row_range(begin, end - begin), reduced.row_range(begin, end - begin));
-        for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t at = begin; at < end; ++at) {
+          const std::int64_t i = order[static_cast<std::size_t>(at)], soon = order[static_cast<std::size_t>(std::min(at + kSoon, queries.rows - 1))];
+          __builtin_prefetch(queries.data + soon * queries.stride);
           NearestVisitor visitor{distances.data(), found.data(), k, 0, kInfinity};
           walk_nearest<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, visitor);
           put_found(visitor, i, indices, reduced);

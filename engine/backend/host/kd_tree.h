@@ -9,8 +9,8 @@
 
 namespace kedge::engine {
 
-// A value. Balanced: a node's leaves are halved at the median of the widest column of its box. O(n log n), on two threads where
-// that pays; the same tree on every machine. Source: Friedman, Bentley, Finkel, ACM TOMS 3(3), 1977.
+// A value. Balanced: a node's leaves are halved at the median of the widest column of its box. O(n log n), on the threads of
+// side_by_side() where that pays; the same tree on every machine. Source: Friedman, Bentley, Finkel, ACM TOMS 3(3), 1977.
 template <class T>
 struct KdTree {
   std::vector<std::int32_t> order;
