@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numeric>
 
 #include "engine/backend/host/side_by_side.h"
@@ -18,7 +19,10 @@ namespace {
 using P = LogisticRegressionParams;
 constexpr const char* kName = "LogisticRegression";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kSmallPass = std::int64_t{1} << 23;   // multiply-adds of a pass over X, up to which one thread does a fit
+// Multiply-adds of a pass over X up to which fits are made side by side: always, and where every thread has several to make.
+constexpr std::int64_t kSmallPass = std::int64_t{1} << 23, kMediumPass = std::int64_t{1} << 27;
+constexpr std::int64_t kSmallMargins = std::int64_t{1} << 20;   // values that each of them keeps: 8 MB
+constexpr std::size_t kSeveral = 4;
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
@@ -157,13 +161,15 @@ void LogisticRegression<T>::announce(WorkCache& plan, const std::string& content
   plan.want(work_key(content), C_);
 }
 
-// Fits of several C are made together, each on one thread, where several threads do not help one fit.
+// Fits of several C are made together, each on one thread, where several threads do not help one fit much.
 template <class T>
 bool LogisticRegression<T>::is_shared(const Context& ctx, const Samples<T>& X) const {
   if (!ctx.work || X.content.empty() || X.is_sparse() || ctx.device.info().kind != DeviceKind::kCpu) return false;
-  if (X.n_rows() * X.n_cols() * present_.size() > kSmallPass) return false;
   const std::set<double>& wanted = ctx.work->wanted(work_key(X.content));
-  return wanted.size() > 1 && wanted.contains(C_);
+  if (wanted.size() < 2 || !wanted.contains(C_)) return false;
+  const std::int64_t margins = X.n_rows() * present_.size(), pass = margins * X.n_cols();
+  if (pass <= kSmallPass) return true;
+  return pass <= kMediumPass && margins <= kSmallMargins && wanted.size() >= kSeveral * static_cast<std::size_t>(ctx.device.info().threads);
 }
 
 template <class T>
@@ -179,6 +185,8 @@ template <class T>
 auto LogisticRegression<T>::all_fits(const Context& ctx, const Samples<T>& X, const Target& y, const std::set<double>& Cs) const -> ByC {
   const std::vector<double> all(Cs.begin(), Cs.end());
   std::vector<Told> told(all.size());
+  std::mutex telling;
+  std::int64_t done = 0;
   Matrix<T> scratch;
   with_targets<T>(ctx, {.X = X.values(ctx, scratch)}, y, [&](const LogisticData<T>& data) {
     side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
@@ -189,6 +197,8 @@ auto LogisticRegression<T>::all_fits(const Context& ctx, const Samples<T>& X, co
         if (const auto* log = std::get_if<schema::LogEvent>(&event)) own.warnings.push_back(log->message);
       };
       own.fit = minimize(alone, data, all[static_cast<std::size_t>(i)]);
+      const std::lock_guard lock(telling);
+      ctx.progress("fits", ++done, static_cast<std::int64_t>(all.size()), "fits");
     });
     return 0;
   });

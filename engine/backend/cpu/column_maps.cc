@@ -43,20 +43,6 @@ KEDGE_CLONES void square_row(const Kernel& kernel, std::int64_t cols, T* k) {
   }
 }
 
-// exp(x) without branches, so that loops of it become vectors: 2^n times a polynomial of degree 13, within 2 ulp; 0 below -708.
-inline __attribute__((always_inline)) double vector_exp(double x) {
-  constexpr double kLog2E = 1.4426950408889634, kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
-  constexpr double kRound = 0x1.8p52;   // added and taken away, it rounds to an integer, whose bits are the sum's lowest
-  const double kept = x < -708.0 ? -708.0 : (x > 709.0 ? 709.0 : x), shifted = kept * kLog2E + kRound, n = shifted - kRound;
-  const double r = (kept - n * kLn2High) - n * kLn2Low;
-  double sum = 1.0 / 6227020800.0;
-  sum = sum * r + 1.0 / 479001600.0, sum = sum * r + 1.0 / 39916800.0, sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0, sum = sum * r + 1.0 / 40320.0, sum = sum * r + 1.0 / 5040.0, sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0, sum = sum * r + 1.0 / 24.0, sum = sum * r + 1.0 / 6.0, sum = sum * r + 0.5;
-  const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52);
-  return x < -708.0 ? 0.0 : (1.0 + (r + r * r * sum)) * power;
-}
-
 template <class T>
 KEDGE_CLONES void gaussian_row(double gamma, double x_norm, const T* y_norms, std::int64_t cols, T* k) {
   for (std::int64_t j = 0; j < cols; ++j) {

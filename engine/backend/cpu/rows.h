@@ -55,18 +55,26 @@ const T* row_at(MatrixView<const T> X, VectorView<const std::int32_t> rows, std:
   return X.data + (rows.empty() ? i : std::int64_t{rows.data[i]}) * X.stride;
 }
 
+// Sum of the tiles' sums, which is sum(begin, end) for rows begin .. end - 1; row_ns is about what one row takes.
+template <class Sum>
+double tile_sums(std::int64_t n, std::int64_t row_ns, Sum&& sum) {
+  std::vector<double> sums(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
+  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+    sums[static_cast<std::size_t>(tile)] = sum(begin, end);
+  });
+  double total = 0;
+  for (const double part : sums) total += part;
+  return total;
+}
+
 // Sum of value(i), i < n; row_ns is about what one value takes.
 template <class Value>
 double tile_sum(std::int64_t n, std::int64_t row_ns, Value&& value) {
-  std::vector<double> sums(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
-  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+  return tile_sums(n, row_ns, [&](std::int64_t begin, std::int64_t end) {
     double sum = 0;
     for (std::int64_t i = begin; i < end; ++i) sum += value(i);
-    sums[static_cast<std::size_t>(tile)] = sum;
+    return sum;
   });
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  return total;
 }
 
 // A table of `entries` sums over rows: add(i, table) adds row i in about row_ns. One table a tile, then the tiles in order.
