@@ -55,11 +55,14 @@ KEDGE_HD inline NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream,
 
 template <class T>
 KEDGE_HD std::int32_t argmax_row(const T* z, std::int64_t k) {
-  std::int64_t best = 0;
-  for (std::int64_t c = 1; c < k; ++c) {
-    if (z[c] > z[best]) best = c;
+  std::int32_t best = 0;
+  T most = z[0];
+  for (std::int32_t c = 1; c < k; ++c) {   // without branches, which here would be guessed wrong
+    const bool is_more = z[c] > most;
+    most = is_more ? z[c] : most;
+    best = is_more ? c : best;
   }
-  return static_cast<std::int32_t>(best);
+  return best;
 }
 
 template <class T>

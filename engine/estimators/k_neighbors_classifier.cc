@@ -82,21 +82,20 @@ void KNeighborsClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const
   model_.fit(ctx, X, params_);
 }
 
+// take(row, votes of the classes, their sum) for every row of X.
 template <class T>
-void KNeighborsClassifier<T>::visit_shares(const Context& ctx, const Samples<T>& X, const TakeShares& take) const {
+template <class Take>
+void KNeighborsClassifier<T>::visit_votes(const Context& ctx, const Samples<T>& X, const Take& take) const {
   const auto n_classes = static_cast<std::size_t>(present_.n_all());
   const bool by_distance = params_.weights == "distance";
   const std::string lists = model_.shared_lists(ctx, X, params_.n_neighbors);
   const auto shared = lists.empty() ? nullptr : ctx.work->get<Votes>(by_distance ? "votes by distance" : "votes", lists, [] { return Votes{}; });
-  std::vector<double> shares(n_classes);
   model_.nearest(ctx, kName, X, params_.n_neighbors, [&](const NearestLists& found) {
     Votes own;
     Votes& votes = shared ? *shared : own;
     count_votes(found, by_distance, codes_, n_classes, votes);
-    for (std::size_t i = 0; i < votes.total.size(); ++i) {
-      for (std::size_t c = 0; c < n_classes; ++c) shares[c] = votes.of_class[i * n_classes + c] / votes.total[i];
-      take(static_cast<std::size_t>(found.first) + i, shares);
-    }
+    for (std::size_t i = 0; i < votes.total.size(); ++i)
+      take(static_cast<std::size_t>(found.first) + i, std::span(votes.of_class).subspan(i * n_classes, n_classes), votes.total[i]);
   });
 }
 
@@ -104,7 +103,9 @@ template <class T>
 void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const auto n_classes = static_cast<std::size_t>(present_.n_all());
   std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * n_classes);
-  visit_shares(ctx, X, [&](std::size_t row, std::span<const double> shares) { std::ranges::copy(shares, all.begin() + row * n_classes); });
+  visit_votes(ctx, X, [&](std::size_t row, std::span<const double> votes, double total) {
+    std::ranges::transform(votes, all.begin() + row * n_classes, [=](double of_class) { return of_class / total; });
+  });
   require(proba.stride == proba.cols, schema::ErrorCode::kInternal, "{}: probabilities need a matrix without padding", kName);
   if (!all.empty()) ctx.memory().to_device(proba.data, all.data(), all.size() * sizeof(double));
 }
@@ -112,8 +113,8 @@ void KNeighborsClassifier<T>::predict_proba(const Context& ctx, const Samples<T>
 template <class T>
 std::vector<std::int32_t> KNeighborsClassifier<T>::predict(const Context& ctx, const Samples<T>& X) const {
   std::vector<std::int32_t> codes(static_cast<std::size_t>(X.n_rows()));
-  visit_shares(ctx, X, [&](std::size_t row, std::span<const double> shares) {
-    codes[row] = argmax_row(shares.data(), static_cast<std::int64_t>(shares.size()));
+  visit_votes(ctx, X, [&](std::size_t row, std::span<const double> votes, double) {
+    codes[row] = argmax_row(votes.data(), static_cast<std::int64_t>(votes.size()));
   });
   return codes;
 }

@@ -1,7 +1,6 @@
 // KNeighborsClassifier: the vote of the nearest training rows.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,8 +37,8 @@ class KNeighborsClassifier final : public Classifier<T> {
 
  private:
   // Calls take(row, share of the votes of each class) for the rows of X in order.
-  using TakeShares = std::function<void(std::size_t, std::span<const double>)>;
-  void visit_shares(const Context& ctx, const Samples<T>& X, const TakeShares& take) const;
+  template <class Take>
+  void visit_votes(const Context& ctx, const Samples<T>& X, const Take& take) const;
 
   KNeighborsClassifierParams params_;
   PresentClasses present_;
