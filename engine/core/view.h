@@ -34,6 +34,7 @@ struct MatrixView {
   constexpr MatrixView(MatrixView<U> m) : data(m.data), rows(m.rows), cols(m.cols), stride(m.stride) {}
   std::int64_t size() const { return rows * cols; }
   MatrixView row_range(std::int64_t first, std::int64_t count) const { return {data + first * stride, count, cols, stride}; }
+  MatrixView last_columns(std::int64_t count) const { return {data + cols - count, rows, count, stride}; }
 };
 
 }  // namespace kedge::engine

@@ -1,4 +1,4 @@
-// Logistic loss on the device: margins by gemm, loss and its derivative in place, gradient by gemm, curvature by Gram matrices.
+// Logistic loss on the device: loss and gradient by one op, of sparse rows by products; curvature by Gram matrices.
 #include "engine/estimators/logistic_objective.h"
 
 #include <algorithm>
@@ -49,15 +49,13 @@ void LogisticObjective<T>::upload(std::span<const double> w) {
   host_.assign(static_cast<std::size_t>(data_.n_classes), T{0});
   if (fit_intercept_) std::copy(w.begin() + n_coef, w.end(), host_.end() - n_rows_);
   ctx_.memory().to_device(intercept_.data(), host_.data(), host_.size() * sizeof(T));
+  if (n_rows_ < data_.n_classes) margins_.zero();   // of two classes the first: the second column alone is computed, and the loss is the same
 }
 
-// With two classes the margin of the first is 0: the second column alone is computed, and the loss is the same.
 template <class T>
 MatrixView<T> LogisticObjective<T>::margins(std::span<const double> w) {
   upload(w);
-  const std::int64_t skipped = data_.n_classes - n_rows_;
-  if (skipped) margins_.zero();
-  const MatrixView<T> columns(margins_.data() + skipped, data_.X.rows, n_rows_, data_.n_classes);
+  const MatrixView<T> columns = margins_.view().last_columns(n_rows_);
   if constexpr (std::is_same_v<T, double>)
     if (data_.is_sparse()) return data_.times({coef_.data(), data_.X.cols, n_rows_}, columns), columns;
   ctx_.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0}, columns);
@@ -65,14 +63,21 @@ MatrixView<T> LogisticObjective<T>::margins(std::span<const double> w) {
 }
 
 template <class T>
-std::vector<T> LogisticObjective<T>::coef_gradient(MatrixView<T> columns) {
+double LogisticObjective<T>::loss(std::span<const double> w, std::vector<T>& coef_gradient) {
+  const VectorView<const T> intercept = std::as_const(intercept_).view();
   if constexpr (std::is_same_v<T, double>)
     if (data_.is_sparse()) {
+      const MatrixView<T> columns = margins(w);
+      const double loss = ctx_.ops<T>().logistic_loss(margins_.view(), intercept, data_.y, data_.weights);
       data_.transpose_times(columns, {coef_gradient_.data(), data_.X.cols, n_rows_});
-      return flipped(coef_gradient_.to_host(), n_rows_);
+      coef_gradient = flipped(coef_gradient_.to_host(), n_rows_);
+      return loss;
     }
-  ctx_.ops<T>().gemm(Transpose::kYes, Transpose::kNo, T{1}, columns, data_.X, T{0}, coef_gradient_.view());
-  return coef_gradient_.to_host();
+  upload(w);
+  const double loss = ctx_.ops<T>().logistic_gradient(data_.X, std::as_const(coef_).view(), intercept, data_.y, data_.weights,
+                                                      margins_.view(), coef_gradient_.view());
+  coef_gradient = coef_gradient_.to_host();
+  return loss;
 }
 
 template <class T>
@@ -87,13 +92,11 @@ double LogisticObjective<T>::add_penalty(std::span<const double> w, std::span<do
 
 template <class T>
 double LogisticObjective<T>::operator()(std::span<const double> w, std::span<double> gradient) {
-  Backend<T>& ops = ctx_.ops<T>();
-  const MatrixView<T> columns = margins(w);
-  const double loss = ops.logistic_loss(margins_.view(), std::as_const(intercept_).view(), data_.y, data_.weights);
-  const std::vector<T> coef_gradient = this->coef_gradient(columns);
+  std::vector<T> coef_gradient;
+  const double loss = this->loss(w, coef_gradient);
   for (std::size_t i = 0; i < coef_gradient.size(); ++i) gradient[i] = coef_gradient[i] / data_.weight_sum;
   if (fit_intercept_) {
-    ops.column_sums(std::as_const(margins_).view(), intercept_gradient_.view());
+    ctx_.ops<T>().column_sums(std::as_const(margins_).view(), intercept_gradient_.view());
     const std::vector<double> sums = intercept_gradient_.to_host();
     for (std::int64_t r = 0; r < n_rows_; ++r)
       gradient[coef_gradient.size() + r] = sums[data_.n_classes - n_rows_ + r] / data_.weight_sum;

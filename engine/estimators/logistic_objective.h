@@ -32,7 +32,7 @@ struct LogisticPenalty {
 
 // mean of weight[i] * loss(x_i, y_i) + sum l2[j] w[j]^2 / 2, as scikit-learn's LinearModelLoss: multinomial with a row of
 // coefficients a class; with two classes a single row, that of the second class. The vector holds the rows of coefficients,
-// then one intercept each. penalty.l1 is left to the minimiser. Two passes over X an evaluation; device buffers are made once.
+// then one intercept each. penalty.l1 is left to the minimiser. Device buffers are made once.
 template <class T>
 class LogisticObjective {
  public:
@@ -46,8 +46,8 @@ class LogisticObjective {
 
  private:
   void upload(std::span<const double> w);
-  std::vector<T> coef_gradient(MatrixView<T> columns);
   MatrixView<T> margins(std::span<const double> w);  // without intercepts
+  double loss(std::span<const double> w, std::vector<T>& coef_gradient);   // sums over the rows; margins_ become the loss's derivative
   double add_penalty(std::span<const double> w, std::span<double> gradient) const;
   void add_block(std::int64_t a, std::int64_t b, std::span<const T> gram, std::span<double> hessian) const;
   void finish_curvature(std::span<double> hessian) const;

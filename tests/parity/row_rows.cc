@@ -106,6 +106,43 @@ void check_logistic_loss(Probe<T>& probe) {
   EXPECT_GE(plain, 0);
 }
 
+// The loss and gradient of X and B (m x d; with two classes the first has no row of B, and the margin 0), shape: n x d, k classes.
+template <class T>
+void check_logistic_gradient(Probe<T>& probe) {
+  const auto [n, d, k] = probe.shape();
+  const std::int64_t m = k == 2 ? 1 : k;
+  const Table x = probe.numbers(n, d, 1), b = probe.numbers(1, k, 3);
+  Table B = probe.numbers(m, d, 2);
+  for (double& v : B.values) v /= 64;
+  const auto y = probe.codes(n, k, 4);
+  const auto w = probe.weights(n);
+  Padded<T> Z(probe.memory(), Table(n, k)), G(probe.memory(), m, d);
+  const double loss = probe.ops().logistic_gradient(Padded<T>(probe.memory(), x).view(), Padded<T>(probe.memory(), B).view(),
+                                                    probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(), probe.upload(y).view(),
+                                                    probe.upload(w).view(), Z.view(), G.view());
+  Table z(n, k), gradient(m, d);
+  double expected = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double top = -1e300, sum = 0;
+    for (std::int64_t c = 0; c < k; ++c) {
+      for (std::int64_t j = 0; c >= k - m && j < d; ++j) z.at(i, c) += x.at(i, j) * B.at(c - (k - m), j);
+      z.at(i, c) += b.at(0, c);
+      top = std::max(top, z.at(i, c));
+    }
+    for (std::int64_t c = 0; c < k; ++c) sum += std::exp(z.at(i, c) - top);
+    const double weight = w[static_cast<std::size_t>(i)];
+    const std::int32_t own = y[static_cast<std::size_t>(i)];
+    expected += weight * (top + std::log(sum) - z.at(i, own));
+    for (std::int64_t c = 0; c < k; ++c) z.at(i, c) = weight * (std::exp(z.at(i, c) - top) / sum - (c == own));
+    for (std::int64_t c = k - m; c < k; ++c)
+      for (std::int64_t j = 0; j < d; ++j) gradient.at(c - (k - m), j) += z.at(i, c) * x.at(i, j);
+  }
+  const double columns = static_cast<double>(d + 2), rows = static_cast<double>(n + 1);   // margins are off by d roundings, and so is what follows
+  probe.expect_near(Z.to_table(), z, 4 * columns, "Z");
+  probe.expect_near(G.to_table(), gradient, 16 * columns * rows, "G");
+  probe.expect_near(loss, expected, 32 * columns * rows, "loss");
+}
+
 template <class T>
 void check_logistic_curvature(Probe<T>& probe) {
   const auto [n, k, unused] = probe.shape();
@@ -142,6 +179,8 @@ std::vector<Row<T>> row_rows() {
       {"softmax_rows", kExponential<T>, &check_softmax_rows<T>, tall_shapes()},
       {"argmax_rows", kExact, &check_argmax_rows<T>, tall_shapes()},
       {"logistic_loss", kExponential<T>, &check_logistic_loss<T>, tall_shapes()},
+      {"logistic_gradient", kExponential<T>, &check_logistic_gradient<T>,
+       {{1, 1, 2}, {7, 3, 3}, {300, 20, 2}, {130, 5, 10}, {2100, 33, 5}, {40, 60, 3}, {300, 7, 20}, {90, 40, 16}, {0, 4, 3}}},
       {"logistic_curvature", kExponential<T>, &check_logistic_curvature<T>, {{1, 2, 0}, {300, 2, 0}, {1, 3, 0}, {130, 5, 0}, {40, 12, 0}, {0, 3, 0}}},
   };
 }

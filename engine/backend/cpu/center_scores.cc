@@ -178,7 +178,7 @@ T error_of_scores(double squared_norm, T largest, std::int64_t d) {
 template <class T>
 void multiply_few(MatrixView<const T> X, MatrixView<const T> B, MatrixView<T> dots) {
   const std::int64_t k = B.rows;
-  if (k > kFewCenters || X.cols > kLongestThin || X.rows < kFewestThinRows)
+  if (k > kFewCenters || X.cols > kLongestThin || X.rows < kThinRows)
     return blas::gemm(Transpose::kNo, Transpose::kYes, X.rows, k, X.cols, T{1}, X.data, X.stride, B.data, B.stride, T{0},
                       dots.data, dots.stride);
   for (std::int64_t first = 0; first < k; first += kThin) {

@@ -50,6 +50,8 @@ class CpuRows : public CpuLinear<T> {
   void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override;
   double logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
                        VectorView<const double> weights) override;
+  double logistic_gradient(MatrixView<const T> X, MatrixView<const T> B, VectorView<const T> b, VectorView<const std::int32_t> y,
+                           VectorView<const double> weights, MatrixView<T> Z, MatrixView<T> G) override;
   void logistic_curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights, MatrixView<double> W) override;
 };
 

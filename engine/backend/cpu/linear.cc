@@ -108,11 +108,11 @@ template <class T>
 bool multiply_thin(const Product<T>& p) {
   if (p.lower || p.alpha != T{1} || p.beta != T{0}) return false;
   const bool rows = p.ta == Transpose::kNo && p.tb == Transpose::kYes, columns = p.ta == Transpose::kYes && p.tb == Transpose::kNo;
-  if (rows && p.B.rows <= kThin && p.A.rows >= kFewestThinRows && p.A.cols <= kLongestThin) {
+  if (rows && is_thin_rows(p.A.rows, p.A.cols, p.B.rows)) {
     thin_rows_product(p.A, p.B, p.C);
     return true;
   }
-  if (columns && p.A.cols <= kThin && p.B.cols <= kLongestThin && p.A.rows > p.B.cols) {
+  if (columns && is_thin_columns(p.B.rows, p.B.cols, p.A.cols)) {
     thin_columns_product(p.A, p.B, p.C);
     return true;
   }

@@ -7,6 +7,7 @@
 
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/simd.h"
+#include "engine/backend/cpu/thin_product.h"
 
 namespace kedge::engine {
 namespace {
@@ -120,6 +121,17 @@ double CpuRows<T>::logistic_loss(MatrixView<T> Z, VectorView<const T> b, VectorV
   return tile_sums(Z.rows, kExpNs * (Z.cols + 1), [&](std::int64_t begin, std::int64_t end) {
     return logistic_rows(Z, intercepts, y.data, by_row, begin, end);
   });
+}
+
+template <class T>
+double CpuRows<T>::logistic_gradient(MatrixView<const T> X, MatrixView<const T> B, VectorView<const T> b, VectorView<const std::int32_t> y,
+                                     VectorView<const double> weights, MatrixView<T> Z, MatrixView<T> G) {
+  const std::int64_t n = X.rows, d = X.cols, m = B.rows;
+  if (!is_thin_rows(n, d, m) || !is_thin_columns(n, d, m)) return Backend<T>::logistic_gradient(X, B, b, y, weights, Z, G);
+  const T* const intercepts = b.empty() ? nullptr : b.data;
+  const double* const by_row = weights.empty() ? nullptr : weights.data;
+  const auto change = [&](std::int64_t begin, std::int64_t end) { return logistic_rows(Z, intercepts, y.data, by_row, begin, end); };
+  return thin_pass(X, B, Z.last_columns(m), change, G);
 }
 
 template <class T>
