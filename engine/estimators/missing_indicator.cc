@@ -125,8 +125,6 @@ Samples<T> MissingIndicator<T>::transform(const Context& ctx, const Samples<T>& 
               "{}: column {} has {} missing values, but had none when it was fitted; see error_on_new", kOwner,
               X.table->column_label(complete_[c]), counts[c]);
   }
-  require(!columns_.empty(), ErrorCode::kBadData, "{}: no column lacked values when it was fitted, so there is nothing to mark",
-          kOwner);
   return samples_of(missing_marks(ctx, values, missing, columns_), features_out_);
 }
 

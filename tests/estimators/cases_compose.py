@@ -74,5 +74,6 @@ CASES += [Case("ColumnTransformer", {"transformers": [SCALED, RANGED]}, "badly_s
 CASES += [Case("FeatureUnion", params, data, TRANSFORMED, f32=1e-5) for params, data in (
     ({"transformer_list": [part("a", step("StandardScaler")), part("b", step("MinMaxScaler"))]}, "wine"),
     ({"transformer_list": [part("a", [step("SimpleImputer"), step("StandardScaler")]), part("b", step("MissingIndicator"))]}, "with_missing"),
+    ({"transformer_list": [part("a", step("SimpleImputer")), part("b", step("MissingIndicator"))]}, "wine"),   # nothing is missing: no column
     ({"transformer_list": [part("a", step("StandardScaler")), part("b", "passthrough"), part("c", "drop")],
       "transformer_weights": {"a": 3, "b": 0.25}}, "iris"))]

@@ -74,7 +74,7 @@ struct Kernels {
     for (int parts = kParts / 2; parts > 0; parts /= 2)
 #pragma GCC unroll 16
       for (int e = 0; e < parts * R * K; ++e) sums[e] += sums[parts * R * K + e];
-    T totals[R * K * 2];
+    T totals[R * K];
     sum_lanes<T, V, R * K, kWidth / 2>(sums, totals);
     for (int r = 0; r < R; ++r)
       for (int c = 0; c < K; ++c) z[r * z_stride + c] = totals[c * R + r];
