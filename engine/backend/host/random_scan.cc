@@ -18,14 +18,19 @@ namespace {
 constexpr std::int64_t kSlack = 64;      // bytes that a row of the block may be written beyond its end
 constexpr std::int64_t kTallied = 255;   // rows that bytes can count
 
+// No wider than those of AVX2: what a CPU does not have, the compiler takes apart by way of memory, ten times slower. With AVX-512 they cost hardly more.
 template <int kWidth>
 struct ByteVector {
-  using Type [[gnu::vector_size(kWidth)]] = std::uint8_t;
+  static constexpr int kSize = kWidth < 32 ? kWidth : 32;
+  using Type [[gnu::vector_size(kSize)]] = std::uint8_t;
 };
 template <int kWidth>
 using Bytes = typename ByteVector<kWidth>::Type;
-using EightBytes [[gnu::vector_size(8)]] = std::int8_t;
-using EightSums [[gnu::vector_size(64)]] = std::int64_t;
+template <int kWidth>
+constexpr int kVectors = kWidth / static_cast<int>(sizeof(Bytes<kWidth>));   // of a row
+using SixteenBytes [[gnu::vector_size(16)]] = std::uint8_t;
+using SixteenMasks [[gnu::vector_size(16)]] = std::int8_t;
+using FourSums [[gnu::vector_size(32)]] = std::int64_t;
 
 // Vectors lie anywhere.
 template <class V>
@@ -41,13 +46,15 @@ template <class V>
 template <int kWidth>
 [[gnu::always_inline]] inline void find_ranges(const std::uint8_t* codes, std::int64_t n, std::uint8_t* least,
                                                std::uint8_t* most) {
-  Bytes<kWidth> low, high, row;
-  load(codes, low), load(codes, high);
-  for (std::int64_t i = 1; i < n; ++i) {
-    load(codes + i * kWidth, row);
-    low = row < low ? row : low, high = row > high ? row : high;
+  for (std::size_t first = 0; first < kWidth; first += sizeof(Bytes<kWidth>)) {
+    Bytes<kWidth> low, high, row;
+    load(codes + first, low), load(codes + first, high);
+    for (std::int64_t i = 1; i < n; ++i) {
+      load(codes + i * kWidth + first, row);
+      low = row < low ? row : low, high = row > high ? row : high;
+    }
+    store(least + first, low), store(most + first, high);
   }
-  store(least, low), store(most, high);
 }
 
 // A row on the left of a cut is 1 in its byte of the tally; bytes are added up before they can overflow.
@@ -55,42 +62,54 @@ template <int kWidth>
 [[gnu::always_inline]] inline void count_rows(const std::uint8_t* codes, std::int64_t n, const std::uint8_t* left_bin,
                                               const std::int32_t* group, std::int32_t n_groups, std::uint8_t* tally,
                                               std::int32_t* counts) {
-  Bytes<kWidth> left, row, sum;
-  load(left_bin, left);
+  constexpr std::size_t kSize = sizeof(Bytes<kWidth>);
+  Bytes<kWidth> left[kVectors<kWidth>], row, sum;
+  for (std::size_t v = 0; v < kVectors<kWidth>; ++v) load(left_bin + v * kSize, left[v]);
   for (std::int64_t first = 0; first < n; first += kTallied) {
     const std::int64_t last = std::min(n, first + kTallied);
     std::memset(tally, 0, static_cast<std::size_t>(n_groups * kWidth));
     for (std::int64_t i = first; i < last; ++i) {
       std::uint8_t* const own = tally + (group ? group[i] * kWidth : 0);
-      load(codes + i * kWidth, row), load(own, sum);
-      sum -= reinterpret_cast<Bytes<kWidth>>(row <= left);
-      store(own, sum);
+      for (std::size_t v = 0; v < kVectors<kWidth>; ++v) {
+        load(codes + i * kWidth + v * kSize, row), load(own + v * kSize, sum);
+        sum -= reinterpret_cast<Bytes<kWidth>>(row <= left[v]);
+        store(own + v * kSize, sum);
+      }
     }
     for (std::int32_t g = 0; g < n_groups; ++g)
       for (int k = 0; k < kWidth; ++k) counts[g * CodeBlock::kMost + k] += tally[g * kWidth + k];
   }
 }
 
+// Adds the value to those of four sums whose byte of the mask is set.
+template <int kPart>
+[[gnu::always_inline]] inline void add_masked(const SixteenMasks& is_left, const FourSums& value, FourSums& sums) {
+  sums += __builtin_convertvector(__builtin_shufflevector(is_left, is_left, 4 * kPart, 4 * kPart + 1, 4 * kPart + 2, 4 * kPart + 3), FourSums) & value;
+}
+
+// Sixteen cuts at a time: their sums fit the registers.
 template <int kWidth>
 [[gnu::always_inline]] inline void sum_rows(const std::uint8_t* codes, std::int64_t n, const std::uint8_t* left_bin,
                                             const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) {
-  constexpr int kParts = kWidth / 8;
-  Bytes<kWidth> left, row;
-  load(left_bin, left);
-  EightSums parts[kParts] = {}, sum;
-  for (std::int64_t i = 0; i < n; ++i) {
-    load(codes + i * kWidth, row);
-    const auto is_left = row <= left;
-    std::int64_t* const own = sums + (group ? group[i] * CodeBlock::kMost : 0);
-    for (int p = 0; p < kParts; ++p) {
-      EightBytes mask;
-      __builtin_memcpy(&mask, reinterpret_cast<const char*>(&is_left) + 8 * p, sizeof mask);
-      const EightSums part = __builtin_convertvector(mask, EightSums) & value[i];
-      if (group) store(own + 8 * p, load(own + 8 * p, sum) + part);
-      else parts[p] += part;
+  for (int first = 0; first < kWidth; first += 16) {
+    SixteenBytes left, row;
+    load(left_bin + first, left);
+    FourSums parts[4];
+    load(sums + first, parts);
+    for (std::int64_t i = 0; i < n; ++i) {
+      load(codes + i * kWidth + first, row);
+      const auto is_left = reinterpret_cast<SixteenMasks>(row <= left);
+      const FourSums added = FourSums{} + value[i];
+      std::int64_t* const own = sums + (group ? group[i] * CodeBlock::kMost : 0) + first;
+      if (group) load(own, parts);
+      add_masked<0>(is_left, added, parts[0]);
+      add_masked<1>(is_left, added, parts[1]);
+      add_masked<2>(is_left, added, parts[2]);
+      add_masked<3>(is_left, added, parts[3]);
+      if (group) store(own, parts);
     }
+    if (!group) store(sums + first, parts);
   }
-  for (int p = 0; p < kParts && !group; ++p) store(sums + 8 * p, load(sums + 8 * p, sum) + parts[p]);
 }
 
 KEDGE_CLONES void ranges_of(const std::uint8_t* codes, std::int64_t n, std::int64_t width, std::uint8_t* least,
@@ -108,7 +127,14 @@ KEDGE_CLONES void count_left_of(const std::uint8_t* codes, std::int64_t n, std::
 }
 
 KEDGE_CLONES void sum_left_of(const std::uint8_t* codes, std::int64_t n, std::int64_t width, const std::uint8_t* left_bin,
-                              const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) {
+                              const std::int64_t* value, std::int64_t* sums) {
+  if (width == 16) sum_rows<16>(codes, n, left_bin, value, nullptr, sums);
+  else if (width == 32) sum_rows<32>(codes, n, left_bin, value, nullptr, sums);
+  else sum_rows<64>(codes, n, left_bin, value, nullptr, sums);
+}
+
+KEDGE_CLONES void sum_groups(const std::uint8_t* codes, std::int64_t n, std::int64_t width, const std::uint8_t* left_bin,
+                             const std::int64_t* value, const std::int32_t* group, std::int64_t* sums) {
   if (width == 16) sum_rows<16>(codes, n, left_bin, value, group, sums);
   else if (width == 32) sum_rows<32>(codes, n, left_bin, value, group, sums);
   else sum_rows<64>(codes, n, left_bin, value, group, sums);
@@ -178,17 +204,17 @@ KEDGE_CLONES void score_squares(std::int64_t n_cols, std::int32_t n_classes, con
 }
 
 KEDGE_CLONES std::int64_t first_greatest(const double* scores) {
-  using EightDoubles [[gnu::vector_size(64)]] = double;
-  EightDoubles best, next;
-  EightSums where{}, place{0, 1, 2, 3, 4, 5, 6, 7};
-  where = place, load(scores, best);
-  for (std::int64_t k = 8; k < CodeBlock::kMost; k += 8) {
+  using FourDoubles [[gnu::vector_size(32)]] = double;
+  FourDoubles best, next;
+  FourSums where{0, 1, 2, 3}, place = where;
+  load(scores, best);
+  for (std::int64_t k = 4; k < CodeBlock::kMost; k += 4) {
     load(scores + k, next);
     const auto is_better = next > best;
     best = is_better ? next : best, where = is_better ? place + k : where;
   }
   int lane = 0;
-  for (int l = 1; l < 8; ++l)
+  for (int l = 1; l < 4; ++l)
     if (best[l] > best[lane] || (best[l] == best[lane] && where[l] < where[lane])) lane = l;
   return where[lane];
 }
@@ -325,8 +351,8 @@ void CodeBlock::ranges(std::uint8_t* least, std::uint8_t* most) const {
 void CodeBlock::sum_left(const std::uint8_t* left_bin, const std::int64_t* value, const std::int32_t* group,
                          std::int64_t* sums) const {
   static const bool masks = has_masks();
-  if (masks && !group) return sum_masked(codes_.data(), n_, width_, left_bin, value, sums);
-  sum_left_of(codes_.data(), n_, width_, left_bin, value, group, sums);
+  if (group) return sum_groups(codes_.data(), n_, width_, left_bin, value, group, sums);
+  masks ? sum_masked(codes_.data(), n_, width_, left_bin, value, sums) : sum_left_of(codes_.data(), n_, width_, left_bin, value, sums);
 }
 
 void CodeBlock::count_left(const std::uint8_t* left_bin, const std::int32_t* group, std::int32_t n_groups, std::int32_t* counts) {
