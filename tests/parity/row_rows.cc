@@ -78,6 +78,21 @@ void check_argmax_rows(Probe<T>& probe) {   // multiples of 1/8: many ties, of w
   probe.expect_near(out, expected, 1, "argmax");
 }
 
+// The logistic loss of margins, which become its derivative.
+double differentiate(Table& z, const std::vector<std::int32_t>& y, const std::vector<double>& w) {
+  double loss = 0;
+  for (std::int64_t i = 0; i < z.rows; ++i) {
+    double top = -1e300, sum = 0;
+    for (std::int64_t j = 0; j < z.cols; ++j) top = std::max(top, z.at(i, j));
+    for (std::int64_t j = 0; j < z.cols; ++j) sum += std::exp(z.at(i, j) - top);
+    const double weight = w[static_cast<std::size_t>(i)];
+    const std::int32_t own = y[static_cast<std::size_t>(i)];
+    loss += weight * (top + std::log(sum) - z.at(i, own));
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) = weight * (std::exp(z.at(i, j) - top) / sum - (j == own));
+  }
+  return loss;
+}
+
 template <class T>
 void check_logistic_loss(Probe<T>& probe) {
   Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
@@ -87,16 +102,9 @@ void check_logistic_loss(Probe<T>& probe) {
   Padded<T> device(probe.memory(), z);
   const double loss = probe.ops().logistic_loss(device.view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
                                                 probe.upload(y).view(), probe.upload(w).view());
-  double expected = 0;
-  for (std::int64_t i = 0; i < z.rows; ++i) {
-    double top = -1e300, sum = 0;
-    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += b.at(0, j), top = std::max(top, z.at(i, j));
-    for (std::int64_t j = 0; j < z.cols; ++j) sum += std::exp(z.at(i, j) - top);
-    const double weight = w[static_cast<std::size_t>(i)];
-    const std::int32_t own = y[static_cast<std::size_t>(i)];
-    expected += weight * (top + std::log(sum) - z.at(i, own));
-    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) = weight * (std::exp(z.at(i, j) - top) / sum - (j == own));
-  }
+  for (std::int64_t i = 0; i < z.rows; ++i)
+    for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += b.at(0, j);
+  const double expected = differentiate(z, y, w);
   probe.expect_near(device.to_table(), z, 2, "gradient");
   probe.expect_near(loss, expected, 32 * static_cast<double>(z.rows + 1), "loss");
   if (z.rows == 0) return;
@@ -121,22 +129,15 @@ void check_logistic_gradient(Probe<T>& probe) {
                                                     probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(), probe.upload(y).view(),
                                                     probe.upload(w).view(), Z.view(), G.view());
   Table z(n, k), gradient(m, d);
-  double expected = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    double top = -1e300, sum = 0;
+  for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t c = 0; c < k; ++c) {
       for (std::int64_t j = 0; c >= k - m && j < d; ++j) z.at(i, c) += x.at(i, j) * B.at(c - (k - m), j);
       z.at(i, c) += b.at(0, c);
-      top = std::max(top, z.at(i, c));
     }
-    for (std::int64_t c = 0; c < k; ++c) sum += std::exp(z.at(i, c) - top);
-    const double weight = w[static_cast<std::size_t>(i)];
-    const std::int32_t own = y[static_cast<std::size_t>(i)];
-    expected += weight * (top + std::log(sum) - z.at(i, own));
-    for (std::int64_t c = 0; c < k; ++c) z.at(i, c) = weight * (std::exp(z.at(i, c) - top) / sum - (c == own));
-    for (std::int64_t c = k - m; c < k; ++c)
-      for (std::int64_t j = 0; j < d; ++j) gradient.at(c - (k - m), j) += z.at(i, c) * x.at(i, j);
-  }
+  const double expected = differentiate(z, y, w);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t c = 0; c < m; ++c)
+      for (std::int64_t j = 0; j < d; ++j) gradient.at(c, j) += z.at(i, c + k - m) * x.at(i, j);
   const double columns = static_cast<double>(d + 2), rows = static_cast<double>(n + 1);   // margins are off by d roundings, and so is what follows
   probe.expect_near(Z.to_table(), z, 4 * columns, "Z");
   probe.expect_near(G.to_table(), gradient, 16 * columns * rows, "G");
