@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,7 +31,6 @@ std::string digest_field(std::string_view sha256_hex);
 
 std::string hex_digest(DigestKind kind, std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
-std::string file_digest(DigestKind kind, const std::filesystem::path& path);   // kUnavailable when it cannot be read
 
 // Two lower-case digits a byte, and back.
 std::string to_hex(std::string_view bytes);

@@ -81,7 +81,7 @@ struct Pipeline::Impl {
                   const std::vector<schema::Step>& steps, Chain<T>& chain, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
     try {
-      save_model(ctx, files.model_file, steps, chain, info);
+      files.model_bytes = save_model(ctx, files.model_file, steps, chain, info, files.keep);
       files.model = std::move(info);
     } catch (const schema::Error& error) {
       if (error.code != ErrorCode::kInvalidValue) throw;

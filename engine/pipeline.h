@@ -27,7 +27,9 @@ struct WarmTable {
 struct RunFiles {
   std::filesystem::path model_file;               // for the fitted pipeline; empty: it is not written
   std::string data_digest;                        // for the model's description
-  std::optional<schema::ModelInfo> model = {};    // of the model that the run has written
+  std::size_t keep = 0;                           // bytes of a model that is returned rather than written
+  std::optional<schema::ModelInfo> model = {};    // of the model that the run has made
+  std::string model_bytes = {};                   // the model, if it is so small
 };
 
 class Pipeline {

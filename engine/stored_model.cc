@@ -146,16 +146,18 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFi
 }
 
 template <class T>
-void save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
-                schema::ModelInfo& info) {
+std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
+                       schema::ModelInfo& info, std::size_t keep) {
   info.pipeline = pipeline, info.outputs = outputs_of(pipeline);
-  ModelFileWriter writer(path);
+  ModelFileWriter writer(path, keep);
   StateArchive archive(ctx, writer, class_count(info));
   chain.state(archive);
-  writer.finish(info);
+  return writer.finish(info);
 }
 
-template void save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<float>&, schema::ModelInfo&);
-template void save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<double>&, schema::ModelInfo&);
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<float>&, schema::ModelInfo&,
+                                std::size_t);
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<double>&, schema::ModelInfo&,
+                                std::size_t);
 
 }  // namespace kedge::engine

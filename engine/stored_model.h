@@ -44,10 +44,10 @@ class StoredModel {
 // Outputs that a pipeline has, in the order of ModelInfo::outputs.
 std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline);
 
-// Writes the fitted chain. `info` says everything about it but `pipeline` and `outputs`, which are filled in. Errors: kInvalidValue for an
-// estimator that cannot be stored; kInternal with the system's words.
+// Writes the fitted chain; one of at most `keep` bytes is returned instead. `info` says everything about it but `pipeline` and `outputs`,
+// which are filled in. Errors: kInvalidValue for an estimator that cannot be stored; kInternal with the system's words.
 template <class T>
-void save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
-                schema::ModelInfo& info);
+std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
+                       schema::ModelInfo& info, std::size_t keep);
 
 }  // namespace kedge::engine

@@ -79,6 +79,7 @@ struct ReportStorer {
     done.setLeaseToken(report.leaseToken);
     store(report.result, done.initResult());
     if (report.model) store(*report.model, done.initModel());
+    if (!report.modelBytes.empty()) done.setModelBytes(data_of(report.modelBytes));
   }
   void operator()(const AnswerReport& report) {
     auto answer = builder.initAnswer();
@@ -109,6 +110,7 @@ DoneReport load_done(wire::DoneReport::Reader reader) {
   DoneReport report{.leaseToken = reader.getLeaseToken()};
   load(report.result, reader.getResult());
   if (reader.hasModel()) load(report.model.emplace(), reader.getModel());
+  report.modelBytes = bytes(reader.getModelBytes());
   return report;
 }
 

@@ -60,6 +60,7 @@ struct DoneReport {
   leaseToken @0 :Int64;
   result @1 :Job.Result $Json.required;
   model @2 :Model.ModelInfo;
+  modelBytes @3 :Data;   # of a small model, which has no file
 }
 
 struct AnswerReport {

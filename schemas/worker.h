@@ -65,7 +65,8 @@ struct EventReport {    // progress, metric, timing or log of the running job
 struct DoneReport {
   std::int64_t leaseToken = 0;
   Result result;
-  std::optional<ModelInfo> model = {};   // that lies in the output folder
+  std::optional<ModelInfo> model = {};   // that lies in the output folder, or
+  std::string modelBytes = {};           // here, if it is small
   friend bool operator==(const DoneReport&, const DoneReport&) = default;
 };
 struct AnswerReport {   // to an AskCommand

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -152,7 +153,8 @@ std::span<const std::byte> ModelFile::state() const { return impl_->state; }
 
 struct ModelFileWriter::Impl {
   std::filesystem::path path;
-  int fd = -1;
+  std::size_t keep = 0;
+  int fd = -1;   // until there is more than stays in memory
   bool is_finished = false;
   std::string state;
   Checksum checksum;
@@ -160,10 +162,16 @@ struct ModelFileWriter::Impl {
   std::vector<std::byte> pending;   // what comes before the end and is not written: models have many small tensors
 
   ~Impl() {
-    if (fd >= 0) ::close(fd);
+    if (fd < 0) return;
+    ::close(fd);
     if (!is_finished) ::unlink(path.c_str());
   }
+  void open() {
+    fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) throw_system_error("create", path);
+  }
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (fd < 0) open();
     while (!bytes.empty()) {
       const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
@@ -182,8 +190,9 @@ struct ModelFileWriter::Impl {
   }
   void append_blocks(std::span<const std::byte> blocks) {
     checksum.update(blocks);
-    if (pending.size() + blocks.size() > kPending) flush();
-    if (blocks.size() > kPending)
+    const std::size_t most = std::max(kPending, keep);
+    if (pending.size() + blocks.size() > most) flush();
+    if (blocks.size() > most)
       write_at(end, blocks);
     else
       pending.insert(pending.end(), blocks.begin(), blocks.end());
@@ -195,10 +204,8 @@ struct ModelFileWriter::Impl {
   }
 };
 
-ModelFileWriter::ModelFileWriter(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
-  impl_->fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (impl_->fd < 0) throw_system_error("create", path);
+ModelFileWriter::ModelFileWriter(const std::filesystem::path& path, std::size_t keep) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path, impl_->keep = keep;
 }
 ModelFileWriter::~ModelFileWriter() = default;
 ModelFileWriter::ModelFileWriter(ModelFileWriter&&) noexcept = default;
@@ -206,16 +213,23 @@ ModelFileWriter::ModelFileWriter(ModelFileWriter&&) noexcept = default;
 void ModelFileWriter::add_tensor(std::span<const std::byte> values) { impl_->append(values); }
 std::string& ModelFileWriter::state() { return impl_->state; }
 
-void ModelFileWriter::finish(const schema::ModelInfo& info) {
+std::string ModelFileWriter::finish(const schema::ModelInfo& info) {
   const std::vector<std::byte> description = schema::to_binary(info);
   Header header{.tensor_bytes = impl_->end - sizeof(Header), .state_size = impl_->state.size(), .info_size = description.size()};
   impl_->append(std::as_bytes(std::span(impl_->state)));
   impl_->append(description);
-  impl_->flush();
   header.file_size = impl_->end;
   header.checksum = checksum_of(header, impl_->checksum);
+  if (impl_->fd < 0 && impl_->end <= impl_->keep) {
+    std::string whole(impl_->end, '\0');
+    std::memcpy(whole.data(), &header, sizeof header);
+    std::memcpy(whole.data() + sizeof header, impl_->pending.data(), impl_->pending.size());
+    return whole;
+  }
+  impl_->flush();
   impl_->write_at(0, bytes_of(header));
   impl_->is_finished = true;
+  return {};
 }
 
 void seal_model(std::span<std::byte> file) {

@@ -44,13 +44,15 @@ class ModelFile {
 // Write side. Without finish() nothing is left behind. Errors: kInternal with the system's words.
 class ModelFileWriter {
  public:
-  explicit ModelFileWriter(const std::filesystem::path& path);   // replaced if it is there
+  // The file is replaced if it is there. A model of at most `keep` bytes has none: finish() returns it.
+  explicit ModelFileWriter(const std::filesystem::path& path, std::size_t keep = 0);
   ~ModelFileWriter();
   ModelFileWriter(ModelFileWriter&&) noexcept;
 
   void add_tensor(std::span<const std::byte> values);
   std::string& state();
-  void finish(const schema::ModelInfo& info);   // the file is whole when it returns; fsync is for who gives it its place
+  // Empty: the file is whole when it returns; fsync is for who gives it its place. Else the whole model.
+  std::string finish(const schema::ModelInfo& info);
 
  private:
   struct Impl;

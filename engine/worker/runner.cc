@@ -19,6 +19,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::size_t kModelsKept = 4;
+constexpr std::size_t kSmallModelBytes = 256 << 10;   // such a one goes with the report: to create a file takes longer
 
 schema::WorkerReport failed(std::int64_t lease, Error error) {
   return {schema::FailedReport{lease, std::move(error)}};
@@ -75,9 +76,9 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
     StoredModel& stored = model(ctx, command.modelPath);
     return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath), command.outputDir)};
   }
-  RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest};
+  RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest, .keep = kSmallModelBytes};
   schema::Result result = pipeline.run(ctx, open(command.dataPath), &warm_, &files);
-  return {command.leaseToken, std::move(result), std::move(files.model)};
+  return {command.leaseToken, std::move(result), std::move(files.model), std::move(files.model_bytes)};
 }
 
 // Reports what the work returns, or why it failed. False when the device cannot be trusted any more.

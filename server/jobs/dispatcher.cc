@@ -273,14 +273,13 @@ bool Dispatcher::cancel(std::string_view id) {
   return true;
 }
 
-void Dispatcher::succeed(const JobPointer& job, schema::DoneReport report) {
-  schema::Result& result = report.result;
+void Dispatcher::succeed(const JobPointer& job, schema::Result result, std::optional<NewModel> model) {
   schema::Timings& timings = result.timings;
   timings.queued = job->queued_seconds;
   timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
   timings.total = std::chrono::duration<double>(Clock::now() - job->submitted).count();
   observer_.job_ran(timings, std::chrono::duration<double>(Clock::now() - job->finalizing_since).count());
-  finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result), .model = std::move(report.model)});
+  finish(job, {.state = JobState::kSucceeded, .held_lease = job->lease, .result = std::move(result), .model = std::move(model)});
 }
 
 void Dispatcher::fail(const JobPointer& job, Error error) {
@@ -327,13 +326,16 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
                       .queued_seconds = job->queued_seconds,
                       .run_seconds = job->run_seconds,
                       .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
-  StoreWrite write{.job = job->id};
-  if (schema::is_final(change.state))
-    write.committed = [this, id = job->id] {
-      const std::lock_guard lock(mutex_);
-      jobs_.erase(id);
+  const auto shared = std::make_shared<const StateChange>(std::move(change));   // by the callbacks of one write
+  StoreWrite write{.job = job->id, .apply = [shared](StoreWriter& writer) { writer.change(*shared); }};
+  if (schema::is_final(shared->state))
+    write.committed = [this, id = job->id, shared] {
+      {
+        const std::lock_guard lock(mutex_);
+        jobs_.erase(id);
+      }
+      if (shared->model) options_.models->stored(*shared->model);
     };
-  write.apply = [change = std::move(change)](StoreWriter& writer) { writer.change(change); };
   store_.enqueue(std::move(write));
 }
 

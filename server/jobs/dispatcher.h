@@ -20,6 +20,7 @@
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
 #include "server/jobs/job_files.h"
+#include "server/jobs/model_journal.h"
 #include "server/jobs/queue.h"
 #include "server/jobs/store.h"
 #include "server/jobs/supervisor.h"
@@ -28,7 +29,7 @@ namespace kedge::server {
 
 struct ActiveJob;
 
-// Files and observer outlive the dispatcher that is given them.
+// Files, models and observer outlive the dispatcher that is given them.
 struct DispatcherOptions {
   WorkerOptions workers;
   std::vector<std::string> devices;   // to run workers for; empty: all
@@ -38,6 +39,7 @@ struct DispatcherOptions {
       acquire;
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
+  ModelJournal* models = nullptr;
   TenantLimits tenants;                   // at first, as are the deadlines: see set_limits()
   schema::Deadlines deadlines;            // that no job may exceed; 0: none
   JobObserver* observer = nullptr;        // null: nobody
@@ -94,7 +96,7 @@ class Dispatcher final : public SupervisorListener {
   void fetch_failed(const JobPointer& job, const schema::Error& error);
   void deadline_reached(const std::string& id);
   JobPointer finalize(const std::string& device, schema::DoneReport& report);   // null: there is nothing to publish
-  void publish(const ActiveJob& job, schema::DoneReport& report) const;
+  std::optional<NewModel> publish(const ActiveJob& job, schema::DoneReport& report) const;
   void drop(const JobPointer& job);   // was never stored
 
   // Under the lock.
@@ -108,7 +110,7 @@ class Dispatcher final : public SupervisorListener {
   schema::RunCommand command_for(const ActiveJob& job) const;   // Errors: kNotFound for a model that is gone; the disk's
   void start_run(const JobPointer& job, const std::string& device, Worker& worker);
   JobPointer take_job(const std::string& device, std::int64_t lease);   // null: the lease is stale
-  void succeed(const JobPointer& job, schema::DoneReport report);
+  void succeed(const JobPointer& job, schema::Result result, std::optional<NewModel> model);
   void charge(const JobPointer& job);   // the device time of a run that has ended
   void fail(const JobPointer& job, schema::Error error);
   void fail_crashed(const JobPointer& job, schema::Error error);

@@ -1,7 +1,6 @@
 // The dispatcher's dealings with workers: who runs what, and what becomes of a job when its worker answers or dies.
 #include <fmt/core.h>
 
-#include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 #include "server/jobs/active_job.h"
@@ -142,29 +141,34 @@ Dispatcher::JobPointer Dispatcher::finalize(const std::string& device, schema::D
 }
 
 // The files take their place before the row that makes them known is written. Not under the lock: a model may be large.
-void Dispatcher::publish(const ActiveJob& job, schema::DoneReport& report) const {
-  options_.files->publish(job.id, job.lease, report.result.model, !report.result.artifacts.empty());
-  if (!report.model) return;
-  const std::filesystem::path file = options_.files->model_path(report.model->id);
-  std::error_code missing;
-  report.model->bytes = static_cast<std::int64_t>(std::filesystem::file_size(file, missing));
-  report.model->sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
+std::optional<NewModel> Dispatcher::publish(const ActiveJob& job, schema::DoneReport& report) const {
+  std::optional<NewModel> model;
+  if (report.model && report.modelBytes.empty())
+    model = options_.models->adopt_file(options_.files->unfinished_model(job.id, job.lease), std::move(*report.model));
+  else if (report.model)
+    model = options_.models->adopt_bytes(std::move(report.modelBytes), std::move(*report.model));
+  if (!report.result.artifacts.empty())
+    options_.files->publish_artifacts(job.id, job.lease);
+  else if (!model)
+    options_.files->discard(job.id, job.lease);
+  return model;
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
   KEDGE_FAIL_POINT("job.done.before");
   const JobPointer job = finalize(device, report);
   if (!job) return;
+  std::optional<NewModel> model;
   std::optional<Error> failure;
   try {
-    if (job->leaves_files) publish(*job, report);
+    if (job->leaves_files) model = publish(*job, report);
   } catch (const Error& error) {
     failure = error;
   }
   const std::lock_guard lock(mutex_);
   const bool is_cancelled = schema::is_final(job->state);   // meanwhile
   if (is_cancelled || failure) options_.files->retract(job->id, job->lease, report.result.model);
-  if (!is_cancelled) failure ? fail(job, *failure) : succeed(job, std::move(report));
+  if (!is_cancelled) failure ? fail(job, *failure) : succeed(job, std::move(report.result), std::move(model));
   start_runs();
   KEDGE_FAIL_POINT("job.done.after");
 }

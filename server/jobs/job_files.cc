@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -82,9 +83,7 @@ void JobFiles::discard(const std::string& job, std::int64_t lease) const noexcep
   fs::remove_all(folder_of(job, lease), ignored);
 }
 
-void JobFiles::publish(const std::string& job, std::int64_t lease, const std::string& model, bool has_artifacts) const {
-  if (!model.empty()) adopt_model(unfinished_model(job, lease), model);
-  if (!has_artifacts) return model.empty() ? discard(job, lease) : void();
+void JobFiles::publish_artifacts(const std::string& job, std::int64_t lease) const {
   const fs::path folder = folder_of(job, lease);
   sync(folder);
   move(folder, results_ / job);
@@ -102,14 +101,22 @@ fs::path JobFiles::model_path(std::string_view id) const { return models_ / fmt:
 
 fs::path JobFiles::artifact_path(std::string_view job, std::string_view name) const { return results_ / job / name; }
 
-// The name first: a journal then takes it with the file, in one commit, and the folder's sync finds nothing more to do. A crash in between
-// leaves a file that no row knows.
-void JobFiles::adopt_model(const fs::path& file, std::string_view id) const {
-  const fs::path place = model_path(id);
-  move(file, place);
-  sync(place);
-  sync(models_);
+// The name before the sync: a journal then takes it with the file, in one commit, and the folder's sync finds nothing more to do. A crash in
+// between leaves a file that no row knows.
+void JobFiles::place_model(const fs::path& file, std::string_view id) const { move(file, model_path(id)); }
+
+void JobFiles::write_model(std::string_view id, std::string_view bytes) const {
+  const fs::path part = models_ / fmt::format("{}{}", id, kPartSuffix);
+  std::ofstream file(part, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("write {}: the disk does not take it", part.string()));
+  place_model(part, id);
 }
+
+void JobFiles::sync_model(std::string_view id) const { sync(model_path(id)); }
+
+void JobFiles::sync_models() const { sync(models_); }
 
 std::string JobFiles::model_id_of(std::string_view job) { return "mdl_" + std::string(job.substr(job.find('_') + 1)); }
 

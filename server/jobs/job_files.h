@@ -26,16 +26,19 @@ class JobFiles {
   std::filesystem::path unfinished_model(const std::string& job, std::int64_t lease) const;
   std::filesystem::path make_folder(const std::string& job, std::int64_t lease) const;
   void discard(const std::string& job, std::int64_t lease) const noexcept;
-  // What the attempt left takes its final place, and is on disk when this returns: the model first, then the artifacts, if there are any. The
-  // row that makes it known comes after. Cost: the disk's, so not under a lock.
-  void publish(const std::string& job, std::int64_t lease, const std::string& model, bool has_artifacts) const;
+  // The artifacts that the attempt left take their final place, and are on disk when this returns. The row that makes them known comes after.
+  // Cost: the disk's, so not under a lock.
+  void publish_artifacts(const std::string& job, std::int64_t lease) const;
   // Removes all of it, published or not.
   void retract(const std::string& job, std::int64_t lease, const std::string& model) const noexcept;
 
   std::filesystem::path model_path(std::string_view id) const;
   std::filesystem::path artifact_path(std::string_view job, std::string_view name) const;
-  // A finished file becomes the model of this id, and is on disk when this returns.
-  void adopt_model(const std::filesystem::path& file, std::string_view id) const;
+  // A finished file becomes the model of this id, or bytes do. It is on disk when both syncs have returned: its own, and that of all names.
+  void place_model(const std::filesystem::path& file, std::string_view id) const;
+  void write_model(std::string_view id, std::string_view bytes) const;
+  void sync_model(std::string_view id) const;
+  void sync_models() const;
 
   // The id of the model that a job stores: "mdl_X" of "job_X", so that a retry cannot make a second one.
   static std::string model_id_of(std::string_view job);

@@ -13,6 +13,7 @@
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/model_digests.h"
+#include "server/jobs/model_journal.h"
 #include "server/jobs/store.h"
 #include "server/jobs/store_retention.h"
 #include "server/jobs/subscriptions.h"
@@ -69,7 +70,8 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   return options;
 }
 
-DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, std::function<void(const std::string&)> check_model) {
+DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, ModelJournal& models,
+                                     std::function<void(const std::string&)> check_model) {
   return {.workers = {.program = {.file = options.worker_program,
                                   .temporary = options.data_dir / "tmp",
                                   .log = options.worker_log,
@@ -80,6 +82,7 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
           .acquire = options.acquire,
           .check_model = std::move(check_model),
           .files = &files,
+          .models = &models,
           .tenants = options.limits.tenants,
           .deadlines = options.limits.deadlines,
           .observer = options.observer};
@@ -94,7 +97,8 @@ struct JobService::Impl {
         files(given.data_dir),
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
-        dispatcher(store, dispatcher_options(options, clean_files(), [this](const std::string& model) { check(model); })),
+        models(store, clean_files()),
+        dispatcher(store, dispatcher_options(options, files, models, [this](const std::string& model) { check(model); })),
         retention(store, options.limits.retention) {}
 
   static std::function<void(double)> committed(JobObserver* observer) {
@@ -114,7 +118,13 @@ struct JobService::Impl {
 
   // Before a job works with a model. Errors as JobService::check_model().
   void check(const std::string& id) {
-    if (const std::optional<schema::ModelInfo> model = store.find_model(id)) digests.check(files.model_path(id), *model);
+    if (const std::optional<schema::ModelInfo> model = store.find_model(id)) digests.check(models.file_of(id), *model);
+  }
+
+  schema::ModelInfo model(std::string_view id) const {
+    std::optional<schema::ModelInfo> found = store.find_model(id);
+    if (!found) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
+    return std::move(*found);
   }
 
   // Returns when the write is on disk. Errors: what it was refused with.
@@ -133,6 +143,7 @@ struct JobService::Impl {
   const JobServiceOptions options;
   JobIds ids;
   ModelDigests digests;
+  ModelJournal models;
   Dispatcher dispatcher;
   Retention retention;   // ends first: it writes
 };
@@ -196,11 +207,12 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
 
 std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) const { return impl_->store.find_model(id); }
 
+std::filesystem::path JobService::model_file(std::string_view id) const { return impl_->models.file_of(impl_->model(id).id); }
+
 std::filesystem::path JobService::check_model(std::string_view id) {
-  const std::optional<schema::ModelInfo> model = impl_->store.find_model(id);
-  if (!model) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
-  std::filesystem::path file = impl_->files.model_path(id);
-  impl_->digests.check(file, *model);
+  const schema::ModelInfo model = impl_->model(id);
+  std::filesystem::path file = impl_->models.file_of(id);
+  impl_->digests.check(file, model);
   return file;
 }
 
@@ -216,16 +228,14 @@ schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_vi
 schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant) {
   model.id = JobFiles::model_id_of(impl_->ids.next());
   model.created = format_time(std::chrono::system_clock::now());
-  model.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
-  model.sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
-  impl_->files.adopt_model(file, model.id);
+  NewModel adopted = impl_->models.adopt_file(file, std::move(model));
   try {
-    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(model, tenant); });
+    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(adopted, tenant); });
   } catch (const Error&) {
-    std::filesystem::remove(impl_->files.model_path(model.id));
+    impl_->models.remove(adopted.info.id);
     throw;
   }
-  return model;
+  return std::move(adopted.info);
 }
 
 // The row goes first: a crash in between leaves a file that nobody lists, which the next start removes.
@@ -233,7 +243,7 @@ void JobService::delete_model(std::string_view id) {
   bool is_there = false;
   impl_->write_and_wait([&](StoreWriter& writer) { is_there = writer.delete_model(id); });
   if (!is_there) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
-  std::filesystem::remove(impl_->files.model_path(id));
+  impl_->models.remove(id);
 }
 
 const JobFiles& JobService::files() const { return impl_->files; }

@@ -88,8 +88,9 @@ class JobService {
   // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
 
-  // Stored models. The file of one that is listed is at files().model_path(id); check_model() compares it with what its row says, once
-  // for each state of the file. Errors: kNotFound, kModelCorrupt.
+  // The file of a stored model that is listed; check_model() compares it with what its row says, once for each state of the file. Errors:
+  // kNotFound, kModelCorrupt, and kUnavailable when the disk takes no file of a new one.
+  std::filesystem::path model_file(std::string_view id) const;
   std::filesystem::path check_model(std::string_view id);
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
   std::optional<std::string> model_tenant(std::string_view id) const;   // whose model it is; unset when there is none

@@ -333,6 +333,14 @@ std::optional<schema::ModelInfo> Store::find_model(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.find_model(id); });
 }
 
+std::vector<std::string> Store::unsettled_models() const {
+  return impl_->with_reader([](StoreReader& reader) { return reader.unsettled_models(); });
+}
+
+std::optional<std::string> Store::model_bytes(std::string_view id) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.model_bytes(id); });
+}
+
 std::optional<std::string> Store::model_tenant(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.model_tenant(id); });
 }

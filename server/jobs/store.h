@@ -26,6 +26,12 @@ struct NewJob {
   std::string trace = {};        // traceparent (W3C) of the request
 };
 
+// A model that is to be listed.
+struct NewModel {
+  schema::ModelInfo info;
+  std::string bytes = {};   // kept until settle_model(); empty: its file is on disk
+};
+
 // A job's step from one state to the next. It is stored together with its event, or not at all.
 struct StateChange {
   std::string job;
@@ -38,7 +44,7 @@ struct StateChange {
   bool starts_attempt = false, crashed = false;
   std::optional<std::string> device;          // where the attempt runs
   std::optional<schema::Result> result;       // stored, with its event before the state's
-  std::optional<schema::ModelInfo> model = {};   // that the job has left; listed from then on
+  std::optional<NewModel> model = {};         // that the job has left; listed from then on
 };
 
 // What a transaction may do. Used on the writer thread only.
@@ -55,7 +61,8 @@ class StoreWriter {
                       const schema::EventBody& body) = 0;
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
   // A model belongs to the tenant of the job that left it, else to `tenant`.
-  virtual void insert_model(const schema::ModelInfo& model, std::string_view tenant = {}) = 0;
+  virtual void insert_model(const NewModel& model, std::string_view tenant = {}) = 0;
+  virtual void settle_model(std::string_view id) = 0;      // its file is on disk: its bytes are forgotten
   virtual bool delete_model(std::string_view id) = 0;      // false: there is none
   // For retention: forgets a job that has ended; forgets its events before number `first`; forgets keys older than a day.
   virtual void remove(std::string_view job) = 0;
@@ -122,6 +129,9 @@ class Store {
   std::optional<std::string> model_tenant(std::string_view id) const;
   // Newest first. tenant: of which models; unset: of all.
   schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant = {}) const;
+
+  std::vector<std::string> unsettled_models() const;
+  std::optional<std::string> model_bytes(std::string_view id) const;   // of one of them
 
   std::vector<Expired> ended_before(std::string_view time, std::int64_t limit) const;      // whole jobs
   std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit) const;   // with more than their end

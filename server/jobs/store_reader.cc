@@ -54,7 +54,8 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
       find_model_(connection_, "SELECT bytes FROM models WHERE id = ?1"),
       model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
-      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1") {}
+      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1"),
+      model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1") {}
 
 std::optional<schema::Job> StoreReader::find(std::string_view id) {
   std::optional<schema::Job> job;
@@ -191,6 +192,20 @@ schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_v
     page.models.push_back(schema::from_binary<schema::ModelInfo>(rows.blob(0)));
   }
   return page;
+}
+
+std::vector<std::string> StoreReader::unsettled_models() {
+  SqliteStatement statement(connection_, "SELECT id FROM model_files");
+  std::vector<std::string> ids;
+  for (SqliteStatement::Rows rows = statement.open(); rows.next();) ids.push_back(rows.text(0));
+  return ids;
+}
+
+std::optional<std::string> StoreReader::model_bytes(std::string_view id) {
+  SqliteStatement::Rows rows = model_bytes_.open(id);
+  if (!rows.next()) return std::nullopt;
+  const std::span<const std::byte> bytes = rows.blob(0);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 }  // namespace kedge::server

@@ -27,6 +27,8 @@ class StoreReader {
   std::optional<schema::ModelInfo> find_model(std::string_view id);
   std::optional<std::string> model_tenant(std::string_view id);
   schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant);
+  std::vector<std::string> unsettled_models();
+  std::optional<std::string> model_bytes(std::string_view id);
   std::map<std::string, std::int64_t> crashes_since(std::string_view time);
 
   std::vector<Expired> ended_before(std::string_view time, std::int64_t limit);
@@ -38,7 +40,8 @@ class StoreReader {
   schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
 
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_;
+  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_,
+      model_bytes_;
 };
 
 }  // namespace kedge::server

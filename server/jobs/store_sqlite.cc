@@ -86,7 +86,7 @@ void SqliteStatement::bind(int index, std::string_view value) {
   check(sqlite3_bind_text64(statement_, index, value.data() ? value.data() : "", value.size(), SQLITE_TRANSIENT,
                             SQLITE_UTF8));
 }
-void SqliteStatement::bind(int index, const Bytes& value) {
+void SqliteStatement::bind(int index, std::span<const std::byte> value) {
   check(sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_TRANSIENT));
 }
 void SqliteStatement::bind_null(int index) { check(sqlite3_bind_null(statement_, index)); }

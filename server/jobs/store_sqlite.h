@@ -59,7 +59,7 @@ class SqliteStatement {
   SqliteStatement(const SqliteStatement&) = delete;
   SqliteStatement& operator=(const SqliteStatement&) = delete;
 
-  // Parameters are integers, texts, byte vectors, or optionals of them (empty: NULL), in the order of ?1, ?2 ...
+  // Parameters are integers, texts, bytes, or optionals of them (empty: NULL), in the order of ?1, ?2 ...
   template <class... Args>
   Rows open(const Args&... args) {
     int index = 0;
@@ -76,7 +76,7 @@ class SqliteStatement {
  private:
   void bind(int index, std::int64_t value);
   void bind(int index, std::string_view value);
-  void bind(int index, const Bytes& value);
+  void bind(int index, std::span<const std::byte> value);
   template <class T>
   void bind(int index, const std::optional<T>& value) {
     value ? bind(index, *value) : bind_null(index);

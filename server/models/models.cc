@@ -60,7 +60,7 @@ class LocalModels final : public Models {
     if (!model) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
     return std::move(*model);
   }
-  fs::path path(std::string_view id) const override { return jobs_.files().model_path(find(id).id); }
+  fs::path path(std::string_view id) const override { return jobs_.model_file(id); }
   void remove(std::string_view id) override { jobs_.delete_model(id); }
 
   schema::ModelInfo upload(std::string_view file, const std::string& tenant) override {

@@ -6,7 +6,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from kedge_server import Kedged, spec  # noqa: E402
+from kedge_server import Kedged, spec, wait_for  # noqa: E402
 
 CSV = {"Content-Type": "text/csv", "Accept": "text/csv"}
 MODEL = {"Content-Type": "application/vnd.kedge.model", "Accept": "application/json"}
@@ -123,7 +123,7 @@ class StoredModels(unittest.TestCase):
         self.assertEqual(self.ask(model, self.rows(model)).body, before)
         self.assertFalse(orphan.exists() or part.exists())
         listed = {m["id"] for m in self.server.call("GET", "/v1/models?pageSize=500").json()["models"]}
-        self.assertEqual(listed, {p.stem for p in self.models_dir.glob("*.kedge")})
+        wait_for(lambda: listed == {p.stem for p in self.models_dir.glob("*.kedge")}, 10, "files of all models and no others")
 
     def test_a_confusion_matrix_and_curves_come_on_request(self):
         task = {"crossValidate": {"cv": 5, "confusionMatrix": True, "curves": True}}

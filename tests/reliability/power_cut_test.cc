@@ -31,6 +31,8 @@ struct Told {
 std::string name_of(int job) {
   return "job_" + std::to_string(1000 + job);
 }
+std::string model_of(const std::string& job) { return "mdl" + job.substr(3); }
+std::string bytes_of(const std::string& job) { return std::string(3000, job.back()); }   // of a small model, whose file comes later
 
 class Run {
  public:
@@ -55,7 +57,8 @@ class Run {
                 .state = JobState::kSucceeded,
                 .time = "t3",
                 .held_lease = lease,
-                .result = schema::Result{.nSamples = lease}});
+                .result = schema::Result{.nSamples = lease},
+                .model = NewModel{.info = {.id = model_of(id)}, .bytes = bytes_of(id)}});
     });
     told_.push_back({disk_.count(), id, true});
   }
@@ -79,6 +82,8 @@ std::string look_at(const std::filesystem::path& folder, std::size_t cut, const 
     const std::optional<schema::Job> job = store.find(t.job);
     if (!job) return t.job + " was acknowledged and is lost";
     if (t.has_ended && (job->state != JobState::kSucceeded || !job->result)) return t.job + " had ended and has not";
+    if (t.has_ended && (!store.find_model(model_of(t.job)) || store.model_bytes(model_of(t.job)) != bytes_of(t.job)))
+      return t.job + " had left a model and has not";
   }
   for (const schema::Job& job : store.list({}, 500, {}).jobs) {
     std::int64_t seq = 0;

@@ -1,6 +1,6 @@
 // A worker that computes nothing and misbehaves on request: the first step's estimator name says how. For tests of supervision.
 //
-//   Succeed          a few events and a result              Fail            kBadData
+//   Succeed          a few events and a result, of a fit a model of a few bytes      Fail            kBadData
 //   CrashOnce        aborts, unless the file params.marker is there; leaves it      CrashAlways
 //   WaitForCancel    until cancelled                        IgnoreCancel    for ever
 //   Mute             no heartbeat, no answer                Flood           10,000 progress events
@@ -119,7 +119,9 @@ class FakeWorker {
     for (int i = 0; how == "Flood" && i < 10'000; ++i)
       say(schema::EventReport{lease, schema::ProgressEvent{.phase = "trees", .done = i, .total = 10'000, .unit = "trees"}});
     events(lease);
-    say(schema::DoneReport{lease, result_of(run)});
+    schema::DoneReport done{lease, result_of(run)};
+    if (std::holds_alternative<schema::Fit>(run.spec.task)) done.model.emplace(), done.modelBytes = "the model of " + run.jobId;
+    say(std::move(done));
   }
 
   engine::WorkerChannel channel_;

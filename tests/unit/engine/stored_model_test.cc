@@ -100,6 +100,25 @@ TEST(StoredModel, RemembersWhatItWasFittedOn) {
   EXPECT_EQ(std::get<schema::InlineRef>(info.dataset.source).csv, "");   // the data are not given away
 }
 
+TEST(StoredModel, ThatIsSmallComesWithoutAFileIfTheCallerKeepsIt) {
+  const Folder folder;
+  std::ifstream written(fitted_model(folder.path, mixed_pipeline()), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(written), {}};
+  const DatasetFile data(folder.path / "mixed.kds");
+  const schema::JobSpec spec{
+      .dataset = {schema::InlineRef{.csv = "secret", .target = "kind"}}, .pipeline = mixed_pipeline(), .task = schema::Fit{}};
+  for (const std::size_t keep : {whole.size(), whole.size() - 1}) {
+    const bool is_kept = keep == whole.size();
+    RunFiles files{.model_file = folder.path / (is_kept ? "kept" : "written"), .data_digest = "feed", .keep = keep};
+    Pipeline::build(spec).run({.device = cpu()}, data, nullptr, &files);
+    EXPECT_TRUE(files.model.has_value());
+    EXPECT_EQ(std::filesystem::exists(files.model_file), !is_kept);
+    EXPECT_EQ(files.model_bytes, is_kept ? whole : "");
+    if (is_kept) continue;
+    EXPECT_EQ(std::filesystem::file_size(files.model_file), whole.size());
+  }
+}
+
 TEST(StoredModel, MatchesColumnsByNameWhateverTheirOrder) {
   const Folder folder;
   const auto model = StoredModel::load({.device = cpu()}, fitted_model(folder.path, mixed_pipeline()));

@@ -245,7 +245,7 @@ inline std::vector<WorkerReport> reports() {
   std::vector<WorkerReport> reports(5);
   reports[0].body = HelloReport{.device = devices().devices[0], .version = "0.1.0"};
   reports[1].body = HeartbeatReport{};
-  reports[2].body = DoneReport{.leaseToken = 7, .result = result(), .model = model()};
+  reports[2].body = DoneReport{.leaseToken = 7, .result = result(), .model = model(), .modelBytes = std::string("\0\x80", 2)};
   reports[4].body = AnswerReport{.leaseToken = 7, .body = std::string("\0\x80", 2), .model = model()};
   reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
   for (const EventBody& body : event_bodies())
