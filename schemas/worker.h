@@ -65,7 +65,7 @@ struct EventReport {    // progress, metric, timing or log of the running job
 struct DoneReport {
   std::int64_t leaseToken = 0;
   Result result;
-  std::optional<ModelInfo> model = {};   // that lies in the output folder, or
+  std::optional<ModelInfo> model = {};   // whose file is where the command said, or
   std::string modelBytes = {};           // here, if it is small
   friend bool operator==(const DoneReport&, const DoneReport&) = default;
 };

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <cerrno>
 #include <system_error>
 #include <vector>
 
@@ -50,6 +50,21 @@ void remove_unless(const fs::path& folder, const std::function<bool(const fs::pa
 }
 
 }  // namespace
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool is_well = fd >= 0;
+  while (is_well && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    is_well = written >= 0;
+    if (is_well) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_well)
+    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("write {}: {}", path.string(), std::generic_category().message(error)));
+}
 
 JobFiles::JobFiles(fs::path data_dir) : models_(data_dir / "models"), results_(data_dir / "results") {
   told("create", models_, [&] { fs::create_directories(models_), fs::create_directories(results_); });
@@ -107,10 +122,7 @@ void JobFiles::place_model(const fs::path& file, std::string_view id) const { mo
 
 void JobFiles::write_model(std::string_view id, std::string_view bytes) const {
   const fs::path part = models_ / fmt::format("{}{}", id, kPartSuffix);
-  std::ofstream file(part, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("write {}: the disk does not take it", part.string()));
+  write_file(part, bytes);
   place_model(part, id);
 }
 

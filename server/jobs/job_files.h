@@ -11,6 +11,9 @@
 
 namespace kedge::server {
 
+// All of a file, for this user alone; what is there is replaced, not at once. Errors: kUnavailable with the system's words.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
 // <data-dir>/models/ID.kedge and <data-dir>/results/JOB/NAME. A worker writes models/JOB.LEASE.part or into results/JOB.LEASE.part; nothing
 // there counts until publish(). Thread safe, as the file system is. Errors: kUnavailable with the system's words.
 class JobFiles {

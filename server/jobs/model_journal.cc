@@ -31,7 +31,8 @@ bool ModelJournal::has_room() const {
 
 NewModel ModelJournal::adopt_file(const std::filesystem::path& file, schema::ModelInfo info) const {
   info.sha256 = crypto::file_digest(crypto::DigestKind::kSha256, file);
-  info.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file));
+  std::error_code missing;
+  info.bytes = static_cast<std::int64_t>(std::filesystem::file_size(file, missing));
   files_.place_model(file, info.id);
   sync(info.id);
   return {.info = std::move(info)};

@@ -1,13 +1,10 @@
 // Stored models: rows in the job store, files beside it, questions to a worker of their own.
 #include "server/models/models.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <system_error>
 
 #include "schemas/error.h"
@@ -31,20 +28,6 @@ struct TemporaryFile {
     fs::remove(path, ignored);
   }
 };
-
-void write_file(const fs::path& path, std::string_view bytes) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool is_well = fd >= 0;
-  while (is_well && !bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    is_well = written >= 0;
-    if (is_well) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!is_well) throw Error(ErrorCode::kUnavailable, fmt::format("the model cannot be written: {}", std::generic_category().message(error)));
-}
 
 class LocalModels final : public Models {
  public:

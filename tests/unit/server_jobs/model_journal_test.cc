@@ -69,6 +69,7 @@ TEST_F(Journal, MakesTheFileThoughNobodyAsks) {
   keep("mdl_1", "bytes");
   ASSERT_TRUE(all_settle());
   EXPECT_EQ(read(files_.model_path("mdl_1")), "bytes");
+  EXPECT_EQ(fs::status(files_.model_path("mdl_1")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Journal, MakesAFileAnewThatAPowerCutTore) {
