@@ -13,18 +13,18 @@ class Checker {
  public:
   explicit Checker(std::size_t max_items) : items_left_(max_items) {}
 
-  void check_struct(capnp::DynamicStruct::Reader reader, const Path& path) {
-    const capnp::StructSchema schema = reader.getSchema();
-    if (has_mark(schema, Mark::kAny)) return check_value(reader.as<wire::Value>(), path, 0);
-    const bool adds_name = !has_mark(schema, Mark::kBare);  // to the path, as in JSON
-    for (auto field : schema.getNonUnionFields()) {
-      const Path field_path(path, name_of(field));
-      if (reader.has(field))
-        check_field(reader, field, adds_name ? field_path : path);
-      else if (has_mark(field, Mark::kRequired))
+  void check_struct(capnp::DynamicStruct::Reader reader, const StructLayout& layout, const Path& path) {
+    if (layout.is_any) return check_value(reader.as<wire::Value>(), path, 0);
+    const bool adds_name = !layout.is_bare;  // to the path, as in JSON
+    for (const FieldLayout& entry : layout.fields) {
+      if (entry.is_member || (entry.is_number && !entry.is_required)) continue;
+      const Path field_path(path, entry.name);
+      if (reader.has(entry.field))
+        check_field(reader, entry, adds_name ? field_path : path);
+      else if (entry.is_required)
         fail(ErrorCode::kInvalidValue, adds_name ? field_path : path, "is required");
     }
-    if (schema.getUnionFields().size() > 0) check_union(reader, path, adds_name);
+    if (layout.has_union) check_union(reader, layout, path, adds_name);
   }
 
  private:
@@ -45,32 +45,34 @@ class Checker {
     items_left_ -= items;
   }
 
-  void check_union(capnp::DynamicStruct::Reader reader, const Path& path, bool adds_name) {
+  void check_union(capnp::DynamicStruct::Reader reader, const StructLayout& layout, const Path& path, bool adds_name) {
     KJ_IF_MAYBE (member, reader.which()) {
-      if (reader.has(*member))
-        check_field(reader, *member, adds_name ? Path(path, name_of(*member)) : path);
+      const FieldLayout& entry = layout.fields[member->getIndex()];
+      if (reader.has(entry.field)) check_field(reader, entry, adds_name ? Path(path, entry.name) : path);
     } else {
       fail_unknown_member(reader.getSchema(), path);
     }
   }
 
-  void check_field(capnp::DynamicStruct::Reader reader, capnp::StructSchema::Field field, const Path& path) {
-    const capnp::DynamicValue::Reader value = reader.get(field);
+  void check_field(capnp::DynamicStruct::Reader reader, const FieldLayout& entry, const Path& path) {
+    if (entry.is_number) return;
+    const capnp::DynamicValue::Reader value = reader.get(entry.field);
     if (value.getType() != capnp::DynamicValue::LIST)
-      check_item(value, path);
-    else if (has_mark(field, Mark::kMap))
-      check_map(value.as<capnp::DynamicList>(), path);
+      check_item(value, entry.content, path);
+    else if (entry.is_map)
+      check_map(value.as<capnp::DynamicList>(), *entry.content, path);
     else
-      check_list(value.as<capnp::DynamicList>(), path);
+      check_list(value.as<capnp::DynamicList>(), entry.content, path);
   }
 
-  void check_item(capnp::DynamicValue::Reader value, const Path& path) {
+  // `content`: of a struct.
+  void check_item(capnp::DynamicValue::Reader value, const StructLayout* content, const Path& path) {
     switch (value.getType()) {
       case capnp::DynamicValue::TEXT:
         checked_text(value.as<capnp::Text>(), path);
         break;
       case capnp::DynamicValue::STRUCT:
-        check_struct(value.as<capnp::DynamicStruct>(), path);
+        check_struct(value.as<capnp::DynamicStruct>(), *content, path);
         break;
       case capnp::DynamicValue::ENUM:
         check_enum(value.as<capnp::DynamicEnum>(), path);
@@ -80,21 +82,18 @@ class Checker {
     }
   }
 
-  void check_list(capnp::DynamicList::Reader list, const Path& path) {
-    const capnp::Type type = list.getSchema().getElementType();
-    if (type.isFloat64()) return;
+  void check_list(capnp::DynamicList::Reader list, const StructLayout* content, const Path& path) {
     spend(list.size(), path);
-    for (unsigned i = 0; i < list.size(); ++i) check_item(list[i], Path(path, i));
+    for (unsigned i = 0; i < list.size(); ++i) check_item(list[i], content, Path(path, i));
   }
 
-  void check_map(capnp::DynamicList::Reader list, const Path& path) {
-    const capnp::StructSchema entry = list.getSchema().getStructElementType();
-    const auto name_field = entry.getFieldByName("name"), value_field = entry.getFieldByName("value");
+  void check_map(capnp::DynamicList::Reader list, const StructLayout& entry, const Path& path) {
+    const FieldLayout &name = entry.fields[kMapName], &content = entry.fields[kMapValue];
     check_entries(
-        list.size(), path, [&](unsigned i) { return list[i].as<capnp::DynamicStruct>().get(name_field).as<capnp::Text>(); },
+        list.size(), path, [&](unsigned i) { return list[i].as<capnp::DynamicStruct>().get(name.field).as<capnp::Text>(); },
         [&](unsigned i, const Path& entry_path) {
           const auto reader = list[i].as<capnp::DynamicStruct>();
-          if (reader.has(value_field)) check_field(reader, value_field, entry_path);
+          if (reader.has(content.field)) check_field(reader, content, entry_path);
         });
   }
 
@@ -152,7 +151,7 @@ class Checker {
 }  // namespace
 
 void check(capnp::DynamicStruct::Reader root, std::size_t max_items) {
-  Checker(max_items).check_struct(root, Path());
+  Checker(max_items).check_struct(root, layout_of(root.getSchema()), Path());
 }
 
 }  // namespace kedge::schema

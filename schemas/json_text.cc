@@ -9,6 +9,7 @@
 namespace kedge::schema {
 namespace {
 
+constexpr double kShortWhole = 1e5;   // whole numbers below it are written without an exponent
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Length of the valid UTF-8 sequence at the front of `text`, or 0.
@@ -126,6 +127,9 @@ void append_json_number(std::string& out, double number) {
     out += "\"NaN\"";
   } else if (std::isinf(number)) {
     out += number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  } else if (std::abs(number) < kShortWhole && number == std::trunc(number) && !(number == 0 && std::signbit(number))) {
+    append_json_number(out, static_cast<std::int64_t>(number));   // the same text, in a third of the time
+    out += ".0";
   } else {
     char buffer[32];
     const std::string_view text(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer);

@@ -1,6 +1,10 @@
 // Looks up annotations and renders paths.
 #include "schemas/layout.h"
 
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include "schemas/json_text.h"
 
 namespace kedge::schema {
@@ -31,7 +35,56 @@ std::string shortened(std::string_view text) {
   return text.size() <= kLongestQuote ? std::string(text) : valid_utf8(text.substr(0, kLongestQuote)) + "...";
 }
 
+using Layouts = std::map<std::uint64_t, std::unique_ptr<StructLayout>>;   // by the struct's id
+
+bool is_number(capnp::Type type) {
+  switch (type.which()) {
+    case capnp::schema::Type::TEXT:
+    case capnp::schema::Type::ENUM:
+    case capnp::schema::Type::STRUCT:
+      return false;
+    case capnp::schema::Type::LIST:
+      return type.asList().getElementType().isFloat64();
+    default:
+      return true;
+  }
+}
+
+// `known` are finished; what is missing goes to `made` with all that it contains.
+const StructLayout* make_layout(capnp::StructSchema schema, const Layouts& known, Layouts& made) {
+  const std::uint64_t id = schema.getProto().getId();
+  if (const auto found = known.find(id); found != known.end()) return found->second.get();
+  const auto [place, is_new] = made.try_emplace(id);
+  if (!is_new) return place->second.get();
+  place->second = std::make_unique<StructLayout>();
+  StructLayout& layout = *place->second;
+  layout.is_any = has_mark(schema, Mark::kAny), layout.is_bare = has_mark(schema, Mark::kBare);
+  layout.has_union = schema.getUnionFields().size() > 0;
+  for (auto field : schema.getFields()) {
+    FieldLayout entry{.field = field, .name = name_of(field)};
+    append_json_string(entry.json_key, entry.name);
+    entry.json_key += ':';
+    entry.is_member = is_union_member(field);
+    entry.is_map = has_mark(field, Mark::kMap), entry.is_optional = has_mark(field, Mark::kOptional);
+    entry.is_required = has_mark(field, Mark::kRequired), entry.is_number = is_number(field.getType());
+    const capnp::Type type = field.getType(), item = type.isList() ? type.asList().getElementType() : type;
+    if (item.isStruct()) entry.content = make_layout(item.asStruct(), known, made);
+    layout.fields.push_back(std::move(entry));
+  }
+  return &layout;
+}
+
 }  // namespace
+
+const StructLayout& layout_of(capnp::StructSchema schema) {
+  static std::mutex mutex;
+  static Layouts& layouts = *new Layouts;   // never destroyed: threads may outlive static objects
+  const std::lock_guard lock(mutex);
+  Layouts made;   // of its own until all is there: memory may end in between
+  const StructLayout* layout = make_layout(schema, layouts, made);
+  layouts.merge(made);
+  return *layout;
+}
 
 bool has_mark(capnp::StructSchema schema, Mark mark) {
   return has_annotation(schema.getProto(), static_cast<std::uint64_t>(mark));

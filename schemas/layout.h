@@ -23,6 +23,30 @@ enum class Mark : std::uint64_t {
   kRequired = 0xdcc59c85f332095e,
 };
 
+struct StructLayout;
+
+// What the walks through a message ask of a field, and of a struct, each time.
+struct FieldLayout {
+  capnp::StructSchema::Field field;
+  std::string_view name;
+  std::string json_key;                     // "name": with the quotes and the colon
+  bool is_member = false;                   // of the union
+  bool is_map = false, is_optional = false, is_required = false;
+  bool is_number = false;                   // or a flag, or a list of numbers: every bit pattern is one
+  const StructLayout* content = nullptr;    // of the struct that it is or lists; of a map, that of {name, value}
+};
+
+struct StructLayout {
+  bool is_any = false, is_bare = false;
+  std::vector<FieldLayout> fields;   // in the order of the schema, which is that of Field::getIndex()
+  bool has_union = false;
+};
+
+inline constexpr std::size_t kMapName = 0, kMapValue = 1;   // places of a map's two fields
+
+// Made at the first call for each struct, and kept. Thread safe.
+const StructLayout& layout_of(capnp::StructSchema schema);
+
 bool has_mark(capnp::StructSchema schema, Mark mark);
 bool has_mark(capnp::StructSchema::Field field, Mark mark);
 bool is_union_member(capnp::StructSchema::Field field);

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "schemas/worker.h"
 
@@ -38,11 +40,13 @@ class WorkerChannel {
   int fd() const { return fd_; }   // for poll()
 
  private:
-  bool write_all(const std::byte* data, std::size_t size);
+  bool write_all(std::span<const std::byte> head, std::span<const std::byte> body);
   bool read_all(std::byte* data, std::size_t size);
 
   int fd_;
   std::mutex send_mutex_;
+  std::unique_ptr<std::byte[]> buffer_;   // of the thread that receives
+  std::size_t room_ = 0;                  // bytes in it
 };
 
 }  // namespace kedge::engine

@@ -132,18 +132,8 @@ awaitable<Job> submit_alone(const Api& api, const Request& request) {
   co_return job;
 }
 
-struct OwnedJob {
-  Job job;
-  std::string tenant;
-};
-
 awaitable<OwnedJob> find_job(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id) {
-  auto work = [&] {
-    std::string tenant = check_owner(api, caller, id);
-    std::optional<Job> job = api.jobs.find(id);
-    if (!job) throw Error(ErrorCode::kNotFound, fmt::format("there is no job '{}'", id));
-    return OwnedJob{std::move(*job), std::move(tenant)};
-  };
+  auto work = [&] { return find_owned(api, caller, id); };
   OwnedJob found = co_await peer->offload(work);
   co_return found;
 }

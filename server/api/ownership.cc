@@ -16,13 +16,20 @@ bool may_see(const http::Caller& caller, const std::optional<std::string>& tenan
   return tenant && (caller.admin || *tenant == caller.tenant || KEDGE_CONTROL("ignore-owners"));
 }
 
+[[noreturn]] void throw_no_job(std::string_view job) {
+  throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
+}
+
 }  // namespace
 
-std::string check_owner(const Api& api, const http::Caller& caller, std::string_view job) {
-  const auto tenant = api.jobs.tenant(job);
-  if (!may_see(caller, tenant))
-    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no job '{}'", job));
-  return *tenant;
+OwnedJob find_owned(const Api& api, const http::Caller& caller, std::string_view job) {
+  std::optional<OwnedJob> found = api.jobs.find_owned(job);
+  if (!found || !may_see(caller, found->tenant)) throw_no_job(job);
+  return std::move(*found);
+}
+
+void check_owner(const Api& api, const http::Caller& caller, std::string_view job) {
+  if (!may_see(caller, api.jobs.tenant(job))) throw_no_job(job);
 }
 
 void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path) {

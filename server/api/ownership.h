@@ -10,8 +10,9 @@
 namespace kedge::server::api {
 
 // Throw kNotFound when there is no such job or model, and in the same words when it is another tenant's; `path` is the field that
-// names it. Read the store: to be offloaded. The first returns the job's tenant.
-std::string check_owner(const Api& api, const http::Caller& caller, std::string_view job);
+// names it. Read the store: to be offloaded.
+OwnedJob find_owned(const Api& api, const http::Caller& caller, std::string_view job);
+void check_owner(const Api& api, const http::Caller& caller, std::string_view job);
 void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path = {});
 
 }  // namespace kedge::server::api

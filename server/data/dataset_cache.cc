@@ -68,6 +68,8 @@ struct DatasetCache::Impl {
   Fetcher fetcher;
   FlightDeck flights;   // last, so that its threads have ended before the rest goes
 
+  AcquiredDataset at_hand(KnownFile known) const { return {.path = store.path(known.file), .hold = std::move(known.hold)}; }
+
   explicit Impl(DataOptions given)
       : options(std::move(given)), max_bytes(options.max_cache_bytes), store(options.directory),
         fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}, options.downloaded) {}
@@ -80,7 +82,7 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
                                       std::stop_token stop, const std::string& trace) {
   const std::string key = reference_key(ref, impl_->options);
   if (is_exact(ref))
-    if (auto known = impl_->store.find(key)) return {.path = impl_->store.path(known->file), .hold = std::move(known->hold)};
+    if (auto known = impl_->store.find(key)) return impl_->at_hand(std::move(*known));
   const auto work = [this, ref, key, trace](const Emit& flight_emit, std::stop_token flight_stop) {
     const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop, trace};
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
@@ -88,6 +90,15 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
   AcquiredDataset acquired = impl_->flights.fly(key, work, emit, std::move(stop));
   impl_->store.evict(impl_->max_bytes);
   return acquired;
+}
+
+std::optional<AcquiredDataset> DatasetCache::recall(const schema::DatasetRef& ref) const {
+  if (!is_exact(ref) || std::holds_alternative<schema::InlineRef>(ref.source)) return std::nullopt;   // whose text would be read for its key
+  try {
+    if (auto known = impl_->store.recall(reference_key(ref, impl_->options))) return impl_->at_hand(std::move(*known));
+  } catch (const schema::Error&) {   // acquire() will say it
+  }
+  return std::nullopt;
 }
 
 void DatasetCache::set_max_bytes(std::uintmax_t bytes) { impl_->max_bytes = bytes; }

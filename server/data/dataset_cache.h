@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ class DatasetCache {
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                           std::stop_token stop, const std::string& trace = {});
+
+  // What acquire() would return at once, if memory knows it: reads nothing from the disk. Empty says nothing; no errors.
+  std::optional<AcquiredDataset> recall(const schema::DatasetRef& ref) const;
 
   void set_max_bytes(std::uintmax_t bytes);   // 0: no bound; holds from the next acquire() on
 

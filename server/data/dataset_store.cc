@@ -122,6 +122,14 @@ std::optional<KnownFile> DatasetStore::find(const std::string& key) {
   return has(entry->file) ? std::optional(std::move(known)) : std::nullopt;
 }
 
+std::optional<KnownFile> DatasetStore::recall(const std::string& key) {
+  const auto entry = index_.recall(key);
+  if (!entry) return std::nullopt;
+  KnownFile known{*entry, uses_.hold(entry->file)};
+  const Look now(path(entry->file));
+  return now.is_there() && is_remembered(entry->file, now) ? std::optional(std::move(known)) : std::nullopt;
+}
+
 CacheHold DatasetStore::ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, stop, [&] { return !in_progress_.contains(file); }))

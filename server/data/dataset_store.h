@@ -41,6 +41,8 @@ class DatasetStore {
   bool has(const std::string& file);
   // What the index says of a reference, if its file is there.
   std::optional<KnownFile> find(const std::string& key);
+  // The same as far as memory knows, with one look at the file and nothing read. Empty says nothing.
+  std::optional<KnownFile> recall(const std::string& key);
 
   // Calls make() unless the file is there. One thread at a time makes a file; others wait for it. Errors: those of make();
   // kCancelled.

@@ -18,6 +18,8 @@
 namespace kedge::server {
 namespace {
 
+constexpr std::size_t kMostRecent = 1'000;
+
 // A line ends with its line feed, or it is not there: a cut-off entry is no entry.
 std::optional<std::string> take_line(std::string& text) {
   const std::size_t end = text.find('\n');
@@ -37,12 +39,26 @@ std::filesystem::path ReferenceIndex::path_of(const std::string& key) const {
   return directory_ / (crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40) + ".ref");
 }
 
+std::optional<IndexEntry> ReferenceIndex::recall(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = recent_.find(key);
+  return known != recent_.end() ? std::optional(known->second) : std::nullopt;
+}
+
+void ReferenceIndex::remember(const std::string& key, const IndexEntry& entry) const {
+  if (recent_.size() >= kMostRecent) recent_.clear();
+  recent_.insert_or_assign(key, entry);
+}
+
 std::optional<IndexEntry> ReferenceIndex::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
   std::ifstream in(path_of(key), std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   const auto file = take_line(text), etag = take_line(text);
   if (!file || !etag || text != key) return std::nullopt;
-  return IndexEntry{*file, *etag};
+  IndexEntry entry{*file, *etag};
+  remember(key, entry);
+  return entry;
 }
 
 void ReferenceIndex::forget_missing(const std::filesystem::path& files) const {
@@ -66,7 +82,12 @@ void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const 
   if (fd >= 0) ::close(fd);
   KEDGE_FAIL_POINT("dataset.sync.after");
   KEDGE_FAIL_POINT("dataset.rename.before");
-  const bool done = written && ::rename(part.c_str(), path.c_str()) == 0;
+  bool done = false;
+  {
+    const std::lock_guard lock(mutex_);
+    done = written && ::rename(part.c_str(), path.c_str()) == 0;
+    if (done) remember(key, entry);
+  }
   KEDGE_FAIL_POINT("dataset.rename.after");
   if (!done && fd >= 0) ::unlink(part.c_str());
   engine::require(done, engine::disk_error(error), "{}: cannot be written: {}", path.string(), std::strerror(error));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -17,12 +19,18 @@ class ReferenceIndex {
  public:
   explicit ReferenceIndex(std::filesystem::path directory);   // created if absent
   std::optional<IndexEntry> find(const std::string& key) const;
+  // What find() or put() had last, without a look at the disk. Empty says nothing.
+  std::optional<IndexEntry> recall(const std::string& key) const;
   void put(const std::string& key, const IndexEntry& entry) const;
   void forget_missing(const std::filesystem::path& files) const;   // entries whose file is not in that directory
 
  private:
   std::filesystem::path path_of(const std::string& key) const;
+  void remember(const std::string& key, const IndexEntry& entry) const;   // under the lock
+
   std::filesystem::path directory_;
+  mutable std::mutex mutex_;   // guards what follows, and keeps it in the order of the disk
+  mutable std::map<std::string, IndexEntry> recent_;
 };
 
 }  // namespace kedge::server

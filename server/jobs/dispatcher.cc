@@ -184,9 +184,23 @@ void Dispatcher::start_fetches() {
     job->state = JobState::kFetching;
     arm(job, limits(*job).fetch);
     write(job, {.state = JobState::kFetching});
+    if (takes_at_hand(job)) continue;
     ++fetching_;
     fetch_pool_->run([this, job] { fetch(job); });
   }
+}
+
+// Spares a job that is on its way to the disk the way through another thread, where its data set is in the cache.
+bool Dispatcher::takes_at_hand(const JobPointer& job) {
+  if (!options_.recall || !job->unsaved || schema::model_of(job->unsaved->task)) return false;
+  KEDGE_FAIL_POINT("job.fetch.before");
+  std::optional<AcquiredDataset> data = options_.recall(job->unsaved->dataset);
+  if (!data) return false;
+  KEDGE_FAIL_POINT("job.fetch.after");
+  observer_.data_acquired(data->cold);
+  job->spec = *job->unsaved, job->data = std::move(*data);
+  make_ready(job);
+  return true;
 }
 
 std::optional<schema::JobSpec> Dispatcher::spec_of(const JobPointer& job) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ struct DispatcherOptions {
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
                                 const std::string& trace)>
       acquire;
+  // DatasetCache::recall; may be empty. Called under the dispatcher's lock.
+  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&)> recall;
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
   ModelJournal* models = nullptr;
@@ -105,6 +108,7 @@ class Dispatcher final : public SupervisorListener {
   void recover();
   void stop(const JobPointer& job);   // it is to end as cancelled; the caller stops its fetch
   void start_fetches();
+  bool takes_at_hand(const JobPointer& job);
   void make_ready(const JobPointer& job);
   void start_runs();
   schema::RunCommand command_for(const ActiveJob& job) const;   // Errors: kNotFound for a model that is gone; the disk's

@@ -70,8 +70,11 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   return options;
 }
 
-DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, ModelJournal& models,
+// cache: null where the options have an acquire() of their own
+DispatcherOptions dispatcher_options(const JobServiceOptions& options, const DatasetCache* cache, const JobFiles& files, ModelJournal& models,
                                      std::function<void(const std::string&)> check_model) {
+  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&)> recall;
+  if (cache) recall = [cache](const schema::DatasetRef& ref) { return cache->recall(ref); };
   return {.workers = {.program = {.file = options.worker_program,
                                   .temporary = options.data_dir / "tmp",
                                   .log = options.worker_log,
@@ -80,6 +83,7 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
           .acquire = options.acquire,
+          .recall = std::move(recall),
           .check_model = std::move(check_model),
           .files = &files,
           .models = &models,
@@ -98,7 +102,7 @@ struct JobService::Impl {
         options(complete(std::move(given), cache)),
         ids(store.last_job_id()),
         models(store, clean_files()),
-        dispatcher(store, dispatcher_options(options, files, models, [this](const std::string& model) { check(model); })),
+        dispatcher(store, dispatcher_options(options, cache.get(), files, models, [this](const std::string& model) { check(model); })),
         retention(store, options.limits.retention) {}
 
   static std::function<void(double)> committed(JobObserver* observer) {
@@ -176,6 +180,8 @@ std::optional<std::string> JobService::tenant(std::string_view id) const { retur
 std::string JobService::trace(std::string_view id) const { return impl_->store.trace(id); }
 
 std::optional<schema::Job> JobService::find(std::string_view id) const { return impl_->store.find(id); }
+
+std::optional<OwnedJob> JobService::find_owned(std::string_view id) const { return impl_->store.find_owned(id); }
 
 std::uint64_t JobService::removals() const { return impl_->store.removals(); }
 

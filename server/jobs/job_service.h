@@ -20,6 +20,7 @@
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
+#include "server/jobs/owned_job.h"
 #include "server/jobs/service_limits.h"
 
 namespace kedge::server {
@@ -74,6 +75,7 @@ class JobService {
   std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none
   std::string trace(std::string_view id) const;                   // of the request that submitted it; empty: none is known
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
+  std::optional<OwnedJob> find_owned(std::string_view id) const;
   schema::JobPage list(const JobFilter& filter) const;
   // Grows when jobs were removed. A job that was found, and had ended, is found unchanged for as long as the number is what it was before.
   std::uint64_t removals() const;

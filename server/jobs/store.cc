@@ -301,6 +301,11 @@ std::int64_t Store::used_bytes() const {
 }
 
 std::optional<schema::Job> Store::find(std::string_view id) const {
+  std::optional<OwnedJob> found = find_owned(id);
+  return found ? std::optional(std::move(found->job)) : std::nullopt;
+}
+
+std::optional<OwnedJob> Store::find_owned(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.find(id); });
 }
 

@@ -14,6 +14,7 @@
 #include "schemas/event.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
+#include "server/jobs/owned_job.h"
 
 namespace kedge::server {
 
@@ -115,7 +116,8 @@ class Store {
   std::uint64_t removals() const;               // transactions since the start that removed jobs; counted when they are on disk
   std::optional<schema::Error> trouble() const;   // why the last transaction was not committed; empty: it was
 
-  std::optional<schema::Job> find(std::string_view id) const;
+  std::optional<schema::Job> find(std::string_view id) const;   // with its result once there
+  std::optional<OwnedJob> find_owned(std::string_view id) const;
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
   std::string trace(std::string_view id) const;                  // of the request that submitted a job; empty: none is known

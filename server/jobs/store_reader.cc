@@ -10,9 +10,8 @@
 namespace kedge::server {
 namespace {
 
-constexpr std::string_view kJobColumns =
-    "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes "
-    "FROM jobs JOIN specs ON specs.job = jobs.id ";
+constexpr std::string_view kJobColumns = "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes";
+constexpr std::string_view kFromJobs = "FROM jobs JOIN specs ON specs.job = jobs.id";
 
 constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
 
@@ -39,31 +38,29 @@ std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
 
 StoreReader::StoreReader(const std::filesystem::path& file)
     : connection_(file, SqliteConnection::Mode::kReadOnly),
-      find_(connection_, fmt::format("{} WHERE id = ?1", kJobColumns)),
+      find_(connection_, fmt::format("{}, tenant, results.bytes {} LEFT JOIN results ON results.job = jobs.id WHERE id = ?1", kJobColumns, kFromJobs)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
       trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
       key_(connection_, "SELECT 1 FROM idempotency WHERE tenant = ?1 AND key = ?2"),
-      list_(connection_, fmt::format("{} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
-      list_tenant_(connection_, fmt::format("{} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListed)),
+      list_(connection_, fmt::format("{} {} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kFromJobs, kListed)),
+      list_tenant_(connection_, fmt::format("{} {} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kFromJobs, kListed)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
               "WHERE events.job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"),
-      result_(connection_, "SELECT bytes FROM results WHERE job = ?1"),
       last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
       find_model_(connection_, "SELECT bytes FROM models WHERE id = ?1"),
       model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
       list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1"),
       model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1") {}
 
-std::optional<schema::Job> StoreReader::find(std::string_view id) {
-  std::optional<schema::Job> job;
-  if (SqliteStatement::Rows rows = find_.open(id); rows.next()) job = read_job(rows);
-  if (job && job->state == schema::JobState::kSucceeded)
-    if (SqliteStatement::Rows rows = result_.open(id); rows.next())
-      job->result = schema::from_binary<schema::Result>(rows.blob(0));
-  return job;
+std::optional<OwnedJob> StoreReader::find(std::string_view id) {
+  SqliteStatement::Rows rows = find_.open(id);
+  if (!rows.next()) return std::nullopt;
+  OwnedJob found{.job = read_job(rows), .tenant = rows.text(9)};
+  if (found.job.state == schema::JobState::kSucceeded && !rows.is_null(10)) found.job.result = schema::from_binary<schema::Result>(rows.blob(10));
+  return found;
 }
 
 std::optional<schema::JobSpec> StoreReader::spec(std::string_view id) {
@@ -122,9 +119,10 @@ std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t
 }
 
 schema::Event StoreReader::gap(std::string_view id, std::int64_t from, std::int64_t to) {
+  std::optional<OwnedJob> found = find(id);
   return {.id = to,
           .time = format_time(std::chrono::system_clock::now()),
-          .body = schema::GapEvent{.from = from, .to = to, .job = find(id).value_or(schema::Job{.id = std::string(id)})}};
+          .body = schema::GapEvent{.from = from, .to = to, .job = found ? std::move(found->job) : schema::Job{.id = std::string(id)}}};
 }
 
 std::map<std::string, std::int64_t> StoreReader::crashes_since(std::string_view time) {

@@ -15,7 +15,7 @@ class StoreReader {
  public:
   explicit StoreReader(const std::filesystem::path& file);
 
-  std::optional<schema::Job> find(std::string_view id);
+  std::optional<OwnedJob> find(std::string_view id);
   std::optional<schema::JobSpec> spec(std::string_view id);
   std::optional<std::string> tenant(std::string_view id);
   std::string trace(std::string_view id);
@@ -40,7 +40,7 @@ class StoreReader {
   schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
 
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, result_, last_id_, find_model_, model_tenant_, list_models_,
+  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, last_id_, find_model_, model_tenant_, list_models_,
       model_bytes_;
 };
 

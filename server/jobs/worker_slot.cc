@@ -16,6 +16,7 @@
 
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
+#include "schemas/codec.h"
 
 namespace kedge::server {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 constexpr int kFailuresToTell = 3;
 constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{5'000};
 constexpr std::chrono::milliseconds kGoodbye{1'000};   // for an idle worker to end by itself
+constexpr std::size_t kBriefBytes = 16 << 10;          // find room in the socket of a worker that has read all before
 
 }  // namespace
 
@@ -56,8 +58,15 @@ void WorkerSlot::request_stop() {
   ::eventfd_write(wake_fd_, 1);
 }
 
+// By the caller's own thread where it can be: to wake ours takes longer than many a job.
 void WorkerSlot::run(schema::RunCommand command) {
-  send_later({std::move(command)});
+  schema::WorkerCommand wrapped{std::move(command)};
+  const bool is_brief = schema::to_binary(wrapped).size() <= kBriefBytes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_brief && idle_ && waiting_.empty()) return send(*idle_, wrapped);
+  }
+  send_later(std::move(wrapped));
 }
 void WorkerSlot::cancel(const std::string& job) {
   send_later({schema::CancelCommand{job}});
@@ -90,11 +99,24 @@ void WorkerSlot::loop(std::stop_token stop) {
   }
 }
 
+// From then on no other thread sends to the worker.
+struct WorkerSlot::Retires {
+  WorkerSlot& slot;
+  ~Retires() {
+    const std::lock_guard lock(slot.mutex_);
+    slot.idle_ = nullptr;
+  }
+};
+
 // The life of one worker.
 WorkerLoss WorkerSlot::live(std::stop_token stop) {
   try {
     Session session{.process = WorkerProcess(options_.program, device_)};
-    std::string how = serve(session, stop);
+    std::string how;
+    {
+      const Retires afterwards{*this};
+      how = serve(session, stop);
+    }
     const WorkerEnd why = session.said_hello ? session.killed.value_or(how.starts_with("signal") ? WorkerEnd::kSignal : WorkerEnd::kExit)
                                              : WorkerEnd::kNotStarted;
     return {.how = std::move(how), .why = why, .job_begun = !session.job.empty()};
@@ -172,27 +194,37 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
 
 void WorkerSlot::send_waiting(Session& session) {
   for (const schema::WorkerCommand& command : take_waiting()) {
-    if (const auto* run = std::get_if<schema::RunCommand>(&command.body)) {
-      session.job = run->jobId, session.lease = run->leaseToken;
-    } else if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
-      if (cancel->jobId != session.job) continue;
-      session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
-    }
-    KEDGE_FAIL_POINT("worker.send.before");
-    try {   // a worker that is gone is noticed by the next receive()
-      if (!session.process.channel().send(command)) session.job.clear();
-    } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
-      session.process.channel().shutdown();
-    }
-    KEDGE_FAIL_POINT("worker.send.after");
+    const std::lock_guard lock(mutex_);
+    send(session, command);
   }
+}
+
+// Under the lock.
+void WorkerSlot::send(Session& session, const schema::WorkerCommand& command) {
+  if (const auto* run = std::get_if<schema::RunCommand>(&command.body)) {
+    session.job = run->jobId, session.lease = run->leaseToken;
+    idle_ = nullptr;
+  } else if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
+    if (cancel->jobId != session.job) return;
+    session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
+  }
+  KEDGE_FAIL_POINT("worker.send.before");
+  try {   // a worker that is gone is noticed by the next receive()
+    if (!session.process.channel().send(command)) session.job.clear();
+  } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
+    session.process.channel().shutdown();
+  }
+  KEDGE_FAIL_POINT("worker.send.after");
 }
 
 // False when the worker is gone, or says what no worker says.
 bool WorkerSlot::receive(Session& session) {
   // The system tells a sender by ECONNRESET that the peer has died with something unread: then the job was not begun.
   std::byte first{};
-  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) session.job.clear();
+  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) {
+    const std::lock_guard lock(mutex_);
+    session.job.clear();
+  }
   KEDGE_FAIL_POINT("worker.receive.before");
   std::optional<schema::WorkerReport> report;
   try {
@@ -206,8 +238,10 @@ bool WorkerSlot::receive(Session& session) {
   session.silent = {};
   const auto ends_job = [&](std::int64_t lease) {
     if (lease != session.lease) return;
+    const std::lock_guard lock(mutex_);
     session.job.clear();
     session.kill_at = Clock::time_point::max();
+    idle_ = &session;
   };
   if (auto* hello = std::get_if<schema::HelloReport>(&report->body)) {
     hello->device.id = device_;
@@ -227,7 +261,11 @@ bool WorkerSlot::receive(Session& session) {
 
 // An idle worker may say goodbye; the destructor of the process kills any other.
 void WorkerSlot::leave(Session& session) {
-  if (!session.job.empty() || !session.said_hello) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!session.job.empty() || !session.said_hello) return;
+    idle_ = nullptr;
+  }
   session.process.channel().send(schema::WorkerCommand{schema::ExitCommand{}});
   for (const Clock::time_point until = Clock::now() + kGoodbye; Clock::now() < until;) {
     const Woken woken = wait(session, until);

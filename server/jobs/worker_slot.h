@@ -58,12 +58,14 @@ class WorkerSlot {
  private:
   using Clock = std::chrono::steady_clock;
   struct Session;   // the life of one worker process
+  struct Retires;
 
   void loop(std::stop_token stop);
   WorkerLoss live(std::stop_token stop);
   std::string serve(Session& session, std::stop_token stop);
   bool receive(Session& session);
   void send_waiting(Session& session);
+  void send(Session& session, const schema::WorkerCommand& command);
   void leave(Session& session);
   void send_later(schema::WorkerCommand command);
   enum class Woken { kByMessage, kByDeath, kOtherwise };
@@ -78,8 +80,9 @@ class WorkerSlot {
   const std::string device_;
   WorkerListener& listener_;
   const int wake_fd_;   // an eventfd: commands wait, or the thread shall stop
-  std::mutex mutex_;    // guards waiting_
+  std::mutex mutex_;    // guards what follows, and what the session knows of its job
   std::vector<schema::WorkerCommand> waiting_;
+  Session* idle_ = nullptr;   // whose worker waits for its next job; any thread may send it
   std::jthread thread_;
 };
 

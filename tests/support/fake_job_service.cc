@@ -148,11 +148,16 @@ std::uint64_t JobService::removals() const {
   return impl_->removals;
 }
 
-std::optional<schema::Job> JobService::find(std::string_view id) const {
+std::optional<OwnedJob> JobService::find_owned(std::string_view id) const {
   std::lock_guard lock(impl_->mutex);
   ++impl_->lookups;
   const FakeJob* entry = impl_->find(id);
-  return entry ? std::optional(entry->job) : std::nullopt;
+  return entry ? std::optional(OwnedJob{entry->job, entry->tenant}) : std::nullopt;
+}
+
+std::optional<schema::Job> JobService::find(std::string_view id) const {
+  std::optional<OwnedJob> found = find_owned(id);
+  return found ? std::optional(std::move(found->job)) : std::nullopt;
 }
 
 schema::JobPage JobService::list(const JobFilter& filter) const {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -35,6 +36,15 @@ TEST(ValueJson, WritesDoublesThatReadBackToTheSameBits) {
     EXPECT_EQ(value_from_json(to_string(Value(number))), Value(number)) << to_string(Value(number));
   }
   EXPECT_TRUE(std::signbit(std::get<double>(value_from_json(to_string(Value(-0.0))).data)));
+}
+
+TEST(ValueJson, WritesWholeNumbersAsShortAsTheyGo) {
+  for (double number = -100010; number <= 100010; number += 1) {
+    std::array<char, 32> buffer;
+    std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr);
+    if (text.find('e') == std::string::npos) text += ".0";
+    ASSERT_EQ(to_string(Value(number)), text);
+  }
 }
 
 TEST(ValueJson, WritesNanAndInfinityAsStrings) {

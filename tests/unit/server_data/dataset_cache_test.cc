@@ -80,6 +80,43 @@ TEST_F(DatasetCacheTest, IgnoresADamagedIndex) {
   EXPECT_EQ(engine::DatasetFile(acquire(cache, {BuiltinRef{"wine"}}).path).meta().n_rows, 178);
 }
 
+TEST_F(DatasetCacheTest, RecallsWhatIsThereWithoutReadingTheDisk) {
+  const schema::DatasetRef wine{BuiltinRef{"wine"}}, inline_data{InlineRef{.csv = "a,y\n1,0\n2,1\n", .target = "y"}};
+  DatasetCache cache(options(kNoServer));
+  EXPECT_FALSE(cache.recall(wine));
+  acquire(cache, wine);
+  EXPECT_FALSE(cache.recall(wine)) << "nobody has compared it with its checksum";
+  const AcquiredDataset acquired = acquire(cache, wine);
+  EXPECT_FALSE(DatasetCache(options(kNoServer)).recall(wine)) << "after a restart the file is looked through first";
+  for (const auto& entry : std::filesystem::directory_iterator(options(kNoServer).directory / "references")) std::filesystem::remove(entry.path());
+  const std::optional<AcquiredDataset> recalled = cache.recall(wine);
+  ASSERT_TRUE(recalled);
+  EXPECT_EQ(recalled->path, acquired.path);
+  EXPECT_FALSE(recalled->cold);
+  std::filesystem::resize_file(acquired.path, 5000);
+  EXPECT_FALSE(cache.recall(wine)) << "something has written to it";
+  acquire(cache, inline_data);
+  acquire(cache, inline_data);
+  EXPECT_FALSE(cache.recall(inline_data)) << "its text would be read for its key";
+  EXPECT_FALSE(cache.recall({UrlRef{.url = "not an address", .format = "csv", .sha256 = "short"}}));
+}
+
+TEST_F(DatasetCacheTest, RecallsAFileThatStays) {
+  DataOptions small = options(kNoServer);
+  small.max_cache_bytes = 1;
+  DatasetCache cache(small);
+  acquire(cache, {BuiltinRef{"iris"}});
+  const std::filesystem::path path = acquire(cache, {BuiltinRef{"iris"}}).path;
+  std::optional<AcquiredDataset> recalled = cache.recall({BuiltinRef{"iris"}});
+  ASSERT_TRUE(recalled);
+  acquire(cache, {BuiltinRef{"wine"}});
+  EXPECT_TRUE(std::filesystem::exists(path));
+  recalled.reset();
+  acquire(cache, {BuiltinRef{"diabetes"}});
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(cache.recall({BuiltinRef{"iris"}}));
+}
+
 TEST_F(DatasetCacheTest, KeysInlineDataByContentAndTarget) {
   DatasetCache cache(options(kNoServer));
   const auto meta = [&](const InlineRef& ref) { return engine::DatasetFile(acquire(cache, {ref}).path).meta(); };
