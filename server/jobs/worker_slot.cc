@@ -237,8 +237,8 @@ bool WorkerSlot::receive(Session& session) {
   if (std::holds_alternative<schema::HelloReport>(report->body)) session.said_hello = true;
   session.silent = {};
   const auto ends_job = [&](std::int64_t lease) {
-    if (lease != session.lease) return;
     const std::lock_guard lock(mutex_);
+    if (lease != session.lease) return;
     session.job.clear();
     session.kill_at = Clock::time_point::max();
     idle_ = &session;

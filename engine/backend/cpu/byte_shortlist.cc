@@ -22,7 +22,7 @@ KEDGE_CLONES std::int32_t kth_score(const std::int32_t* scores, std::int64_t n, 
     std::int32_t count = 0, last = least;
     for (std::int64_t i = 0; i < n; ++i) count += scores[i] <= middle;
     if (count == k) {
-      for (std::int64_t i = 0; i < n; ++i) last = scores[i] <= middle && scores[i] > last ? scores[i] : last;
+      for (std::int64_t i = 0; i < n; ++i) last = std::max(last, scores[i] <= middle ? scores[i] : least);
       return last;
     }
     (count < k ? below : reached) = middle;
