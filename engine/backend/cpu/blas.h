@@ -95,23 +95,24 @@ inline void orglq(int m, int n, int k, double* a, int lda, const double* tau, do
   dorglq_(&m, &n, &k, a, &lda, tau, work, &lwork, info);
 }
 
-// The Cholesky factor in the row-major lower triangle of A; what it returns is 0, or which pivot is not positive.
+// The Cholesky factor R of A = R'R in its row-major upper triangle, which OpenBLAS finds faster than the lower one; what it returns is 0, or
+// which pivot is not positive.
 inline int potrf(int n, float* a) {
   int info = 0;
-  spotrf_("U", &n, a, &n, &info);
+  spotrf_("L", &n, a, &n, &info);
   return info;
 }
 inline int potrf(int n, double* a) {
   int info = 0;
-  dpotrf_("U", &n, a, &n, &info);
+  dpotrf_("L", &n, a, &n, &info);
   return info;
 }
-// B = op(L)^-1 B; L is n x n, lower, row-major; B n x m.
-inline void trsm_lower(Transpose t, int n, int m, const float* l, int ldl, float* b, int ldb) {
-  cblas_strsm(CblasRowMajor, CblasLeft, CblasLower, flag(t), CblasNonUnit, n, m, 1.0f, l, ldl, b, ldb);
+// B = op(R)^-1 B; R is n x n, upper, row-major; B n x m.
+inline void trsm_upper(Transpose t, int n, int m, const float* r, int ldr, float* b, int ldb) {
+  cblas_strsm(CblasRowMajor, CblasLeft, CblasUpper, flag(t), CblasNonUnit, n, m, 1.0f, r, ldr, b, ldb);
 }
-inline void trsm_lower(Transpose t, int n, int m, const double* l, int ldl, double* b, int ldb) {
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, flag(t), CblasNonUnit, n, m, 1.0, l, ldl, b, ldb);
+inline void trsm_upper(Transpose t, int n, int m, const double* r, int ldr, double* b, int ldb) {
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, flag(t), CblasNonUnit, n, m, 1.0, r, ldr, b, ldb);
 }
 // Recursive QR of a column-major m x n matrix: R lies in its upper triangle.
 inline void geqrt(int m, int n, int block, double* a, int lda, double* t, double* work, int* info) {

@@ -90,8 +90,8 @@ bool CpuLinear<T>::solve_positive(MatrixView<T> A, MatrixView<T> B) {
   if (n == 0) return true;
   const OneThread one;
   if (blas::potrf(n, A.data) != 0) return false;
-  blas::trsm_lower(Transpose::kNo, n, m, A.data, n, B.data, stride);
-  blas::trsm_lower(Transpose::kYes, n, m, A.data, n, B.data, stride);
+  blas::trsm_upper(Transpose::kYes, n, m, A.data, n, B.data, stride);
+  blas::trsm_upper(Transpose::kNo, n, m, A.data, n, B.data, stride);
   return true;
 }
 
