@@ -2,10 +2,9 @@
 #include "engine/backend/cpu/rows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
 
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/logistic_rows.h"
 #include "engine/backend/cpu/simd.h"
 #include "engine/backend/cpu/thin_product.h"
 
@@ -23,44 +22,6 @@ KEDGE_CLONES void add_row(const T* row, std::int64_t cols, double* __restrict su
 }
 
 constexpr std::int64_t kExpNs = 10;   // an exponential or logarithm in double
-constexpr int kSideBySide = 8;        // rows of margins at a time: one vector of doubles
-
-using LaneOfRows = double[kSideBySide];
-
-// exp(margin - largest margin of the row) in place of k margins of each row, and their sums and those largest margins.
-KEDGE_CLONES void exponentials(LaneOfRows* __restrict margins, std::int64_t k, LaneOfRows& top, LaneOfRows& sum) {
-  for (int r = 0; r < kSideBySide; ++r) top[r] = margins[0][r], sum[r] = 0;
-  for (std::int64_t c = 1; c < k; ++c)
-    for (int r = 0; r < kSideBySide; ++r) top[r] = margins[c][r] > top[r] ? margins[c][r] : top[r];
-  for (std::int64_t c = 0; c < k; ++c)
-    for (int r = 0; r < kSideBySide; ++r) margins[c][r] = vector_exp(margins[c][r] - top[r]), sum[r] += margins[c][r];
-}
-
-// logistic_row() of rows begin .. end - 1, kSideBySide at a time; returns the sum of their losses.
-template <class T>
-double logistic_rows(MatrixView<T> Z, const T* intercepts, const std::int32_t* y, const double* weights, std::int64_t begin, std::int64_t end) {
-  const auto margins = std::make_unique<LaneOfRows[]>(static_cast<std::size_t>(Z.cols));
-  double loss = 0;
-  for (std::int64_t first = begin; first < end; first += kSideBySide) {
-    const int count = static_cast<int>(std::min<std::int64_t>(kSideBySide, end - first));
-    for (int r = 0; r < count; ++r) {
-      const T* const z = Z.data + (first + r) * Z.stride;
-      for (std::int64_t c = 0; c < Z.cols; ++c) margins[c][r] = static_cast<double>(intercepts ? z[c] + intercepts[c] : z[c]);
-    }
-    LaneOfRows own, top, sum;
-    for (int r = 0; r < count; ++r) own[r] = margins[y[first + r]][r];
-    exponentials(margins.get(), Z.cols, top, sum);
-    for (int r = 0; r < count; ++r) {
-      T* const z = Z.data + (first + r) * Z.stride;
-      const double weight = weights ? weights[first + r] : 1.0, share = weight / sum[r];
-      for (std::int64_t c = 0; c < Z.cols; ++c) z[c] = static_cast<T>(margins[c][r] * share);
-      const std::int32_t at = y[first + r];
-      z[at] = static_cast<T>(margins[at][r] * share - weight);
-      loss += weight * (std::log(sum[r]) - (own[r] - top[r]));
-    }
-  }
-  return loss;
-}
 
 // body(i) for every row, in about row_ns each.
 template <class Body>
