@@ -35,7 +35,7 @@ void set_step_timings(const std::vector<schema::Step>& steps, const std::vector<
 template <class T>
 void set_chain_outcome(const std::vector<schema::Step>& steps, const Chain<T>& chain, schema::Result& result) {
   const std::vector<std::string> names = result_names(steps);
-  for (std::size_t i = 0; i < names.size(); ++i) result.fitted.emplace_back(names[i], chain.step(i).attributes());
+  for (std::size_t i = 0; i < names.size(); ++i) result.fitted.emplace_back(names[i], chain.fitted(i));
   const ChainTimings& t = chain.timings();
   result.timings.prepare += t.prepare, result.timings.fit += t.fit, result.timings.transform += t.transform;
   result.timings.predict += t.predict, result.timings.score += t.score;

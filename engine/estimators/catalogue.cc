@@ -49,7 +49,9 @@ namespace {
 // E<T> has a constructor from the parameters that the user set, and a static info().
 template <template <class> class E>
 CatalogueEntry row(MemoryRule memory) {
-  return {.info = E<float>::info(),
+  schema::EstimatorInfo info = E<float>::info();
+  info.attributes.emplace_back(kFeaturesIn);
+  return {.info = std::move(info),
           .memory = memory,
           .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
             return std::make_unique<E<float>>(params);

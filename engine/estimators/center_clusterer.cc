@@ -31,8 +31,7 @@ schema::ValueMap CenterClusterer<T>::attributes() const {
   return {{"cluster_centers_", rows_value({centers_.begin(), centers_.end()}, n_features_)},
           {"labels_", std::vector<double>(labels_.begin(), labels_.end())},
           {"inertia_", inertia_},
-          {"n_iter_", n_iter_},
-          {"n_features_in_", n_features_}};
+          {"n_iter_", n_iter_}};
 }
 
 template <class T>

@@ -66,8 +66,7 @@ schema::EstimatorInfo ColumnTransformer<T>::info() {
       .family = "compose",
       .doc = "Apply transformers to columns of their own and put the results side by side.",
       .params = param_set().infos(),
-      .attributes = {"transformers_", "named_transformers_", "output_indices_", "sparse_output_", "n_features_in_",
-                     "feature_names_in_", "feature_names_out_"},
+      .attributes = {"transformers_", "named_transformers_", "output_indices_", "sparse_output_", "feature_names_in_", "feature_names_out_"},
       .deviations = {"transformers is a list of objects, or of lists in place of tuples; columns are lists, slices and functions "
                      "do not exist.",
                      "Patterns of columns are ECMAScript's regular expressions, which differ from Python's in rare constructs.",
@@ -160,8 +159,7 @@ schema::ValueMap ColumnTransformer<T>::attributes() const {
   schema::ValueMap map{{"transformers_", std::move(transformers)},
                        {"named_transformers_", std::move(named)},
                        {"output_indices_", std::move(indices)},
-                       {"sparse_output_", false},
-                       {"n_features_in_", static_cast<std::int64_t>(features_in_.size())}};
+                       {"sparse_output_", false}};
   if (has_names_) map.emplace_back("feature_names_in_", std::move(names_in));
   map.emplace_back("feature_names_out_", std::move(names_out));
   return map;

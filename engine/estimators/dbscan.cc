@@ -45,7 +45,7 @@ schema::EstimatorInfo DBSCAN<T>::info() {
           .family = "cluster",
           .doc = "Clusters of dense rows, and noise.",
           .params = param_set().infos(),
-          .attributes = {"labels_", "core_sample_indices_", "components_", "n_features_in_"},
+          .attributes = {"labels_", "core_sample_indices_", "components_"},
           .deviations = {"Other metrics than the listed ones, and callables, are refused."}};
 }
 
@@ -77,8 +77,7 @@ template <class T>
 schema::ValueMap DBSCAN<T>::attributes() const {
   return {{"labels_", std::vector<double>(labels_.begin(), labels_.end())},
           {"core_sample_indices_", std::vector<double>(core_.begin(), core_.end())},
-          {"components_", rows_value(components_, n_features_)},
-          {"n_features_in_", n_features_}};
+          {"components_", rows_value(components_, n_features_)}};
 }
 
 template <class T>

@@ -90,7 +90,7 @@ schema::EstimatorInfo DummyClassifier<T>::info() {
           .family = "dummy",
           .doc = "Predicts classes without looking at the features.",
           .params = classifier_params().infos(),
-          .attributes = {"classes_", "class_prior_", "n_classes_"},
+          .attributes = {"classes_", "class_prior_", "n_classes_", "n_outputs_", "sparse_output_"},
           .deviations = {"Strategies stratified and uniform draw from Philox, not from numpy's generator."}};
 }
 
@@ -154,8 +154,11 @@ std::vector<std::int32_t> DummyClassifier<T>::predict(const Context&, const Samp
 
 template <class T>
 schema::ValueMap DummyClassifier<T>::attributes() const {
-  return {
-      {"classes_", present_.names_value()}, {"class_prior_", prior_}, {"n_classes_", static_cast<std::int64_t>(prior_.size())}};
+  return {{"classes_", present_.names_value()},
+          {"class_prior_", prior_},
+          {"n_classes_", static_cast<std::int64_t>(prior_.size())},
+          {"n_outputs_", std::int64_t{1}},
+          {"sparse_output_", false}};
 }
 
 template <class T>

@@ -49,7 +49,7 @@ schema::EstimatorInfo Normalizer<T>::info() {
           .family = "preprocessing",
           .doc = "Scale each row to unit norm.",
           .params = normalizer_params().infos(),
-          .attributes = {"n_features_in_"},
+          .attributes = {},
           .deviations = {}};
 }
 
@@ -83,7 +83,7 @@ schema::EstimatorInfo Binarizer<T>::info() {
           .family = "preprocessing",
           .doc = "Set values above a threshold to 1 and the others to 0.",
           .params = binarizer_params().infos(),
-          .attributes = {"n_features_in_"},
+          .attributes = {},
           .deviations = {}};
 }
 

@@ -22,7 +22,7 @@ class Normalizer final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   bool accepts_sparse() const override { return true; }
-  schema::ValueMap attributes() const override { return {{"n_features_in_", n_features_}}; }
+  schema::ValueMap attributes() const override { return {}; }
   void state(StateArchive& archive) override;
 
  private:
@@ -44,7 +44,7 @@ class Binarizer final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   bool accepts_sparse() const override { return params_.threshold >= 0; }   // else what is left out becomes 1
-  schema::ValueMap attributes() const override { return {{"n_features_in_", n_features_}}; }
+  schema::ValueMap attributes() const override { return {}; }
   void state(StateArchive& archive) override;
 
  private:

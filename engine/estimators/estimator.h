@@ -13,6 +13,8 @@ namespace kedge::engine {
 
 class StateArchive;
 
+inline constexpr const char* kFeaturesIn = "n_features_in_";   // an attribute of every estimator
+
 enum class TargetKind { kNone, kClasses, kValues };
 
 // What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's target_kind() either
@@ -49,12 +51,20 @@ class Estimator {
   // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what
   // follows it, will ask of Context::work. Called on an estimator that is not fitted.
   virtual void announce(WorkCache&, const std::string&) const {}
-  // Fitted attributes under scikit-learn's names (coef_, components_ ...), for results.
+  // Fitted attributes under scikit-learn's names (coef_, components_ ...), but for n_features_in_: see fitted_attributes().
   virtual schema::ValueMap attributes() const = 0;
   // What fit() left, member by member (engine/core/state_archive.h): saves it to a model, or loads it into an estimator that was made with
   // the same parameters, on any device; what is loaded is checked so that no later call can go wrong. The default refuses.
   virtual void state(StateArchive& archive);
 };
+
+// What a result says of a fitted estimator: its attributes, and how many columns it was fitted with.
+template <class T>
+schema::ValueMap fitted_attributes(const Estimator<T>& estimator, std::int64_t n_features) {
+  schema::ValueMap map = estimator.attributes();
+  map.emplace_back(kFeaturesIn, n_features);
+  return map;
+}
 
 // A class may be both a Transformer and a predictor (LinearDiscriminantAnalysis, KMeans), therefore the virtual bases.
 template <class T>

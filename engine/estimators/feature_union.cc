@@ -56,7 +56,7 @@ schema::EstimatorInfo FeatureUnion<T>::info() {
       .family = "pipeline",
       .doc = "Apply several transformers to the same columns and put the results side by side.",
       .params = param_set().infos(),
-      .attributes = {"named_transformers", "n_features_in_", "feature_names_in_", "feature_names_out_"},
+      .attributes = {"named_transformers", "feature_names_in_", "feature_names_out_"},
       .deviations = {"transformer_list is a list of objects, or of lists in place of tuples.", "The result is always dense."}};
 }
 
@@ -106,7 +106,7 @@ schema::ValueMap FeatureUnion<T>::attributes() const {
   schema::ValueList names;
   for (const Part& part : parts_) named.emplace_back(part.name, part.transformer.attributes());
   for (const Feature& feature : features_out_) names.emplace_back(feature.name);
-  schema::ValueMap map{{"named_transformers", std::move(named)}, {"n_features_in_", n_features_in_}};
+  schema::ValueMap map{{"named_transformers", std::move(named)}};
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   map.emplace_back("feature_names_out_", std::move(names));
   return map;

@@ -164,7 +164,7 @@ schema::EstimatorInfo KMeans<T>::info() {
           .family = "cluster",
           .doc = "Clusters around means, from k-means++ starts.",
           .params = param_set().infos(),
-          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_", "n_features_in_"},
+          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_"},
           .deviations = {"algorithm \"elkan\" and \"lloyd\" are the same: labels are exact nearest centres in both.",
                          "Without random_state the seed of the job is taken, so that a job repeats."}};
 }

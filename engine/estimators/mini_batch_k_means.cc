@@ -220,7 +220,7 @@ schema::EstimatorInfo MiniBatchKMeans<T>::info() {
           .family = "cluster",
           .doc = "Clusters around means, moved by small random batches.",
           .params = param_set().infos(),
-          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_", "n_features_in_", "n_steps_"},
+          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_", "n_steps_"},
           .deviations = {"Without random_state the seed of the job is taken, so that a job repeats."}};
 }
 

@@ -86,7 +86,7 @@ schema::EstimatorInfo MissingIndicator<T>::info() {
           .family = "impute",
           .doc = "Mark missing values by ones.",
           .params = param_set().infos(),
-          .attributes = {"features_", "n_features_in_"},
+          .attributes = {"features_"},
           .deviations = {"The result is dense whatever sparse says."}};
 }
 
@@ -130,8 +130,7 @@ Samples<T> MissingIndicator<T>::transform(const Context& ctx, const Samples<T>& 
 
 template <class T>
 schema::ValueMap MissingIndicator<T>::attributes() const {
-  return {{"features_", std::vector<double>(columns_.begin(), columns_.end())},
-          {"n_features_in_", static_cast<std::int64_t>(n_features_in_)}};
+  return {{"features_", std::vector<double>(columns_.begin(), columns_.end())}};
 }
 
 template std::vector<float> missing_cells(const Context&, std::string_view, const schema::Value&, const Samples<float>&);

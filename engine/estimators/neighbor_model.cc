@@ -307,13 +307,12 @@ schema::ValueMap NeighborModel<T>::attributes() const {
   if (metric_.power) params = {{"p", *metric_.power}, {"w", nullptr}};
   return {{"effective_metric_", metric_.effective},
           {"effective_metric_params_", std::move(params)},
-          {"n_features_in_", n_cols_},
           {"n_samples_fit_", n_rows_}};
 }
 
 template <class T>
 std::vector<std::string> NeighborModel<T>::attribute_names() {
-  return {"effective_metric_", "effective_metric_params_", "n_features_in_", "n_samples_fit_"};
+  return {"effective_metric_", "effective_metric_params_", "n_samples_fit_"};
 }
 
 void neighbor_weights(std::span<const double> distances, bool by_distance, std::vector<double>& weights) {

@@ -91,7 +91,7 @@ class NeighborModel {
   void components(const Context& ctx, double radius, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
                   VectorView<std::int32_t> component) const;
 
-  // effective_metric_, effective_metric_params_, n_features_in_, n_samples_fit_.
+  // effective_metric_, effective_metric_params_, n_samples_fit_.
   schema::ValueMap attributes() const;
   static std::vector<std::string> attribute_names();
 

@@ -250,10 +250,10 @@ void NestedTransformer<T>::state(StateArchive& archive) {
 template <class T>
 Value NestedTransformer<T>::attributes() const {
   if (kind_ != Kind::kSteps) return is_drop() ? "drop" : "passthrough";
-  if (!is_list_) return estimators_.front()->attributes();
+  if (!is_list_) return fitted_attributes(*estimators_.front(), widths_.front());
   const std::vector<std::string> names = step_names(steps_);
   schema::ValueMap map;
-  for (std::size_t i = 0; i < names.size(); ++i) map.emplace_back(names[i], estimators_[i]->attributes());
+  for (std::size_t i = 0; i < names.size(); ++i) map.emplace_back(names[i], fitted_attributes(*estimators_[i], widths_[i]));
   return map;
 }
 

@@ -48,8 +48,7 @@ schema::EstimatorInfo OneHotEncoder<T>::info() {
           .family = "preprocessing",
           .doc = "Encode categories as columns of zeros and ones, one for each category.",
           .params = param_set().infos(),
-          .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "n_features_in_", "feature_names_in_",
-                         "feature_names_out_"},
+          .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "feature_names_in_", "feature_names_out_"},
           .deviations = {"The result is dense whatever sparse_output says, in the precision of the job.",
                          "A missing category in `categories` or `drop` is null, in a numeric column also \"NaN\"; None and NaN "
                          "are one category."}};
@@ -203,7 +202,6 @@ schema::ValueMap OneHotEncoder<T>::attributes() const {
                        {"drop_idx_", params_.drop.is_null() ? schema::Value() : schema::Value(std::move(dropped))}};
   if (RarityRule{params_.min_frequency, params_.max_categories}.is_set())
     map.emplace_back("infrequent_categories_", std::move(rare));
-  map.emplace_back("n_features_in_", static_cast<std::int64_t>(categories_.size()));
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   map.emplace_back("feature_names_out_", std::move(names));
   return map;

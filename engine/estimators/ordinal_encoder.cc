@@ -62,7 +62,7 @@ schema::EstimatorInfo OrdinalEncoder<T>::info() {
           .family = "preprocessing",
           .doc = "Encode the categories of each column as whole numbers.",
           .params = param_set().infos(),
-          .attributes = {"categories_", "infrequent_categories_", "n_features_in_", "feature_names_in_"},
+          .attributes = {"categories_", "infrequent_categories_", "feature_names_in_"},
           .deviations = {
               "The result has the precision of the job, whatever dtype says.",
               "A missing category in `categories` is null, in a numeric column also \"NaN\"; None and NaN are one category."}};
@@ -143,7 +143,6 @@ schema::ValueMap OrdinalEncoder<T>::attributes() const {
   schema::ValueMap map{{"categories_", std::move(categories)}};
   if (RarityRule{params_.min_frequency, params_.max_categories}.is_set())
     map.emplace_back("infrequent_categories_", std::move(rare));
-  map.emplace_back("n_features_in_", static_cast<std::int64_t>(categories_.size()));
   if (!feature_names_in_.is_null()) map.emplace_back("feature_names_in_", feature_names_in_);
   return map;
 }

@@ -89,7 +89,7 @@ schema::EstimatorInfo SimpleImputer<T>::info() {
           .family = "impute",
           .doc = "Replace missing values by the mean, median or most frequent value of their column, or by a constant.",
           .params = param_set().infos(),
-          .attributes = {"statistics_", "indicator_", "n_features_in_"},
+          .attributes = {"statistics_", "indicator_"},
           .deviations = {"Of a table with both, numeric and nominal columns are treated by themselves: with strategy "
                          "\"constant\" and no fill_value, numbers "
                          "become 0 and categories \"missing_value\"."}};
@@ -221,10 +221,8 @@ schema::ValueMap SimpleImputer<T>::attributes() const {
     statistics.push_back(columns_[j].statistic.is_null() ? Value(kNan) : columns_[j].statistic);
     if (columns_[j].lacks) marked.push_back(static_cast<double>(j));
   }
-  schema::ValueMap map{{"statistics_", std::move(statistics)}};
-  if (params_.add_indicator) map.emplace_back("indicator_", schema::ValueMap{{"features_", marked}});
-  map.emplace_back("n_features_in_", static_cast<std::int64_t>(columns_.size()));
-  return map;
+  return {{"statistics_", std::move(statistics)},
+          {"indicator_", params_.add_indicator ? Value(schema::ValueMap{{"features_", marked}}) : Value()}};
 }
 
 template <class T>

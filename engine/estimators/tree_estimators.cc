@@ -38,7 +38,7 @@ void append_single(const Forest& forest, schema::ValueMap& map) {
 }
 
 std::vector<std::string> attributes_of(bool classes, bool is_single) {
-  std::vector<std::string> names{"n_features_in_", "n_outputs_", "feature_importances_"};
+  std::vector<std::string> names{"n_outputs_", "feature_importances_"};
   if (classes) names.insert(names.end(), {"classes_", "n_classes_"});
   if (is_single) names.insert(names.end(), {"max_features_", "n_leaves_", "depth_", "tree_"});
   else names.insert(names.end(), {"oob_score_", classes ? "oob_decision_function_" : "oob_prediction_"});
@@ -141,7 +141,6 @@ schema::ValueMap TreeClassifier<T>::attributes() const {
   const Forest& forest = model_.forest();
   schema::ValueMap map{{"classes_", present_.names_value()},
                        {"n_classes_", static_cast<std::int64_t>(present_.size())},
-                       {"n_features_in_", forest.n_cols},
                        {"n_outputs_", std::int64_t{1}},
                        {"feature_importances_", feature_importances(forest)}};
   if (is_single_) {
@@ -210,7 +209,7 @@ std::vector<double> TreeRegressor<T>::predict(const Context& ctx, const Samples<
 template <class T>
 schema::ValueMap TreeRegressor<T>::attributes() const {
   const Forest& forest = model_.forest();
-  schema::ValueMap map{{"n_features_in_", forest.n_cols}, {"n_outputs_", std::int64_t{1}}, {"feature_importances_", feature_importances(forest)}};
+  schema::ValueMap map{{"n_outputs_", std::int64_t{1}}, {"feature_importances_", feature_importances(forest)}};
   if (is_single_) {
     map.emplace_back("max_features_", columns_per_split(params_.max_features, forest.n_cols));
     append_single(forest, map);

@@ -48,6 +48,7 @@ class Chain {
   void state(StateArchive& archive);
 
   const Estimator<T>& step(std::size_t i) const { return *steps_[i].estimator; }
+  schema::ValueMap fitted(std::size_t i) const { return fitted_attributes(*steps_[i].estimator, steps_[i].n_features); }
   std::size_t size() const { return steps_.size(); }
   std::int64_t n_features() const { return steps_.front().n_features; }   // columns of what it was fitted with
   const ChainTimings& timings() const { return timings_; }   // summed since construction

@@ -23,6 +23,7 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
 TABLE = FOLDER / "table.md"
+PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_"}   # objects, or other forms of what is there
 
 
 def families(names):
@@ -162,8 +163,14 @@ class ScikitLearn:
         value = getattr(estimator, name)
         return to_rows(self.plain(value(test) if name in METHODS else value))
 
+    def attributes(self, estimator):
+        """Names of what fit() left."""
+        names = [name for name in dir(estimator) if name.endswith("_") and not name.startswith("_")]
+        return [name for name in names if name not in PYTHONS_OWN and hasattr(estimator, name)]
+
     def record(self, case, rows):
-        found, record = self.fitted(case, rows), {}
+        found = self.fitted(case, rows)
+        record = {"attributes": self.attributes(found[0]), "columns": found[0].n_features_in_}
         for name, check in case.checks.items():
             if isinstance(check, Spread):
                 values = [harness.flat(self.rows(case, rows, name, self.fitted(case, rows, random_state=s))) for s in range(check.seeds)]
@@ -198,6 +205,11 @@ def run_case(case, dtype, probe, record, report):
         return report.add(case, dtype, "error", 0.0, None if case.error in message else f"'{message}' lacks '{case.error}'")
     if "error" in answer:
         return report.add(case, dtype, "fit", math.inf, answer["error"]["message"])
+    if "attributes" in record:   # golden files that were written before have none
+        missing = [name for name in record["attributes"] if name not in answer["attributes"]]
+        report.add(case, dtype, "attributes", 0, f"{', '.join(missing)} missing" if missing else None)
+        columns = answer["attributes"]["n_features_in_"]
+        report.add(case, dtype, "n_features_in_", 0, None if columns == record["columns"] else f"{columns}, expected {record['columns']}")
     for name in case.checks:
         if dtype == "float32" and name in case.not_in_f32:
             continue

@@ -179,7 +179,7 @@ class Case {
 
   Value answer(const std::string& want, const Samples<T>& rows) {
     const Estimator<T>& last = *steps_.back();
-    if (want == "attributes") return last.attributes();
+    if (want == "attributes") return fitted_attributes(last, rows.n_cols());
     if (want == "transform_only") {   // for its time: what it makes stays on the device
       Matrix<T> scratch;
       transformer(steps_.size() - 1).transform(ctx_, rows).values(ctx_, scratch);

@@ -1,4 +1,5 @@
 // ColumnTransformer, FeatureUnion and the encoders on mixed tables: categories by name, missing cells, choice of columns, errors.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,6 +87,7 @@ TEST_P(OnMixedTables, FillsCategoriesWithANewOne) {
       {"estimator": "OneHotEncoder"}], ["port"]]]})");
   transformer->fit(ctx, passengers(ctx), {});
   EXPECT_EQ(attribute(*transformer, "feature_names_out_"), R"(["c__port_C","c__port_S","c__port_missing_value"])");
+  EXPECT_THAT(attribute(*transformer, "named_transformers_"), ::testing::HasSubstr(R"("port_missing_value"],"n_features_in_":1}},"remainder":"drop"})"));
 }
 
 TEST_P(OnMixedTables, ChoosesByPatternAndPassesTheRestThrough) {
