@@ -44,7 +44,7 @@ class ByteScan<T>::Pairs {
       tiles_[static_cast<std::size_t>(tile)] = scan.prepare(end - begin, [&](std::int64_t i) { return scan.row(begin + i); });
       for (std::int64_t i = begin; i < end; ++i) {
         places_[static_cast<std::size_t>(scan.index(i))] = static_cast<std::int32_t>(i);
-        if (!is_all_levels(scan.row(i), levels(i), scan.points_.cols, scan.level_.middle, scan.level_.step))
+        if (!scan.is_whole_ && !is_all_levels(scan.row(i), levels(i), scan.points_.cols, scan.level_.middle, scan.level_.step))
           all_levels[static_cast<std::size_t>(tile)] = 0;
       }
     });
@@ -82,6 +82,7 @@ class ByteScan<T>::Pairs {
     list.prune(0, slack(place));
     if (list.given_up) return false;
     for (std::int32_t& point : list.points) point = scan_.index(point);
+    if (scan_.is_whole_) return nearest.write_scored(list, 0, k, scan_.index(place), indices, squared), true;
     std::ranges::sort(list.points);
     const T* const query = scan_.row(place);
     if (!is_all_levels_) return nearest.write(query, list.points, k, scan_.index(place), indices, squared), true;

@@ -17,6 +17,7 @@ constexpr std::int64_t kBlock = kByteBlock, kQueryTile = 48;
 constexpr std::int64_t kSampled = 64;       // at most, queries that tell whether bytes are useful
 constexpr std::int64_t kUsefulShare = 32;   // a list may have this part of the points
 constexpr double kRounding = 1e-9;          // of sums in double, with much to spare
+constexpr double kLevels = 255, kLargestWhole = 0x1p52;
 
 // The levels of a row, -128 to 127, and the norm of what they leave.
 template <class T>
@@ -34,15 +35,32 @@ KEDGE_CLONES double round_row(const T* row, std::int64_t d, double middle, doubl
          (1 + kRounding);
 }
 
+// What is known of the values of some rows.
 template <class T>
-KEDGE_CLONES void find_range(const T* row, std::int64_t d, T& low, T& high, double& sum) {
-  T least = low, most = high;
+struct Range {
+  T low, high;
+  double check = 0;               // NaN if one is not finite
+  std::int64_t n_fractions = 0;   // values that are no whole numbers
+  double width() const { return static_cast<double>(high) - static_cast<double>(low); }
+};
+
+template <class T>
+KEDGE_CLONES void extend(Range<T>& range, const T* row, std::int64_t d) {
+  T least = range.low, most = range.high;
   double total = 0;
+  std::int64_t fractions = 0;
   for (std::int64_t j = 0; j < d; ++j) {
     least = row[j] < least ? row[j] : least, most = row[j] > most ? row[j] : most;
-    total += static_cast<double>(row[j]) * 0;   // NaN if one is not finite
+    total += static_cast<double>(row[j]) * 0;
+    fractions += std::rint(row[j]) != row[j];
   }
-  low = least, high = most, sum += total;
+  range.low = least, range.high = most, range.check += total, range.n_fractions += fractions;
+}
+
+// Whether levels of step 1 are the values themselves.
+template <class T>
+bool is_whole(const Range<T>& range) {
+  return range.n_fractions == 0 && range.width() <= kLevels && std::max(std::abs(range.low), std::abs(range.high)) < kLargestWhole;
 }
 
 }   // namespace
@@ -51,13 +69,14 @@ template <class T>
 std::unique_ptr<ByteScan<T>> ByteScan<T>::make(MatrixView<const T> points, std::span<const std::int32_t> order) {
   const std::int64_t n = points.rows, d = points.cols;
   if (!has_byte_products() || d < kFewestColumns || d > kMostColumns || n < kFewestPoints) return nullptr;
-  T low = points.data[0], high = low;
-  double check = 0;
-  for (std::int64_t i = 0; i < n; ++i) find_range(points.data + i * points.stride, d, low, high, check);
-  const double step = (static_cast<double>(high) - static_cast<double>(low)) / 255;
-  if (check != 0 || !(step > std::numeric_limits<double>::min()) || !std::isfinite(step)) return nullptr;
+  Range<T> range{points.data[0], points.data[0]};
+  for (std::int64_t i = 0; i < n; ++i) extend(range, points.data + i * points.stride, d);
+  const double finest = range.width() / kLevels;
+  if (range.check != 0 || !(finest > std::numeric_limits<double>::min()) || !std::isfinite(finest)) return nullptr;
   std::unique_ptr<ByteScan> scan(new ByteScan(points, order));
-  scan->level_ = {static_cast<double>(low) + 128 * step, step};
+  scan->is_whole_ = is_whole(range);
+  const double step = scan->is_whole_ ? 1 : finest;
+  scan->level_ = {static_cast<double>(range.low) + 128 * step, step};
   scan->words_ = (d + 3) / 4;
   const std::int64_t blocks = tiles_of(n, kBlock);
   scan->levels_.assign(static_cast<std::size_t>(blocks * kBlock * scan->words_ * 4), 0);
@@ -101,7 +120,8 @@ typename ByteScan<T>::Queries ByteScan<T>::prepare(std::int64_t count, const std
     std::int64_t sum = 0, norm = 0;
     for (std::int64_t j = 0; j < d; ++j) sum += levels[j], norm += levels[j] * levels[j];
     q.offsets.push_back(norm + 256 * sum);
-    q.slack.push_back(2 * (rest + largest_rest_) / level_.step);
+    const double hidden = 2 * (rest + largest_rest_) / level_.step;
+    q.slack.push_back(is_whole_ && hidden == 0 ? 0 : hidden + kRounding);
   }
   return q;
 }
@@ -150,12 +170,15 @@ std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int 
   std::vector<std::vector<std::int64_t>> left(static_cast<std::size_t>(tiles_of(queries.rows, kQueryTile)));
   for_tiles(queries.rows, kQueryTile, queries.rows * points_.size() / 64,
             [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-              const std::vector<ByteShortlist> lists =
-                  shortlist(prepare(end - begin, [&](std::int64_t i) { return queries.data + (begin + i) * queries.stride; }), k);
+              const Queries prepared =
+                  prepare(end - begin, [&](std::int64_t i) { return queries.data + (begin + i) * queries.stride; });
+              const std::vector<ByteShortlist> lists = shortlist(prepared, k);
               NearestOfListed<T> nearest(points_);
               for (std::int64_t i = begin; i < end; ++i) {
-                const ByteShortlist& list = lists[static_cast<std::size_t>(i - begin)];
+                const auto in_tile = static_cast<std::size_t>(i - begin);
+                const ByteShortlist& list = lists[in_tile];
                 if (list.given_up) left[static_cast<std::size_t>(tile)].push_back(i);
+                else if (prepared.slack[in_tile] == 0) nearest.write_scored(list, prepared.offsets[in_tile], k, i, indices, squared);
                 else nearest.write(queries.data + i * queries.stride, list.points, k, i, indices, squared);
               }
             });

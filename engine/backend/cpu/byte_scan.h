@@ -15,8 +15,8 @@ namespace kedge::engine {
 
 // Points p become levels q with p = middle + step * q + rest, so that the distance of two rows is step * |q - q'| but for at most
 // |rest| + |rest'| (triangle inequality). All points that this does not rule out are ranked by their distance in double: the
-// answer is exact. Useful where the rests are small beside the distances of neighbours, as for images. Borrows the points. T:
-// float or double.
+// answer is exact. Useful where the rests are small beside the distances of neighbours, as for images. Whole numbers within 255
+// of each other are levels themselves, with no rests: their distances are known. Borrows the points. T: float or double.
 template <class T>
 class ByteScan {
  public:
@@ -39,7 +39,7 @@ class ByteScan {
   struct Queries {
     std::vector<std::int8_t> levels;     // words of four columns
     std::vector<std::int64_t> offsets;   // score + offset = |q - q'|^2
-    std::vector<double> slack;           // twice what rounding hides, in steps
+    std::vector<double> slack;           // twice what rounding hides, in steps; 0: the score tells the distance
   };
   struct Level {
     double middle = 0, step = 0;
@@ -57,6 +57,7 @@ class ByteScan {
   MatrixView<const T> points_;
   std::span<const std::int32_t> order_;   // empty: places are indices
   Level level_;
+  bool is_whole_ = false;              // step is 1, and the points have no rests
   std::int64_t words_ = 0;             // of four columns
   std::vector<std::uint8_t> levels_;   // blocks of 64 points: for each word, four bytes of each point, 0 to 255
   std::vector<std::int32_t> norms_;    // of the levels less 128; the largest for what is beyond the last point

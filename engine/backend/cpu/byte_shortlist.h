@@ -22,7 +22,7 @@ struct ByteShortlist {
   ByteShortlist(int k, std::int64_t n_points);
   void add(std::int32_t score, std::int32_t point) { scores.push_back(score), points.push_back(point); }
   bool is_long() const { return points.size() >= capacity; }
-  // Drops what is too far. score + offset = the squared distance; slack: twice what rounding hides, in the steps of the levels.
+  // Drops what is too far. score + offset = the squared distance; slack: twice what rounding hides, in the steps of the levels; 0: nothing.
   void prune(std::int64_t offset, double slack);
 };
 
@@ -49,12 +49,16 @@ class NearestOfListed {
     for (const std::int32_t p : listed) found_.emplace_back(distance(p), p);
     write_found(k, row, indices, squared);
   }
+  // The same of points in any order for which score + offset is the squared distance.
+  void write_scored(const ByteShortlist& list, std::int64_t offset, int k, std::int64_t row, MatrixView<std::int32_t> indices,
+                    MatrixView<T> squared);
 
  private:
   void write_found(int k, std::int64_t row, MatrixView<std::int32_t> indices, MatrixView<T> squared);
 
   MatrixView<const T> points_;
   std::vector<std::pair<double, std::int32_t>> found_;   // distances and points, in the order of the points
+  std::vector<std::int64_t> keys_;                       // the distance above, the point below
 };
 
 }   // namespace kedge::engine

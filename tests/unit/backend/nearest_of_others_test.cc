@@ -39,6 +39,12 @@ class NearestOfOthers : public testing::Test {
     for (T& v : x) v = std::floor(std::clamp(v, T{0}, T{255})) / T{255};
     return x;
   }
+  // As of pictures that are not scaled; few levels, so that many distances are equal.
+  std::vector<T> whole(std::int64_t rows, std::uint64_t stream, T low, T levels) {
+    std::vector<T> x = normal(rows, stream, static_cast<double>(levels) / 4, static_cast<double>(levels) / 2);
+    for (T& v : x) v = std::floor(std::clamp(v, T{0}, levels)) + low;
+    return x;
+  }
   // Row i is in group i * i mod count: unequal, and not side by side.
   static std::vector<std::int32_t> mixed(std::size_t rows, std::int32_t count) {
     std::vector<std::int32_t> groups;
@@ -111,6 +117,10 @@ TYPED_TEST(NearestOfOthers, AreThoseOfSeparateSearchesInGroupsSideBySide) {
 }
 TYPED_TEST(NearestOfOthers, AreExactForRowsThatBytesRound) {
   this->expect_same(this->normal(900, 2, 1, 0), this->mixed(900, 3), 5);
+}
+TYPED_TEST(NearestOfOthers, AreThoseOfSeparateSearchesAmongWholeNumbers) {
+  for (const TypeParam levels : {4, 16, 255, 256})
+    for (const TypeParam low : {0, -100, 1 << 20}) this->expect_same(this->whole(900, 4, low, levels), this->mixed(900, 3), 40);
 }
 TYPED_TEST(NearestOfOthers, TakeTheLowestIndicesAmongEqualRows) {
   const auto few = this->images(20, 2);

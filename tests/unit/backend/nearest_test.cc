@@ -168,6 +168,14 @@ TYPED_TEST(NearestTest, RanksManyEqualImagesByTheirIndicesAmongBytes) {
   points.insert(points.end(), copy.begin(), copy.end());
   for (const int k : {1, 49, 200}) this->expect_exact_by_bytes(queries, points, 32, k);
 }
+// Points are whole numbers and known to bytes; of the queries some are, some lie between or beyond.
+TYPED_TEST(NearestTest, IsExactAmongWholeNumbersForAllQueries) {
+  auto queries = this->normal(150, 30, 1, 3, 8), points = this->normal(1500, 30, 2, 3, 8);
+  for (auto* rows : {&queries, &points})
+    for (TypeParam& v : *rows) v = std::rint(v);
+  for (std::size_t i = 0; i < queries.size(); i += 30 * 3) queries[i] += i % 2 ? TypeParam{0.5} : TypeParam{1000};
+  for (const int k : {1, 40}) EXPECT_EQ(this->indexed(queries, points, 30, k), brute_force(queries, points, 30, k));
+}
 TYPED_TEST(NearestTest, RefusesMoreNeighboursThanPoints) {
   EXPECT_THROW(this->nearest({1, 2}, {1, 2}, 1, 3), schema::Error);
 }
