@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <vector>
 
@@ -20,7 +21,9 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr std::size_t kKeptBytes = 512 << 10;   // of the buffer, from one message to the next
+constexpr std::size_t kPrefixBytes = 4;
+constexpr std::size_t kFirst = 4;   // where the buffer begins, so that the words of the message behind the length are aligned
+constexpr std::size_t kLeastRoom = 64 << 10, kKeptBytes = 512 << 10;   // of the buffer, from one message to the next
 
 bool means_peer_is_gone(int error) { return error == EPIPE || error == ECONNRESET || error == ENOTCONN; }
 
@@ -51,18 +54,64 @@ bool WorkerChannel::write_all(std::span<const std::byte> head, std::span<const s
   return true;
 }
 
-bool WorkerChannel::read_all(std::byte* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t received = ::recv(fd_, data, size, 0);
+// The length that the first of the unread frames begins with.
+std::uint32_t WorkerChannel::announced() const {
+  std::uint32_t size = 0;
+  for (std::size_t i = kPrefixBytes; i-- > 0;) size = size << 8 | std::to_integer<std::uint32_t>(buffer_[begin_ + i]);
+  return size;
+}
+
+bool WorkerChannel::has_message() const {
+  return unread() >= kPrefixBytes && (announced() > kMaxMessageBytes || unread() - kPrefixBytes >= announced());
+}
+
+// For `size` bytes from the first that is unread.
+void WorkerChannel::make_room(std::size_t size) {
+  if (begin_ + size <= room_) return;
+  if (kFirst + size > room_) {
+    const std::size_t room = std::max(kFirst + size, kLeastRoom);
+    auto larger = std::make_unique_for_overwrite<std::byte[]>(room);
+    std::copy(buffer_.get() + begin_, buffer_.get() + end_, larger.get() + kFirst);
+    buffer_ = std::move(larger), room_ = room;
+  } else {
+    std::memmove(buffer_.get() + kFirst, buffer_.get() + begin_, unread());
+  }
+  end_ = kFirst + unread(), begin_ = kFirst;
+}
+
+// Waits until so many bytes are unread. False when the peer is gone.
+bool WorkerChannel::fill(std::size_t size) {
+  if (unread() >= size) return true;
+  make_room(size);
+  while (unread() < size) {
+    const ssize_t received = ::recv(fd_, buffer_.get() + end_, room_ - end_, 0);
     if (received == 0) return false;
     if (received < 0) {
       if (errno == EINTR) continue;
       if (means_peer_is_gone(errno)) return false;
       throw_system_error("recv", errno);
     }
-    data += received, size -= static_cast<std::size_t>(received);
+    end_ += static_cast<std::size_t>(received);
   }
   return true;
+}
+
+// What waits, and the body of its last frame.
+bool WorkerChannel::write_held(std::span<const std::byte> body) {
+  const bool is_there = write_all(held_, body);
+  held_.clear();
+  return is_there;
+}
+
+void WorkerChannel::hold() {
+  const std::lock_guard lock(send_mutex_);
+  holds_ = true;
+}
+
+bool WorkerChannel::release() {
+  const std::lock_guard lock(send_mutex_);
+  holds_ = false;
+  return held_.empty() || write_held({});
 }
 
 template <class Message>
@@ -71,43 +120,40 @@ template <>
 constexpr const char* kWhatIsLarge<schema::WorkerReport> = "the result has";
 
 template <class Message>
-bool WorkerChannel::send(const Message& message) {
+bool WorkerChannel::send(const Message& message, When when) {
   const std::vector<std::byte> frame = schema::to_binary(message);
   if (frame.size() > kMaxMessageBytes) {
     throw Error(ErrorCode::kBodyTooLarge, fmt::format("{} {} bytes, at most {} pass between server and worker",
                                                       kWhatIsLarge<Message>, frame.size(), kMaxMessageBytes));
   }
-  const auto size = static_cast<std::uint32_t>(frame.size());
-  const std::array<std::byte, 4> prefix{std::byte(size & 255), std::byte(size >> 8 & 255), std::byte(size >> 16 & 255),
-                                        std::byte(size >> 24)};
   const std::lock_guard lock(send_mutex_);
-  return write_all(prefix, frame);   // one call: the reader wakes once
+  const bool waits = holds_ && when == When::kWithNext;
+  held_.reserve(held_.size() + kPrefixBytes + (waits ? frame.size() : 0));   // nothing is half done where memory ends
+  for (std::size_t i = 0; i < kPrefixBytes; ++i) held_.push_back(std::byte(frame.size() >> 8 * i & 255));
+  if (!waits) return write_held(frame);   // one call: the reader wakes once
+  held_.insert(held_.end(), frame.begin(), frame.end());
+  return true;
 }
 
 template <class Message>
 std::optional<Message> WorkerChannel::receive() {
-  std::array<std::byte, 4> prefix;
-  if (!read_all(prefix.data(), prefix.size())) return std::nullopt;
-  std::uint32_t size = 0;
-  for (int i = 3; i >= 0; --i) size = size << 8 | std::to_integer<std::uint32_t>(prefix[static_cast<std::size_t>(i)]);
+  if (!fill(kPrefixBytes)) return std::nullopt;
+  const std::size_t size = announced();
   if (size > kMaxMessageBytes) {
     throw Error(ErrorCode::kMalformed,
                 fmt::format("worker channel: a frame announces {} bytes, at most {} are allowed", size, kMaxMessageBytes));
   }
-  if (size > room_) {
-    buffer_.reset();
-    room_ = 0;   // should there be no memory for more
-    buffer_ = std::make_unique_for_overwrite<std::byte[]>(size);
-    room_ = size;
-  }
-  if (!read_all(buffer_.get(), size)) return std::nullopt;
-  auto message = std::make_optional(schema::from_binary<Message>({buffer_.get(), size}));
-  if (room_ > kKeptBytes) buffer_.reset(), room_ = 0;
+  if (!fill(kPrefixBytes + size)) return std::nullopt;
+  const std::span body(buffer_.get() + begin_ + kPrefixBytes, size);
+  begin_ += kPrefixBytes + size;   // first: bytes that do not decode are done with, too
+  if (begin_ == end_) begin_ = end_ = kFirst;
+  auto message = std::make_optional(schema::from_binary<Message>(body));
+  if (room_ > kKeptBytes && unread() == 0) buffer_.reset(), room_ = begin_ = end_ = 0;
   return message;
 }
 
-template bool WorkerChannel::send(const schema::WorkerCommand&);
-template bool WorkerChannel::send(const schema::WorkerReport&);
+template bool WorkerChannel::send(const schema::WorkerCommand&, When);
+template bool WorkerChannel::send(const schema::WorkerReport&, When);
 template std::optional<schema::WorkerCommand> WorkerChannel::receive();
 template std::optional<schema::WorkerReport> WorkerChannel::receive();
 

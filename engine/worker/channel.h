@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "schemas/worker.h"
 
@@ -14,10 +15,11 @@ namespace kedge::engine {
 
 // One end of a socketpair. A frame is its length (unsigned, 32 bits, little endian) and that many bytes of schema::to_binary().
 // Calls block, and finish or resume interrupted and partial transfers by themselves; a peer that is gone never raises SIGPIPE.
-// Thread safety: any number of threads may send; one thread may receive at the same time.
+// Thread safety: any number of threads may send, hold and release; one thread may receive at the same time.
 class WorkerChannel {
  public:
   static constexpr std::uint32_t kMaxMessageBytes = 64u << 20;
+  enum class When { kNow, kWithNext };
 
   explicit WorkerChannel(int socket_fd) : fd_(socket_fd) {}   // owns the descriptor from here on
   ~WorkerChannel();
@@ -27,12 +29,20 @@ class WorkerChannel {
   // Message: schema::WorkerCommand or schema::WorkerReport. False when the peer is gone. Errors: kBodyTooLarge above
   // kMaxMessageBytes (nothing is sent then), kInternal with the system's words.
   template <class Message>
-  bool send(const Message& message);
+  bool send(const Message& message, When when = When::kNow);
+
+  // From hold() on a message sent kWithNext waits for one sent kNow, or for release(), so that the peer wakes once for all of them; a release()
+  // without anything that waits costs nothing. False when the peer is gone.
+  void hold();
+  bool release();
 
   // The next message; nullopt when the peer is gone, also in the middle of a message. Errors: kMalformed for a frame above
   // kMaxMessageBytes or bytes that do not decode; the channel is useless after the former.
   template <class Message>
   std::optional<Message> receive();
+
+  // Whether receive() has one already, so that poll() need not say so. Of the thread that receives.
+  bool has_message() const;
 
   // Ends both directions: a receive() that waits in another thread returns nullopt, and so does the peer's. Thread safe.
   void shutdown() noexcept;
@@ -41,12 +51,18 @@ class WorkerChannel {
 
  private:
   bool write_all(std::span<const std::byte> head, std::span<const std::byte> body);
-  bool read_all(std::byte* data, std::size_t size);
+  bool write_held(std::span<const std::byte> body);
+  std::size_t unread() const { return end_ - begin_; }
+  std::uint32_t announced() const;
+  void make_room(std::size_t size);
+  bool fill(std::size_t size);
 
   int fd_;
   std::mutex send_mutex_;
-  std::unique_ptr<std::byte[]> buffer_;   // of the thread that receives
-  std::size_t room_ = 0;                  // bytes in it
+  bool holds_ = false;                    // guarded by it, as is
+  std::vector<std::byte> held_;           // frames that wait
+  std::unique_ptr<std::byte[]> buffer_;   // of the thread that receives, as are the others
+  std::size_t room_ = 0, begin_ = 0, end_ = 0;   // bytes of the buffer, and what of it was received and not yet taken
 };
 
 }  // namespace kedge::engine

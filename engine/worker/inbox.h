@@ -1,7 +1,6 @@
 // What kedged has told this worker: the runs that wait, and which of them were cancelled.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -23,7 +22,7 @@ struct PendingRun {
   }
 };
 
-// Thread safe: one thread reads the channel into it, another takes runs out.
+// Thread safe: the thread that takes runs out may be another than the one that reads the channel into it.
 class Inbox {
  public:
   void push(schema::RunCommand command) { add(std::move(command)); }
@@ -36,10 +35,10 @@ class Inbox {
     }
     if (job_id == taken_id_) taken_stop_.request_stop();
   }
-  // Waits for the next run.
-  PendingRun take() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !waiting_.empty(); });
+  // The next run, if one waits.
+  std::optional<PendingRun> take() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) return std::nullopt;
     PendingRun run = std::move(waiting_.front());
     waiting_.pop_front();
     taken_id_ = run.job_id(), taken_stop_ = run.stop;
@@ -51,11 +50,9 @@ class Inbox {
   void add(Command command) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back({std::move(command), std::stop_source()});
-    changed_.notify_one();
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::deque<PendingRun> waiting_;
   std::string taken_id_;
   std::stop_source taken_stop_;

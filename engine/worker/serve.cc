@@ -1,8 +1,7 @@
-// Three threads: the caller's computes, one reads commands, one sends heartbeats.
+// Three threads: the caller's takes commands and computes, one looks out for commands meanwhile, one sends heartbeats.
 #include "engine/worker/serve.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -12,8 +11,8 @@
 #include "engine/backend/loader.h"
 #include "engine/core/process_memory.h"
 #include "engine/version.h"
+#include "engine/worker/commands.h"
 #include "engine/worker/confine.h"
-#include "engine/worker/inbox.h"
 #include "engine/worker/runner.h"
 
 namespace kedge::engine {
@@ -23,31 +22,13 @@ using schema::Error;
 
 constexpr std::chrono::seconds kHeartbeat{1};
 
-// Without destructors: a job may be in the middle of a computation on another thread, and nothing here needs to be kept.
-[[noreturn]] void end_process(int code) { std::_Exit(code); }
-
-void send(WorkerChannel& channel, const schema::WorkerReport& report) {
-  if (!channel.send(report)) end_process(EXIT_SUCCESS);
+void send(WorkerChannel& channel, const schema::WorkerReport& report, WorkerChannel::When when = WorkerChannel::When::kNow) {
+  if (!channel.send(report, when)) std::_Exit(EXIT_SUCCESS);   // without destructors: see commands.cc
 }
 
 schema::DeviceEntry entry_of(const DeviceInfo& info) {
   const std::string id = info.kind == DeviceKind::kCuda ? fmt::format("cuda:{}", info.index) : "cpu";
   return {.id = id, .name = info.name, .driver = info.driver, .threads = info.threads, .memoryBytes = info.memory_bytes};
-}
-
-void read_commands(WorkerChannel& channel, Inbox& inbox) {
-  try {
-    while (auto command = channel.receive<schema::WorkerCommand>()) {
-      if (auto* run = std::get_if<schema::RunCommand>(&command->body)) inbox.push(std::move(*run));
-      if (auto* ask = std::get_if<schema::AskCommand>(&command->body)) inbox.push(std::move(*ask));
-      if (const auto* cancel = std::get_if<schema::CancelCommand>(&command->body)) inbox.cancel(cancel->jobId);
-      if (std::holds_alternative<schema::ExitCommand>(command->body)) break;
-    }
-    end_process(EXIT_SUCCESS);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "kedge-worker: {}\n", error.what());
-    end_process(EXIT_FAILURE);
-  }
 }
 
 void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
@@ -59,17 +40,19 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
   }
 }
 
-// The main loop. Never returns: the reading thread borrows what lives here.
+// The main loop. Never returns: the lookout borrows what lives here.
 [[noreturn]] void run_jobs(Device& device, const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
-  Inbox inbox;
-  std::thread([&] { read_commands(channel, inbox); }).detach();
+  Commands& commands = *new Commands(channel);
   try {
     Runner runner(device);
-    const auto report = [&](const schema::WorkerReport& message) { send(channel, message); };
+    const auto report = [&](const schema::WorkerReport& message) {
+      const bool is_event = std::holds_alternative<schema::EventReport>(message.body);
+      send(channel, message, is_event ? WorkerChannel::When::kWithNext : WorkerChannel::When::kNow);
+    };
     const bool is_bounded = device.info().kind == DeviceKind::kCpu;
     while (true) {
       if (is_bounded) renew_memory_bound();
-      const PendingRun next = inbox.take();
+      const PendingRun next = commands.next();
       const auto* run = std::get_if<schema::RunCommand>(&next.command);
       const auto start = std::chrono::steady_clock::now();
       if (run) log_begin(log, *run, device_id);
@@ -81,7 +64,7 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
   } catch (const std::exception& error) {   // a report that could not be sent
     fmt::print(stderr, "kedge-worker: {}\n", error.what());
   }
-  end_process(EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace

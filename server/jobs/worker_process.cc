@@ -31,6 +31,7 @@ using schema::ErrorCode;
 
 constexpr int kChannelFd = 3;
 constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops in the middle of a message is as good as dead
+constexpr int kReportBytes = 1 << 20;                   // as far as the system allows: a report with a small model leaves in one go
 constexpr int kListAttempts = 3;                        // a kill in passing must not leave the server without devices
 constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
 
@@ -166,6 +167,7 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a socket pair: {}", system_text(errno)));
   channel_ = std::make_unique<engine::WorkerChannel>(sockets[0]);
+  ::setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &kReportBytes, sizeof kReportBytes);
   ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kStall, sizeof kStall);
   ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
   try {

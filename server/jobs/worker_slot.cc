@@ -127,6 +127,7 @@ WorkerLoss WorkerSlot::live(std::stop_token stop) {
 
 // Until there is a message, the process has died (with nothing more to read), this thread was woken, or `until`.
 WorkerSlot::Woken WorkerSlot::wait(Session& session, Clock::time_point until) {
+  if (session.process.channel().has_message()) return Woken::kByMessage;   // that came with the one before
   bool died = false;
   if (poll_for(session.process.channel().fd(), session.process.pid_fd(), until, died) != 0) return Woken::kByMessage;
   return died ? Woken::kByDeath : Woken::kOtherwise;
@@ -220,15 +221,16 @@ void WorkerSlot::send(Session& session, const schema::WorkerCommand& command) {
 // False when the worker is gone, or says what no worker says.
 bool WorkerSlot::receive(Session& session) {
   // The system tells a sender by ECONNRESET that the peer has died with something unread: then the job was not begun.
+  engine::WorkerChannel& channel = session.process.channel();
   std::byte first{};
-  if (::recv(session.process.channel().fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) {
+  if (!channel.has_message() && ::recv(channel.fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) {
     const std::lock_guard lock(mutex_);
     session.job.clear();
   }
   KEDGE_FAIL_POINT("worker.receive.before");
   std::optional<schema::WorkerReport> report;
   try {
-    report = session.process.channel().receive<schema::WorkerReport>();
+    report = channel.receive<schema::WorkerReport>();
   } catch (const schema::Error&) {   // stuck in the middle of a message, or not a message
   } catch (const std::bad_alloc&) {   // or more than there is room for: what follows cannot be told from the rest
   }

@@ -17,9 +17,9 @@ using schema::ErrorCode;
 constexpr std::chrono::seconds kAnswerDeadline{60};
 constexpr std::chrono::milliseconds kIdleRead{500};
 
-bool is_readable(int fd, std::chrono::milliseconds wait) {
-  pollfd polled{.fd = fd, .events = POLLIN};
-  return ::poll(&polled, 1, static_cast<int>(wait.count())) > 0;
+bool is_readable(const engine::WorkerChannel& channel, std::chrono::milliseconds wait) {
+  pollfd polled{.fd = channel.fd(), .events = POLLIN};
+  return channel.has_message() || ::poll(&polled, 1, static_cast<int>(wait.count())) > 0;
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ schema::AnswerReport AskWorker::answer(schema::AskCommand command) {
 
 schema::WorkerReport AskWorker::receive(Clock::time_point until) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-  if (left.count() <= 0 || !is_readable(process_->channel().fd(), left)) {
+  if (left.count() <= 0 || !is_readable(process_->channel(), left)) {
     process_.reset();
     throw Error(ErrorCode::kDeadlineExceeded, "the model did not answer within a minute");
   }
@@ -95,7 +95,7 @@ schema::WorkerReport AskWorker::receive(Clock::time_point until) {
 }
 
 void AskWorker::drain() {
-  while (process_ && is_readable(process_->channel().fd(), std::chrono::milliseconds(0))) {
+  while (process_ && is_readable(process_->channel(), std::chrono::milliseconds(0))) {
     try {
       if (!process_->channel().receive<schema::WorkerReport>()) process_.reset();
     } catch (const Error&) {

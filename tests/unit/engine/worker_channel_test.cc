@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,6 +55,67 @@ TEST(WorkerChannel, CarriesAMessageThatIsLargerThanTheSocketsBuffers) {
   const WorkerReport large = log_report(std::string(8 << 20, 'x'));
   std::jthread sender([&] { EXPECT_TRUE(worker.send(large)); });
   EXPECT_EQ(server.receive<WorkerReport>(), large);
+}
+
+// Whether something came for the one who has this end, within no time.
+bool has_come(int fd) {
+  pollfd polled{.fd = fd, .events = POLLIN};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
+TEST(WorkerChannel, HoldsBackWhatMayWaitUntilTheNextThatMayNot) {
+  const Ends ends = socket_pair();
+  WorkerChannel server(ends.left), worker(ends.right);
+  worker.hold();
+  for (const char* text : {"a", "b"}) EXPECT_TRUE(worker.send(log_report(text), WorkerChannel::When::kWithNext));
+  EXPECT_FALSE(has_come(ends.left));
+  EXPECT_TRUE(worker.send(log_report("c")));
+  for (const char* text : {"a", "b", "c"}) EXPECT_EQ(server.receive<WorkerReport>(), log_report(text));
+  EXPECT_TRUE(worker.send(log_report("d"), WorkerChannel::When::kWithNext));   // it still holds
+  EXPECT_FALSE(has_come(ends.left));
+}
+
+TEST(WorkerChannel, SendsAtOnceWhatItHoldsWhenReleasedAndWhatFollows) {
+  const Ends ends = socket_pair();
+  WorkerChannel server(ends.left), worker(ends.right);
+  worker.hold();
+  worker.send(log_report("a"), WorkerChannel::When::kWithNext);
+  EXPECT_TRUE(worker.release());
+  EXPECT_EQ(server.receive<WorkerReport>(), log_report("a"));
+  worker.send(log_report("b"), WorkerChannel::When::kWithNext);
+  EXPECT_TRUE(has_come(ends.left));
+  EXPECT_TRUE(worker.release());   // of nothing
+  EXPECT_EQ(server.receive<WorkerReport>(), log_report("b"));
+  EXPECT_FALSE(has_come(ends.left));
+}
+
+TEST(WorkerChannel, TellsWhichMessagesCameTogether) {
+  const Ends ends = socket_pair();
+  WorkerChannel server(ends.left), worker(ends.right);
+  const WorkerReport large = log_report(std::string(100'000, 'x'));
+  EXPECT_FALSE(server.has_message());
+  worker.hold();
+  worker.send(log_report("a"), WorkerChannel::When::kWithNext), worker.send(log_report("b"), WorkerChannel::When::kWithNext);
+  worker.send(large);
+  worker.send(log_report("c"));
+  EXPECT_EQ(server.receive<WorkerReport>(), log_report("a"));
+  EXPECT_TRUE(server.has_message());
+  EXPECT_EQ(server.receive<WorkerReport>(), log_report("b"));
+  EXPECT_FALSE(server.has_message());   // not as a whole
+  EXPECT_EQ(server.receive<WorkerReport>(), large);
+  EXPECT_EQ(server.receive<WorkerReport>(), log_report("c"));
+  EXPECT_FALSE(server.has_message());
+}
+
+TEST(WorkerChannel, TellsThatThePeerIsGoneAfterWhatItHadSaid) {
+  const Ends ends = socket_pair();
+  WorkerChannel server(ends.left);
+  {
+    WorkerChannel worker(ends.right);
+    worker.send(log_report("a")), worker.send(log_report("b"));
+  }
+  for (const char* text : {"a", "b"}) EXPECT_EQ(server.receive<WorkerReport>(), log_report(text));
+  EXPECT_EQ(server.receive<WorkerReport>(), std::nullopt);
 }
 
 TEST(WorkerChannel, KeepsMessagesOfSeveralThreadsWhole) {

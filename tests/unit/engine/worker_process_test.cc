@@ -89,6 +89,14 @@ class WorkerProcess : public testing::Test {
     columns.push_back(numeric("y"));
     return write_dataset(folder_.path(), columns, values, "y");
   }
+  // Of a fit that never ends by itself in the time of a test.
+  WorkerCommand endless_command(std::int64_t lease) const {
+    WorkerCommand command = run_command(lease);
+    auto& run = std::get<RunCommand>(command.body);
+    run.dataPath = wide_dataset(20000);
+    run.spec.pipeline = {{"LogisticRegression", {{"max_iter", 100000000}, {"tol", 1e-300}, {"C", 1e12}}}};
+    return command;
+  }
   TemporaryFolder folder_;
   std::filesystem::path path_;
 };
@@ -165,20 +173,34 @@ TEST_F(WorkerProcess, RunsJobsThatWaitInOrderWhateverOtherJobIsCancelled) {
   }
 }
 
-TEST_F(WorkerProcess, CancelsTheRunningJob) {
+TEST_F(WorkerProcess, CancelsTheRunningJobAndGoesOn) {
   WorkerUnderTest worker;
   worker.next();
-  WorkerCommand command = run_command(1);
-  auto& run = std::get<RunCommand>(command.body);
-  run.dataPath = wide_dataset(20000);   // enough for a fit that never ends by itself in the time of a test
-  run.spec.pipeline = {{"LogisticRegression", {{"max_iter", 100000000}, {"tol", 1e-300}, {"C", 1e12}}}};
-  worker.channel().send(command);
-  const auto begun = worker.next();   // the job has started to compute
-  ASSERT_TRUE(begun && std::holds_alternative<EventReport>(begun->body));
-  worker.channel().send(WorkerCommand{CancelCommand{"job-1"}});
-  const auto failed = worker.outcome();
-  ASSERT_TRUE(failed && std::holds_alternative<FailedReport>(failed->body));
-  EXPECT_EQ(std::get<FailedReport>(failed->body).error.code, ErrorCode::kCancelled);
+  for (const std::int64_t lease : {1, 3}) {
+    worker.channel().send(endless_command(lease));
+    const auto begun = worker.next();   // the job has started to compute
+    ASSERT_TRUE(begun && std::holds_alternative<EventReport>(begun->body));
+    worker.channel().send(WorkerCommand{CancelCommand{"job-" + std::to_string(lease)}});
+    const auto failed = worker.outcome();
+    ASSERT_TRUE(failed && std::holds_alternative<FailedReport>(failed->body));
+    EXPECT_EQ(std::get<FailedReport>(failed->body).error.code, ErrorCode::kCancelled);
+    worker.channel().send(run_command(lease + 1));
+    const auto done = worker.outcome();
+    EXPECT_TRUE(done && std::holds_alternative<DoneReport>(done->body));
+  }
+}
+
+TEST_F(WorkerProcess, CancelsAJobThatWaitsBehindTheRunningOne) {
+  WorkerUnderTest worker;
+  worker.next();
+  for (const std::int64_t lease : {1, 2}) worker.channel().send(endless_command(lease));
+  for (const char* job : {"job-2", "job-1"}) worker.channel().send(WorkerCommand{CancelCommand{job}});
+  for (const std::int64_t lease : {1, 2}) {
+    const auto failed = worker.outcome();
+    ASSERT_TRUE(failed && std::holds_alternative<FailedReport>(failed->body));
+    EXPECT_EQ(std::get<FailedReport>(failed->body).leaseToken, lease);
+    EXPECT_EQ(std::get<FailedReport>(failed->body).error.code, ErrorCode::kCancelled);
+  }
 }
 
 // OpenBLAS asks for ever for a buffer that it cannot have.
@@ -199,6 +221,18 @@ TEST_F(WorkerProcess, HasTheBuffersOfProductsWhateverAJobMayHave) {
 TEST_F(WorkerProcess, EndsWhenItIsToldAndWhenTheServerIsGone) {
   WorkerUnderTest told, alone;
   told.next(), alone.next();
+  told.channel().send(WorkerCommand{ExitCommand{}});
+  alone.hang_up();
+  for (const int status : {told.wait(), alone.wait()}) EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_F(WorkerProcess, EndsInTheMiddleOfAJobWhenItIsToldAndWhenTheServerIsGone) {
+  WorkerUnderTest told, alone;
+  for (WorkerUnderTest* worker : {&told, &alone}) {
+    worker->next();
+    worker->channel().send(endless_command(1));
+    worker->next();
+  }
   told.channel().send(WorkerCommand{ExitCommand{}});
   alone.hang_up();
   for (const int status : {told.wait(), alone.wait()}) EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
