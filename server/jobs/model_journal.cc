@@ -50,10 +50,11 @@ NewModel ModelJournal::adopt_file(const std::filesystem::path& file, schema::Mod
   return {.info = std::move(info)};
 }
 
+// The digest of bytes in the store is the store's to tell: to compute it takes as long as some small fits.
 NewModel ModelJournal::adopt_bytes(std::string bytes, schema::ModelInfo info) const {
-  info.sha256 = crypto::sha256_hex(bytes);
   info.bytes = static_cast<std::int64_t>(bytes.size());
   if (has_room()) return {.info = std::move(info), .bytes = std::move(bytes)};
+  info.sha256 = crypto::sha256_hex(bytes);
   files_.write_model(info.id, bytes);
   sync(info.id);
   return {.info = std::move(info)};
@@ -121,16 +122,16 @@ void ModelJournal::loop(std::stop_token stop) {
 }
 
 void ModelJournal::settle(const std::vector<std::string>& ids, Make make) {
-  std::vector<std::string> settled;
+  std::vector<schema::ModelInfo> settled;
   for (const std::string& id : ids) {
     if (!make_file(id, make)) continue;   // it was deleted
     files_.sync_model(id);
-    settled.push_back(id);
+    if (std::optional<schema::ModelInfo> info = store_.find_model(id)) settled.push_back(std::move(*info));
   }
   if (settled.empty()) return;
   files_.sync_models();
   store_.enqueue({.apply = [settled = std::move(settled)](StoreWriter& writer) {
-    for (const std::string& id : settled) writer.settle_model(id);
+    for (const schema::ModelInfo& info : settled) writer.settle_model(info);
   }});
 }
 

@@ -26,6 +26,8 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kBatchSize = 512;                        // writes in one transaction
 constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
 constexpr std::chrono::milliseconds kPatience{4};              // of a write that nobody waits for
@@ -85,46 +87,73 @@ struct Store::Impl {
 
   static bool is_awaited(const StoreWrite& write) { return write.committed || write.refused; }
 
-  // Empty when the store is closing and everything has been taken. What nobody waits for waits a little itself: a short job's steps then
-  // go to the disk with its end, which would else wait for theirs.
-  std::deque<StoreWrite> take_batch(std::stop_token stop) {
-    std::unique_lock guard(mutex);
-    changed.wait(guard, stop, [this] { return !queue.empty(); });
-    changed.wait_for(guard, stop, kPatience, [this] { return queue.size() >= kBatchSize || std::ranges::any_of(queue, is_awaited); });
-    std::deque<StoreWrite> batch;
+  // Moves what waits to the end of the batch, as far as it has room.
+  void take_waiting(std::unique_lock<std::mutex>& guard, std::deque<StoreWrite>& batch) {
     while (!queue.empty() && batch.size() < kBatchSize) {
       try {
         batch.push_back(std::move(queue.front()));
       } catch (const std::bad_alloc&) {   // what could not be taken is still in the queue
-        if (!batch.empty()) break;
+        if (!batch.empty()) return;
         changed.wait_for(guard, kPatience, [] { return false; });
         continue;
       }
       queue.pop_front();
     }
+  }
+
+  // Waits for something; empty when the store is closing and everything has been taken.
+  std::deque<StoreWrite> take_batch(std::stop_token stop) {
+    std::deque<StoreWrite> batch;
+    std::unique_lock guard(mutex);
+    changed.wait(guard, stop, [this] { return !queue.empty(); });
+    take_waiting(guard, batch);
     return batch;
+  }
+
+  // Adds what comes until `until`; false when nothing did, or the batch is full.
+  bool take_more(std::deque<StoreWrite>& batch, Clock::time_point until, std::stop_token stop) {
+    if (batch.size() >= kBatchSize) return false;
+    std::unique_lock guard(mutex);
+    changed.wait_until(guard, stop, until, [this] { return !queue.empty(); });
+    const std::size_t before = batch.size();
+    take_waiting(guard, batch);
+    return batch.size() > before;
   }
 
   void write_loop(std::stop_token stop) {
     const engine::UsesReserve reserve;
     for (std::deque<StoreWrite> batch; !(batch = take_batch(stop)).empty();) {
-      if (!try_commit(batch)) commit_one_by_one(std::move(batch), stop);
+      if (!try_commit(batch, kPatience, stop)) commit_one_by_one(std::move(batch), stop);
     }
   }
 
+  // What nobody waits for waits a little itself, applied but not committed: a short job's steps then go to the disk with its end, which would
+  // else wait for theirs, and have nothing left to do but that.
+  void apply(std::deque<StoreWrite>& batch, Clock::duration patience, std::stop_token stop) {
+    const Clock::time_point until = Clock::now() + patience;
+    bool is_urgent = false;
+    std::size_t applied = 0;
+    do {
+      for (; applied < batch.size(); ++applied) {
+        is_urgent = is_urgent || is_awaited(batch[applied]);
+        batch[applied].apply(*writer);
+      }
+    } while (!is_urgent && take_more(batch, until, stop));
+  }
+
   // One transaction for all of them. On failure nothing of it remains and `failure` says why.
-  bool try_commit(std::deque<StoreWrite>& batch) {
+  bool try_commit(std::deque<StoreWrite>& batch, Clock::duration patience, std::stop_token stop) {
     try {
       if (KEDGE_CONTROL("acknowledge-before-commit")) {
         acknowledge(batch);
         std::this_thread::sleep_for(kControlPause);
       }
-      const auto start = std::chrono::steady_clock::now();
       writer->begin();
-      for (StoreWrite& write : batch) write.apply(*writer);
+      apply(batch, patience, stop);
+      const Clock::time_point start = Clock::now();
       writer->commit();
       if (writer->has_removed()) ++removals;
-      if (committed) committed(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      if (committed) committed(std::chrono::duration<double>(Clock::now() - start).count());
     } catch (const std::exception& error) {
       failure = as_error(error);
       roll_back();
@@ -176,7 +205,7 @@ struct Store::Impl {
       std::deque<StoreWrite> one;
       one.push_back(std::move(batch.front()));
       batch.pop_front();
-      if (try_commit(one)) continue;
+      if (try_commit(one, {}, stop)) continue;
       if (is_the_disks(failure.code)) {
         batch.push_front(std::move(one.front()));
         return wait_for_disk(std::move(batch), stop);

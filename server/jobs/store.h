@@ -30,7 +30,7 @@ struct NewJob {
 // A model that is to be listed.
 struct NewModel {
   schema::ModelInfo info;
-  std::string bytes = {};   // kept until settle_model(); empty: its file is on disk
+  std::string bytes = {};   // kept until settle_model(), which also keeps their digest; empty: its file is on disk
 };
 
 // A job's step from one state to the next. It is stored together with its event, or not at all.
@@ -63,7 +63,7 @@ class StoreWriter {
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
   // A model belongs to the tenant of the job that left it, else to `tenant`.
   virtual void insert_model(const NewModel& model, std::string_view tenant = {}) = 0;
-  virtual void settle_model(std::string_view id) = 0;      // its file is on disk: its bytes are forgotten
+  virtual void settle_model(const schema::ModelInfo& model) = 0;   // as find_model() tells it; its file is on disk: its bytes are forgotten
   virtual bool delete_model(std::string_view id) = 0;      // false: there is none
   // For retention: forgets a job that has ended; forgets its events before number `first`; forgets keys older than a day.
   virtual void remove(std::string_view job) = 0;

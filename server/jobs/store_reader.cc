@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 #include "server/jobs/clock.h"
@@ -14,6 +15,7 @@ constexpr std::string_view kJobColumns = "SELECT id, state, reason, error, attem
 constexpr std::string_view kFromJobs = "FROM jobs JOIN specs ON specs.job = jobs.id";
 
 constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
+constexpr std::string_view kModels = "SELECT bytes, (SELECT bytes FROM model_files WHERE model_files.id = models.id) FROM models";
 
 schema::Job read_job(const SqliteStatement::Rows& rows) {
   schema::Job job{.id = rows.text(0),
@@ -26,6 +28,15 @@ schema::Job read_job(const SqliteStatement::Rows& rows) {
                   .ended = rows.text(7)};
   if (!rows.is_null(3)) job.error = schema::from_binary<schema::Error>(rows.blob(3));
   return job;
+}
+
+schema::ModelInfo read_model(const SqliteStatement::Rows& rows) {
+  auto model = schema::from_binary<schema::ModelInfo>(rows.blob(0));
+  if (model.sha256.empty() && !rows.is_null(1)) {
+    const std::span<const std::byte> file = rows.blob(1);
+    model.sha256 = crypto::sha256_hex({reinterpret_cast<const char*>(file.data()), file.size()});
+  }
+  return model;
 }
 
 std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
@@ -50,9 +61,9 @@ StoreReader::StoreReader(const std::filesystem::path& file)
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
               "WHERE events.job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"),
       last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
-      find_model_(connection_, "SELECT bytes FROM models WHERE id = ?1"),
+      find_model_(connection_, fmt::format("{} WHERE id = ?1", kModels)),
       model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
-      list_models_(connection_, "SELECT bytes FROM models WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1"),
+      list_models_(connection_, fmt::format("{} WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1", kModels)),
       model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1") {}
 
 std::optional<OwnedJob> StoreReader::find(std::string_view id) {
@@ -171,7 +182,7 @@ std::string StoreReader::last_job_id() {
 std::optional<schema::ModelInfo> StoreReader::find_model(std::string_view id) {
   SqliteStatement::Rows rows = find_model_.open(id);
   if (!rows.next()) return std::nullopt;
-  return schema::from_binary<schema::ModelInfo>(rows.blob(0));
+  return read_model(rows);
 }
 
 std::optional<std::string> StoreReader::model_tenant(std::string_view id) {
@@ -187,7 +198,7 @@ schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_v
       page.nextPageToken = page.models.back().id;
       break;
     }
-    page.models.push_back(schema::from_binary<schema::ModelInfo>(rows.blob(0)));
+    page.models.push_back(read_model(rows));
   }
   return page;
 }

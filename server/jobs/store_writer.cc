@@ -54,9 +54,10 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       remove_spec_(connection, "DELETE FROM specs WHERE job = ?1"),
       remove_result_(connection, "DELETE FROM results WHERE job = ?1"),
       insert_model_(connection, "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
+      update_model_(connection, "UPDATE models SET bytes = ?2 WHERE id = ?1"),
       delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id"),
       insert_model_file_(connection, "INSERT INTO model_files (id, bytes) VALUES (?1, ?2)"),
-      settle_model_(connection, "DELETE FROM model_files WHERE id = ?1") {
+      delete_model_file_(connection, "DELETE FROM model_files WHERE id = ?1") {
   static_assert(static_cast<int>(schema::JobState::kSucceeded) == 4);
 }
 
@@ -179,10 +180,13 @@ void SqlStoreWriter::insert_model(const NewModel& model, std::string_view tenant
   if (!model.bytes.empty()) insert_model_file_.run(model.info.id, std::as_bytes(std::span(model.bytes)));
 }
 
-void SqlStoreWriter::settle_model(std::string_view id) { settle_model_.run(id); }
+void SqlStoreWriter::settle_model(const schema::ModelInfo& model) {
+  update_model_.run(model.id, schema::to_binary(model));
+  delete_model_file_.run(model.id);
+}
 
 bool SqlStoreWriter::delete_model(std::string_view id) {
-  settle_model(id);
+  delete_model_file_.run(id);
   SqliteStatement::Rows rows = delete_model_.open(id);
   const bool is_there = rows.next();
   while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end

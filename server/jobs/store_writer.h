@@ -17,7 +17,7 @@ class SqlStoreWriter final : public StoreWriter {
   bool append(std::string_view job, std::int64_t held_lease, std::string_view time, const schema::EventBody& body) override;
   void request_cancel(std::string_view job) override;
   void insert_model(const NewModel& model, std::string_view tenant) override;
-  void settle_model(std::string_view id) override;
+  void settle_model(const schema::ModelInfo& model) override;
   bool delete_model(std::string_view id) override;
   void remove(std::string_view job) override;
   void trim_events(std::string_view job, std::int64_t first) override;
@@ -37,7 +37,7 @@ class SqlStoreWriter final : public StoreWriter {
   bool has_removed_ = false;
   SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, change_, next_seq_, insert_event_, insert_result_,
       request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_, remove_job_, remove_spec_, remove_result_, insert_model_,
-      delete_model_, insert_model_file_, settle_model_;
+      update_model_, delete_model_, insert_model_file_, delete_model_file_;
 };
 
 }  // namespace kedge::server
