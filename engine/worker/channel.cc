@@ -114,6 +114,16 @@ bool WorkerChannel::release() {
   return held_.empty() || write_held({});
 }
 
+bool WorkerChannel::send_encoded(std::span<const std::byte> message, When when) {
+  const std::lock_guard lock(send_mutex_);
+  const bool waits = holds_ && when == When::kWithNext;
+  held_.reserve(held_.size() + kPrefixBytes + (waits ? message.size() : 0));   // nothing is half done where memory ends
+  for (std::size_t i = 0; i < kPrefixBytes; ++i) held_.push_back(std::byte(message.size() >> 8 * i & 255));
+  if (!waits) return write_held(message);   // one call: the reader wakes once
+  held_.insert(held_.end(), message.begin(), message.end());
+  return true;
+}
+
 template <class Message>
 constexpr const char* kWhatIsLarge = "the job has";
 template <>
@@ -121,18 +131,12 @@ constexpr const char* kWhatIsLarge<schema::WorkerReport> = "the result has";
 
 template <class Message>
 bool WorkerChannel::send(const Message& message, When when) {
-  const std::vector<std::byte> frame = schema::to_binary(message);
-  if (frame.size() > kMaxMessageBytes) {
+  const std::vector<std::byte> bytes = schema::to_binary(message);
+  if (bytes.size() > kMaxMessageBytes) {
     throw Error(ErrorCode::kBodyTooLarge, fmt::format("{} {} bytes, at most {} pass between server and worker",
-                                                      kWhatIsLarge<Message>, frame.size(), kMaxMessageBytes));
+                                                      kWhatIsLarge<Message>, bytes.size(), kMaxMessageBytes));
   }
-  const std::lock_guard lock(send_mutex_);
-  const bool waits = holds_ && when == When::kWithNext;
-  held_.reserve(held_.size() + kPrefixBytes + (waits ? frame.size() : 0));   // nothing is half done where memory ends
-  for (std::size_t i = 0; i < kPrefixBytes; ++i) held_.push_back(std::byte(frame.size() >> 8 * i & 255));
-  if (!waits) return write_held(frame);   // one call: the reader wakes once
-  held_.insert(held_.end(), frame.begin(), frame.end());
-  return true;
+  return send_encoded(bytes, when);
 }
 
 template <class Message>

@@ -30,6 +30,8 @@ class WorkerChannel {
   // kMaxMessageBytes (nothing is sent then), kInternal with the system's words.
   template <class Message>
   bool send(const Message& message, When when = When::kNow);
+  // The same of one that is encoded already, as schema::to_binary() does it.
+  bool send_encoded(std::span<const std::byte> message, When when = When::kNow);
 
   // From hold() on a message sent kWithNext waits for one sent kNow, or for release(), so that the peer wakes once for all of them; a release()
   // without anything that waits costs nothing. False when the peer is gone.

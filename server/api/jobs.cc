@@ -68,7 +68,7 @@ struct Submission {
 };
 
 // `brought` is forgotten once a new job needs its data, or may.
-awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought) {
+awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought, bool end_is_awaited) {
   const auto peer = request.peer;
   const auto submission = std::make_shared<Submission>();
   auto stored = [submission, bell = peer->bell()](Job job) {
@@ -86,7 +86,10 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
     bell->ring();
   };
   auto work = [&] {
-    return api.jobs.submit(pinned_spec(api, request, brought), stored, failed, request.caller.tenant, idempotency_key(request), request.trace);
+    return api.jobs.submit(pinned_spec(api, request, brought), stored, failed, {.tenant = request.caller.tenant,
+                                                                                      .idempotency_key = idempotency_key(request),
+                                                                                      .trace = request.trace,
+                                                                                      .end_is_awaited = end_is_awaited});
   };
   const std::string id = co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
@@ -106,7 +109,7 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
 }
 
 // A job with its data, which does not stay where the job is refused, or was known by its key.
-awaitable<Job> submit_with_data(const Api& api, const Request& request) {
+awaitable<Job> submit_with_data(const Api& api, const Request& request, bool end_is_awaited) {
   std::optional<JobWithData> brought;
   {
     JobWithData received = co_await receive_job(api, request);
@@ -115,7 +118,7 @@ awaitable<Job> submit_with_data(const Api& api, const Request& request) {
   std::optional<Job> answer;
   std::exception_ptr refusal;
   try {
-    Job job = co_await submit(api, request, brought);
+    Job job = co_await submit(api, request, brought, end_is_awaited);
     answer = std::move(job);
   } catch (...) {
     refusal = std::current_exception();
@@ -126,9 +129,9 @@ awaitable<Job> submit_with_data(const Api& api, const Request& request) {
   co_return std::move(*answer);
 }
 
-awaitable<Job> submit_alone(const Api& api, const Request& request) {
+awaitable<Job> submit_alone(const Api& api, const Request& request, bool end_is_awaited) {
   std::optional<JobWithData> none;
-  Job job = co_await submit(api, request, none);
+  Job job = co_await submit(api, request, none, end_is_awaited);
   co_return job;
 }
 
@@ -194,7 +197,8 @@ awaitable<Response> create_job(const Api& api, Request request) {
   const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
   const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
   api.jobs.require_room(request.caller.tenant);   // before the body is read: under load most are refused
-  awaitable<Job> submission = request.body_reader ? submit_with_data(api, request) : submit_alone(api, request);
+  const bool end_is_awaited = wait && wait->count() > 0 && form != kSse && form != kNdjson;
+  awaitable<Job> submission = request.body_reader ? submit_with_data(api, request, end_is_awaited) : submit_alone(api, request, end_is_awaited);
   Job job = co_await std::move(submission);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;

@@ -156,19 +156,19 @@ JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>
 JobService::~JobService() = default;
 
 std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                        std::function<void(const Error&)> failed, const std::string& tenant,
-                        const std::string& idempotency_key, const std::string& trace) {
-  check_key(idempotency_key);
+                        std::function<void(const Error&)> failed, const SubmitOptions& options) {
+  check_key(options.idempotency_key);
   check_deadlines(spec.deadlines);
   impl_->options.validate(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   std::string digest = spec_digest(spec), id = impl_->ids.next();
   impl_->dispatcher.submit({.job = {.id = id, .spec = std::move(spec)},
-                            .tenant = tenant,
-                            .idempotency_key = idempotency_key,
+                            .tenant = options.tenant,
+                            .idempotency_key = options.idempotency_key,
                             .digest = std::move(digest),
-                            .trace = trace},
+                            .trace = options.trace,
+                            .end_is_awaited = options.end_is_awaited},
                            std::move(submitted), std::move(failed));
   return id;
 }

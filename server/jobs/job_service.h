@@ -50,6 +50,13 @@ struct JobFilter {
   std::optional<std::string> tenant;         // only this one's jobs; unset: all
 };
 
+struct SubmitOptions {
+  std::string tenant;            // whose job it is
+  std::string idempotency_key;
+  std::string trace;             // a traceparent (W3C), told by the job's events and the log
+  bool end_is_awaited = false;   // `submitted` may come some milliseconds late, so that a short job goes to the disk once, with its end
+};
+
 // Thread safe. Calls that write return when the write is on disk (group commit); none blocks on a running job.
 class JobService {
  public:
@@ -62,11 +69,10 @@ class JobService {
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
   // again, or `failed` kIdempotencyKeyReused when the spec is another one. Returns the id of the job if it is a new one. It belongs
-  // to `tenant`; its events and the log tell `trace`, a traceparent (W3C). Throws for a bad spec;
+  // to its tenant. Throws for a bad spec;
   // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
   std::string submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                     std::function<void(const schema::Error&)> failed = {}, const std::string& tenant = {},
-                     const std::string& idempotency_key = {}, const std::string& trace = {});
+                     std::function<void(const schema::Error&)> failed = {}, const SubmitOptions& options = {});
 
   // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
   // before it.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -19,6 +18,7 @@
 #include "server/jobs/store_recovery.h"
 #include "server/jobs/store_schema.h"
 #include "server/jobs/store_writer.h"
+#include "server/jobs/write_queue.h"
 
 namespace kedge::server {
 namespace {
@@ -28,7 +28,6 @@ using schema::ErrorCode;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBatchSize = 512;                        // writes in one transaction
 constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
 constexpr std::chrono::milliseconds kPatience{4};              // of a write that nobody waits for
 constexpr std::size_t kIdleReaders = 8;
@@ -48,34 +47,13 @@ struct Store::Impl {
     recovered = recover(connection, *writer);
     last_id = with_reader([](StoreReader& reader) { return reader.last_job_id(); });
     KEDGE_FAIL_POINT("store.open.after");
-    thread = std::jthread([this](std::stop_token stop) { write_loop(stop); });
-  }
-
-  void enqueue(StoreWrite write) {
-    Error error = closed_error();
-    {
-      const std::lock_guard guard(mutex);
-      if (!is_closed && (!trouble || !write.refused)) {
-        const bool is_news = queue.empty() || is_awaited(write) || queue.size() + 1 == kBatchSize;   // else the writer would go on waiting
-        queue.push_back(std::move(write));
-        if (is_news) changed.notify_one();
-        return;
-      }
-      if (trouble) error = *trouble;
-    }
-    if (write.refused) write.refused(error);
+    thread = std::thread([this] { write_loop(); });
   }
 
   void close() {
-    {
-      const std::lock_guard guard(mutex);
-      is_closed = true;
-    }
-    thread.request_stop();
+    queue.close();
     if (thread.joinable()) thread.join();
   }
-
-  static Error closed_error() { return Error(ErrorCode::kUnavailable, "the server is stopping"); }
 
   static Error as_error(const std::exception& error) {
     if (const auto* known = dynamic_cast<const Error*>(&error)) return *known;
@@ -85,71 +63,36 @@ struct Store::Impl {
 
   static bool is_the_disks(ErrorCode code) { return code == ErrorCode::kUnavailable || code == ErrorCode::kStorageFull; }
 
-  static bool is_awaited(const StoreWrite& write) { return write.committed || write.refused; }
-
-  // Moves what waits to the end of the batch, as far as it has room.
-  void take_waiting(std::unique_lock<std::mutex>& guard, std::deque<StoreWrite>& batch) {
-    while (!queue.empty() && batch.size() < kBatchSize) {
-      try {
-        batch.push_back(std::move(queue.front()));
-      } catch (const std::bad_alloc&) {   // what could not be taken is still in the queue
-        if (!batch.empty()) return;
-        changed.wait_for(guard, kPatience, [] { return false; });
-        continue;
-      }
-      queue.pop_front();
-    }
-  }
-
-  // Waits for something; empty when the store is closing and everything has been taken.
-  std::deque<StoreWrite> take_batch(std::stop_token stop) {
-    std::deque<StoreWrite> batch;
-    std::unique_lock guard(mutex);
-    changed.wait(guard, stop, [this] { return !queue.empty(); });
-    take_waiting(guard, batch);
-    return batch;
-  }
-
-  // Adds what comes until `until`; false when nothing did, or the batch is full.
-  bool take_more(std::deque<StoreWrite>& batch, Clock::time_point until, std::stop_token stop) {
-    if (batch.size() >= kBatchSize) return false;
-    std::unique_lock guard(mutex);
-    changed.wait_until(guard, stop, until, [this] { return !queue.empty(); });
-    const std::size_t before = batch.size();
-    take_waiting(guard, batch);
-    return batch.size() > before;
-  }
-
-  void write_loop(std::stop_token stop) {
+  void write_loop() {
     const engine::UsesReserve reserve;
-    for (std::deque<StoreWrite> batch; !(batch = take_batch(stop)).empty();) {
-      if (!try_commit(batch, kPatience, stop)) commit_one_by_one(std::move(batch), stop);
+    for (std::deque<StoreWrite> batch; !(batch = queue.take()).empty();) {
+      if (!try_commit(batch, kPatience)) commit_one_by_one(std::move(batch));
     }
   }
 
   // What nobody waits for waits a little itself, applied but not committed: a short job's steps then go to the disk with its end, which would
   // else wait for theirs, and have nothing left to do but that.
-  void apply(std::deque<StoreWrite>& batch, Clock::duration patience, std::stop_token stop) {
+  void apply(std::deque<StoreWrite>& batch, Clock::duration patience) {
     const Clock::time_point until = Clock::now() + patience;
     bool is_urgent = false;
     std::size_t applied = 0;
     do {
       for (; applied < batch.size(); ++applied) {
-        is_urgent = is_urgent || is_awaited(batch[applied]);
+        is_urgent = is_urgent || WriteQueue::is_urgent(batch[applied]);
         batch[applied].apply(*writer);
       }
-    } while (!is_urgent && take_more(batch, until, stop));
+    } while (!is_urgent && queue.take_more(batch, until));
   }
 
   // One transaction for all of them. On failure nothing of it remains and `failure` says why.
-  bool try_commit(std::deque<StoreWrite>& batch, Clock::duration patience, std::stop_token stop) {
+  bool try_commit(std::deque<StoreWrite>& batch, Clock::duration patience) {
     try {
       if (KEDGE_CONTROL("acknowledge-before-commit")) {
         acknowledge(batch);
         std::this_thread::sleep_for(kControlPause);
       }
       writer->begin();
-      apply(batch, patience, stop);
+      apply(batch, patience);
       const Clock::time_point start = Clock::now();
       writer->commit();
       if (writer->has_removed()) ++removals;
@@ -159,7 +102,7 @@ struct Store::Impl {
       roll_back();
       return false;
     }
-    set_trouble({});
+    queue.set_trouble({});
     acknowledge(batch);
     wake(batch);
     return true;
@@ -200,24 +143,24 @@ struct Store::Impl {
   }
 
   // Finds out which write is at fault: a wrong one is dropped, a failing disk puts the rest back into the queue.
-  void commit_one_by_one(std::deque<StoreWrite> batch, std::stop_token stop) {
+  void commit_one_by_one(std::deque<StoreWrite> batch) {
     while (!batch.empty()) {
       std::deque<StoreWrite> one;
       one.push_back(std::move(batch.front()));
       batch.pop_front();
-      if (try_commit(one, {}, stop)) continue;
+      if (try_commit(one, {})) continue;
       if (is_the_disks(failure.code)) {
         batch.push_front(std::move(one.front()));
-        return wait_for_disk(std::move(batch), stop);
+        return wait_for_disk(std::move(batch));
       }
       if (one.front().refused) one.front().refused(failure);
     }
   }
 
   // New jobs are refused; state changes stay, in their order, and are tried again.
-  void wait_for_disk(std::deque<StoreWrite> batch, std::stop_token stop) {
+  void wait_for_disk(std::deque<StoreWrite> batch) {
     const Error error(failure.code, failure.message + ": nothing is accepted until the store can be written");
-    set_trouble(error);
+    queue.set_trouble(error);
     std::deque<StoreWrite> kept;
     for (StoreWrite& write : batch) {
       if (write.refused)
@@ -227,23 +170,14 @@ struct Store::Impl {
     }
     if (kept.empty())   // something has to find out when the disk is back
       kept.push_back({.apply = [this](StoreWriter&) { writer->probe(); }});
-    std::unique_lock guard(mutex);
-    queue.insert(queue.begin(), std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
-    closing.wait_for(guard, stop, kRetryInterval, [] { return false; });
-    if (stop.stop_requested()) give_up(guard);
+    queue.put_back(std::move(kept));
+    if (queue.rest(kRetryInterval)) give_up();
   }
 
   // Closing with a disk that takes nothing: what is not written is found as interrupted at the next start.
-  void give_up(std::unique_lock<std::mutex>& guard) {
-    const std::deque<StoreWrite> rest = std::exchange(queue, {});
-    guard.unlock();
-    for (const StoreWrite& write : rest)
-      if (write.refused) write.refused(closed_error());
-  }
-
-  void set_trouble(std::optional<Error> value) {
-    const std::lock_guard guard(mutex);
-    trouble = std::move(value);
+  void give_up() {
+    for (const StoreWrite& write : queue.take_rest())
+      if (write.refused) write.refused(WriteQueue::closed_error());
   }
 
   // Runs `read` with a reader of its own.
@@ -278,12 +212,8 @@ struct Store::Impl {
   std::mutex readers_mutex;
   std::vector<std::unique_ptr<StoreReader>> readers;
 
-  mutable std::mutex mutex;   // guards what follows
-  std::condition_variable_any changed, closing;
-  std::deque<StoreWrite> queue;
-  std::optional<Error> trouble;   // while nothing can be written
-  bool is_closed = false;
-  std::jthread thread;   // last: it uses everything above
+  WriteQueue queue;
+  std::thread thread;   // last: it uses everything above
 };
 
 Store::Store(const std::filesystem::path& directory, std::function<void(const std::string&)> woken, std::function<void(double)> committed)
@@ -295,19 +225,13 @@ std::vector<OpenJob> Store::take_open_jobs() { return std::move(impl_->recovered
 std::string Store::last_job_id() const { return impl_->last_id; }
 std::int64_t Store::last_lease() const { return impl_->recovered.last_lease; }
 
-void Store::enqueue(StoreWrite write) { impl_->enqueue(std::move(write)); }
+void Store::enqueue(StoreWrite write) { impl_->queue.push(std::move(write)); }
 
-std::size_t Store::backlog() const {
-  const std::lock_guard guard(impl_->mutex);
-  return impl_->queue.size();
-}
+std::size_t Store::backlog() const { return impl_->queue.size(); }
 
 std::uint64_t Store::removals() const { return impl_->removals; }
 
-std::optional<Error> Store::trouble() const {
-  const std::lock_guard guard(impl_->mutex);
-  return impl_->trouble;
-}
+std::optional<Error> Store::trouble() const { return impl_->queue.trouble(); }
 
 std::map<std::string, std::int64_t> Store::crashes_since(std::string_view time) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.crashes_since(time); });

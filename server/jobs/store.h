@@ -25,6 +25,7 @@ struct NewJob {
   std::string idempotency_key;   // of this tenant; empty: none
   std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
   std::string trace = {};        // traceparent (W3C) of the request
+  bool end_is_awaited = false;   // the submitter is told nothing before the job's end, or for some time
 };
 
 // A model that is to be listed.
@@ -78,6 +79,7 @@ struct StoreWrite {
   std::function<void()> committed;               // on the writer thread, after the commit; may be empty
   // Set: told, and the write dropped, when the disk does not take it. Empty: kept and tried again until it does.
   std::function<void(const schema::Error&)> refused;
+  bool has_time = false;   // who waits for it waits for a later write anyway: some milliseconds are nothing to him
 };
 
 // A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.

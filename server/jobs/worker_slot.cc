@@ -61,10 +61,9 @@ void WorkerSlot::request_stop() {
 // By the caller's own thread where it can be: to wake ours takes longer than many a job.
 void WorkerSlot::run(schema::RunCommand command) {
   schema::WorkerCommand wrapped{std::move(command)};
-  const bool is_brief = schema::to_binary(wrapped).size() <= kBriefBytes;
-  {
+  if (const std::vector<std::byte> encoded = schema::to_binary(wrapped); encoded.size() <= kBriefBytes) {
     const std::lock_guard lock(mutex_);
-    if (is_brief && idle_ && waiting_.empty()) return send(*idle_, wrapped);
+    if (idle_ && waiting_.empty()) return send(*idle_, wrapped, encoded);
   }
   send_later(std::move(wrapped));
 }
@@ -200,8 +199,8 @@ void WorkerSlot::send_waiting(Session& session) {
   }
 }
 
-// Under the lock.
-void WorkerSlot::send(Session& session, const schema::WorkerCommand& command) {
+// Under the lock. encoded: the command's bytes, where they are known.
+void WorkerSlot::send(Session& session, const schema::WorkerCommand& command, std::span<const std::byte> encoded) {
   if (const auto* run = std::get_if<schema::RunCommand>(&command.body)) {
     session.job = run->jobId, session.lease = run->leaseToken;
     idle_ = nullptr;
@@ -211,7 +210,8 @@ void WorkerSlot::send(Session& session, const schema::WorkerCommand& command) {
   }
   KEDGE_FAIL_POINT("worker.send.before");
   try {   // a worker that is gone is noticed by the next receive()
-    if (!session.process.channel().send(command)) session.job.clear();
+    engine::WorkerChannel& channel = session.process.channel();
+    if (!(encoded.empty() ? channel.send(command) : channel.send_encoded(encoded))) session.job.clear();
   } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
     session.process.channel().shutdown();
   }

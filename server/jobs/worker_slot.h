@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,7 +67,7 @@ class WorkerSlot {
   std::string serve(Session& session, std::stop_token stop);
   bool receive(Session& session);
   void send_waiting(Session& session);
-  void send(Session& session, const schema::WorkerCommand& command);
+  void send(Session& session, const schema::WorkerCommand& command, std::span<const std::byte> encoded = {});
   void leave(Session& session);
   void send_later(schema::WorkerCommand command);
   enum class Woken { kByMessage, kByDeath, kOtherwise };

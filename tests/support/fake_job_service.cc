@@ -32,6 +32,7 @@ struct Fake {
   bool ready = true, has_room = true;
   std::uint64_t removals = 0;
   std::size_t lookups = 0;
+  SubmitOptions last_options;
   std::map<std::string, std::string, std::less<>> traces;   // by job
   std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
   std::vector<std::jthread> threads;  // last: joined before the rest goes
@@ -90,8 +91,7 @@ JobService::~JobService() {
 
 // Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
 std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                               std::function<void(const schema::Error&)> failed, const std::string& tenant,
-                               const std::string& idempotency_key, const std::string& trace) {
+                               std::function<void(const schema::Error&)> failed, const SubmitOptions& options) {
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
@@ -99,13 +99,14 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
                             "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
   std::lock_guard lock(impl_->mutex);
+  impl_->last_options = options;
   const std::string id = "job_" + std::to_string(impl_->jobs.size() + 1);
   if (!impl_->ready) {
     failed(schema::Error(schema::ErrorCode::kStorageFull, "the disk is full"));
     return id;
   }
-  const std::string key = tenant + "\n" + idempotency_key;
-  if (const auto known = impl_->keys.find(key); known != impl_->keys.end() && !idempotency_key.empty()) {
+  const std::string key = options.tenant + "\n" + options.idempotency_key;
+  if (const auto known = impl_->keys.find(key); known != impl_->keys.end() && !options.idempotency_key.empty()) {
     if (known->second.spec != spec)
       failed(schema::Error(schema::ErrorCode::kIdempotencyKeyReused, "the key was used for another job"));
     else
@@ -116,9 +117,9 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   job.id = id;
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
-  impl_->traces[job.id] = trace;
-  impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, tenant});
-  if (!idempotency_key.empty()) impl_->keys[key] = job;
+  impl_->traces[job.id] = options.trace;
+  impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, options.tenant});
+  if (!options.idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
   return id;
 }
@@ -243,6 +244,12 @@ void remove_job(server::JobService& jobs, std::string_view id) {
   std::lock_guard lock(fake.mutex);
   std::erase_if(fake.jobs, [&](const server::FakeJob& entry) { return entry.job.id == id; });
   ++fake.removals;
+}
+
+server::SubmitOptions last_options(server::JobService& jobs) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  return fake.last_options;
 }
 
 std::size_t lookup_count(server::JobService& jobs) {

@@ -19,6 +19,9 @@ void set_room(server::JobService& jobs, bool has_room);
 // Forgets a job, as retention does.
 void remove_job(server::JobService& jobs, std::string_view id);
 
+// With what the last job was submitted.
+server::SubmitOptions last_options(server::JobService& jobs);
+
 // How often a job was looked up.
 std::size_t lookup_count(server::JobService& jobs);
 

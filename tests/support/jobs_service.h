@@ -88,7 +88,7 @@ inline schema::JobSpec job_spec(const std::string& how, const std::string& marke
 }
 
 // Submits and waits until the job is on disk.
-inline schema::Job submit(server::JobService& service, schema::JobSpec spec) {
+inline schema::Job submit(server::JobService& service, schema::JobSpec spec, const server::SubmitOptions& options = {}) {
   struct State {
     Waiter waiter;
     std::mutex mutex;
@@ -111,7 +111,8 @@ inline schema::Job submit(server::JobService& service, schema::JobSpec spec) {
           state->error = error;
         }
         state->waiter.touch();
-      });
+      },
+      options);
   const bool answered = state->waiter.until([&] {
     const std::lock_guard lock(state->mutex);
     return state->job || state->error;

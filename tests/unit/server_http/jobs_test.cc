@@ -135,6 +135,17 @@ TEST_F(JobsApi, GivesTheUnfinishedJobWhenTheWaitIsOver) {
   EXPECT_EQ(preferred.field("Preference-Applied"), "wait");
 }
 
+TEST_F(JobsApi, LetsAJobTakeItsTimeToTheDiskWhoseEndIsWaitedFor) {
+  submit({}, "?wait=1ms");
+  EXPECT_TRUE(last_options(jobs).end_is_awaited);
+  submit("Prefer: wait=1\r\n");
+  EXPECT_TRUE(last_options(jobs).end_is_awaited);
+  for (const char* query : {"", "?wait=0"}) {
+    submit({}, query);
+    EXPECT_FALSE(last_options(jobs).end_is_awaited) << query;
+  }
+}
+
 TEST_F(JobsApi, LongPollsAJob) {
   const std::string id = submit_id();
   EXPECT_EQ(shown(client.get("/v1/jobs/" + id + "?wait=20ms")).state, JobState::kQueued);

@@ -57,6 +57,22 @@ TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
   EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
+TEST_F(JobServiceTest, TellsTheSameStoryOfAJobWhoseEndIsAwaited) {
+  const auto service = start();
+  const Job submitted = tests::submit(*service, job_spec("Succeed"), {.end_is_awaited = true});
+  EXPECT_TRUE(service->find(submitted.id)) << "it is on disk";
+  EXPECT_EQ(tests::wait_for_end(*service, submitted.id).state, JobState::kSucceeded);
+  EXPECT_EQ(tests::story(*service, submitted.id), "queued fetching running progress metric timing finalizing result succeeded");
+}
+
+TEST_F(JobServiceTest, StoresAJobWhoseEndIsAwaitedThoughThatIsFar) {
+  const auto service = start();
+  const std::string id = tests::submit(*service, job_spec("WaitForCancel"), {.end_is_awaited = true}).id;
+  EXPECT_TRUE(service->find(id));
+  service->cancel(id);
+  EXPECT_EQ(tests::wait_for_end(*service, id).state, JobState::kCancelled);
+}
+
 TEST_F(JobServiceTest, AddsTheServersTimings) {
   JobServiceOptions given = options();
   given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit, std::stop_token, const std::string&) {

@@ -125,15 +125,15 @@ TEST_F(LimitsTest, AnswersASecondSubmitWithTheFirstJob) {
   std::promise<Job> first, second;
   std::promise<schema::Error> refused;
   const auto into = [](std::promise<Job>& promise) { return [&promise](Job job) { promise.set_value(std::move(job)); }; };
-  service.submit(job_spec("Succeed"), into(first), {}, "", "once");
+  service.submit(job_spec("Succeed"), into(first), {}, {.idempotency_key = "once"});
   const Job job = first.get_future().get();
   tests::wait_for_end(service, job.id);
-  service.submit(job_spec("Succeed"), into(second), {}, "", "once");
+  service.submit(job_spec("Succeed"), into(second), {}, {.idempotency_key = "once"});
   EXPECT_EQ(second.get_future().get(), job);   // as it was answered then
-  service.submit(job_spec("Fail"), {}, [&](const schema::Error& error) { refused.set_value(error); }, "", "once");
+  service.submit(job_spec("Fail"), {}, [&](const schema::Error& error) { refused.set_value(error); }, {.idempotency_key = "once"});
   EXPECT_EQ(refused.get_future().get().code, ErrorCode::kIdempotencyKeyReused);
   EXPECT_EQ(service.list({}).jobs.size(), 1u);
-  EXPECT_THROW(service.submit(job_spec("Succeed"), {}, {}, "", "with space"), schema::Error);
+  EXPECT_THROW(service.submit(job_spec("Succeed"), {}, {}, {.idempotency_key = "with space"}), schema::Error);
 }
 
 // The second may have begun before the first is on disk.
@@ -143,8 +143,8 @@ TEST_F(LimitsTest, DropsTheSecondOfTwoThatCameAtOnceWithOneKey) {
   for (std::size_t round = 0; round < kRounds; ++round) {
     std::promise<Job> first, second;
     const std::string key = std::to_string(round);
-    service.submit(job_spec("WaitForCancel"), [&](Job job) { first.set_value(std::move(job)); }, {}, "", key);
-    service.submit(job_spec("WaitForCancel"), [&](Job job) { second.set_value(std::move(job)); }, {}, "", key);
+    service.submit(job_spec("WaitForCancel"), [&](Job job) { first.set_value(std::move(job)); }, {}, {.idempotency_key = key});
+    service.submit(job_spec("WaitForCancel"), [&](Job job) { second.set_value(std::move(job)); }, {}, {.idempotency_key = key});
     const Job job = first.get_future().get();
     ASSERT_EQ(second.get_future().get(), job);
     service.cancel(job.id);
