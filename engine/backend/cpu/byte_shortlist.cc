@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/cpu/score_selection.h"
 #include "engine/backend/cpu/simd.h"
 
 namespace kedge::engine {
@@ -11,35 +12,6 @@ namespace {
 
 constexpr double kRounding = 1e-9;   // of sums in double, with much to spare
 constexpr std::int64_t kGap = 64;    // between the last score and its list's capacity
-
-// The k-th smallest of n >= k scores: bisects their range, counting in vectors.
-KEDGE_CLONES std::int32_t kth_score(const std::int32_t* scores, std::int64_t n, std::int64_t k) {
-  std::int32_t least = scores[0], most = scores[0];
-  for (std::int64_t i = 1; i < n; ++i) least = scores[i] < least ? scores[i] : least, most = scores[i] > most ? scores[i] : most;
-  std::int64_t below = std::int64_t{least} - 1, reached = most;   // by fewer than k, by k or more
-  while (reached - below > 1) {
-    const auto middle = static_cast<std::int32_t>(below + (reached - below) / 2);
-    std::int32_t count = 0, last = least;
-    for (std::int64_t i = 0; i < n; ++i) count += scores[i] <= middle;
-    if (count == k) {
-      for (std::int64_t i = 0; i < n; ++i) last = std::max(last, scores[i] <= middle ? scores[i] : least);
-      return last;
-    }
-    (count < k ? below : reached) = middle;
-  }
-  return static_cast<std::int32_t>(reached);
-}
-
-// Keeps those with a score up to the limit, in their order; returns how many.
-std::int64_t keep_near(std::int32_t* scores, std::int32_t* indices, std::int64_t n, std::int32_t limit) {
-  std::int64_t kept = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int32_t score = scores[i];
-    scores[kept] = score, indices[kept] = indices[i];
-    kept += score <= limit;
-  }
-  return kept;
-}
 
 // ranks[i] = how many come before i, by distance and then by their place.
 KEDGE_CLONES void rank_all(const double* __restrict distances, std::int64_t n, std::int64_t* __restrict ranks) {
