@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "schemas/codec.h"
@@ -98,9 +99,8 @@ bool WorkerChannel::fill(std::size_t size) {
 
 // What waits, and the body of its last frame.
 bool WorkerChannel::write_held(std::span<const std::byte> body) {
-  const bool is_there = write_all(held_, body);
-  held_.clear();
-  return is_there;
+  const std::vector<std::byte> head = std::exchange(held_, {});   // also if this fails
+  return write_all(head, body);
 }
 
 void WorkerChannel::hold() {

@@ -103,7 +103,7 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
   };
   // Behind others it shares a sync, which its run would only delay. Of two at once with one key both may begin, and one is dropped.
   const bool may_begin = store_.backlog() == 0 && (given.idempotency_key.empty() || !store_.has_key(given.tenant, given.idempotency_key));
-  const bool has_time = may_begin && given.end_is_awaited;
+  const bool has_time = may_begin && given.end_is_awaited && given.idempotency_key.empty();   // or a second one would begin meanwhile
   schema::Job answer = given.job;
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {

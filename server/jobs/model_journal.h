@@ -17,14 +17,15 @@
 namespace kedge::server {
 
 // The bytes of a small model are stored in the transaction of its row. Its file is made by whoever asks for it first, or by a thread of this
-// class a second later, which also syncs it, together with others; then the store keeps their digest and forgets the bytes. Until then a power cut may do to the
-// file what it likes: the next start begins with the bytes. Thread safe.
+// class a second later, which also syncs it, together with others; then the store keeps the digest of the bytes and forgets them. Until then a
+// power cut may do to the file what it likes: the next start begins with the bytes. Thread safe.
 class ModelJournal {
  public:
   ModelJournal(Store& store, const JobFiles& files);   // both outlive this object
 
-  // The model that a row is to be made of next, with its size and, unless the store has its bytes, its digest; then stored(). A file takes its
-  // place and is synced, and so are bytes while too many others wait. Cost: the disk's, so not under a lock. Errors: kUnavailable with the system's words.
+  // The model that a row is to be made of next, with its size and, unless the store is to have its bytes, its digest; then stored(). A file
+  // takes its place and is synced, and so are bytes while too many others wait. Cost: the disk's, so not under a lock. Errors: kUnavailable
+  // with the system's words.
   NewModel adopt_file(const std::filesystem::path& file, schema::ModelInfo info) const;
   NewModel adopt_bytes(std::string bytes, schema::ModelInfo info) const;
   void stored(const NewModel& model);   // its row is on disk
