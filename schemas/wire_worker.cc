@@ -1,4 +1,8 @@
 // Messages between kedged and its workers to and from Cap'n Proto.
+#include <capnp/orphan.h>
+
+#include <cstdint>
+
 #include "schemas/wire.h"
 
 namespace kedge::schema {
@@ -6,6 +10,16 @@ namespace {
 
 capnp::Data::Reader data_of(const std::string& body) {
   return {reinterpret_cast<const kj::byte*>(body.data()), body.size()};
+}
+
+// Without a copy into the message where the bytes end with a word, as those of models do: they outlive it.
+void store_model_bytes(const std::string& model, wire::DoneReport::Builder done) {
+  const capnp::Data::Reader data = data_of(model);
+  const bool is_in_words = data.size() % sizeof(capnp::word) == 0 && reinterpret_cast<std::uintptr_t>(data.begin()) % sizeof(capnp::word) == 0;
+  if (data.size() > 0 && is_in_words)
+    done.adoptModelBytes(capnp::Orphanage::getForMessageContaining(done).referenceExternalData(data));
+  else if (data.size() > 0)
+    done.setModelBytes(data);
 }
 
 std::string bytes(capnp::Data::Reader reader) {
@@ -79,7 +93,7 @@ struct ReportStorer {
     done.setLeaseToken(report.leaseToken);
     store(report.result, done.initResult());
     if (report.model) store(*report.model, done.initModel());
-    if (!report.modelBytes.empty()) done.setModelBytes(data_of(report.modelBytes));
+    store_model_bytes(report.modelBytes, done);
   }
   void operator()(const AnswerReport& report) {
     auto answer = builder.initAnswer();

@@ -159,7 +159,7 @@ struct ModelFileWriter::Impl {
   std::string state;
   Checksum checksum;
   std::uint64_t end = sizeof(Header);
-  std::vector<std::byte> pending;   // what comes before the end and is not written: models have many small tensors
+  std::string pending = std::string(sizeof(Header), '\0');   // what comes before the end and is not written: models have many small tensors
 
   ~Impl() {
     if (fd < 0) return;
@@ -195,17 +195,18 @@ struct ModelFileWriter::Impl {
     if (blocks.size() > most)
       write_at(end, blocks);
     else
-      pending.insert(pending.end(), blocks.begin(), blocks.end());
+      pending.append(reinterpret_cast<const char*>(blocks.data()), blocks.size());
     end += blocks.size();
   }
   void flush() {
-    write_at(end - pending.size(), pending);
+    write_at(end - pending.size(), std::as_bytes(std::span(pending)));
     pending.clear();
   }
 };
 
 ModelFileWriter::ModelFileWriter(const std::filesystem::path& path, std::size_t keep) : impl_(std::make_unique<Impl>()) {
   impl_->path = path, impl_->keep = keep;
+  impl_->pending.reserve(keep);
 }
 ModelFileWriter::~ModelFileWriter() = default;
 ModelFileWriter::ModelFileWriter(ModelFileWriter&&) noexcept = default;
@@ -221,10 +222,8 @@ std::string ModelFileWriter::finish(const schema::ModelInfo& info) {
   header.file_size = impl_->end;
   header.checksum = checksum_of(header, impl_->checksum);
   if (impl_->fd < 0 && impl_->end <= impl_->keep) {
-    std::string whole(impl_->end, '\0');
-    std::memcpy(whole.data(), &header, sizeof header);
-    std::memcpy(whole.data() + sizeof header, impl_->pending.data(), impl_->pending.size());
-    return whole;
+    std::memcpy(impl_->pending.data(), &header, sizeof header);
+    return std::move(impl_->pending);
   }
   impl_->flush();
   impl_->write_at(0, bytes_of(header));

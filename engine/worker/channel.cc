@@ -24,7 +24,7 @@ using schema::ErrorCode;
 
 constexpr std::size_t kPrefixBytes = 4;
 constexpr std::size_t kFirst = 4;   // where the buffer begins, so that the words of the message behind the length are aligned
-constexpr std::size_t kLeastRoom = 64 << 10, kKeptBytes = 512 << 10;   // of the buffer, from one message to the next
+constexpr std::size_t kSpareRoom = 64 << 10, kKeptBytes = 512 << 10;   // of the buffer: for what comes together; from one message to the next
 
 bool means_peer_is_gone(int error) { return error == EPIPE || error == ECONNRESET || error == ENOTCONN; }
 
@@ -70,7 +70,7 @@ bool WorkerChannel::has_message() const {
 void WorkerChannel::make_room(std::size_t size) {
   if (begin_ + size <= room_) return;
   if (kFirst + size > room_) {
-    const std::size_t room = std::max(kFirst + size, kLeastRoom);
+    const std::size_t room = kFirst + size + kSpareRoom;
     auto larger = std::make_unique_for_overwrite<std::byte[]>(room);
     std::copy(buffer_.get() + begin_, buffer_.get() + end_, larger.get() + kFirst);
     buffer_ = std::move(larger), room_ = room;
