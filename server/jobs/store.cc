@@ -71,7 +71,7 @@ struct Store::Impl {
   }
 
   // What nobody waits for waits a little itself, applied but not committed: a short job's steps then go to the disk with its end, which would
-  // else wait for theirs, and have nothing left to do but that.
+  // else wait for theirs, and have nothing left to do but that. Without patience the batch stays what it is.
   void apply(std::deque<StoreWrite>& batch, Clock::duration patience) {
     const Clock::time_point until = Clock::now() + patience;
     bool is_urgent = false;
@@ -81,7 +81,7 @@ struct Store::Impl {
         is_urgent = is_urgent || WriteQueue::is_urgent(batch[applied]);
         batch[applied].apply(*writer);
       }
-    } while (!is_urgent && queue.take_more(batch, until));
+    } while (!is_urgent && patience > Clock::duration::zero() && queue.take_more(batch, until));
   }
 
   // One transaction for all of them. On failure nothing of it remains and `failure` says why.

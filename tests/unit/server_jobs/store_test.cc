@@ -222,5 +222,30 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   EXPECT_TRUE(waiter.until([&] { return !store->trouble(); }));
 }
 
+// A transaction that fails is tried again write by write; what comes meanwhile waits for its turn, or would go with a write that is not it.
+TEST_F(StoreTest, LosesNothingThatComesWhileAFailedTransactionIsTriedAgain) {
+  std::atomic<int> tried = 0, tried_late = 0;
+  std::promise<void> kept;
+  const auto store = open();
+  auto late = [&](StoreWriter&) {
+    if (++tried_late == 1) throw schema::Error(ErrorCode::kUnavailable, "database or disk is full");
+  };
+  store->enqueue({.apply = [&](StoreWriter&) {
+    if (++tried == 1) throw schema::Error(ErrorCode::kInternal, "the first time");
+    if (tried == 2)
+      store->enqueue({.apply = late, .committed = [&] { kept.set_value(); }});
+  }});
+  EXPECT_EQ(kept.get_future().wait_for(tests::kPatience), std::future_status::ready);
+}
+
+TEST_F(StoreTest, WritesWhatNobodyWaitsForAndWhatHasTimeWithinMoments) {
+  std::promise<void> told;
+  const auto store = open();
+  store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_1")); }, .committed = [&] { told.set_value(); }, .has_time = true});
+  EXPECT_EQ(told.get_future().wait_for(tests::kPatience), std::future_status::ready);
+  store->enqueue({.apply = [](StoreWriter& w) { w.append("job_1", 0, "t", schema::LogEvent{"info", "kept"}); }});
+  EXPECT_TRUE(tests::Waiter().until([&] { return store->events("job_1", 0, 10).size() == 2; }));
+}
+
 }  // namespace
 }  // namespace kedge::server
