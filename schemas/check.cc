@@ -16,18 +16,29 @@ class Checker {
   void check_struct(capnp::DynamicStruct::Reader reader, const StructLayout& layout, const Path& path) {
     if (layout.is_any) return check_value(reader.as<wire::Value>(), path, 0);
     const bool adds_name = !layout.is_bare;  // to the path, as in JSON
+    const auto pointers = capnp::AnyStruct::Reader(reader).getPointerSection();
     for (const FieldLayout& entry : layout.fields) {
       if (entry.is_member || (entry.is_number && !entry.is_required)) continue;
-      const Path field_path(path, entry.name);
-      if (reader.has(entry.field))
-        check_field(reader, entry, adds_name ? field_path : path);
-      else if (entry.is_required)
-        fail(ErrorCode::kInvalidValue, adds_name ? field_path : path, "is required");
+      const Path named(path, entry.name), &field_path = adds_name ? named : path;
+      if (!has(reader, pointers, entry)) {
+        if (entry.is_required) fail(ErrorCode::kInvalidValue, field_path, "is required");
+      } else if (entry.is_text && entry.pointer != FieldLayout::kNone) {
+        checked_text(pointers[static_cast<unsigned>(entry.pointer)].getAs<capnp::Text>(), field_path);
+      } else {
+        check_field(reader, entry, field_path);
+      }
     }
     if (layout.has_union) check_union(reader, layout, path, adds_name);
   }
 
  private:
+  // As reader.has(), which looks the field up in the schema first: most of them are texts, and many are not there.
+  static bool has(capnp::DynamicStruct::Reader reader, capnp::List<capnp::AnyPointer>::Reader pointers, const FieldLayout& entry) {
+    if (entry.pointer == FieldLayout::kNone) return reader.has(entry.field);
+    const auto at = static_cast<unsigned>(entry.pointer);
+    return at < pointers.size() && !pointers[at].isNull();
+  }
+
   static std::string_view checked_text(capnp::Text::Reader text, const Path& path) {
     const std::string_view view(text.begin(), text.size());
     if (!is_utf8(view)) fail(ErrorCode::kMalformed, path, "is not valid UTF-8");

@@ -50,6 +50,12 @@ bool is_number(capnp::Type type) {
   }
 }
 
+int pointer_of(capnp::StructSchema::Field field) {
+  const capnp::Type type = field.getType();
+  const bool is_pointer = field.getProto().isSlot() && (type.isText() || type.isData() || type.isStruct() || type.isList());
+  return is_pointer && !is_union_member(field) ? static_cast<int>(field.getProto().getSlot().getOffset()) : FieldLayout::kNone;
+}
+
 // `known` are finished; what is missing goes to `made` with all that it contains.
 const StructLayout* make_layout(capnp::StructSchema schema, const Layouts& known, Layouts& made) {
   const std::uint64_t id = schema.getProto().getId();
@@ -67,6 +73,7 @@ const StructLayout* make_layout(capnp::StructSchema schema, const Layouts& known
     entry.is_member = is_union_member(field);
     entry.is_map = has_mark(field, Mark::kMap), entry.is_optional = has_mark(field, Mark::kOptional);
     entry.is_required = has_mark(field, Mark::kRequired), entry.is_number = is_number(field.getType());
+    entry.is_text = field.getType().isText(), entry.pointer = pointer_of(field);
     const capnp::Type type = field.getType(), item = type.isList() ? type.asList().getElementType() : type;
     if (item.isStruct()) entry.content = make_layout(item.asStruct(), known, made);
     layout.fields.push_back(std::move(entry));

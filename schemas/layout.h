@@ -27,12 +27,16 @@ struct StructLayout;
 
 // What the walks through a message ask of a field, and of a struct, each time.
 struct FieldLayout {
+  static constexpr int kNone = -1;
+
   capnp::StructSchema::Field field;
   std::string_view name;
   std::string json_key;                     // "name": with the quotes and the colon
   bool is_member = false;                   // of the union
   bool is_map = false, is_optional = false, is_required = false;
   bool is_number = false;                   // or a flag, or a list of numbers: every bit pattern is one
+  bool is_text = false;
+  int pointer = kNone;                      // its place among the pointers of the struct, if it is always one of them
   const StructLayout* content = nullptr;    // of the struct that it is or lists; of a map, that of {name, value}
 };
 
