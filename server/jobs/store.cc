@@ -14,6 +14,7 @@
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
 #include "server/jobs/data_lock.h"
+#include "server/jobs/store_log.h"
 #include "server/jobs/store_reader.h"
 #include "server/jobs/store_recovery.h"
 #include "server/jobs/store_schema.h"
@@ -38,9 +39,8 @@ constexpr std::chrono::milliseconds kControlPause{20};   // for an answer that i
 struct Store::Impl {
   Impl(const std::filesystem::path& directory, std::function<void(const std::string&)> woken_callback, std::function<void(double)> committed_callback)
       : lock(directory), file(directory / "kedge.db"), woken(std::move(woken_callback)), committed(std::move(committed_callback)),
-        connection(file, SqliteConnection::Mode::kReadWrite) {
+        connection(file, SqliteConnection::Mode::kReadWrite), log(connection, file) {
     KEDGE_FAIL_POINT("store.open.before");
-    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
     check_integrity(connection, file);
     migrate(connection);
     writer = std::make_unique<SqlStoreWriter>(connection);
@@ -105,6 +105,7 @@ struct Store::Impl {
     queue.set_trouble({});
     acknowledge(batch);
     wake(batch);
+    log.tidy();
     return true;
   }
 
@@ -203,6 +204,7 @@ struct Store::Impl {
   const std::function<void(const std::string&)> woken;
   const std::function<void(double)> committed;
   SqliteConnection connection;
+  StoreLog log;
   std::unique_ptr<SqlStoreWriter> writer;
   Recovered recovered;
   std::string last_id;

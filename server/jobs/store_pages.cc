@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "engine/faults/fail_point.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr const char* kName = "kedge-checked-pages";
 constexpr int kSmallestPage = 512, kReservedAt = 20;   // of the file's header: how many bytes each page leaves free
+constexpr std::size_t kMostGathered = 64 << 10;   // SQLite writes less than 128 KiB at once
 
 sqlite3_vfs* system_files() {
   return sqlite3_vfs_find(nullptr);
@@ -21,9 +23,11 @@ sqlite3_vfs* system_files() {
 
 struct State {
   sqlite3_file* real = nullptr;
-  bool is_database = false, has_checksums = false;
+  bool is_database = false, is_log = false, has_checksums = false;
   std::int64_t damaged_page = 0;
-  std::vector<unsigned char> page;   // being written
+  std::vector<unsigned char> page;       // being written
+  std::vector<unsigned char> gathered;   // of a log: what was written to it and is not in the file yet
+  sqlite3_int64 gathered_at = 0;
 };
 
 struct CheckedFile {
@@ -59,15 +63,39 @@ bool is_page(const State& state, int size, sqlite3_int64 offset) {
   return state.is_database && state.has_checksums && size >= kSmallestPage && (size & (size - 1)) == 0 && offset % size == 0;
 }
 
+// What has been gathered goes into the file. After an error it is forgotten: SQLite takes back the transaction.
+int settle(State& state) {
+  if (state.gathered.empty()) return SQLITE_OK;
+  const int code = state.real->pMethods->xWrite(state.real, state.gathered.data(), static_cast<int>(state.gathered.size()), state.gathered_at);
+  state.gathered.clear();
+  return code;
+}
+
+// SQLite writes a log in pieces, two for each page. They wait for the sync that ends each transaction, before which no other connection looks for them.
+int gather(State& state, const void* bytes, int size, sqlite3_int64 offset) {
+  const bool follows = offset == state.gathered_at + static_cast<sqlite3_int64>(state.gathered.size());
+  if (!follows || state.gathered.size() + static_cast<std::size_t>(size) > kMostGathered)
+    if (const int code = settle(state); code != SQLITE_OK) return code;
+  if (state.gathered.empty()) state.gathered_at = offset;
+  const auto* first = static_cast<const unsigned char*>(bytes);
+  try {
+    state.gathered.insert(state.gathered.end(), first, first + size);
+  } catch (const std::bad_alloc&) {
+    return SQLITE_NOMEM;
+  }
+  return SQLITE_OK;
+}
+
 int close_file(sqlite3_file* file) {
   const std::unique_ptr<State> state(reinterpret_cast<CheckedFile*>(file)->state);
-  const int code = state->real->pMethods->xClose(state->real);
+  const int settled = settle(*state), closed = state->real->pMethods->xClose(state->real);
   sqlite3_free(state->real);
-  return code;
+  return settled == SQLITE_OK ? closed : settled;
 }
 
 int read_file(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
   State& state = state_of(file);
+  if (const int code = settle(state); code != SQLITE_OK) return code;
   const int code = state.real->pMethods->xRead(state.real, bytes, size, offset);
   if (code != SQLITE_OK || !state.is_database) return code;
   note_header(state, bytes, size, offset);
@@ -81,6 +109,7 @@ int read_file(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
 
 int write_file(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
   State& state = state_of(file);
+  if (state.is_log) return gather(state, bytes, size, offset);
   if (state.is_database) note_header(state, bytes, size, offset);
   if (!is_page(state, size, offset)) return state.real->pMethods->xWrite(state.real, bytes, size, offset);
   const auto* page = static_cast<const unsigned char*>(bytes);
@@ -105,14 +134,21 @@ auto forward(sqlite3_file* file, Arguments... arguments) {
   return (real->pMethods->*Method)(real, arguments...);
 }
 
+// The same, of a file that has all that was written to it.
+template <auto Method, class... Arguments>
+int settle_and_forward(sqlite3_file* file, Arguments... arguments) {
+  const int code = settle(state_of(file));
+  return code == SQLITE_OK ? forward<Method>(file, arguments...) : code;
+}
+
 constexpr sqlite3_io_methods kMethods = {
     .iVersion = 2,   // 3 would map the file into memory, past the checks
     .xClose = close_file,
     .xRead = read_file,
     .xWrite = write_file,
-    .xTruncate = forward<&sqlite3_io_methods::xTruncate, sqlite3_int64>,
-    .xSync = forward<&sqlite3_io_methods::xSync, int>,
-    .xFileSize = forward<&sqlite3_io_methods::xFileSize, sqlite3_int64*>,
+    .xTruncate = settle_and_forward<&sqlite3_io_methods::xTruncate, sqlite3_int64>,
+    .xSync = settle_and_forward<&sqlite3_io_methods::xSync, int>,
+    .xFileSize = settle_and_forward<&sqlite3_io_methods::xFileSize, sqlite3_int64*>,
     .xLock = forward<&sqlite3_io_methods::xLock, int>,
     .xUnlock = forward<&sqlite3_io_methods::xUnlock, int>,
     .xCheckReservedLock = forward<&sqlite3_io_methods::xCheckReservedLock, int*>,
@@ -139,7 +175,8 @@ int open_file(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int
     sqlite3_free(real);
     return code;
   }
-  reinterpret_cast<CheckedFile*>(file)->state = new State{.real = real, .is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0};
+  reinterpret_cast<CheckedFile*>(file)->state = new State{.real = real, .is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0,
+                                                             .is_log = (flags & SQLITE_OPEN_WAL) != 0};
   file->pMethods = &kMethods;
   return SQLITE_OK;
 }

@@ -1,4 +1,5 @@
-// A SQLite file system that ends each page of a database with a checksum: a damaged page is an error and never an answer.
+// A SQLite file system that ends each page of a database with a checksum: a damaged page is an error and never an answer. What a transaction adds to
+// the log goes there in few writes.
 #pragma once
 
 #include <cstdint>

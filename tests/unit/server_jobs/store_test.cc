@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <future>
 
@@ -191,6 +192,39 @@ TEST_F(StoreTest, KeepsAWriteAheadLog) {
   sqlite3_exec(db, "PRAGMA journal_mode", read, &mode, nullptr);
   sqlite3_close(db);
   EXPECT_EQ(mode, "wal");
+}
+
+TEST_F(StoreTest, HasItsLogBeforeItIsNeeded) {
+  const auto store = open();
+  const auto length = std::filesystem::file_size(dir_ / "kedge.db-wal");
+  EXPECT_GE(length, 4u << 20);
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
+  EXPECT_EQ(std::filesystem::file_size(dir_ / "kedge.db-wal"), length);
+}
+
+// More than SQLite keeps in memory, writes at once, and has in its log before it begins anew.
+TEST_F(StoreTest, KeepsTransactionsOfAnySize) {
+  constexpr std::size_t kStep = 64 << 10, kSteps = 40;
+  auto store = open();
+  write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
+  const auto append = [](StoreWriter& w, std::size_t i) { w.append("job_1", 0, "t", schema::LogEvent{"info", std::string(i * kStep, char('a' + i % 26))}); };
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    int tried = 0;
+    write(*store, [&](StoreWriter& w) {
+      append(w, i);
+      if (++tried == 1 && i % 8 == 7) throw schema::Error(ErrorCode::kInternal, "the first time");   // taken back, and written again
+    });
+  }
+  const auto expect_all = [&] {
+    const auto events = store->events("job_1", 1, 2 * kSteps);
+    ASSERT_EQ(events.size(), kSteps);
+    for (std::size_t i = 0; i < kSteps; ++i)
+      EXPECT_EQ(std::get<schema::LogEvent>(events[i].body).message, std::string(i * kStep, char('a' + i % 26))) << i;
+  };
+  expect_all();
+  store.reset();
+  store = open();
+  expect_all();
 }
 
 // The error that SQLite's words become stands for the disk.

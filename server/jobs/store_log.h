@@ -1,0 +1,27 @@
+// The log (WAL) of the job store: there before it is needed, and taken over into the database when nobody waits for that.
+#pragma once
+
+#include <filesystem>
+
+#include "server/jobs/store_sqlite.h"
+
+namespace kedge::server {
+
+class StoreLog {
+ public:
+  // Of a database that nothing else has open; each commit is on disk from then on when it returns. The log is made so long that a commit need not
+  // lengthen it: with that a sync takes twice as long or more. Where the disk has no room it stays as it is. Errors: the connection's.
+  StoreLog(SqliteConnection& connection, const std::filesystem::path& database);
+  ~StoreLog();
+  StoreLog(const StoreLog&) = delete;
+  StoreLog& operator=(const StoreLog&) = delete;
+
+  // After a commit, when it has been told of. What cannot be taken over now is at the next call.
+  void tidy();
+
+ private:
+  SqliteConnection& connection_;
+  int pages_ = 0;   // in the log
+};
+
+}  // namespace kedge::server
