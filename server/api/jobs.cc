@@ -65,31 +65,35 @@ struct Submission {
   std::mutex mutex;
   std::optional<Job> job;
   std::optional<Error> error;
+  std::optional<JobEnd> end;   // told only to who awaits it
+
+  // What its service says is put into a member, and the bell rung.
+  template <class Told>
+  static auto note(std::shared_ptr<Submission> submission, std::optional<Told> Submission::*member, Peer& peer) {
+    return [submission = std::move(submission), member, bell = peer.bell()](Told told) {
+      {
+        const std::lock_guard lock(submission->mutex);
+        (*submission).*member = std::move(told);
+      }
+      bell->ring();
+    };
+  }
+
+  bool has_end() {
+    const std::lock_guard lock(mutex);
+    return end.has_value();
+  }
 };
 
 // `brought` is forgotten once a new job needs its data, or may.
-awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought, bool end_is_awaited) {
+awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought, std::shared_ptr<Submission> submission,
+                      bool end_is_awaited) {
   const auto peer = request.peer;
-  const auto submission = std::make_shared<Submission>();
-  auto stored = [submission, bell = peer->bell()](Job job) {
-    {
-      std::lock_guard lock(submission->mutex);
-      submission->job = std::move(job);
-    }
-    bell->ring();
-  };
-  auto failed = [submission, bell = peer->bell()](const Error& error) {
-    {
-      std::lock_guard lock(submission->mutex);
-      submission->error = error;
-    }
-    bell->ring();
-  };
   auto work = [&] {
-    return api.jobs.submit(pinned_spec(api, request, brought), stored, failed, {.tenant = request.caller.tenant,
-                                                                                      .idempotency_key = idempotency_key(request),
-                                                                                      .trace = request.trace,
-                                                                                      .end_is_awaited = end_is_awaited});
+    SubmitOptions options{.tenant = request.caller.tenant, .idempotency_key = idempotency_key(request), .trace = request.trace, .ended = {}};
+    if (end_is_awaited) options.ended = Submission::note(submission, &Submission::end, *peer);
+    return api.jobs.submit(pinned_spec(api, request, brought), Submission::note(submission, &Submission::job, *peer),
+                           Submission::note(submission, &Submission::error, *peer), options);
   };
   const std::string id = co_await peer->offload(work);
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
@@ -109,7 +113,7 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
 }
 
 // A job with its data, which does not stay where the job is refused, or was known by its key.
-awaitable<Job> submit_with_data(const Api& api, const Request& request, bool end_is_awaited) {
+awaitable<Job> submit_with_data(const Api& api, const Request& request, std::shared_ptr<Submission> submission, bool end_is_awaited) {
   std::optional<JobWithData> brought;
   {
     JobWithData received = co_await receive_job(api, request);
@@ -118,7 +122,7 @@ awaitable<Job> submit_with_data(const Api& api, const Request& request, bool end
   std::optional<Job> answer;
   std::exception_ptr refusal;
   try {
-    Job job = co_await submit(api, request, brought, end_is_awaited);
+    Job job = co_await submit(api, request, brought, submission, end_is_awaited);
     answer = std::move(job);
   } catch (...) {
     refusal = std::current_exception();
@@ -129,9 +133,9 @@ awaitable<Job> submit_with_data(const Api& api, const Request& request, bool end
   co_return std::move(*answer);
 }
 
-awaitable<Job> submit_alone(const Api& api, const Request& request, bool end_is_awaited) {
+awaitable<Job> submit_alone(const Api& api, const Request& request, std::shared_ptr<Submission> submission, bool end_is_awaited) {
   std::optional<JobWithData> none;
-  Job job = co_await submit(api, request, none, end_is_awaited);
+  Job job = co_await submit(api, request, none, submission, end_is_awaited);
   co_return job;
 }
 
@@ -141,14 +145,23 @@ awaitable<OwnedJob> find_job(const Api& api, std::shared_ptr<Peer> peer, http::C
   co_return found;
 }
 
-// The job once it has ended, or as it is when the time is over, the client has gone or the server stops.
-awaitable<OwnedJob> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, http::Caller caller, std::string id,
-                                std::chrono::milliseconds wait) {
+// Until the job has ended, the time is over, the client has gone or the server stops.
+awaitable<void> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id, std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
   while (api.jobs.is_open(id) && Peer::Clock::now() < until && !peer->gone() && !peer->stopping()) co_await peer->wait_until(until);
-  OwnedJob found = co_await find_job(api, peer, caller, id);
-  co_return found;
+}
+
+// A new job, or one that its key named, once it has ended, or as it is after the wait. It is read only where nobody has told the end.
+awaitable<Job> finish(const Api& api, const Request& request, std::shared_ptr<Submission> submission, Job job, std::chrono::milliseconds wait) {
+  if (!submission->has_end()) co_await wait_for_end(api, request.peer, job.id, wait);
+  if (!submission->has_end()) {
+    OwnedJob found = co_await find_job(api, request.peer, request.caller, job.id);
+    co_return std::move(found.job);
+  }
+  const std::lock_guard lock(submission->mutex);
+  std::move(*submission->end).complete(job);
+  co_return job;
 }
 
 // Shows the job that a request names, after the wait that it asks for.
@@ -158,7 +171,10 @@ awaitable<OwnedJob> requested_job(const Api& api, const Request& request) {
   const auto caller = request.caller;
   OwnedJob found = co_await find_job(api, peer, caller, id);
   const auto wait = wanted_wait(request);
-  if (wait && !is_final(found.job.state)) found = co_await wait_for_end(api, peer, caller, id, *wait);
+  if (wait && !is_final(found.job.state)) {
+    co_await wait_for_end(api, peer, id, *wait);
+    found = co_await find_job(api, peer, caller, id);
+  }
   co_return found;
 }
 
@@ -198,16 +214,18 @@ awaitable<Response> create_job(const Api& api, Request request) {
   const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
   api.jobs.require_room(request.caller.tenant);   // before the body is read: under load most are refused
   const bool end_is_awaited = wait && wait->count() > 0 && form != kSse && form != kNdjson;
-  awaitable<Job> submission = request.body_reader ? submit_with_data(api, request, end_is_awaited) : submit_alone(api, request, end_is_awaited);
-  Job job = co_await std::move(submission);
+  const auto submission = std::make_shared<Submission>();
+  awaitable<Job> submitted = request.body_reader ? submit_with_data(api, request, submission, end_is_awaited)
+                                                 : submit_alone(api, request, submission, end_is_awaited);
+  Job job = co_await std::move(submitted);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;
   if (form == kSse || form == kNdjson) {
     response = event_stream(api, request, job.id, 0, form);
   } else {
     if (wait) {
-      OwnedJob found = co_await wait_for_end(api, request.peer, request.caller, job.id, *wait);
-      job = std::move(found.job);
+      awaitable<Job> finished = finish(api, request, submission, std::move(job), *wait);
+      job = co_await std::move(finished);
     }
     response = answer(request, wait && is_final(job.state) ? 201 : 202, job);
     if (wait && !request.query_value("wait")) response.fields.emplace_back("Preference-Applied", "wait");

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -10,6 +11,7 @@
 
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
+#include "server/jobs/job_end.h"
 #include "server/jobs/progress_gate.h"
 #include "server/jobs/queue.h"
 
@@ -36,6 +38,9 @@ struct ActiveJob {
   std::stop_source stop;               // of the fetch
   ProgressGate progress;
   bool has_begun = false;              // it was put into the queue
+  std::function<void(JobEnd)> ended;   // whom to tell; may be empty
+  std::int64_t attempts = 0;           // since the submit, as is the next
+  std::string started;                 // the first of them
   std::shared_ptr<const schema::JobSpec> unsaved;   // until it is on disk
   // From the fetch to the end; in between the spec is on disk only, so that a long queue takes little memory.
   std::optional<schema::JobSpec> spec;

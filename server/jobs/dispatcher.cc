@@ -90,12 +90,13 @@ void Dispatcher::require_room(const std::string& tenant) const {
   check_quota(tenant);
 }
 
-void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted, std::function<void(const Error&)> failed) {
+void Dispatcher::submit(NewJob given, Submitter submitter) {
   KEDGE_FAIL_POINT("job.submit.before");
   auto active = std::make_shared<ActiveJob>();
   active->id = given.job.id, active->wish = given.job.spec.device, active->tenant = given.tenant;
   active->digest = given.digest, active->trace = given.trace, active->deadlines = given.job.spec.deadlines;
   active->submitted = active->waiting_since = Clock::now();
+  active->ended = std::move(submitter.ended);
   struct Submission {
     schema::Job answer;   // ready, so that what is on disk is told without needing memory
     NewJob job;
@@ -103,7 +104,7 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
   };
   // Behind others it shares a sync, which its run would only delay. Of two at once with one key both may begin, and one is dropped.
   const bool may_begin = store_.backlog() == 0 && (given.idempotency_key.empty() || !store_.has_key(given.tenant, given.idempotency_key));
-  const bool has_time = may_begin && given.end_is_awaited && given.idempotency_key.empty();   // or a second one would begin meanwhile
+  const bool has_time = may_begin && submitter.ended && given.idempotency_key.empty();   // or a second one would begin meanwhile
   schema::Job answer = given.job;
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {
@@ -118,12 +119,12 @@ void Dispatcher::submit(NewJob given, std::function<void(schema::Job)> submitted
   store_.enqueue({.job = active->id,
                   .apply = [shared](StoreWriter& writer) { shared->first = writer.insert(shared->job); },
                   .committed =
-                      [this, active, shared, submitted = std::move(submitted)] {
+                      [this, active, shared, submitted = std::move(submitter.submitted)] {
                         shared->first ? drop(active) : stored(active);
                         if (submitted) submitted(std::move(shared->first ? *shared->first : shared->answer));
                       },
                   .refused =
-                      [this, active, failed = std::move(failed)](const Error& error) {
+                      [this, active, failed = std::move(submitter.failed)](const Error& error) {
                         drop(active);
                         if (failed) failed(error);
                       },
@@ -342,17 +343,37 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
                       .queued_seconds = job->queued_seconds,
                       .run_seconds = job->run_seconds,
                       .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
-  const auto shared = std::make_shared<const StateChange>(std::move(change));   // by the callbacks of one write
-  StoreWrite write{.job = job->id, .apply = [shared](StoreWriter& writer) { writer.change(*shared); }};
-  if (schema::is_final(shared->state))
-    write.committed = [this, id = job->id, shared] {
+  if (change.starts_attempt && ++job->attempts == 1) job->started = change.time;
+  struct Step {
+    StateChange change;
+    bool took_place = false;
+  };
+  const auto step = std::make_shared<Step>(Step{std::move(change)});   // shared by the callbacks of one write
+  StoreWrite write{.job = job->id, .apply = [step](StoreWriter& writer) { step->took_place = writer.change(step->change); }};
+  if (schema::is_final(step->change.state))
+    write.committed = [this, job, step] {
+      if (step->took_place && job->ended) tell_end(*job, step->change);
       {
         const std::lock_guard lock(mutex_);
-        jobs_.erase(id);
+        jobs_.erase(job->id);
       }
-      if (shared->model) options_.models->stored(*shared->model);
+      if (step->change.model) options_.models->stored(*step->change.model);
     };
   store_.enqueue(std::move(write));
+}
+
+// Takes what it tells.
+void Dispatcher::tell_end(ActiveJob& job, StateChange& change) {
+  try {
+    std::exchange(job.ended, nullptr)({.state = change.state,
+                                       .reason = change.reason,
+                                       .error = change.error,
+                                       .attempts = job.attempts,
+                                       .started = job.started,
+                                       .ended = change.time,
+                                       .result = std::move(change.result)});
+  } catch (const std::bad_alloc&) {   // who waits finds the end in the store
+  }
 }
 
 // Never goes back, so that the times of a job's events do not.

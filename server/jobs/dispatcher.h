@@ -18,6 +18,7 @@
 #include "server/jobs/deadline_clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_pool.h"
+#include "server/jobs/job_end.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
 #include "server/jobs/job_files.h"
@@ -48,6 +49,13 @@ struct DispatcherOptions {
   JobObserver* observer = nullptr;        // null: nobody
 };
 
+// Whom a job's submit tells what became of it, as JobService::submit() says; each may be empty.
+struct Submitter {
+  std::function<void(schema::Job)> submitted;
+  std::function<void(const schema::Error&)> failed;
+  std::function<void(JobEnd)> ended;
+};
+
 // Thread safe. Each decision is made under one lock and handed to the store in the same order, so the store's order is the
 // order of decisions; nothing waits for the disk but submit's acknowledgement and cancel.
 class Dispatcher final : public SupervisorListener {
@@ -59,7 +67,7 @@ class Dispatcher final : public SupervisorListener {
 
   // Errors: schema::QuotaExceeded when the tenant has as many open jobs as it may; so submit().
   void require_room(const std::string& tenant) const;
-  void submit(NewJob job, std::function<void(schema::Job)> submitted, std::function<void(const schema::Error&)> failed);
+  void submit(NewJob job, Submitter submitter);
   // False when there is no such open job. kConflict when it is ending.
   bool cancel(std::string_view id);
 
@@ -123,6 +131,7 @@ class Dispatcher final : public SupervisorListener {
   void fail_impossible();   // jobs that wait for a device that is not there
   void append(const JobPointer& job, schema::EventBody body);
   void write(const JobPointer& job, StateChange change);
+  static void tell_end(ActiveJob& job, StateChange& change);   // not under the lock
   std::string now();
   schema::Deadlines limits(const ActiveJob& job) const;
   void arm(const JobPointer& job, double limit, double spent = 0);

@@ -167,9 +167,8 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
                             .tenant = options.tenant,
                             .idempotency_key = options.idempotency_key,
                             .digest = std::move(digest),
-                            .trace = options.trace,
-                            .end_is_awaited = options.end_is_awaited},
-                           std::move(submitted), std::move(failed));
+                            .trace = options.trace},
+                           {.submitted = std::move(submitted), .failed = std::move(failed), .ended = options.ended});
   return id;
 }
 

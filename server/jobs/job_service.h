@@ -17,6 +17,7 @@
 #include "schemas/job.h"
 #include "schemas/model.h"
 #include "server/data/dataset_cache.h"
+#include "server/jobs/job_end.h"
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
@@ -54,7 +55,9 @@ struct SubmitOptions {
   std::string tenant;            // whose job it is
   std::string idempotency_key;
   std::string trace;             // a traceparent (W3C), told by the job's events and the log
-  bool end_is_awaited = false;   // `submitted` may come some milliseconds late, so that a short job goes to the disk once, with its end
+  // Called once, from a service thread, when the end of the new job is on disk, and not when it was lost with the server or memory lacks. With it `submitted`
+  // may come some milliseconds late, so that a short job goes to the disk once, with its end.
+  std::function<void(JobEnd)> ended;
 };
 
 // Thread safe. Calls that write return when the write is on disk (group commit); none blocks on a running job.

@@ -25,7 +25,6 @@ struct NewJob {
   std::string idempotency_key;   // of this tenant; empty: none
   std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
   std::string trace = {};        // traceparent (W3C) of the request
-  bool end_is_awaited = false;   // the submitter is told nothing before the job's end, or for some time
 };
 
 // A model that is to be listed.

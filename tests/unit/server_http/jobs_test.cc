@@ -137,12 +137,12 @@ TEST_F(JobsApi, GivesTheUnfinishedJobWhenTheWaitIsOver) {
 
 TEST_F(JobsApi, LetsAJobTakeItsTimeToTheDiskWhoseEndIsWaitedFor) {
   submit({}, "?wait=1ms");
-  EXPECT_TRUE(last_options(jobs).end_is_awaited);
+  EXPECT_TRUE(last_options(jobs).ended);
   submit("Prefer: wait=1\r\n");
-  EXPECT_TRUE(last_options(jobs).end_is_awaited);
+  EXPECT_TRUE(last_options(jobs).ended);
   for (const char* query : {"", "?wait=0"}) {
     submit({}, query);
-    EXPECT_FALSE(last_options(jobs).end_is_awaited) << query;
+    EXPECT_FALSE(last_options(jobs).ended) << query;
   }
 }
 

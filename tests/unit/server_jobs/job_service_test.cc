@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "tests/support/jobs_service.h"
@@ -59,18 +60,35 @@ TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
 
 TEST_F(JobServiceTest, TellsTheSameStoryOfAJobWhoseEndIsAwaited) {
   const auto service = start();
-  const Job submitted = tests::submit(*service, job_spec("Succeed"), {.end_is_awaited = true});
+  std::promise<JobEnd> end;
+  Job submitted = tests::submit(*service, job_spec("Succeed"), {.ended = [&](JobEnd told) { end.set_value(std::move(told)); }});
   EXPECT_TRUE(service->find(submitted.id)) << "it is on disk";
-  EXPECT_EQ(tests::wait_for_end(*service, submitted.id).state, JobState::kSucceeded);
+  end.get_future().get().complete(submitted);
+  EXPECT_EQ(submitted.state, JobState::kSucceeded);
+  EXPECT_EQ(service->find(submitted.id), submitted) << "what is told is what is on disk";
   EXPECT_EQ(tests::story(*service, submitted.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
 TEST_F(JobServiceTest, StoresAJobWhoseEndIsAwaitedThoughThatIsFar) {
   const auto service = start();
-  const std::string id = tests::submit(*service, job_spec("WaitForCancel"), {.end_is_awaited = true}).id;
-  EXPECT_TRUE(service->find(id));
-  service->cancel(id);
-  EXPECT_EQ(tests::wait_for_end(*service, id).state, JobState::kCancelled);
+  std::promise<JobEnd> end;
+  Job submitted = tests::submit(*service, job_spec("WaitForCancel"), {.ended = [&](JobEnd told) { end.set_value(std::move(told)); }});
+  EXPECT_TRUE(service->find(submitted.id));
+  service->cancel(submitted.id);
+  end.get_future().get().complete(submitted);
+  EXPECT_EQ(submitted.state, JobState::kCancelled);
+  EXPECT_EQ(service->find(submitted.id), submitted);
+}
+
+TEST_F(JobServiceTest, TellsTheEndOfAJobThatFailsAndIsTriedAgain) {
+  const auto service = start();
+  for (const char* what : {"Fail", "CrashAlways"}) {
+    std::promise<JobEnd> end;
+    Job submitted = tests::submit(*service, job_spec(what), {.ended = [&](JobEnd told) { end.set_value(std::move(told)); }});
+    end.get_future().get().complete(submitted);
+    EXPECT_EQ(submitted.state, JobState::kFailed) << what;
+    EXPECT_EQ(service->find(submitted.id), submitted) << what;
+  }
 }
 
 TEST_F(JobServiceTest, AddsTheServersTimings) {
