@@ -16,27 +16,36 @@ class Checker {
   void check_struct(capnp::DynamicStruct::Reader reader, const StructLayout& layout, const Path& path) {
     if (layout.is_any) return check_value(reader.as<wire::Value>(), path, 0);
     const bool adds_name = !layout.is_bare;  // to the path, as in JSON
-    const auto pointers = capnp::AnyStruct::Reader(reader).getPointerSection();
+    const Pointers pointers = capnp::AnyStruct::Reader(reader).getPointerSection();
     for (const FieldLayout& entry : layout.fields) {
       if (entry.is_member || (entry.is_number && !entry.is_required)) continue;
       const Path named(path, entry.name), &field_path = adds_name ? named : path;
-      if (!has(reader, pointers, entry)) {
-        if (entry.is_required) fail(ErrorCode::kInvalidValue, field_path, "is required");
-      } else if (entry.is_text && entry.pointer != FieldLayout::kNone) {
-        checked_text(pointers[static_cast<unsigned>(entry.pointer)].getAs<capnp::Text>(), field_path);
-      } else {
-        check_field(reader, entry, field_path);
-      }
+      if (!check_member(reader, pointers, entry, field_path) && entry.is_required)
+        fail(ErrorCode::kInvalidValue, field_path, "is required");
     }
     if (layout.has_union) check_union(reader, layout, path, adds_name);
   }
 
  private:
-  // As reader.has(), which looks the field up in the schema first: most of them are texts, and many are not there.
-  static bool has(capnp::DynamicStruct::Reader reader, capnp::List<capnp::AnyPointer>::Reader pointers, const FieldLayout& entry) {
-    if (entry.pointer == FieldLayout::kNone) return reader.has(entry.field);
+  using Pointers = capnp::List<capnp::AnyPointer>::Reader;
+
+  // False where the field is not there. Most are pointers, of which the layout knows what reader.has() and get() would look up in the schema.
+  bool check_member(capnp::DynamicStruct::Reader reader, Pointers pointers, const FieldLayout& entry, const Path& path) {
+    if (entry.pointer == FieldLayout::kNone) {
+      if (!reader.has(entry.field)) return false;
+      check_field(reader, entry, path);
+      return true;
+    }
     const auto at = static_cast<unsigned>(entry.pointer);
-    return at < pointers.size() && !pointers[at].isNull();
+    if (at >= pointers.size() || pointers[at].isNull()) return false;
+    if (entry.is_number) return true;
+    if (entry.is_text)
+      checked_text(pointers[at].getAs<capnp::Text>(), path);
+    else if (entry.type.isStruct())
+      check_struct(pointers[at].getAs<capnp::DynamicStruct>(entry.type.asStruct()), *entry.content, path);
+    else
+      check_items(pointers[at].getAs<capnp::DynamicList>(entry.type.asList()), entry, path);
+    return true;
   }
 
   static std::string_view checked_text(capnp::Text::Reader text, const Path& path) {
@@ -68,12 +77,17 @@ class Checker {
   void check_field(capnp::DynamicStruct::Reader reader, const FieldLayout& entry, const Path& path) {
     if (entry.is_number) return;
     const capnp::DynamicValue::Reader value = reader.get(entry.field);
-    if (value.getType() != capnp::DynamicValue::LIST)
-      check_item(value, entry.content, path);
-    else if (entry.is_map)
-      check_map(value.as<capnp::DynamicList>(), *entry.content, path);
+    if (value.getType() == capnp::DynamicValue::LIST)
+      check_items(value.as<capnp::DynamicList>(), entry, path);
     else
-      check_list(value.as<capnp::DynamicList>(), entry.content, path);
+      check_item(value, entry.content, path);
+  }
+
+  void check_items(capnp::DynamicList::Reader list, const FieldLayout& entry, const Path& path) {
+    if (entry.is_map)
+      check_map(list, *entry.content, path);
+    else
+      check_list(list, entry.content, path);
   }
 
   // `content`: of a struct.
@@ -104,7 +118,7 @@ class Checker {
         list.size(), path, [&](unsigned i) { return list[i].as<capnp::DynamicStruct>().get(name.field).as<capnp::Text>(); },
         [&](unsigned i, const Path& entry_path) {
           const auto reader = list[i].as<capnp::DynamicStruct>();
-          if (reader.has(content.field)) check_field(reader, content, entry_path);
+          check_member(reader, capnp::AnyStruct::Reader(reader).getPointerSection(), content, entry_path);
         });
   }
 

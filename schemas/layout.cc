@@ -67,14 +67,15 @@ const StructLayout* make_layout(capnp::StructSchema schema, const Layouts& known
   layout.is_any = has_mark(schema, Mark::kAny), layout.is_bare = has_mark(schema, Mark::kBare);
   layout.has_union = schema.getUnionFields().size() > 0;
   for (auto field : schema.getFields()) {
-    FieldLayout entry{.field = field, .name = name_of(field)};
+    const capnp::Type type = field.getType();
+    FieldLayout entry{.field = field, .type = type, .name = name_of(field)};
     append_json_string(entry.json_key, entry.name);
     entry.json_key += ':';
     entry.is_member = is_union_member(field);
     entry.is_map = has_mark(field, Mark::kMap), entry.is_optional = has_mark(field, Mark::kOptional);
-    entry.is_required = has_mark(field, Mark::kRequired), entry.is_number = is_number(field.getType());
-    entry.is_text = field.getType().isText(), entry.pointer = pointer_of(field);
-    const capnp::Type type = field.getType(), item = type.isList() ? type.asList().getElementType() : type;
+    entry.is_required = has_mark(field, Mark::kRequired), entry.is_number = is_number(type);
+    entry.is_text = type.isText(), entry.pointer = pointer_of(field);
+    const capnp::Type item = type.isList() ? type.asList().getElementType() : type;
     if (item.isStruct()) entry.content = make_layout(item.asStruct(), known, made);
     layout.fields.push_back(std::move(entry));
   }

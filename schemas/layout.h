@@ -30,6 +30,7 @@ struct FieldLayout {
   static constexpr int kNone = -1;
 
   capnp::StructSchema::Field field;
+  capnp::Type type;
   std::string_view name;
   std::string json_key;                     // "name": with the quotes and the colon
   bool is_member = false;                   // of the union

@@ -53,8 +53,8 @@ class Backend {
   // out[i, j] = (X[rows[i], j] - shift[j]) * scale[j], in double, rounded once. Empty shift means 0, empty scale 1.
   virtual void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
                       VectorView<const double> scale, MatrixView<T> out) = 0;
-  // Mean and population variance of each column over `rows`, weighted if weights (one per selected row) are given.
-  // Two passes; CPU and CUDA agree within 1e-12 relative to the column's largest square.
+  // Mean and population variance of each column over `rows`, weighted if weights (one per selected row) are given. An empty
+  // variance is not computed. Two passes; CPU and CUDA agree within 1e-12 relative to the column's largest square.
   virtual void column_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
                               VectorView<double> mean, VectorView<double> variance) = 0;
   virtual void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,

@@ -122,8 +122,11 @@ Spectrum PCA<T>::covariance(const Context& ctx, const Samples<T>& X, std::int64_
 }
 
 template <class T>
-typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Samples<T>& X, double total) const {
+typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Samples<T>& X) {
   const std::int64_t n = X.n_rows(), small = std::min(n, X.n_cols());
+  Moments moments = column_moments(ctx, X);
+  mean_ = std::move(moments.mean);
+  const double total = sum(moments.variance) * static_cast<double>(n) / static_cast<double>(n - 1);
   RandomizedOptions options{.n_oversamples = params_.n_oversamples, .normalizer = params_.power_iteration_normalizer};
   options.n_components = as_count(params_.n_components) ? *as_count(params_.n_components) : small;
   if (const std::int64_t* iterations = as_count(params_.iterated_power)) options.n_iter = *iterations;
@@ -139,7 +142,8 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
 }
 
 template <class T>
-typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd) const {
+typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd) {
+  mean_ = column_means(ctx, X);
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const std::int64_t* count = as_count(params_.n_components);
   const auto solved = [&](Spectrum spectrum) {
@@ -166,10 +170,7 @@ void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const std::string solver = solver_for(n, d);
   check_components(solver, n, d);
-  Moments moments = column_moments(ctx, X);
-  mean_ = std::move(moments.mean);
-  const double total = sum(moments.variance) * static_cast<double>(n) / static_cast<double>(n - 1);
-  const Solution solution = solver == "randomized" ? solve_randomized(ctx, X, total) : solve_fully(ctx, X, solver != "covariance_eigh");
+  const Solution solution = solver == "randomized" ? solve_randomized(ctx, X) : solve_fully(ctx, X, solver != "covariance_eigh");
 
   n_samples_ = n, n_features_ = d;
   n_components_ = solution.n_components, noise_variance_ = solution.noise;

@@ -48,8 +48,8 @@ class PCA final : public Transformer<T> {
     double total = 0, noise = 0;   // variance of all components, mean variance of those left out
   };
   Spectrum covariance(const Context& ctx, const Samples<T>& X, std::int64_t count) const;
-  Solution solve_randomized(const Context& ctx, const Samples<T>& X, double total) const;
-  Solution solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd) const;
+  Solution solve_randomized(const Context& ctx, const Samples<T>& X);
+  Solution solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd);
   std::string solver_for(std::int64_t n, std::int64_t d) const;
   void check_components(const std::string& solver, std::int64_t n, std::int64_t d) const;
   std::int64_t kept_components(const std::vector<double>& variance, double total, std::int64_t n, std::int64_t d) const;

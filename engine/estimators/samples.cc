@@ -214,6 +214,16 @@ Moments column_moments(const Context& ctx, const Samples<T>& X) {
 }
 
 template <class T>
+std::vector<double> column_means(const Context& ctx, const Samples<T>& X) {
+  if (X.is_sparse()) return column_moments(ctx, X).mean;
+  Array<double> device_mean(ctx.memory(), X.n_cols());
+  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, device_mean.view(), {});
+  std::vector<double> mean = device_mean.to_host();
+  for (std::size_t j = 0; j < X.shift.size(); ++j) mean[j] = (mean[j] - X.shift[j]) * X.scale[j];
+  return mean;
+}
+
+template <class T>
 Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   Array<T> low(ctx.memory(), X.n_cols()), high(ctx.memory(), X.n_cols());
   if (X.is_sparse())
@@ -274,6 +284,8 @@ template void require_numeric(std::string_view, const Samples<float>&);
 template void require_numeric(std::string_view, const Samples<double>&);
 template Moments column_moments(const Context&, const Samples<float>&);
 template Moments column_moments(const Context&, const Samples<double>&);
+template std::vector<double> column_means(const Context&, const Samples<float>&);
+template std::vector<double> column_means(const Context&, const Samples<double>&);
 template Ranges column_ranges(const Context&, const Samples<float>&);
 template Ranges column_ranges(const Context&, const Samples<double>&);
 

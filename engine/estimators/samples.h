@@ -127,6 +127,9 @@ struct Moments {
 };
 template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X);
+// The mean alone, in one pass where the samples are dense.
+template <class T>
+std::vector<double> column_means(const Context& ctx, const Samples<T>& X);
 
 // Smallest and largest value of each column (of the mapped values), on the host; NaN is left out, and both are NaN where nothing is left.
 struct Ranges {

@@ -1,8 +1,6 @@
 // Times as the API shows them, and job ids that sort by time: see clock.h.
 #include "server/jobs/clock.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -46,13 +44,19 @@ std::optional<double> parse_time(std::string_view text) {
 
 }  // namespace
 
+// Digit by digit: each job has some ten of them.
 std::string format_time(std::chrono::system_clock::time_point time) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const std::time_t seconds = ms / 1000;
-  std::tm tm{};
-  gmtime_r(&seconds, &tm);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-                     tm.tm_hour, tm.tm_min, tm.tm_sec, ms % 1000);
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(ms);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(ms - day);
+  std::string text = "0000-00-00T00:00:00.000Z";
+  const auto put = [&text](std::size_t end, std::int64_t number) {   // over the zeros before `end`
+    for (; number > 0; number /= 10) text[--end] = static_cast<char>('0' + number % 10);
+  };
+  put(4, static_cast<int>(date.year())), put(7, static_cast<unsigned>(date.month())), put(10, static_cast<unsigned>(date.day()));
+  put(13, clock.hours().count()), put(16, clock.minutes().count()), put(19, clock.seconds().count()), put(23, clock.subseconds().count());
+  return text;
 }
 
 double seconds_between(std::string_view from, std::string_view to) {

@@ -333,16 +333,8 @@ void Dispatcher::append(const JobPointer& job, schema::EventBody body) {
 void Dispatcher::write(const JobPointer& job, StateChange change) {
   change.job = job->id;
   change.time = now();
-  observer_.job_step({.job = job->id,
-                      .tenant = job->tenant,
-                      .trace = job->trace,
-                      .state = change.state,
-                      .reason = change.reason,
-                      .device = job->device,
-                      .lease = job->lease,
-                      .queued_seconds = job->queued_seconds,
-                      .run_seconds = job->run_seconds,
-                      .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
+  const schema::JobState state = change.state;
+  const std::string reason = change.reason;
   if (change.starts_attempt && ++job->attempts == 1) job->started = change.time;
   struct Step {
     StateChange change;
@@ -350,16 +342,26 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
   };
   const auto step = std::make_shared<Step>(Step{std::move(change)});   // shared by the callbacks of one write
   StoreWrite write{.job = job->id, .apply = [step](StoreWriter& writer) { step->took_place = writer.change(step->change); }};
-  if (schema::is_final(step->change.state))
+  if (schema::is_final(state))
     write.committed = [this, job, step] {
-      if (step->took_place && job->ended) tell_end(*job, step->change);
       {
         const std::lock_guard lock(mutex_);
         jobs_.erase(job->id);
       }
+      if (step->took_place && job->ended) tell_end(*job, step->change);
       if (step->change.model) options_.models->stored(*step->change.model);
     };
   store_.enqueue(std::move(write));
+  observer_.job_step({.job = job->id,
+                      .tenant = job->tenant,
+                      .trace = job->trace,
+                      .state = state,
+                      .reason = reason,
+                      .device = job->device,
+                      .lease = job->lease,
+                      .queued_seconds = job->queued_seconds,
+                      .run_seconds = job->run_seconds,
+                      .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
 }
 
 // Takes what it tells.

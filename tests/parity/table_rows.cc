@@ -91,6 +91,9 @@ void check_column_moments(Probe<T>& probe) {
   reference_moments(x, rows, ones, m, v);
   probe.ops().column_moments(device.view(), {}, {}, mean.view(), variance.view());
   probe.expect_near(mean, m, scale, "mean"), probe.expect_near(variance, v, scale, "variance");
+  Array<double> alone(probe.memory(), x.cols);
+  probe.ops().column_moments(device.view(), {}, {}, alone.view(), {});
+  probe.expect_near(alone, m, scale, "mean alone");
   if (x.rows == 0) return;
   rows = some_rows(probe, x.rows);
   const auto weights = probe.weights(static_cast<std::int64_t>(rows.size()));

@@ -86,7 +86,7 @@ void CpuTables<T>::column_moments(MatrixView<const T> X, VectorView<const std::i
   const std::int64_t n = selected(X, rows), d = X.cols;
   if (n == 0) {
     std::fill_n(mean.data, d, std::numeric_limits<double>::quiet_NaN());
-    std::fill_n(variance.data, d, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(variance.data, variance.size, std::numeric_limits<double>::quiet_NaN());
     return;
   }
   const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
@@ -97,6 +97,7 @@ void CpuTables<T>::column_moments(MatrixView<const T> X, VectorView<const std::i
     add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, table);
   });
   for (std::int64_t j = 0; j < d; ++j) mean.data[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / total;
+  if (variance.empty()) return;
   const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
     add_squares(row_at(X, rows, i), mean.data, weight(i), d, table, table + d);
   });

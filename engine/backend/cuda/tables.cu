@@ -144,7 +144,7 @@ void CudaTables<T>::column_moments(MatrixView<const T> X, VectorView<const std::
   if (x.n == 0) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, mean.data, x.cols, nan);
-    KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, variance.data, x.cols, nan);
+    if (!variance.empty()) KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, variance.data, x.cols, nan);
     return;
   }
   const std::int64_t tiles = tiles_of(x.n, kRowTile);
@@ -155,6 +155,7 @@ void CudaTables<T>::column_moments(MatrixView<const T> X, VectorView<const std::
   KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, kColumnThreads, 0, x, w, partial.data());
   sum_tables(runtime_, partial.data(), tiles, x.cols, sums.data());
   KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), mean.data);
+  if (variance.empty()) return;
   KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, kColumnThreads, 0, x, w, mean.data, partial.data());
   sum_tables(runtime_, partial.data(), tiles, 2 * x.cols, sums.data());
   KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(), variance.data);
