@@ -69,6 +69,26 @@ TEST_F(JobServiceTest, TellsTheSameStoryOfAJobWhoseEndIsAwaited) {
   EXPECT_EQ(tests::story(*service, submitted.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
+// A tenth of them at least, as a busy machine may take its time; without that patience one of fifty is.
+TEST_F(JobServiceTest, StoresABriefJobWhoseEndIsAwaitedAtOnceWithItsEnd) {
+  struct Commits : JobObserver {
+    void store_committed(double) override { ++count; }
+    std::atomic<int> count = 0;
+  } commits;
+  JobServiceOptions given = options();
+  given.observer = &commits;
+  const auto service = start(given);
+  int at_once = 0;
+  for (int tried = 0; tried < 100 && at_once < 10; ++tried) {
+    const int before = commits.count;
+    std::promise<void> end;
+    tests::submit(*service, job_spec("Succeed"), {.ended = [&](const JobEnd&) { end.set_value(); }});
+    end.get_future().get();
+    at_once += commits.count == before + 1;
+  }
+  EXPECT_EQ(at_once, 10);
+}
+
 TEST_F(JobServiceTest, StoresAJobWhoseEndIsAwaitedThoughThatIsFar) {
   const auto service = start();
   std::promise<JobEnd> end;
