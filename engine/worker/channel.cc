@@ -2,6 +2,7 @@
 #include "engine/worker/channel.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -80,17 +81,25 @@ void WorkerChannel::make_room(std::size_t size) {
   end_ = kFirst + unread(), begin_ = kFirst;
 }
 
+// Not by recv(), which wakes also when the peer takes what was sent to it.
+void WorkerChannel::wait_for_bytes() const {
+  pollfd polled{.fd = fd_, .events = POLLIN};
+  if (::poll(&polled, 1, -1) < 0 && errno != EINTR) throw_system_error("poll", errno);
+}
+
 // Waits until so many bytes are unread. False when the peer is gone.
 bool WorkerChannel::fill(std::size_t size) {
   if (unread() >= size) return true;
   make_room(size);
   while (unread() < size) {
-    const ssize_t received = ::recv(fd_, buffer_.get() + end_, room_ - end_, 0);
+    const ssize_t received = ::recv(fd_, buffer_.get() + end_, room_ - end_, MSG_DONTWAIT);
     if (received == 0) return false;
     if (received < 0) {
-      if (errno == EINTR) continue;
-      if (means_peer_is_gone(errno)) return false;
-      throw_system_error("recv", errno);
+      const int error = errno;
+      if (error == EAGAIN) wait_for_bytes();
+      if (error == EAGAIN || error == EINTR) continue;
+      if (means_peer_is_gone(error)) return false;
+      throw_system_error("recv", error);
     }
     end_ += static_cast<std::size_t>(received);
   }

@@ -58,6 +58,7 @@ class WorkerChannel {
   std::uint32_t announced() const;
   void make_room(std::size_t size);
   bool fill(std::size_t size);
+  void wait_for_bytes() const;
 
   int fd_;
   std::mutex send_mutex_;

@@ -83,8 +83,8 @@ void Dispatcher::start_run(const JobPointer& job, const std::string& device, Wor
     job->state = JobState::kRunning, job->device = device;
     arm(job, limits(*job).run);
     KEDGE_FAIL_POINT("job.run.before");
+    supervisor_->run(device, std::move(command));   // first: what it answers waits for the lock
     write(job, {.state = JobState::kRunning, .new_lease = job->lease, .starts_attempt = true, .device = device});
-    supervisor_->run(device, std::move(command));
     KEDGE_FAIL_POINT("job.run.after");
   } catch (const Error& error) {
     fail(job, error);

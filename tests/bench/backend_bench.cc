@@ -79,6 +79,16 @@ void gram(benchmark::State& state) {
 BENCHMARK(gram<float>)->Arg(8192)->Arg(50000)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 template <class T>
+void small_gram(benchmark::State& state) {
+  const std::int64_t n = state.range(0), d = state.range(1);
+  const auto x = normal<T>(n, d, 1);
+  Matrix<T> c(cpu().memory(), d, d);
+  for (auto _ : state) cpu().ops<T>().gram(T{1}, x.view(), c.view());
+}
+BENCHMARK(small_gram<float>)->Args({1797, 64})->Args({1000, 50})->Unit(benchmark::kMicrosecond);
+BENCHMARK(small_gram<double>)->Args({569, 30})->Args({1797, 64})->Args({1000, 50})->Args({1000, 200})->Unit(benchmark::kMicrosecond);
+
+template <class T>
 void column_moments(benchmark::State& state) {
   const auto x = normal<T>(50000, 784, 1);
   Array<double> mean(cpu().memory(), 784), variance(cpu().memory(), 784);

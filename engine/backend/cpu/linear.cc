@@ -119,6 +119,19 @@ bool multiply_thin(const Product<T>& p) {
   return false;
 }
 
+// A'A of a small table by groups of columns: each with those before it and its own. With the columns of a group or two BLAS has little to copy, with more
+// than these it is as fast.
+template <class T>
+bool gram_thin(MatrixView<const T> A, MatrixView<T> C) {
+  constexpr std::int64_t kFewest = 2 * kThin + 1, kMost = 256;
+  if (A.cols < kFewest || A.cols > kMost || A.rows > kDepth || !is_thin_columns(A.rows, A.cols, kThin)) return false;
+  for (std::int64_t c = 0; c < A.cols; c += kThin) {
+    const std::int64_t own = std::min(kThin, A.cols - c);
+    thin_columns_product<T>({A.data + c, A.rows, own, A.stride}, {A.data, A.rows, c + own, A.stride}, {C.data + c * C.stride, own, c + own, C.stride});
+  }
+  return true;
+}
+
 template <class T>
 void multiply(const Product<T>& p) {
   if (multiply_thin(p)) return;
@@ -136,7 +149,7 @@ void CpuLinear<T>::gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T>
 
 template <class T>
 void CpuLinear<T>::gram(T alpha, MatrixView<const T> A, MatrixView<T> C) {
-  multiply(Product<T>{Transpose::kYes, Transpose::kNo, alpha, T{0}, A, A, C, true});
+  if (alpha != T{1} || !gram_thin(A, C)) multiply(Product<T>{Transpose::kYes, Transpose::kNo, alpha, T{0}, A, A, C, true});
   for_tiles(C.rows, kRowTile, C.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       for (std::int64_t j = i + 1; j < C.cols; ++j) C.data[i * C.stride + j] = C.data[j * C.stride + i];
