@@ -90,12 +90,26 @@ BENCHMARK(small_gram<double>)->Args({569, 30})->Args({1797, 64})->Args({1000, 50
 
 template <class T>
 void column_moments(benchmark::State& state) {
-  const auto x = normal<T>(50000, 784, 1);
-  Array<double> mean(cpu().memory(), 784), variance(cpu().memory(), 784);
+  const std::int64_t n = state.range(0), d = state.range(1);
+  const auto x = normal<T>(n, d, 1);
+  Array<double> mean(cpu().memory(), d), variance(cpu().memory(), d);
   for (auto _ : state) cpu().ops<T>().column_moments(x.view(), {}, {}, mean.view(), variance.view());
-  rate(state, "bytes", 2 * 50000.0 * 784 * sizeof(T));
+  rate(state, "bytes", 2.0 * static_cast<double>(n * d) * sizeof(T));
 }
-BENCHMARK(column_moments<float>)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(column_moments<float>)->Args({50000, 784})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(column_moments<double>)->Args({569, 30})->Args({442, 10})->Args({500000, 50})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+template <class T>
+void standardise(benchmark::State& state) {
+  const std::int64_t n = state.range(0), d = state.range(1);
+  const auto x = normal<T>(n, d, 1);
+  const std::vector<double> ones(static_cast<std::size_t>(d), 1.0);
+  const Array<double> shift(cpu().memory(), std::span<const double>(ones)), scale(cpu().memory(), std::span<const double>(ones));
+  Matrix<T> out(cpu().memory(), n, d);
+  for (auto _ : state) cpu().ops<T>().gather(x.view(), {}, shift.view(), scale.view(), out.view());
+}
+BENCHMARK(standardise<double>)->Args({569, 30})->Args({442, 10})->Args({100000, 50})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(standardise<float>)->Args({569, 30})->Args({50000, 784})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 // Moments of 10 classes over all rows of a table. Limit: reading X once.
 template <class T>
