@@ -175,6 +175,15 @@ class Http(unittest.TestCase):
         self.assertEqual(wrong.returncode, 78)
         self.assertIn("allowed-host is 'http://a'", wrong.stderr)
 
+    def test_who_waits_is_told_what_others_read(self):
+        wrong = spec(steps=("PCA",), task={"fit": {}})
+        wrong["pipeline"][0]["params"] = {"n_components": 900}   # more than there are columns, which only the run sees
+        for job, state in ((FIT, "succeeded"), (wrong, "failed")):
+            for headers in ({}, {"Idempotency-Key": "once-" + state}, {"Idempotency-Key": "once-" + state}):
+                told = self.server.call("POST", "/v1/jobs?wait=60s", job, headers).json()
+                self.assertEqual(told["state"], state)
+                self.assertEqual(told, self.server.call("GET", "/v1/jobs/" + told["id"]).json())
+
     def test_a_trace_goes_from_the_request_to_the_worker(self):
         trace = "4bf92f3577b34da6a3ce929d0e0e4736"
         answer = self.curl("/v1/jobs?wait=60s", "--json", json.dumps(FIT), "-H", f"traceparent: 00-{trace}-b7ad6b7169203331-01")
