@@ -10,7 +10,7 @@ namespace kedge::server {
 class StoreLog {
  public:
   // Of a database that nothing else has open; each commit is on disk from then on when it returns. The log is made so long that a commit need not
-  // lengthen it: with that a sync takes twice as long or more. Where the disk has no room it stays as it is. Errors: the connection's.
+  // lengthen it, as a sync then takes about twice as long. Where the disk has no room it stays as it is. Errors: the connection's.
   StoreLog(SqliteConnection& connection, const std::filesystem::path& database);
   ~StoreLog();
   StoreLog(const StoreLog&) = delete;
