@@ -210,18 +210,22 @@ void LinearDiscriminantAnalysis<T>::solve_lsqr(const Context& ctx) {
   set_intercepts();
 }
 
-// Eigenvectors of the scatter between the classes, where the scatter within them has been made round.
+// Eigenvectors of the scatter between the classes, where the scatter within them has been made round. For that its columns are brought
+// to variances around 1 first, by powers of two: columns of other sizes would lose the small eigenvalues in the rounding of the large.
 template <class T>
 void LinearDiscriminantAnalysis<T>::solve_eigen(const Context& ctx, const ClassScatter<T>& scatter) {
   const std::int64_t d = n_features_;
-  Eigen within = eigen_of(ctx, covariance_, d);
+  const auto width = static_cast<std::size_t>(d);
+  std::vector<double> scale(width, 1.0), scaled = covariance_;
+  for (std::size_t j = 0; j < width; ++j)
+    if (const double variance = covariance_[j * width + j]; variance > 0) scale[j] = std::exp2(-std::round(std::log2(variance) / 2));
+  for (std::size_t e = 0; e < scaled.size(); ++e) scaled[e] = scaled[e] * scale[e / width] * scale[e % width];
+  Eigen within = eigen_of(ctx, scaled, d);
   require(within.values[0] > std::numeric_limits<double>::epsilon() * within.values.back(), schema::ErrorCode::kBadData,
-          "{}: the covariance within the classes is singular (eigenvalues {:.3g} to {:.3g}), which solver eigen cannot take: set "
-          "shrinkage, or take "
-          "solver svd",
+          "{}: the covariance within the classes is singular (eigenvalues {:.3g} to {:.3g} of columns with variances around 1), which "
+          "solver eigen cannot take: set shrinkage, or take solver svd",
           kName, within.values[0], within.values.back());
-  for (std::size_t e = 0; e < within.vectors.size(); ++e)
-    within.vectors[e] /= std::sqrt(within.values[e / static_cast<std::size_t>(d)]);
+  for (std::size_t e = 0; e < within.vectors.size(); ++e) within.vectors[e] *= scale[e % width] / std::sqrt(within.values[e / width]);
   std::vector<double> between = scatter.total_covariance(ctx, shrinkage_of(params_.shrinkage));
   for (std::size_t e = 0; e < between.size(); ++e) between[e] -= covariance_[e];
   const std::vector<double> half = host_product(ctx, within.vectors, d, false, between, d, false);

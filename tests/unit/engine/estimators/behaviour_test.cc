@@ -205,6 +205,22 @@ TEST(LinearDiscriminantAnalysis, TransformsAndDecides) {
   for (const double v : decision.to_host()) ASSERT_TRUE(std::isfinite(v));
 }
 
+TEST(LinearDiscriminantAnalysis, DecidesByEigenvectorsInAnyUnitsOfItsColumns) {
+  const Data data = testing::load_data("wine");
+  Data other = data;
+  for (std::size_t e = 0; e < other.X.size(); ++e)
+    other.X[e] = data.X[e] * (e % static_cast<std::size_t>(data.n_cols) % 2 == 0 ? 0x1p-25 : 0x1p+25);
+  const auto decisions = [](const Data& rows) {
+    Fitted f(rows);
+    const Estimator<double>& lda = f.fit("LinearDiscriminantAnalysis", {{"solver", "eigen"}});
+    Matrix<double> decision(f.ctx.memory(), rows.n_rows, 3);
+    dynamic_cast<const Classifier<double>&>(lda).decision_function(f.ctx, f.loaded.all(), decision.view());
+    return decision.to_host();
+  };
+  const std::vector<double> found = decisions(other), expected = decisions(data);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-9 * std::max(1.0, std::abs(expected[i]))) << i;
+}
+
 TEST(LinearDiscriminantAnalysis, CannotTransformByLeastSquares) {
   Fitted f(testing::load_data("iris"));
   const auto& lda = dynamic_cast<Transformer<double>&>(f.fit("LinearDiscriminantAnalysis", {{"solver", "lsqr"}}));
