@@ -89,6 +89,22 @@ BENCHMARK(small_gram<float>)->Args({1797, 64})->Args({1000, 50})->Unit(benchmark
 BENCHMARK(small_gram<double>)->Args({569, 30})->Args({1797, 64})->Args({1000, 50})->Args({1000, 200})->Unit(benchmark::kMicrosecond);
 
 template <class T>
+void eigh(benchmark::State& state) {
+  const std::int64_t d = state.range(0);
+  const auto x = normal<T>(4 * d, d, 1);
+  Matrix<T> c(cpu().memory(), d, d);
+  std::vector<T> w(static_cast<std::size_t>(d));
+  cpu().ops<T>().gram(T{1}, x.view(), c.view());
+  const std::vector<T> gram(c.view().data, c.view().data + d * d);
+  for (auto _ : state) {
+    std::copy(gram.begin(), gram.end(), c.view().data);
+    cpu().ops<T>().eigh(c.view(), VectorView<T>{w.data(), d});
+  }
+}
+BENCHMARK(eigh<double>)->Arg(4)->Arg(10)->Arg(30)->Arg(64)->Arg(65)->Unit(benchmark::kMicrosecond);
+BENCHMARK(eigh<float>)->Arg(30)->Arg(64)->Unit(benchmark::kMicrosecond);
+
+template <class T>
 void column_moments(benchmark::State& state) {
   const std::int64_t n = state.range(0), d = state.range(1);
   const auto x = normal<T>(n, d, 1);

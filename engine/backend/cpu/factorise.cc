@@ -1,11 +1,12 @@
-// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK on one thread, so that results do not depend on the number
-// of threads. LAPACK is column-major: it sees the transpose of every matrix here.
+// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK, but for small eigenproblems, on one thread, so that results
+// do not depend on the number of threads. LAPACK is column-major: it sees the transpose of every matrix here.
 #include <algorithm>
 #include <vector>
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/small_eigh.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -15,6 +16,17 @@ template <class T>
 void require_dense(MatrixView<T> A, const char* op) {
   require(A.rows <= 1 || A.stride == A.cols, schema::ErrorCode::kInternal, "{}: rows are {} apart, must be {}: no padding", op, A.stride, A.cols);
   require(A.rows < (1 << 30) && A.cols < (1 << 30), schema::ErrorCode::kInternal, "{}: {} x {} is too large for LAPACK", op, A.rows, A.cols);
+}
+
+// All are found; what is kept moves to the front.
+template <class T>
+bool eigh_small(MatrixView<T> A, VectorView<T> w) {
+  T values[kSmallEigh];
+  if (A.rows > kSmallEigh || !small_eigh<T>(A, {values, A.rows})) return false;
+  const std::int64_t left_out = A.rows - w.size;
+  std::copy_n(values + left_out, w.size, w.data);
+  if (left_out > 0) std::copy_n(A.data + left_out * A.rows, w.size * A.rows, A.data);
+  return true;
 }
 
 // By relatively robust representations, which find some eigenvectors without the others.
@@ -42,6 +54,7 @@ void CpuLinear<T>::eigh(MatrixView<T> A, VectorView<T> w) {
   require_dense(A, "eigh");
   const int n = static_cast<int>(A.rows);
   if (w.size == 0) return;
+  if (eigh_small(A, w)) return;
   const OneThread one;
   if (w.size < A.rows) return eigh_leading(A, w);
   T size = 0;
