@@ -62,7 +62,7 @@ int estimators(const Options& options) {
   if (options.argument.empty()) {
     if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
     else
-      for (const auto& info : catalogue.estimators) fmt::print("{:<28}{:<14}{}\n", info.name, info.kind, info.doc);
+      for (const auto& info : catalogue.estimators) fmt::print("{:<30}{:<14}{}\n", info.name, info.kind, info.doc);
     return kSucceeded;
   }
   const auto& list = catalogue.estimators;
