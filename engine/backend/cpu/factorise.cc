@@ -18,11 +18,14 @@ void require_dense(MatrixView<T> A, const char* op) {
   require(A.rows < (1 << 30) && A.cols < (1 << 30), schema::ErrorCode::kInternal, "{}: {} x {} is too large for LAPACK", op, A.rows, A.cols);
 }
 
+constexpr std::int64_t kFewVectors = 2, kManyRows = 32;   // few vectors of more rows than these LAPACK finds sooner, as it finds them alone
+
 // All are found; what is kept moves to the front.
 template <class T>
 bool eigh_small(MatrixView<T> A, VectorView<T> w) {
   T values[kSmallEigh];
-  if (A.rows > kSmallEigh || !small_eigh<T>(A, {values, A.rows})) return false;
+  if (A.rows > kSmallEigh || (w.size <= kFewVectors && A.rows > kManyRows)) return false;
+  if (!small_eigh<T>(A, {values, A.rows})) return false;
   const std::int64_t left_out = A.rows - w.size;
   std::copy_n(values + left_out, w.size, w.data);
   if (left_out > 0) std::copy_n(A.data + left_out * A.rows, w.size * A.rows, A.data);
