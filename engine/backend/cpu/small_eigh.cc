@@ -133,8 +133,11 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
   const std::size_t cells = static_cast<std::size_t>(n) * static_cast<std::size_t>(stride), length = static_cast<std::size_t>(stride);
   std::vector<double> memory(2 * cells + 4 * length);
   double *const work = memory.data(), *const Z = work + cells, *const d = Z + cells, *const e = d + stride, *const tau = e + stride, *const p = tau + stride;
+  int place[kSmallEigh];   // the largest diagonal elements come last, where the reduction begins: so small eigenvalues keep their digits
+  std::iota(place, place + n, 0);
+  std::stable_sort(place, place + n, [&](int a, int b) { return std::abs(A.data[a * n + a]) < std::abs(A.data[b * n + b]); });
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) work[i * stride + j] = std::scalbn(static_cast<double>(A.data[i * n + j]), -exponent);
+    for (int j = 0; j < n; ++j) work[i * stride + j] = std::scalbn(static_cast<double>(A.data[place[i] * n + place[j]]), -exponent);
   reduce(work, n, stride, d, e, tau, p);
   multiply_reflections(work, n, stride, tau, Z);
   if (!diagonalise(n, stride, d, e, Z)) return false;
@@ -144,7 +147,7 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
   std::stable_sort(order, order + n, [d](int a, int b) { return d[a] < d[b]; });
   for (int i = 0; i < n; ++i) {
     w.data[i] = static_cast<T>(std::scalbn(d[order[i]], exponent));
-    std::transform(Z + order[i] * stride, Z + order[i] * stride + n, A.data + i * n, [](double x) { return static_cast<T>(x); });
+    for (int j = 0; j < n; ++j) A.data[i * n + place[j]] = static_cast<T>(Z[order[i] * stride + j]);
   }
   return true;
 }

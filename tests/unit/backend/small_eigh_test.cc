@@ -87,6 +87,18 @@ TYPED_TEST(SmallEigh, ScalesByPowersOfTwoToTheBit) {
   for (int i = 0; i < n; ++i) EXPECT_EQ(w[i] * TypeParam(1024), twice[i]);
 }
 
+TYPED_TEST(SmallEigh, HeedsNoOrderOfItsRows) {
+  const int n = 30;
+  const auto graded = [](int i, int j) { return std::pow(10.0, -0.1 * (i + j)) * (i == j ? 2 : 0.5); };
+  auto a = this->symmetric(n, graded), b = this->symmetric(n, [&](int i, int j) { return graded(i * 7 % 30, j * 7 % 30); });
+  std::vector<TypeParam> w(n), other(n);
+  ASSERT_TRUE(small_eigh<TypeParam>({a.data(), n, n}, {w.data(), n}));
+  ASSERT_TRUE(small_eigh<TypeParam>({b.data(), n, n}, {other.data(), n}));
+  EXPECT_EQ(w, other);
+  for (int k = 0; k < n; ++k)
+    for (int j = 0; j < n; ++j) EXPECT_EQ(a[k * n + j * 7 % 30], b[k * n + j]);
+}
+
 TYPED_TEST(SmallEigh, LeavesWhatItCannotDo) {
   for (const TypeParam bad : {std::numeric_limits<TypeParam>::quiet_NaN(), std::numeric_limits<TypeParam>::infinity(), TypeParam(0)}) {
     Matrix<TypeParam> a(9, TypeParam(0));
