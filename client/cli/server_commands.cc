@@ -42,15 +42,15 @@ std::string form_text(const schema::ParamForm& form) {
       for (const std::string& choice : form.choices) text += (text.empty() ? "\"" : " | \"") + choice + "\"";
       return text.empty() ? "string" : text;
   }
-  if (form.minimum) text += fmt::format(" {} {:g}", form.exclusiveMinimum ? ">" : ">=", *form.minimum);
-  if (form.maximum) text += fmt::format(" {} {:g}", form.exclusiveMaximum ? "<" : "<=", *form.maximum);
+  if (form.minimum) text += fmt::format(" {} {}", form.exclusiveMinimum ? ">" : ">=", *form.minimum);
+  if (form.maximum) text += fmt::format(" {} {}", form.exclusiveMaximum ? "<" : "<=", *form.maximum);
   return text;
 }
 
 void print_estimator(const schema::EstimatorInfo& info) {
   fmt::print("{} ({}, sklearn.{})\n{}\n\n", info.name, info.kind, info.family, info.doc);
   for (const schema::ParamInfo& param : info.params) {
-    fmt::print("  {:<26}{} (default {})\n{:28}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
+    fmt::print("  {:<28}{} (default {})\n{:30}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
   }
   for (const std::string& deviation : info.deviations) fmt::print("  differs from scikit-learn: {}\n", deviation);
 }

@@ -132,7 +132,8 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
 
   const std::size_t cells = static_cast<std::size_t>(n) * static_cast<std::size_t>(stride), length = static_cast<std::size_t>(stride);
   std::vector<double> memory(2 * cells + 4 * length);
-  double *const work = memory.data(), *const Z = work + cells, *const d = Z + cells, *const e = d + stride, *const tau = e + stride, *const p = tau + stride;
+  double *const work = memory.data(), *const Z = work + cells;
+  double *const d = Z + cells, *const e = d + stride, *const tau = e + stride, *const p = tau + stride;
   int place[kSmallEigh];   // the largest diagonal elements come last, where the reduction begins: so small eigenvalues keep their digits
   std::iota(place, place + n, 0);
   std::stable_sort(place, place + n, [&](int a, int b) { return std::abs(A.data[a * n + a]) < std::abs(A.data[b * n + b]); });
