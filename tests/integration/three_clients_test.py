@@ -1,4 +1,4 @@
-"""The same job through `kedge run`, the C++ client and curl: the same scores to the last digit."""
+"""What `kedge`, the C++ client and curl must agree on: the scores of the same job to the last digit, and the catalogue."""
 import json
 import os
 import pathlib
@@ -44,6 +44,26 @@ class ThreeClients(unittest.TestCase):
                 self.assertEqual(by_cli, by_cpp)
                 self.assertEqual(by_cli, by_curl)
                 self.assertGreater(by_cli, 0.93)
+            finally:
+                server.stop()
+
+    def test_the_command_tells_the_catalogue_as_curl_gets_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder)
+            try:
+                def told(*arguments):
+                    return subprocess.run([BIN / "kedge", "estimators", *arguments], env={**os.environ, "KEDGE_URL": server.url}, text=True,
+                                          capture_output=True, timeout=60, check=True).stdout
+
+                known = server.call("GET", "/v1/estimators").json()["estimators"]
+                self.assertEqual([line.split()[:2] for line in told().splitlines()], [[e["name"], e["kind"]] for e in known])
+                for estimator in known:
+                    lines = told(estimator["name"]).splitlines()
+                    for param in estimator["params"]:
+                        heads = [line for line in lines if line.split()[:1] == [param["name"]]]
+                        self.assertEqual(len(heads), 1, (estimator["name"], param["name"]))
+                        bounds = [float(word) for word in re.findall(r"[<>]=? (\S+)", heads[0])]
+                        self.assertLessEqual({form[end] for form in param["forms"] for end in ("minimum", "maximum") if end in form}, set(bounds), heads[0])
             finally:
                 server.stop()
 
