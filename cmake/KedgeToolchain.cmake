@@ -32,6 +32,11 @@ if(KEDGE_SANITIZE)
   elseif(KEDGE_SANITIZE MATCHES "thread")
     target_compile_definitions(kedge_flags INTERFACE __SANITIZE_THREAD__=1)   # gcc's name for it, which clang 19 does not know
   endif()
+else()   # the sanitizers bring checks of their own
+  # Hardening, held by tests/integration/hardening_test.py. Without IBT's mark: OpenBLAS's kernels lack its landing pads.
+  target_compile_options(kedge_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fstack-protector-strong;-fstack-clash-protection;-fcf-protection=full>)
+  target_compile_definitions(kedge_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_FORTIFY_SOURCE=2>)
+  target_link_options(kedge_flags INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack,-z,shstk)
 endif()
 if(KEDGE_TIDY)
   find_program(KEDGE_CLANG_TIDY NAMES clang-tidy-19 REQUIRED)
