@@ -130,7 +130,7 @@ std::optional<int> run_admin_command(const std::vector<std::string>& arguments, 
   app.add_option("--data-dir", options.data_dir, "the server's data directory");
   CLI::App* init_command = app.add_subcommand("init", "Make a certificate and a first token, and say how to connect");
   init_command->add_option("--host", options.hosts, "name or address that clients will use; may be repeated");
-  CLI::App* token = app.add_subcommand("token", "Create, list and revoke tokens; a running server notices within a second");
+  CLI::App* token = app.add_subcommand("token", "Create, list and revoke tokens; a running server takes a new one at once and ends a revoked one within a second");
   token->require_subcommand(1);
   token->fallthrough();
   CLI::App* create_command = token->add_subcommand("create", "Make a token and print it");

@@ -20,6 +20,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::chrono::seconds kLook{1};
+constexpr double kLooksForUnknown = 20;   // in a second, beside those: a flood of wrong tokens costs no more than these
 constexpr std::string_view kGivenToken = "environment";   // id of the one token that no file holds
 
 std::string_view scope_name(Access access) {
@@ -52,13 +53,13 @@ Authenticator::Authenticator(AuthOptions options, std::function<void(std::string
       report_(std::move(report)),
       store_(options_.data_dir),
       failures_(options_.failures_per_second, options_.failure_burst),
-      requests_(options_.requests_per_second, 2 * options_.requests_per_second) {
+      requests_(options_.requests_per_second, 2 * options_.requests_per_second),
+      looks_(kLooksForUnknown, kLooksForUnknown) {
   reload();
 }
 
 void Authenticator::reload() {
-  look_at_ = {};
-  refresh(Clock::now());
+  look(Clock::now());
 }
 
 // Who took away the last token did not mean to let everybody in.
@@ -80,7 +81,10 @@ void Authenticator::set_requests_per_second(double rate) {
 }
 
 void Authenticator::refresh(Clock::time_point now) {
-  if (now < look_at_) return;
+  if (now >= look_at_) look(now);
+}
+
+void Authenticator::look(Clock::time_point now) {
   look_at_ = now + kLook;
   try {
     if (!store_.changed()) return;
@@ -118,6 +122,14 @@ const TokenRow* Authenticator::find(std::string_view token) const {
              : nullptr;
 }
 
+// A token that is not known may be younger than the last look.
+const TokenRow* Authenticator::find_or_look(std::string_view token, Clock::time_point now) {
+  if (const TokenRow* row = find(token)) return row;
+  if (!looks_.take({}, now)) return nullptr;
+  look(now);
+  return find(token);
+}
+
 Caller Authenticator::identify(const http::Request& request, const std::string& peer, std::string_view certificate) {
   const auto now = Clock::now();
   const std::string_view token = bearer_token(request);
@@ -127,7 +139,7 @@ Caller Authenticator::identify(const http::Request& request, const std::string& 
     throw Error(ErrorCode::kUnauthenticated, "this server needs a token: send 'Authorization: Bearer TOKEN' (KEDGE_TOKEN)");
   if (!failures_.has(peer, now))
     throw schema::QuotaExceeded("too many wrong tokens came from this address; wait a while", *failures_.quota(peer, "wrong-tokens", now));
-  const TokenRow* row = find(token);
+  const TokenRow* row = find_or_look(token, now);
   if (!row) {
     failures_.take(peer, now);
     throw Error(ErrorCode::kUnauthenticated, "the token is not known, or was revoked, or has expired");

@@ -21,7 +21,8 @@ struct AuthOptions {
   double failures_per_second = 0.2, failure_burst = 10;   // of one peer's wrong tokens
 };
 
-// Tokens are looked up in memory by their SHA-256; the file is read again when it has changed, looked at once a second.
+// Tokens are looked up in memory by their SHA-256. The file is read again when it has changed, which is asked once a second, and when a
+// token is not known, at most 20 times a second in all.
 // Without tokens and certificates everybody may do everything: the server then listens on loopback alone. Used on one thread.
 class Authenticator final : public http::Gatekeeper {
  public:
@@ -39,10 +40,12 @@ class Authenticator final : public http::Gatekeeper {
   bool still_valid(const http::Caller& caller) override;
 
  private:
-  void refresh(Clock::time_point now);
+  void refresh(Clock::time_point now);   // looks when the last look is a second old
+  void look(Clock::time_point now);
   void take_given_token();
   http::Caller identify(const http::Request& request, const std::string& peer, std::string_view certificate);
   const TokenRow* find(std::string_view token) const;
+  const TokenRow* find_or_look(std::string_view token, Clock::time_point now);
 
   AuthOptions options_;
   std::function<void(std::string_view)> report_;
@@ -51,7 +54,7 @@ class Authenticator final : public http::Gatekeeper {
   std::unordered_map<std::string, std::string> digests_;   // by id
   bool has_tokens_ = false;   // also when all are revoked: else the last revocation would let everybody in
   Clock::time_point look_at_;
-  RateLimiter failures_, requests_;
+  RateLimiter failures_, requests_, looks_;
 };
 
 }  // namespace kedge::server::auth

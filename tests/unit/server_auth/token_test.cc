@@ -127,6 +127,29 @@ TEST_F(Tokens, EndWhenAnotherProgramRevokesThem) {
   EXPECT_EQ(verdict(authenticator, with(""), Access::kRead), "UNAUTHENTICATED") << "no token left is not the same as none needed";
 }
 
+TEST_F(Tokens, WorkAsSoonAsAnotherProgramHasMadeThem) {
+  create("read");
+  Authenticator authenticator(options(), ignore);
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(verdict(authenticator, bearer(create("read")), Access::kRead), "OK") << i;
+}
+
+TEST_F(Tokens, ThatAreWrongMakeTheServerLookABoundedNumberOfTimes) {
+  create("read");
+  AuthOptions patient = options();
+  patient.failures_per_second = 0;   // no bound by peer
+  Authenticator authenticator(patient, ignore);
+  const auto begin = std::chrono::steady_clock::now();
+  int found = 0;   // of the tokens that were made just before
+  for (int i = 0; i < 100; ++i) {
+    const std::string made = create("read");
+    for (int guess = 0; guess < 50; ++guess) verdict(authenticator, bearer("kdg_guess"), Access::kRead);
+    found += verdict(authenticator, bearer(made), Access::kRead) == "OK";
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_GT(found, 0);
+  EXPECT_LE(found, 21 * (seconds + 1)) << "20 for unknown tokens and 1 for all in each second, and the first 20 at once";
+}
+
 TEST_F(Tokens, ThatAreWrongAreLimitedByPeer) {
   const std::string good = create("read");
   AuthOptions strict = options();
