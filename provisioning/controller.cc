@@ -233,15 +233,21 @@ std::string attempts_table(const std::vector<Attempt>& attempts) {
 
 namespace {
 
-// What /v1/info says about GPUs.
+// What /v1/info says about devices. A server takes jobs before it has listed them, and names none until then.
 void read_devices(const json::Value& info, Readiness& readiness) {
-  readiness.looking = true;
-  for (const json::Value& device : json::list(info, "devices")) {
-    if (!json::text(device, "id").starts_with("cuda")) continue;
-    readiness.looking = false;
-    readiness.no_gpu = json::text(device, "missing");
-    if (readiness.no_gpu.empty()) return;
+  const auto& devices = json::list(info, "devices");
+  readiness.looking = devices.empty();
+  bool has_device = false, has_gpu = false;
+  for (const json::Value& device : devices) {
+    const std::string id = json::text(device, "id"), missing = json::text(device, "missing");
+    const bool is_gpu = id.starts_with("cuda");
+    has_device = has_device || missing.empty();
+    has_gpu = has_gpu || (is_gpu && missing.empty());
+    if (is_gpu) readiness.no_gpu = missing;
+    readiness.no_device += fmt::format("{}{}: {}", readiness.no_device.empty() ? "" : "; ", id, missing);
   }
+  if (has_device) readiness.no_device.clear();
+  if (has_gpu) readiness.no_gpu.clear();
 }
 
 }   // namespace

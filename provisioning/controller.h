@@ -21,10 +21,11 @@ struct Readiness {
   bool ready = false;
   bool hopeless = false;   // somebody else answers there: wrong certificate, wrong token
   bool busy = false;       // jobs are queued or running
-  bool looking = false;    // it does not know its devices yet
+  bool looking = false;    // it does not know its devices yet, so no job runs
   std::string version;
   std::string problem;   // while it is not ready
   std::string no_gpu;    // why it can use no GPU; empty: it can, or does not know yet
+  std::string no_device;   // why it can use no device at all, likewise
 };
 using Probe = std::function<Readiness(const Intent&)>;
 

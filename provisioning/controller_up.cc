@@ -203,20 +203,23 @@ bool Controller::Trial::has_ended() {
   }
 }
 
-// Until our server answers there, with our certificate and to our token.
+// Until our server answers there, with our certificate and to our token, and a device of it can run jobs.
 bool Controller::Trial::start(double deadline) {
   constexpr std::chrono::milliseconds kPoll{100};
   constexpr int kDescribeEvery = 20;
+  constexpr int kRoundsWithoutDevice = 20;   // in which a worker that was replaced comes back
   Readiness readiness;
-  for (int round = 1; controller.clock_.steady_seconds() < deadline; ++round) {
+  for (int round = 1, without_device = 0; controller.clock_.steady_seconds() < deadline; ++round) {
     readiness = controller.probe_(intent);
-    const bool wait_for_devices = intent.offer.gpus > 0 && readiness.looking && round < kDescribeEvery;
-    if (readiness.ready && !wait_for_devices) return accept(readiness);
+    if (readiness.ready && readiness.looking) readiness.problem = "it still looks for its devices";
+    if (readiness.ready && !readiness.looking && readiness.no_device.empty()) return accept(readiness);
+    if (!readiness.no_device.empty() && ++without_device == kRoundsWithoutDevice)
+      return give_up("its server has no device: " + readiness.no_device), false;
     if (readiness.hopeless) return give_up("something else answers there: " + readiness.problem), false;
     if (round % kDescribeEvery == 0 && has_ended()) return give_up("the machine ended before its server answered"), false;
     controller.clock_.sleep(round < kDescribeEvery ? kPoll : controller.times_.poll);
   }
-  return give_up(fmt::format("the server did not answer within {} s: {}", options.boot_limit.count(), readiness.problem)), false;
+  return give_up(fmt::format("the server did not get ready within {} s: {}", options.boot_limit.count(), readiness.problem)), false;
 }
 
 bool Controller::Trial::run() {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "provisioning/controller.h"
+#include "provisioning/http/client.h"
 #include "tests/unit/provisioning/virtual_clock.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
@@ -17,6 +18,7 @@ class TwoOffers final : public Provider {
   std::string_view name() const override { return "fake"; }
   std::string_view fuse() const override { return kNoFuse; }
   std::vector<Offer> offers(const Wish&) override {
+    if (!has_gpus) return {{.provider = "fake", .id = "plain", .gpus = 0, .price_usd_per_hour = 0.1}};
     return {{.provider = "fake", .id = "cheap", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.5},
             {.provider = "fake", .id = "dear", .gpu = "L4", .gpus = 1, .price_usd_per_hour = 0.8}};
   }
@@ -39,6 +41,7 @@ class TwoOffers final : public Provider {
 
   std::map<std::string, Machine> machines;
   std::string printed;
+  bool has_gpus = true;
   Trouble trouble = Trouble::kRetryLater;
   int failing_calls = 0;   // of describe, after the first, which finds the address
 
@@ -116,6 +119,44 @@ TEST_F(UpOnTwoOffers, GivesAServerTimeToFindItsDevices) {
   };
   EXPECT_THROW(up(), NothingRented);
   EXPECT_TRUE(cloud->machines.empty());
+}
+
+TEST_F(UpOnTwoOffers, IsReadyOnlyWhenADeviceIsAlsoWithoutGpus) {
+  cloud->has_gpus = false;
+  options.wish.gpu.clear();
+  int probes = 0;
+  probe = [&probes](const Intent&) { return Readiness{.ready = true, .looking = ++probes < 100, .version = "0.1.0"}; };
+  up();
+  EXPECT_EQ(probes, 100);
+}
+
+TEST_F(UpOnTwoOffers, EndsAMachineWhoseServerHasNoDevice) {
+  probe = [](const Intent&) { return Readiness{.ready = true, .version = "0.1.0", .no_device = "cpu: no worker starts"}; };
+  try {
+    up();
+    FAIL();
+  } catch (const NothingRented& error) {
+    EXPECT_NE(std::string(error.what()).find("cpu: no worker starts"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(cloud->machines.empty());
+}
+
+TEST(HttpsProbe, TellsNoDeviceYetFromNoneAtAll) {
+  struct Server final : http::Client {
+    std::string devices;
+    http::Response send(const http::Request& request) override {
+      if (request.url.ends_with("/v1/info")) return {.status = 200, .body = R"({"version":"0.1.0","devices":[)" + devices + "]}"};
+      return {.status = 200, .body = R"({"jobs":[]})"};
+    }
+  } server;
+  const Probe probe = https_probe(server);
+  EXPECT_TRUE(probe({}).looking);
+  server.devices = R"({"id":"cpu","name":"a"},{"id":"cuda","missing":"no driver"})";
+  EXPECT_FALSE(probe({}).looking);
+  EXPECT_EQ(probe({}).no_device, "");
+  EXPECT_EQ(probe({}).no_gpu, "no driver");
+  server.devices = R"({"id":"cpu","missing":"no worker"},{"id":"cuda","missing":"no driver"})";
+  EXPECT_EQ(probe({}).no_device, "cpu: no worker; cuda: no driver");
 }
 
 TEST_F(UpOnTwoOffers, SweepsALaunchWithoutATraceInNoTimeAndKeepsItsRow) {
