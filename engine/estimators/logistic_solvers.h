@@ -22,8 +22,8 @@ struct LogisticFit {
 
 // Minimises the loss plus its penalty. "lbfgs" takes SciPy's steps; an L1 penalty takes Newton's method with coordinate descent,
 // or OWL-QN where the matrix of second derivatives is large; every other solver takes Newton's method, or L-BFGS where that
-// matrix is large or cannot be inverted. Stops when no element of the (smallest sub-) gradient is above tol. Warns through the
-// context when it does not get there.
+// matrix is large or cannot be inverted. Stops when no element of the (smallest sub-) gradient is above tol, or when an iteration
+// lowers the loss by no more than 64 units of rounding, as scikit-learn. Warns through the context when it gets to neither.
 template <class T>
 LogisticFit minimize_logistic(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty,
                               const LogisticOptions& options);

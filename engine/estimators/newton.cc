@@ -101,7 +101,9 @@ class Newton {
   }
 
   // Whether what the step promises is lost in the rounding of the values: there is nothing left to gain.
-  bool is_step_rounding() const { return -predicted_ <= 64 * rounding_ * std::max(std::abs(at_.value), 1.0); }
+  bool is_step_rounding() const { return promised_at_most(64 * rounding_); }
+  // Whether the step promised to lower the value by at most this part of it.
+  bool promised_at_most(double share) const { return -predicted_ <= share * std::max(std::abs(at_.value), 1.0); }
 
   double step_size() const { return largest_magnitude(step_) / std::max(largest_magnitude(at_.x), 1e-300); }
 
@@ -135,13 +137,14 @@ NewtonResult minimize_newton(const NewtonProblem& problem, Vector x0, const Newt
                              const std::function<void(std::int64_t)>& on_iteration) {
   Newton newton(problem, std::move(x0), options.rounding);
   std::int64_t iteration = 0;
-  const auto result = [&](Stop stop) { return NewtonResult{newton.at().x, iteration, stop}; };
+  const auto result = [&](Stop stop) { return NewtonResult{newton.at().x, iteration, stop, newton.stationarity()}; };
   while (iteration < options.max_iter) {
     if (newton.stationarity() == 0) return result(Stop::kConverged);
     if (!newton.find_step()) return result(Stop::kSingular);
     if (!newton.search_line()) return result(newton.is_step_rounding() ? Stop::kConverged : Stop::kLineSearch);
     on_iteration(++iteration);
     if (newton.step_size() <= options.step_rounding) return result(Stop::kConverged);
+    if (options.value_tolerance > 0 && newton.promised_at_most(options.value_tolerance)) return result(Stop::kConverged);
     if (newton.stationarity() <= options.gradient_tolerance && newton.half_decrement() <= options.gradient_tolerance)
       return result(Stop::kConverged);
   }

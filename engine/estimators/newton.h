@@ -28,6 +28,8 @@ struct NewtonOptions {
   std::int64_t max_iter = 100;
   double gradient_tolerance = 1e-4;  // of max |smallest subgradient|; half the squared Newton decrement is held to it as well
   double rounding = 16 * std::numeric_limits<double>::epsilon();  // relative error of a value: smaller changes decide nothing
+  double value_tolerance =
+      0;   // done after a step that promised to lower the value by at most this, relative to max(|f|, 1); 0: never
   double step_rounding = 0;  // done once no element of a step is above this part of the largest element of x
 };
 
@@ -36,6 +38,7 @@ struct NewtonResult {
   std::vector<double> x;
   std::int64_t iterations = 0;
   Stop stop = Stop::kMaxIter;
+  double gradient = 0;   // largest element of the smallest subgradient at x
 };
 
 // Minimises objective(x) + sum l1 |x|. Smooth: solves for the step; line search and stopping rules are those of scikit-learn's

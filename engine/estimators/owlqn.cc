@@ -35,13 +35,14 @@ Vector projected(const Vector& l1, const Vector& x, const Vector& direction, con
   return next;
 }
 
-// Moves `at` to an acceptable point along the projected direction. False, and `at` as it was, if none is found.
+// Moves `at` to an acceptable point along the projected direction. False, and `at` as it was, if none is found; `last` is the
+// last value tried.
 bool search(const Objective& objective, const Vector& l1, const Vector& direction, const Vector& subgradient, double step,
-            int max_steps, Iterate& at) {
+            int max_steps, Iterate& at, double& last) {
   constexpr double kRounding = 4e-15;
   for (int tries = 0; tries < max_steps; ++tries, step /= 2) {
     Iterate trial{projected(l1, at.x, direction, subgradient, step), Vector(at.x.size()), 0};
-    trial.value = objective(trial.x, trial.gradient) + l1_norm(l1, trial.x);
+    trial.value = last = objective(trial.x, trial.gradient) + l1_norm(l1, trial.x);
     double predicted = 0;
     for (std::size_t i = 0; i < at.x.size(); ++i) predicted += subgradient[i] * (trial.x[i] - at.x[i]);
     if (trial.value <= at.value + kSufficient * predicted + kRounding * std::abs(at.value) && trial.x != at.x) {
@@ -79,7 +80,10 @@ LbfgsResult minimize_owlqn(const Objective& objective, const Vector& l1, Vector 
   at.value = objective(at.x, at.gradient) + l1_norm(l1, at.x);
   LbfgsMemory memory(options.memory);
   std::int64_t iteration = 0;
-  const auto result = [&](Stop stop) { return LbfgsResult{std::move(at.x), at.value, iteration, stop}; };
+  const auto result = [&](Stop stop) {
+    const double gradient = largest_magnitude(smallest_subgradient(l1, at.x, at.gradient));
+    return LbfgsResult{std::move(at.x), at.value, gradient, iteration, stop};
+  };
   while (true) {
     const Vector subgradient = smallest_subgradient(l1, at.x, at.gradient);
     if (largest_magnitude(subgradient) <= options.gradient_tolerance) return result(Stop::kGradient);
@@ -88,8 +92,9 @@ LbfgsResult minimize_owlqn(const Objective& objective, const Vector& l1, Vector 
     align(l1, subgradient, direction);
     const double first_step = memory.empty() ? 1 / std::sqrt(dot(direction, direction)) : 1.0;
     const Iterate before = at;
-    if (!search(objective, l1, direction, subgradient, first_step, options.max_line_steps, at)) {
-      if (memory.empty()) return result(Stop::kLineSearch);
+    double last = at.value;
+    if (!search(objective, l1, direction, subgradient, first_step, options.max_line_steps, at, last)) {
+      if (memory.empty()) return result(is_same_value(last, at.value, options.value_rounding) ? Stop::kValue : Stop::kLineSearch);
       memory.clear();  // start again along the steepest descent
       continue;
     }

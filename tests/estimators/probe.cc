@@ -2,9 +2,12 @@
 //
 // In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" | "emulated" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
-//       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform", "predict", ...], "repeat": 1}
+//       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform", "predict", ...],
+//       "repeat": 1}
 //      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a column nominal.
-// Out: {"fit": seconds, "apply": seconds, "attributes": {...}, "transform": {"rows": n, "values": [...]}, ...} or {"error": {...}}.
+// Out: {"fit": seconds, "apply": seconds, "warnings": [...], "attributes": {...}, "transform": {"rows": n, "values": [...]}, ...}
+// or
+//      {"error": {...}}.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,6 +80,10 @@ template <class T>
 class Case {
  public:
   explicit Case(const ValueMap& spec) : spec_(spec), ctx_{.device = device_named(text(spec, "device", "cpu"))} {
+    ctx_.emit = [this](const schema::EventBody& event) {
+      if (const auto* log = std::get_if<schema::LogEvent>(&event); log && log->level == "warning")
+        warnings_.emplace_back(log->message);
+    };
     X_ = samples(text(spec, "X"));
     const std::vector<double> codes = numbers(text(spec, "codes"));
     y_.codes.assign(codes.begin(), codes.end());
@@ -90,13 +97,13 @@ class Case {
   ValueMap run() {
     double fit = 1e300, apply = 1e300;
     for (std::int64_t i = whole(spec_, "repeat", 1); i > 0; --i) {
-      X_.table->binned.reset();
+      X_.table->binned.reset(), warnings_.clear();
       fit = std::min(fit, timed([&] { this->fit(); }));
       answers_.clear();
       const Samples<T> rows = find(spec_, "test") ? samples(text(spec_, "test")) : X_;
       apply = std::min(apply, timed([&] { this->apply(rows); }));
     }
-    ValueMap result{{"fit", fit}, {"apply", apply}};
+    ValueMap result{{"fit", fit}, {"apply", apply}, {"warnings", warnings_}};
     result.insert(result.end(), answers_.begin(), answers_.end());
     return result;
   }
@@ -222,6 +229,7 @@ class Case {
   Array<std::int32_t> table_codes_;
   std::vector<std::unique_ptr<Estimator<T>>> steps_;
   ValueMap answers_;
+  ValueList warnings_;
 };
 
 ValueMap run(const ValueMap& spec) {
