@@ -33,7 +33,7 @@ struct JobServiceOptions {
   std::int64_t worker_memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
-  std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill of a worker that does not answer
+  std::chrono::milliseconds cancel_grace{900};           // from a cancel to the kill of a worker that does not answer: cancels take 1 s at most
   ServiceLimits limits;                                  // at first: see set_limits()
   std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
   JobObserver* observer = nullptr;                       // outlives the service; null: nobody

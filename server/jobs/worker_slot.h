@@ -19,7 +19,7 @@ namespace kedge::server {
 struct WorkerOptions {
   WorkerProgram program;
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed
-  std::chrono::milliseconds cancel_grace{2'000};         // from a cancel to the kill
+  std::chrono::milliseconds cancel_grace{900};           // from a cancel to the kill
   std::chrono::milliseconds start_timeout{60'000};       // from the start to the first message; CUDA may be cold
 };
 
