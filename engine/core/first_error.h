@@ -5,10 +5,14 @@
 #include <exception>
 #include <mutex>
 
+#include "engine/core/stop.h"
+
 namespace kedge::engine {
 
-// An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that asks for too much memory would die instead
-// of saying so. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Thread safe.
+// An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that asks for too much memory
+// would die instead of saying so. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Made
+// on the thread that begins the loop, whose stop holds for all pieces: once it is requested, no further piece begins
+// and rethrow() throws kCancelled. Thread safe.
 class FirstError {
  public:
   // work(), unless an earlier one threw: what follows a failure is not begun.
@@ -16,6 +20,8 @@ class FirstError {
   void run(const Work& work) noexcept {
     if (failed_.load(std::memory_order_relaxed)) return;
     try {
+      const StopScope scope(stop_);
+      check_job_stop();
       work();
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -29,6 +35,7 @@ class FirstError {
   }
 
  private:
+  const std::stop_token* const stop_ = internal::job_stop;
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   std::exception_ptr error_;

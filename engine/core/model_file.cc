@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/core/require.h"
+#include "engine/core/stop.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {
@@ -27,6 +28,7 @@ using schema::ErrorCode;
 constexpr std::array<char, 8> kMagic{'K', 'E', 'D', 'G', 'E', 'M', 'D', 'L'};
 constexpr std::uint32_t kVersion = 1, kByteOrder = 0x01020304;
 constexpr std::size_t kPending = 64 << 10;
+constexpr std::size_t kWrittenAtOnce = 8 << 20;   // whole blocks; a cancelled job ends between two
 
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -173,7 +175,8 @@ struct ModelFileWriter::Impl {
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (fd < 0) open();
     while (!bytes.empty()) {
-      const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      check_job_stop();
+      const ssize_t written = ::pwrite(fd, bytes.data(), std::min(bytes.size(), kWrittenAtOnce), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw_system_error("write", path);
       offset += static_cast<std::uint64_t>(written), bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -189,7 +192,10 @@ struct ModelFileWriter::Impl {
     append_blocks(last);
   }
   void append_blocks(std::span<const std::byte> blocks) {
-    checksum.update(blocks);
+    for (std::span<const std::byte> left = blocks; !left.empty(); left = left.subspan(std::min(left.size(), kWrittenAtOnce))) {
+      check_job_stop();
+      checksum.update(left.first(std::min(left.size(), kWrittenAtOnce)));
+    }
     const std::size_t most = std::max(kPending, keep);
     if (pending.size() + blocks.size() > most) flush();
     if (blocks.size() > most)

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "engine/core/state_archive.h"
+#include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -19,6 +20,7 @@ using schema::Value;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kDirect = 1 << 16;  // whole numbers below are counted in a table, all others hashed
+constexpr std::int64_t kCellsBetweenStops = 1 << 16;
 
 bool is_missing(const Value& value, bool is_nominal) {
   const auto* real = std::get_if<double>(&value.data);
@@ -53,6 +55,7 @@ Tally<T> tally(const T* cells, std::int64_t n, std::int64_t stride) {
   std::vector<std::int64_t> direct;
   std::unordered_map<T, std::int64_t> others;
   for (std::int64_t i = 0; i < n; ++i) {
+    if (i % kCellsBetweenStops == 0) check_job_stop();
     const T x = cells[i * stride];
     if (x != x) {
       ++result.missing;

@@ -168,6 +168,7 @@ std::vector<double> shortest_solution(const Context& ctx, std::span<const double
   const auto r = static_cast<std::size_t>(rank);
   std::vector<double> w(d, 0.0);
   for (std::size_t k = 0; k < r; ++k) {
+    ctx.check_stop();
     double along = 0;
     for (std::size_t i = 0; i < d; ++i) along += svd.U[i * d + k] * z[i];
     for (std::size_t j = 0; j < d; ++j) w[j] += along / svd.s[k] * svd.Vt[k * d + j];
@@ -183,6 +184,7 @@ std::vector<double> shortest_solution(const Context& ctx, std::span<const double
   null = basis.to_host();
   for (int pass = 0; pass < 2; ++pass) {
     for (std::size_t k = 0; k < d - r; ++k) {
+      ctx.check_stop();
       double along = 0;
       for (std::size_t j = 0; j < d; ++j) along += null[j * (d - r) + k] * w[j];
       for (std::size_t j = 0; j < d; ++j) w[j] -= along * null[j * (d - r) + k];
@@ -203,6 +205,7 @@ std::vector<double> nonnegative_least_squares(const Context& ctx, std::span<cons
     std::size_t best = n;
     double steepest = least;
     for (std::size_t p = set.n_positive(); p < n; ++p) {
+      ctx.check_stop();
       const double slope = set.slope(p);
       if (slope > steepest && set.is_useful(p)) steepest = slope, best = p;
     }

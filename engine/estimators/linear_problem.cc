@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
 constexpr std::int64_t kMostKept = std::int64_t{1} << 23;   // values of rows kept for the candidates of a search: 64 MB
+constexpr std::size_t kRowsBetweenStops = 1024;
 constexpr double kConstant = 4 * std::numeric_limits<double>::epsilon();   // of the mean: what rounding makes of a constant
 
 std::vector<double> square_roots(const std::vector<double>& weights) {
@@ -50,27 +51,40 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));
   device_scale_ = Array<double>(ctx.memory(), std::span<const double>(scale_));
   device_weights_ = Array<double>(ctx.memory(), std::span<const double>(square_roots(weights)));
-  centre_targets(Y, weights, fit_intercept);
+  centre_targets(ctx, Y, weights, fit_intercept);
   device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_, unweighted_);
 }
 
 template <class T>
-void LinearProblem<T>::centre_targets(std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept) {
-  y_mean_.assign(static_cast<std::size_t>(n_targets_), 0.0);
-  unweighted_.assign(Y.begin(), Y.end());
-  for (std::int64_t t = 0; t < n_targets_ && fit_intercept; ++t) {
-    long double sum = 0, total = 0;
-    for (std::int64_t i = 0; i < n_rows_; ++i) {
-      const long double w = weights.empty() ? 1.0 : weights[static_cast<std::size_t>(i)];
-      sum += w * static_cast<long double>(Y[static_cast<std::size_t>(i * n_targets_ + t)]), total += w;
+void LinearProblem<T>::centre_targets(const Context& ctx, std::span<const double> Y, const std::vector<double>& weights,
+                                      bool fit_intercept) {
+  const auto n = static_cast<std::size_t>(n_rows_), k = static_cast<std::size_t>(n_targets_);
+  const auto each_row = [&](auto&& body) {   // targets may be as many as classes: gigabytes
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i % kRowsBetweenStops == 0) ctx.check_stop();
+      body(i, Y.data() + i * k);
     }
-    const double mean = static_cast<double>(sum / total);
-    y_mean_[static_cast<std::size_t>(t)] = mean;
-    for (std::int64_t i = 0; i < n_rows_; ++i) unweighted_[static_cast<std::size_t>(i * n_targets_ + t)] -= mean;
+  };
+  y_mean_.assign(k, 0.0);
+  if (fit_intercept) {
+    std::vector<long double> sums(k, 0.0L);
+    long double total = 0;
+    each_row([&](std::size_t i, const double* y) {
+      const long double w = weights.empty() ? 1.0 : weights[i];
+      for (std::size_t t = 0; t < k; ++t) sums[t] += w * static_cast<long double>(y[t]);
+      total += w;
+    });
+    for (std::size_t t = 0; t < k; ++t) y_mean_[t] = static_cast<double>(sums[t] / total);
   }
-  targets_ = unweighted_;
-  for (std::size_t e = 0; e < targets_.size() && !weights.empty(); ++e)
-    targets_[e] *= std::sqrt(weights[e / static_cast<std::size_t>(n_targets_)]);
+  unweighted_.clear(), targets_.clear();
+  unweighted_.reserve(n * k), targets_.reserve(n * k);
+  each_row([&](std::size_t i, const double* y) {
+    const double root = weights.empty() ? 1.0 : std::sqrt(weights[i]);
+    for (std::size_t t = 0; t < k; ++t) {
+      unweighted_.push_back(y[t] - y_mean_[t]);
+      targets_.push_back(unweighted_.back() * root);
+    }
+  });
 }
 
 template <class T>

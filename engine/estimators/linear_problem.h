@@ -47,7 +47,7 @@ class LinearProblem {
   std::vector<double> intercepts(std::span<const double> coef) const;
 
  private:
-  void centre_targets(std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept);
+  void centre_targets(const Context& ctx, std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept);
 
   Samples<T> X_;
   std::int64_t n_rows_, n_cols_, n_targets_;

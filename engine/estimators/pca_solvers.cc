@@ -8,6 +8,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "engine/core/stop.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -50,11 +51,13 @@ double rank_likelihood(const std::vector<double>& spectrum, std::int64_t rank, d
   const double m = static_cast<double>(d) * r - r * (r + 1) / 2;
   likelihood += std::log(2 * std::numbers::pi) * (m + r) / 2;
   double curvature = 0;
-  for (std::int64_t i = 0; i < rank; ++i)
+  for (std::int64_t i = 0; i < rank; ++i) {
+    check_job_stop();
     for (std::int64_t j = i + 1; j < d; ++j) {
       const double other = j < rank ? spectrum[j] : noise;
       curvature += std::log((spectrum[i] - spectrum[j]) * (1 / other - 1 / spectrum[i])) + std::log(n);
     }
+  }
   return likelihood - curvature / 2 - r * std::log(n) / 2;
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/state_archive.h"
+#include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -83,6 +84,7 @@ void PolynomialFeatures<T>::fit(const Context& ctx, const Samples<T>& X, const T
   for (std::int64_t g = 1; g <= most_degree_; ++g) {
     std::vector<std::int32_t> next;
     for (std::int64_t f = 0; f < n_features_; ++f) {
+      ctx.check_stop();
       next.push_back(static_cast<std::int32_t>(feature_.size()));
       const std::int32_t first = g == 1 ? 0 : starts[static_cast<std::size_t>(f + (params_.interaction_only ? 1 : 0))];
       const std::int32_t end = g == 1 ? 1 : starts.back();
@@ -123,6 +125,7 @@ template <class T>
 schema::ValueMap PolynomialFeatures<T>::attributes() const {
   std::vector<double> powers;
   for (const std::int32_t column : kept_) {
+    check_job_stop();
     std::vector<double> row(static_cast<std::size_t>(n_features_), 0.0);
     for (std::int32_t c = column; c >= 0 && feature_[static_cast<std::size_t>(c)] >= 0; c = parent_[static_cast<std::size_t>(c)])
       ++row[static_cast<std::size_t>(feature_[static_cast<std::size_t>(c)])];

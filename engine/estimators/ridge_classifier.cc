@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/core/state_archive.h"
+#include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -26,9 +27,12 @@ const ParamSet<P>& param_set() {
 // n_rows x (1 for two classes or fewer, else one a class).
 std::vector<double> signs(const PresentClasses& present, const Target& y) {
   const std::int32_t targets = present.size() <= 2 ? 1 : present.size();
-  std::vector<double> Y(y.codes.size() * static_cast<std::size_t>(targets), -1.0);
+  std::vector<double> Y;
+  Y.reserve(y.codes.size() * static_cast<std::size_t>(targets));
   for (std::size_t i = 0; i < y.codes.size(); ++i) {
+    check_job_stop();
     const std::int32_t c = present.positions[static_cast<std::size_t>(y.codes[i])];
+    Y.insert(Y.end(), static_cast<std::size_t>(targets), -1.0);
     if (targets > 1) Y[i * static_cast<std::size_t>(targets) + static_cast<std::size_t>(c)] = 1;
     else if (c == 1) Y[i] = 1;
   }

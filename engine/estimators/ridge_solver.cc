@@ -6,6 +6,7 @@
 
 #include "engine/backend/host/side_by_side.h"
 #include "engine/core/require.h"
+#include "engine/core/stop.h"
 #include "engine/estimators/least_squares.h"
 #include "engine/estimators/sparse_problem.h"
 
@@ -59,6 +60,7 @@ void add_triples(const Decomposition& svd, std::int64_t m, std::int64_t d, const
   const auto r = static_cast<std::int64_t>(svd.s.size());
   coef.assign(static_cast<std::size_t>(k * d), 0.0);
   for (std::int64_t c = 0; c < r; ++c) {
+    check_job_stop();
     const double s = svd.s[static_cast<std::size_t>(c)];
     if (!(s > kLeastSingular)) continue;
     for (std::int64_t t = 0; t < k; ++t) {

@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 21> kControls = {
+inline constexpr std::array<std::string_view, 22> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -41,6 +41,7 @@ inline constexpr std::array<std::string_view, 21> kControls = {
     "share-data-directory",        // a second server may use it
     "trust-the-store",             // a damaged store is not noticed at the start
     "forget-cancels",              // a cancel is acknowledged and not carried out
+    "deaf-ops",                    // numerical operations do not see that their job is to stop
     "times-go-back",               // the times of a job's events follow a clock that is set back
     "retry-for-ever",              // a job that kills its worker is tried again and again
     "keep-slow-readers",           // who reads nothing may keep a stream for ever

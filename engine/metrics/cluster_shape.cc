@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/core/stop.h"
 #include "engine/metrics/cluster_rows.h"
 #include "engine/metrics/cluster_shape.h"
 #include "engine/metrics/sums.h"
@@ -82,6 +83,7 @@ double davies_bouldin_score(const ClusterView& view) {
   for (std::size_t c = 0; c < k; ++c) spread[c] /= static_cast<double>(groups.sizes[c]);
   double sum = 0, farthest = 0;
   for (std::size_t a = 0; a < k; ++a) {
+    check_job_stop();
     double worst = 0;
     for (std::size_t b = 0; b < k; ++b) {
       const auto d = static_cast<std::size_t>(view.n_features);

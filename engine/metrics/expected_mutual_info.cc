@@ -1,5 +1,6 @@
 // Sums over hypergeometric distributions.
 #include "engine/metrics/expected_mutual_info.h"
+#include "engine/core/first_error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,12 +48,16 @@ double mean_information(std::int64_t a, std::int64_t b, std::int64_t n) {
 double expected_mutual_information(std::span<const std::int64_t> sizes_a, std::span<const std::int64_t> sizes_b, std::int64_t n_rows) {
   const auto n_a = static_cast<std::int64_t>(sizes_a.size());
   std::vector<double> by_a(sizes_a.size());
+  FirstError error;
 #pragma omp parallel for schedule(dynamic) if (sizes_a.size() * sizes_b.size() > 64)
   for (std::int64_t i = 0; i < n_a; ++i) {
-    double sum = 0;
-    for (std::int64_t b : sizes_b) sum += mean_information(sizes_a[static_cast<std::size_t>(i)], b, n_rows);
-    by_a[static_cast<std::size_t>(i)] = sum;
+    error.run([&] {
+      double sum = 0;
+      for (std::int64_t b : sizes_b) sum += mean_information(sizes_a[static_cast<std::size_t>(i)], b, n_rows);
+      by_a[static_cast<std::size_t>(i)] = sum;
+    });
   }
+  error.rethrow();
   double sum = 0;
   for (double value : by_a) sum += value;
   return sum / static_cast<double>(n_rows);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/core/require.h"
+#include "engine/core/stop.h"
 #include "engine/metrics/score_order.h"
 #include "engine/metrics/sums.h"
 
@@ -103,6 +104,7 @@ double step_area(const std::vector<RankedRow>& rows, std::span<const double> wei
 void require_shares(const char* metric, const ScoreView& proba) {
   const auto k = static_cast<std::size_t>(proba.n_classes);
   for (std::size_t i = 0; i < proba.y_true.size(); ++i) {
+    check_job_stop();
     double sum = 0;
     for (double share : proba.scores.subspan(i * k, k)) sum += share;
     require(std::abs(1 - sum) <= 1e-8 + 1e-5 * std::abs(sum), ErrorCode::kBadData,
@@ -130,6 +132,7 @@ std::vector<double> weight_by_class(const ScoreView& view) {
 // Area for telling the rows of `own` from those of `other` by the scores of class own.
 double pair_area(const char* metric, ClassScores scores, const std::vector<std::uint32_t>& own,
                  const std::vector<std::uint32_t>& other) {
+  check_job_stop();
   std::vector<RankedRow> rows;
   rows.reserve(own.size() + other.size());
   for (std::uint32_t i : own) rows.push_back({checked_key(metric, scores[i], i), i, 1});
@@ -189,6 +192,7 @@ double roc_auc_ovr_score(const ScoreView& proba, RocAverage average) {
   const std::vector<double> class_weights = weight_by_class(proba);
   double sum = 0, total = 0;
   for (std::int32_t c = 0; c < proba.n_classes; ++c) {
+    check_job_stop();
     const double weight = average == RocAverage::kMacro ? 1.0 : class_weights[static_cast<std::size_t>(c)];
     if (weight == 0) continue;
     const auto rows = ranked("roc_auc_ovr", proba, scores_of(proba, static_cast<std::size_t>(c)), c);
@@ -224,6 +228,7 @@ double average_precision_score(const ScoreView& view) {
   if (!all_occur) return kNaN;
   double sum = 0;
   for (std::int32_t c = 0; c < view.n_classes; ++c) {
+    check_job_stop();
     sum += step_area(ranked("average_precision", view, scores_of(view, static_cast<std::size_t>(c)), c), view.weights);
   }
   return sum / view.n_classes;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/first_error.h"
+#include "engine/core/stop.h"
 #include "engine/metrics/cluster_rows.h"
 #include "engine/metrics/cluster_shape.h"
 #include "engine/metrics/sums.h"
@@ -99,6 +100,7 @@ void score_block(const ClusterView& view, const Groups& groups, const Panels& pa
     BlockSums sums = {};
     std::int64_t left = groups.sizes[c];
     for (std::int64_t p = panels.first_panel[c]; p < panels.first_panel[c + 1]; ++p, left -= kWidth) {
+      check_job_stop();
       add_distances(rows.data(), panels.d, panels.panel(p), static_cast<int>(std::min<std::int64_t>(left, kWidth)), sums);
     }
     for (std::size_t r = 0; r < found.size(); ++r) {

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
+#include "engine/core/stop.h"
+#include "engine/faults/fail_point.h"
 #include "engine/model_plan.h"
 #include "engine/model_task.h"
 #include "engine/worker/failpoint.h"
@@ -123,6 +126,8 @@ bool Runner::run(const schema::RunCommand& command, std::stop_token stop, const 
     if (!filter.passes(body, ProgressFilter::Clock::now())) return;
     report({schema::EventReport{command.leaseToken, std::move(body)}});
   };
+  std::optional<StopScope> scope;
+  if (!KEDGE_CONTROL("deaf-ops")) scope.emplace(stop);
   const Context ctx{.device = device_, .seed = 0, .stop = std::move(stop), .emit = emit};
   return reported(command.leaseToken, report, [&] { return done(ctx, command); });
 }

@@ -44,7 +44,8 @@ TileMoments tile_moments(MatrixView<const T> X, VectorView<const std::int32_t> r
   const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
   TileMoments m{std::vector<double>(static_cast<std::size_t>(classes)), std::vector<double>(static_cast<std::size_t>(classes * d)),
                 std::vector<double>(static_cast<std::size_t>(classes * d))};
-  for (std::int64_t i = begin; i < end; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {   // where classes are many a tile has all rows
+    check_job_stop();
     m.count[static_cast<std::size_t>(y.data[i])] += weight(i);
     add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, m.mean.data() + y.data[i] * d);
   }
@@ -52,8 +53,10 @@ TileMoments tile_moments(MatrixView<const T> X, VectorView<const std::int32_t> r
     const double n = m.count[static_cast<std::size_t>(e / d)];
     if (n > 0) m.mean[static_cast<std::size_t>(e)] /= n;
   }
-  for (std::int64_t i = begin; i < end; ++i)
+  for (std::int64_t i = begin; i < end; ++i) {
+    check_job_stop();
     add_squares(row_at(X, rows, i), origin.data(), m.mean.data() + y.data[i] * d, weight(i), d, m.squares.data() + y.data[i] * d);
+  }
   return m;
 }
 
@@ -114,6 +117,7 @@ void CpuBayes<T>::gaussian_log_likelihood(MatrixView<const T> X, MatrixView<cons
   }
   for_tiles(X.rows, kRowTile, X.size() * classes, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
+      check_job_stop();
       for (std::int64_t c = 0; c < classes; ++c) {
         const double sum = weighted_distance(X.data + i * X.stride, mean.data + c * mean.stride, precision.data() + c * d, d);
         Z.data[i * Z.stride + c] = static_cast<T>(constant[static_cast<std::size_t>(c)] - 0.5 * sum);

@@ -70,7 +70,10 @@ std::unique_ptr<ByteScan<T>> ByteScan<T>::make(MatrixView<const T> points, std::
   const std::int64_t n = points.rows, d = points.cols;
   if (!has_byte_products() || d < kFewestColumns || d > kMostColumns || n < kFewestPoints) return nullptr;
   Range<T> range{points.data[0], points.data[0]};
-  for (std::int64_t i = 0; i < n; ++i) extend(range, points.data + i * points.stride, d);
+  for (std::int64_t i = 0; i < n; ++i) {
+    check_job_stop();
+    extend(range, points.data + i * points.stride, d);
+  }
   const double finest = range.width() / kLevels;
   if (range.check != 0 || !(finest > std::numeric_limits<double>::min()) || !std::isfinite(finest)) return nullptr;
   std::unique_ptr<ByteScan> scan(new ByteScan(points, order));
@@ -134,6 +137,7 @@ std::vector<ByteShortlist> ByteScan<T>::shortlist(const Queries& queries, int k)
   std::int32_t scores[kByteRows][kBlock], limits[kByteRows];
   std::uint64_t hits[kByteRows];
   for (std::int64_t block = 0; block < blocks; ++block) {
+    check_job_stop();
     for (std::int64_t first = 0; first < n; first += kByteRows) {
       const std::int64_t rows = std::min(kByteRows, n - first);
       for (std::int64_t m = 0; m < rows; ++m) limits[m] = lists[static_cast<std::size_t>(first + m)].limit;

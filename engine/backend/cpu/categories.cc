@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::int64_t kLookupNs = 8;   // about what one search among keys takes
 
-// body(row) for each row, on all threads if that pays.
-template <class Body>
-void for_rows(std::int64_t rows, std::int64_t row_ns, Body&& body) {
-  for_tiles(rows, kRowTile, rows * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) body(i);
-  });
-}
-
 }  // namespace
 
 template <class T>

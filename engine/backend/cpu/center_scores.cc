@@ -126,6 +126,7 @@ void find_by_scores(const Centers<S>& centers, MatrixView<const T> X, std::span<
   const MatrixView<const S> scored = side_by_side(X, rows, values);
   BestTwo<S> best[kScoredRows];
   for (std::int64_t first = 0; first < k; first += kCenterBlock) {
+    check_job_stop();
     const std::int64_t width = std::min(kCenterBlock, k - first);
     multiply_few(scored, centers.rows.row_range(first, width), MatrixView<S>(dots.data(), n, width, stride));
     const std::int64_t padded = tiles_of(width, kScoreLanes<S>) * kScoreLanes<S>;
@@ -236,8 +237,10 @@ void NearestCenters<T>::find(std::span<const std::int32_t> rows, Nearest* found)
     for (std::size_t i = 0; i < places.size(); ++i) found[places[i]] = better[i];
     for (std::int32_t& place : left) place = places[static_cast<std::size_t>(place)];
   }
-  for (const std::int32_t place : left)
+  for (const std::int32_t place : left) {
+    check_job_stop();
     found[place] = exact_center(X_.data + rows[static_cast<std::size_t>(place)] * X_.stride, centers_.rows);
+  }
 }
 
 #define KEDGE_INSTANTIATE(T)                                                           \

@@ -15,14 +15,6 @@ constexpr std::int64_t kExpNs = 20;      // an exponential or logarithm in doubl
 constexpr std::int64_t kSearchNs = 50;   // a place among a column's quantiles or edges
 constexpr std::int64_t kSplineNs = 4;    // one division of the recursion
 
-// body(i) for every row, in about row_ns each.
-template <class Body>
-void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
-  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) body(i);
-  });
-}
-
 double at(VectorView<const double> v, std::int64_t j) { return v.empty() ? 0.0 : v.data[j]; }
 
 template <class T>

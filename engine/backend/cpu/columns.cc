@@ -25,11 +25,15 @@ void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Bod
     std::vector<T> numbers(static_cast<std::size_t>((end - begin) * n));
     std::int64_t present[kColumnGroup] = {};
     for (std::int64_t i = 0; i < n; ++i) {
+      if (i % kRowTile == 0) check_job_stop();
       const T* const row = row_at(X, rows, i);
       for (std::int64_t j = begin; j < end; ++j)
         if (row[j] == row[j]) numbers[static_cast<std::size_t>((j - begin) * n + present[j - begin]++)] = row[j];
     }
-    for (std::int64_t j = begin; j < end; ++j) body(j, numbers.data() + (j - begin) * n, present[j - begin]);
+    for (std::int64_t j = begin; j < end; ++j) {
+      check_job_stop();
+      body(j, numbers.data() + (j - begin) * n, present[j - begin]);
+    }
   });
 }
 

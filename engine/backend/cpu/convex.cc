@@ -84,6 +84,7 @@ class Descent {
     std::fill(is_excluded_.begin(), is_excluded_.end(), false);
     screen(l1, l2, reached);
     for (std::int64_t iteration = 0; iteration < options_.max_iter; ++iteration) {
+      check_job_stop();
       double largest = 0, largest_step = 0;
       for (std::size_t i = 0; i < active_.size(); ++i) {
         const std::int64_t j = active_[options_.random ? random_.below(static_cast<std::uint32_t>(active_.size())) : i];

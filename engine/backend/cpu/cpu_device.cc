@@ -4,6 +4,8 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include "engine/backend/trees_factory.h"
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
+#include "engine/core/stop.h"
 
 namespace kedge::engine {
 namespace {
@@ -23,6 +26,7 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kLarge = std::size_t{4} << 20;   // new pages of 4 KiB cost more than filling them
 
+constexpr std::size_t kPiece = std::size_t{32} << 20;  // copied between two looks whether the job is to stop
 constexpr std::size_t kChecked = std::size_t{64} << 20;   // looking takes 100 us
 
 // An array larger than what is left would be granted, and the worker killed while filling it.
@@ -49,11 +53,31 @@ class CpuMemory final : public Memory {
     return p;
   }
   void deallocate(void* p) noexcept override { std::free(p); }
-  void to_device(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
-  void to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
-  void zero(void* p, std::size_t bytes) override { std::memset(p, 0, bytes); }
+  void to_device(void* device, const void* host, std::size_t bytes) override { copy_pieces(device, host, bytes); }
+  void to_host(void* host, const void* device, std::size_t bytes) override { copy_pieces(host, device, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    check_job_stop();
+    std::memmove(to, from, bytes);
+  }
+  void zero(void* p, std::size_t bytes) override {
+    for_pieces(bytes, [&](std::size_t at, std::size_t size) { std::memset(static_cast<std::byte*>(p) + at, 0, size); });
+  }
   void synchronize() override {}
+
+ private:
+  // Gigabytes take seconds, and a cancelled job ends between two pieces.
+  template <class Work>
+  static void for_pieces(std::size_t bytes, Work&& work) {
+    for (std::size_t at = 0; at < bytes; at += kPiece) {
+      check_job_stop();
+      work(at, std::min(kPiece, bytes - at));
+    }
+  }
+  static void copy_pieces(void* to, const void* from, std::size_t bytes) {
+    for_pieces(bytes, [&](std::size_t at, std::size_t size) {
+      std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at, size);
+    });
+  }
 };
 
 // Starts the threads and takes their BLAS buffers, so that no job pays for it.

@@ -5,6 +5,7 @@
 
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/lapack_steps.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/simd.h"
 
@@ -20,7 +21,6 @@ constexpr std::int64_t kMostGroups = 64;                          // of tiles, w
 constexpr std::int64_t kFewProducts = kFewColumns * kFewColumns;
 constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;   // doubles of gathered rows where columns are many, 64 MiB
 constexpr std::int64_t kMultipliesPerNs = 8;                    // one core
-constexpr int kReflectors = 32;                                 // put together into one block
 
 template <class T>
 KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scale, std::int64_t cols, const double* y,
@@ -56,6 +56,7 @@ std::vector<double> sum_tiles(const Design<T>& d, std::int64_t entries, std::int
     double* const sum = partial.get() + group * entries;
     std::fill_n(sum, entries, 0.0);
     for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += height) {
+      check_job_stop();
       const std::int64_t end = std::min(n, i + height);
       put_rows(d, i, end, rows.get(), p);
       add(rows.get(), end - i, sum);
@@ -142,12 +143,8 @@ std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
           a[static_cast<std::size_t>(j * rows + i + r)] = piece[static_cast<std::size_t>(r * p + j)];
       }
     }
-    const int block = static_cast<int>(std::min<std::int64_t>(kReflectors, least));
-    std::vector<double> t(static_cast<std::size_t>(block * p)), work(static_cast<std::size_t>(block * p));
-    int info = 0;
-    blas::geqrt(static_cast<int>(rows), static_cast<int>(p), block, a.get(), static_cast<int>(rows), t.data(), work.data(),
-                &info);
-    double* const triangle = stack.data() + tile * p * p;   // info is 0: the arguments are in order
+    factor_r(ColumnMajor<double>{a.get(), rows, p, rows});
+    double* const triangle = stack.data() + tile * p * p;
     for (std::int64_t j = 0; j < p; ++j) {
       for (std::int64_t i = 0; i <= std::min(j, least - 1); ++i) triangle[i * p + j] = a[static_cast<std::size_t>(j * rows + i)];
     }

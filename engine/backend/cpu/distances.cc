@@ -19,6 +19,7 @@ void CpuNeighbours<T>::distances(MatrixView<const T> X, MatrixView<const T> Y, c
     for_tiles(X.rows, 16, X.rows * Y.size() / 2, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       std::vector<double> reduced(static_cast<std::size_t>(Y.rows));
       for (std::int64_t i = begin; i < end; ++i) {
+        check_job_stop();
         distances_to<M>(X.data + i * X.stride, Y, distance.power, reduced.data());
         for (std::int64_t j = 0; j < Y.rows; ++j)
           out.data[i * out.stride + j] = static_cast<T>(distance.restored(reduced[static_cast<std::size_t>(j)]));

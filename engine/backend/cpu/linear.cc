@@ -63,6 +63,7 @@ void sum_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int
   if (begin >= end) std::fill_n(sums, t.rows * t.cols, 0.0);
   std::vector<T> piece(static_cast<std::size_t>(t.rows * t.cols));
   for (std::int64_t k = begin; k < end; k += kDepth) {
+    check_job_stop();
     if (p.lower && t.row == t.col && t.rows == t.cols)   // what is above the diagonal stays 0 and is not read
       blas::syrk(t.rows, std::min(kDepth, end - k), p.a(t.row, k), p.A.stride, piece.data(), t.cols);
     else

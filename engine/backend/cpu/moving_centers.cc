@@ -185,8 +185,10 @@ class BoundedCenters final : public MovingCenters<T> {
     const std::int64_t cols = X_.cols + 1;
     for (std::int64_t c = 0; c < k; ++c)
       if (is_stale[static_cast<std::size_t>(c)]) std::fill_n(table + c * cols, cols, 0.0);
-    add_rows(X_.row_range(begin, end - begin), labels, weights_.empty() ? nullptr : weights_.data + begin, is_stale.data(),
-             table);
+    for (std::int64_t i = begin; i < end; i += kRowTile) {   // where centres are many a tile has all rows
+      check_job_stop();
+      add_rows(X_.row_range(i, std::min(kRowTile, end - i)), labels + (i - begin), weights_.empty() ? nullptr : weights_.data + i, is_stale.data(), table);
+    }
   }
 
   MatrixView<const T> X_;

@@ -183,6 +183,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
     for (std::int64_t i = 0; i < queries.rows; ++i) visitors.push_back({distances.data() + i * k, found.data() + i * k, k, 0, kInfinity});
     for (std::int64_t first = 0; first < points_.rows; first += kPointTile) {
       const std::int64_t count = std::min(kPointTile, points_.rows - first);
+      check_job_stop();
       for (std::int64_t i = 0; i < queries.rows; ++i) {
         scan_rows<M>(queries.data + i * queries.stride, points_.row_range(first, count), distance_.power, scanned.data());
         NearestVisitor& visitor = visitors[static_cast<std::size_t>(i)];

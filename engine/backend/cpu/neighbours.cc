@@ -151,6 +151,7 @@ void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::v
     lists[static_cast<std::size_t>(i)].reset(static_cast<int>(std::min(s.k, points.end - points.begin)), score_error(norm, s.largest_norm, d));
   }
   for (std::int64_t p = points.begin; p < points.end; p += kPointTile) {
+    check_job_stop();
     const std::int64_t n = std::min(kPointTile, points.end - p);
     blas::gemm(Transpose::kNo, Transpose::kYes, m, n, d, S{-2}, centred.data(), d, s.centred.data() + p * d, d, S{0}, dots.data(), n);
     for (std::int64_t i = 0; i < m; ++i) {
@@ -181,7 +182,10 @@ std::vector<Neighbour> rank(const Search<T, S>& s, std::int64_t query, Range poi
   } else if (!std::is_same_v<T, S>) {
     return {};
   } else {
-    for (std::int64_t p = points.begin; p < points.end; ++p) found.push_back(measure(static_cast<std::int32_t>(p)));
+    for (std::int64_t p = points.begin; p < points.end; ++p) {
+      if (p % kPointTile == 0) check_job_stop();
+      found.push_back(measure(static_cast<std::int32_t>(p)));
+    }
   }
   const auto keep = static_cast<std::ptrdiff_t>(std::min<std::int64_t>(s.k, points.end - points.begin));
   std::partial_sort(found.begin(), found.begin() + keep, found.end());

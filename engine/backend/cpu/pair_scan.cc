@@ -98,6 +98,7 @@ void PairScan<T>::find(const Queries& queries, std::int64_t first, std::int64_t 
   std::vector<std::int32_t> found(static_cast<std::size_t>(count));
   std::vector<double> measured(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < m; ++i) {
+    check_job_stop();
     const T* const row = queries.rows.data + i * queries.rows.stride;
     const float norm = scores ? queries.norms[static_cast<std::size_t>(i)] : 0.0f;
     const double error = scores ? static_cast<double>(score_error(norm, largest_, d + kSquares)) : 0.0, square = static_cast<double>(norm) * static_cast<double>(norm);

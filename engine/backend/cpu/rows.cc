@@ -23,14 +23,6 @@ KEDGE_CLONES void add_row(const T* row, std::int64_t cols, double* __restrict su
 
 constexpr std::int64_t kExpNs = 10;   // an exponential or logarithm in double
 
-// body(i) for every row, in about row_ns each.
-template <class Body>
-void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
-  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) body(i);
-  });
-}
-
 }  // namespace
 
 template <class T>

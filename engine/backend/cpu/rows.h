@@ -29,13 +29,17 @@ class OneThread {
 inline constexpr std::int64_t kSerialNs = 100'000;
 
 // body(tile, begin, end) for each tile of [0, n), in any order, on all threads if that pays; cost_ns is about what all of it takes
-// one thread. Throws the first of what body throws. What it calls of OpenBLAS runs on the thread that calls.
+// one thread. Throws the first of what body throws. Between tiles it looks whether the job is to stop; a body whose tile can take longer
+// than 50 ms looks itself (check_job_stop). What it calls of OpenBLAS runs on the thread that calls.
 template <class Body>
 void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Body&& body) {
   const std::int64_t tiles = tiles_of(n, tile_size);
   if (tiles <= 1 || cost_ns < kSerialNs) {
     const OneThread one;
-    for (std::int64_t tile = 0; tile < tiles; ++tile) body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      check_job_stop();
+      body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size));
+    }
     return;
   }
   FirstError error;
@@ -43,6 +47,19 @@ void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Bod
   for (std::int64_t tile = 0; tile < tiles; ++tile)
     error.run([&] { body(tile, tile * tile_size, std::min(n, (tile + 1) * tile_size)); });
   error.rethrow();
+}
+
+inline constexpr std::int64_t kLongRowNs = 1000;   // a tile of such rows is looked into between rows
+
+// body(i) for every row i < n, in about row_ns each, on all threads if that pays.
+template <class Body>
+void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
+  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (row_ns >= kLongRowNs) check_job_stop();
+      body(i);
+    }
+  });
 }
 
 template <class T>
@@ -83,10 +100,14 @@ std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::i
   const std::int64_t tiles = tiles_of(n, tile_size);
   std::vector<double> tables(static_cast<std::size_t>(tiles * entries), 0.0);
   for_tiles(n, tile_size, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) add(i, tables.data() + tile * entries);
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (row_ns >= kLongRowNs || i % kRowTile == 0) check_job_stop();
+      add(i, tables.data() + tile * entries);
+    }
   });
   std::vector<double> sums(static_cast<std::size_t>(entries), 0.0);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    check_job_stop();
     for (std::int64_t e = 0; e < entries; ++e) sums[static_cast<std::size_t>(e)] += tables[static_cast<std::size_t>(tile * entries + e)];
   }
   return sums;

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/core/stop.h"
+
 namespace kedge::engine {
 
 // Ascending, without NaN; by digits of 11 bits from the lowest, skipping those that all numbers share. O(n).
@@ -36,6 +38,7 @@ class RadixSorter {
   static T value(Key k) { return std::bit_cast<T>((k & kSign) != 0 ? k & ~kSign : ~k); }
 
   void pass(int shift) {
+    check_job_stop();
     counts_.assign(kDigits, 0);
     for (const Key k : keys_) ++counts_[(k >> shift) & (kDigits - 1)];
     if (counts_[(keys_[0] >> shift) & (kDigits - 1)] == keys_.size()) return;

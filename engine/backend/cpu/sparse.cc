@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kSparseTile =
     64;  // rows: short, because the rows of a transpose differ in length a thousandfold
 constexpr std::int64_t kParallelEntries = 1 << 16;
+constexpr std::int64_t kLongEntryNs = 16;   // a tile of such entries is looked into between rows
 
 template <class T>
 struct Entries {
@@ -42,7 +43,10 @@ template <class T, class Body>
 void for_sparse_rows(const CsrView<T>& A, std::int64_t n, std::int64_t entry_ns, Body&& body) {
   for_tiles(n, kSparseTile, n + A.n_entries() * entry_ns,
             [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-              for (std::int64_t i = begin; i < end; ++i) body(i);
+              for (std::int64_t i = begin; i < end; ++i) {
+                if (entry_ns >= kLongEntryNs) check_job_stop();
+                body(i);
+              }
             });
 }
 
@@ -130,24 +134,34 @@ void CpuSparse<T>::sparse_transpose(CsrView<const T> A, CsrView<T> out) {
   const std::vector<std::int64_t> begin = equal_parts(A);
   const auto parts = static_cast<std::int64_t>(begin.size()) - 1;
   std::vector<std::int64_t> places(static_cast<std::size_t>(parts * A.cols), 0);
+  const auto each_row = [&](auto&& body) {
+    FirstError error;
 #pragma omp parallel for schedule(static) if (parts > 1)
-  for (std::int64_t p = 0; p < parts; ++p)
-    for (std::int64_t e = A.offsets.data[begin[p]]; e < A.offsets.data[begin[p + 1]]; ++e)
-      ++places[p * A.cols + A.columns.data[e]];
+    for (std::int64_t p = 0; p < parts; ++p)
+      error.run([&] {
+        for (std::int64_t i = begin[p]; i < begin[p + 1]; ++i) {
+          if (i % kSparseTile == 0) check_job_stop();
+          body(places.data() + p * A.cols, i);
+        }
+      });
+    error.rethrow();
+  };
+  each_row([&](std::int64_t* counts, std::int64_t i) {
+    for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) ++counts[A.columns.data[e]];
+  });
   std::int64_t next = 0;
   for (std::int64_t j = 0; j < A.cols; ++j) {
     out.offsets.data[j] = next;
     for (std::int64_t p = 0; p < parts; ++p) next += std::exchange(places[p * A.cols + j], next);
   }
   out.offsets.data[A.cols] = next;
-#pragma omp parallel for schedule(static) if (parts > 1)
-  for (std::int64_t p = 0; p < parts; ++p)
-    for (std::int64_t i = begin[p]; i < begin[p + 1]; ++i)
-      for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) {
-        const std::int64_t to = places[p * A.cols + A.columns.data[e]]++;
-        out.columns.data[to] = static_cast<std::int32_t>(i);
-        out.values.data[to] = A.values.data[e];
-      }
+  each_row([&](std::int64_t* next_place, std::int64_t i) {
+    for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) {
+      const std::int64_t to = next_place[A.columns.data[e]]++;
+      out.columns.data[to] = static_cast<std::int32_t>(i);
+      out.values.data[to] = A.values.data[e];
+    }
+  });
 }
 
 template <class T>

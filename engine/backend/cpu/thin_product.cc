@@ -67,6 +67,7 @@ double sum_columns(MatrixView<const T> Z, MatrixView<const T> X, std::int64_t co
     std::vector<T> sums;
     double of_task = 0;
     for (std::int64_t tile = begin; tile < end; tile += kTile) {
+      check_job_stop();
       const std::int64_t tile_end = std::min(end, tile + kTile);
       sums.assign(total.size(), T{0});
       for (std::int64_t i = tile; i < tile_end; i += block_rows) {

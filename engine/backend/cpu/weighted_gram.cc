@@ -30,6 +30,7 @@ void sum_group(MatrixView<const T> X, const double* w, std::int64_t w_stride, bo
   const std::int64_t d = X.cols, q = d + (with_ones ? 1 : 0), pack = std::clamp<std::int64_t>(kPackEntries / q, 64, 2048);
   std::vector<T> scaled(static_cast<std::size_t>(pack * q)), piece(static_cast<std::size_t>(q * q));
   for (std::int64_t first = begin; first < end; first += pack) {
+    check_job_stop();
     const std::int64_t count = std::min(pack, end - first);
     for (std::int64_t i = 0; i < count; ++i) {
       const T factor = static_cast<T>(std::sqrt(w[(first + i) * w_stride]));

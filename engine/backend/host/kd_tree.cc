@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/host/side_by_side.h"
+#include "engine/core/stop.h"
 
 namespace kedge::engine {
 namespace {
@@ -84,6 +85,7 @@ class Builder {
   }
 
   void split(const Node& node, Node& left, Node& right) {
+    check_job_stop();
     const std::span<std::int32_t> points = points_of(node);
     const std::int64_t column = box(node.id, points);
     const std::int32_t half = node.count / 2;
