@@ -1,9 +1,11 @@
 // The list of the subcommands of kedge, and what each of them gets.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -28,24 +30,33 @@ struct RentOptions {
 
 // What the options of all commands fill in.
 struct Options {
-  std::string url;
+  std::string url, server;     // --url, and --server: the name of one that `kedge login` has kept
   std::string token, pin;      // of a rented machine; else from the environment
   RentOptions rent;
   bool json = false;
-  std::string argument;        // spec file, job id, estimator name or machine, as the command declares
-  std::string state, after;    // jobs --state, watch --after
+  std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares
+  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ...
+  std::string state;           // jobs --state
+  std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit
-  std::string input;           // predict: the rows
+  std::string input;           // predict: the rows; models --upload
   std::string output = "predict";            // predict --output
-  std::string file;            // models --download, --upload
+  std::string file;            // models --download, download -o
+  std::string artifact;        // download
   bool remove = false;         // models --delete
-  std::string upload, name, format, forget;   // datasets
+  std::string upload, name, format, forget;   // datasets; name: login --name, too
+  std::string token_file;      // login
+  bool none = false;           // use --none
+  bool man = false;            // help --man
+  double wait_s = 10;          // doctor --wait
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.
 struct Command {
   const char* name;
+  const char* group;      // its heading in the list of commands
   const char* help;
+  const char* examples;   // one on each line, as it is typed
   void (*declare)(CLI::App& app, Options& options);
   int (*run)(const Options& options);
 };

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "client/cli/report.h"
 #include "provisioning/errors.h"
 #include "provisioning/http/client.h"
 #include "provisioning/process.h"
@@ -34,7 +35,7 @@ bool has_credentials() {
 
 }  // namespace
 
-int health(const Options&) {
+int health(const Options& options) {
   const std::string listen = environment_variable("KEDGE_LISTEN").value_or(":5334");
   const std::string place = "127.0.0.1" + listen.substr(listen.rfind(':')) + "/livez";
   provisioning::http::CurlClient curl;
@@ -42,14 +43,16 @@ int health(const Options&) {
   for (const char* scheme : {"https://", "http://"}) {
     try {
       const auto response = curl.send({.url = scheme + place, .timeout = std::chrono::seconds(4), .any_certificate = true});
-      if (response.status == 200) return kSucceeded;
+      if (response.status == 200) {
+        if (options.json) fmt::print("{{\"status\":\"ok\"}}\n");
+        return kSucceeded;
+      }
       problem = fmt::format("answers {}", response.status);
     } catch (const provisioning::ProviderError& error) {
       problem = error.words;
     }
   }
-  fmt::print(stderr, "{}: {}\n", place, problem);
-  return kFailed;
+  return report(schema::Error(schema::ErrorCode::kUnavailable, fmt::format("{}: {}", place, problem)), options);
 }
 
 int host(const Options&) {

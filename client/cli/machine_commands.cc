@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "client/cli/rental.h"
+#include "client/cli/target.h"
 #include "provisioning/interrupt.h"
 #include "provisioning/json.h"
 
@@ -51,7 +52,7 @@ int show_selection(const Options& options, bool refused) {
 // One from another state directory as well, when its whole name is given.
 Intent chosen_machine(Rental& rental, const std::string& name) {
   const IntentStore& store = rental.store;
-  const std::string id = name.empty() ? store.current() : name;
+  const std::string id = name.empty() ? current_machine_name() : name;
   if (id.empty()) throw schema::Error(schema::ErrorCode::kNotFound, "there is no current machine; `kedge machines` lists what is rented");
   const auto listing = store.list();
   std::vector<std::string_view> names;
@@ -116,7 +117,11 @@ int up(const Options& options) {
   const UpOptions wanted = up_options(options);
   check_image(wanted);
   const UpResult result = rental.controller.up(wanted);
-  rental.store.set_current(result.intent.id);
+  const std::string before = current_kept_server();
+  use_machine(result.intent.id);
+  if (!before.empty()) fmt::print(stderr, "'{}' is no longer the current server; `kedge use {}` goes back to it\n", before, before);
+  const std::string hidden = hidden_by_environment("this machine");
+  if (!hidden.empty()) fmt::print(stderr, "warning: {}\n", hidden);
   if (!result.no_gpu.empty()) fmt::print(stderr, "warning: its jobs will run on the CPU, not on its {}: {}\n", result.intent.offer.gpu, result.no_gpu);
   double total = 0;
   for (const Phase& phase : result.phases) total += phase.seconds;
@@ -126,8 +131,9 @@ int up(const Options& options) {
   }
   const Lease& lease = result.intent.lease;
   fmt::print(stderr, "ready   {:>8.2f} s  kedge {} on {}\n", total, result.version, machine_line(result.intent));
-  fmt::print(stderr, "It ends {:.3g} min after its last use, at the latest in {:.1f} h ({:.2f} USD). `kedge run` uses it; `kedge down` ends it now.\n",
-             static_cast<double>(lease.idle_s) / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent));
+  fmt::print(stderr, "It ends {:.3g} min after its last use, at the latest in {:.1f} h ({:.2f} USD).{} `kedge down` ends it now.\n",
+             static_cast<double>(lease.idle_s) / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent),
+             hidden.empty() ? " `kedge run` uses it;" : "");
   fmt::print(stderr, "When neither this machine nor its server can see to that: {}.\n", result.fuse);
   fmt::print("{}\n", result.intent.url());
   return kSucceeded;
@@ -163,7 +169,7 @@ int machines(const Options& options) {
   if (!options.argument.empty())
     throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("machines: '{}' is no action; the only one is gc", options.argument));
   const std::int64_t now = rental.clock.unix_seconds();
-  const std::string current = rental.store.current();
+  const std::string current = current_machine_name();
   for (const std::string& file : rental.store.list().damaged)
     fmt::print(stderr, "{} was damaged and is set aside; `kedge machines gc` finds its machine by name and ends it\n", file);
   for (const MachineRow& row : rental.controller.machines()) {

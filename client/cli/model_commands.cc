@@ -2,12 +2,18 @@
 #include "client/cli/model_commands.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
+#include "client/cli/report.h"
+#include "client/cli/save.h"
 #include "client/cli/target.h"
+#include "client/cli/text_table.h"
+#include "client/cli/units.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
@@ -21,27 +27,54 @@ std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string steps_of(const schema::ModelInfo& model) {
-  std::string steps;
-  for (const schema::Step& step : model.pipeline) steps += (steps.empty() ? "" : " | ") + step.estimator;
-  return steps;
-}
-
 void print_model(const schema::ModelInfo& model) {
-  fmt::print("{}  {}\n{}\nfitted on {} rows in {}, {} bytes, kedge {}\n", model.id, model.created, steps_of(model), model.nSamples, model.dtype,
-             model.bytes, model.version);
+  fmt::print("{}  {}\n{}\nfitted on {} rows in {}, {}, kedge {}\n", model.id, model.created, pipeline_text(model.pipeline), model.nSamples, model.dtype,
+             size_text(model.bytes), model.version);
   for (const schema::ModelColumn& column : model.columns) fmt::print("  {:<32}{}\n", column.name, column.kind);
 }
 
-int list(const Options& options) {
-  const schema::ModelPage page = connect_server(options).models();
+std::vector<schema::ModelInfo> all_models(const Session& session) {
+  constexpr std::int64_t kPage = 500;
+  std::vector<schema::ModelInfo> models;
+  std::string token;
+  do {
+    schema::ModelPage page = session.models(kPage, token);
+    std::ranges::move(page.models, std::back_inserter(models));
+    token = page.nextPageToken;
+  } while (!token.empty());
+  return models;
+}
+
+int list(const Session& session, const Options& options) {
+  const std::vector<schema::ModelInfo> models = all_models(session);
   if (options.json) {
-    fmt::print("{}\n", schema::to_json(page));
+    fmt::print("{}\n", schema::to_json(schema::ModelPage{.models = models}));
     return kSucceeded;
   }
-  fmt::print("{:<32}{:<26}{:>12}  {}\n", "id", "created", "bytes", "pipeline");
-  for (const schema::ModelInfo& model : page.models) fmt::print("{:<32}{:<26}{:>12}  {}\n", model.id, model.created, model.bytes, steps_of(model));
+  using Align = TextTable::Align;
+  TextTable table({{"id"}, {"size", Align::kRight}, {"data: pipeline", Align::kLeft, TextTable::Fit::kCut}, {"created", Align::kLeft, TextTable::Fit::kCut}});
+  std::int64_t bytes = 0;
+  for (const schema::ModelInfo& model : models) {
+    table.row({model.id, size_text(model.bytes), fmt::format("{}: {}", dataset_text(model.dataset), pipeline_text(model.pipeline)), model.created});
+    bytes += model.bytes;
+  }
+  fmt::print("{}{} models, {}\n", table.text(page_of(STDOUT_FILENO)), models.size(), size_text(bytes));
   return kSucceeded;
+}
+
+// Goes on after one that cannot be deleted; the exit code tells.
+int remove_all(const Session& session, const Options& options) {
+  int code = kSucceeded;
+  for (const std::string& id : options.arguments) {
+    try {
+      session.model(id).remove();
+      if (options.json) fmt::print("{}\n", schema::value_to_json(schema::ValueMap{{"removed", id}}));
+    } catch (const Error& error) {
+      if (error.code == schema::ErrorCode::kConnection) throw;
+      code = report(error, options);
+    }
+  }
+  return code;
 }
 
 const char* media_type_of(const std::string& path) {
@@ -57,14 +90,14 @@ int models(const Options& options) {
     fmt::print("{}\n", options.json ? schema::to_json(stored.info()) : stored.id());
     return kSucceeded;
   }
-  if (options.argument.empty()) return list(options);
+  if (!options.arguments.empty()) return remove_all(session, options);
+  if (options.argument.empty()) return list(session, options);
   const Model model = session.model(options.argument);
   if (options.remove) {
     model.remove();
+    if (options.json) fmt::print("{}\n", schema::value_to_json(schema::ValueMap{{"removed", model.id()}}));
   } else if (!options.file.empty()) {
-    std::ofstream file(options.file, std::ios::binary);
-    file << model.download();
-    if (!file.flush()) throw Error(schema::ErrorCode::kInternal, fmt::format("cannot write {}", options.file));
+    save(options.file, [&](const Take& take) { model.download(take); }, options);
   } else if (options.json) {
     fmt::print("{}\n", schema::to_json(model.info()));
   } else {

@@ -10,6 +10,7 @@
 #include "client/cli/job_commands.h"
 #include "client/cli/machine_commands.h"
 #include "client/cli/rental.h"
+#include "client/cli/report.h"
 #include "provisioning/interrupt.h"
 
 namespace kedge::cli {
@@ -18,6 +19,7 @@ namespace {
 using namespace provisioning;
 
 Options on_machine(Options options, const Intent& intent) {
+  options.server.clear();
   options.url = intent.url();
   options.token = intent.identity.token;
   options.pin = intent.identity.pin;
@@ -31,7 +33,7 @@ Options on_machine(Options options, const Intent& intent) {
   try {
     code = run(options);
   } catch (const schema::Error& error) {
-    fmt::print(stderr, "kedge: {} [{}]\n", error.what(), schema::error_code_name(error.code));
+    code = report(error, options);
   }
   std::fflush(nullptr);
   _exit(code);

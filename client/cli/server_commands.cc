@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "client/cli/target.h"
 #include "kedge/session.h"
@@ -97,6 +99,7 @@ int datasets(const Options& options) {
   const Session session = connect_server(options);
   if (!options.forget.empty()) {
     session.remove_dataset(options.forget);
+    if (options.json) fmt::print("{}\n", schema::value_to_json(schema::ValueMap{{"removed", options.forget}}));
     return kSucceeded;
   }
   if (!options.upload.empty()) {
@@ -114,24 +117,42 @@ int datasets(const Options& options) {
   return kSucceeded;
 }
 
+namespace {
+
+bool has_device(const schema::ServerInfo& info) {
+  return std::ranges::any_of(info.devices, [](const schema::DeviceEntry& device) { return device.missing.empty(); });
+}
+
+// A server lists its devices while it already takes jobs: until then it names none.
+schema::ServerInfo info_with_devices(const Session& session, double patience_s) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  schema::ServerInfo info = session.info();   // an error here says what is wrong
+  while (info.devices.empty() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    info = session.info();
+  }
+  return info;
+}
+
+}  // namespace
+
 int doctor(const Options& options) {
-  fmt::print("server   {}\n", server_url(options));
-  const schema::ServerInfo info = connect_server(options).info();   // an error here says what is wrong
+  if (!options.json) fmt::print("server   {}\n", server_url(options));
+  const schema::ServerInfo info = info_with_devices(connect_server(options), options.wait_s);
+  const bool is_usable = has_device(info);
   if (options.json) {
     fmt::print("{}\n", schema::to_json(info));
-    return kSucceeded;
+    return is_usable ? kSucceeded : kFailed;
   }
   fmt::print("version  {} (this client: {})\n", info.version, KEDGE_VERSION);
-  bool usable = false;
   for (const auto& device : info.devices) {
-    if (device.missing.empty()) usable = true, fmt::print("device   {:<8} {}{}\n", device.id, device.name,
-                                                          device.driver.empty() ? "" : ", driver " + device.driver);
+    if (device.missing.empty()) fmt::print("device   {:<8} {}{}\n", device.id, device.name, device.driver.empty() ? "" : ", driver " + device.driver);
     else fmt::print("device   {:<8} not available: {}\n", device.id, device.missing);
   }
   std::string names;
   for (const std::string& name : info.builtinDatasets) names += " " + name;
-  fmt::print("data    {}\n{}\n", names, usable ? "all well" : "no device is ready yet: no job can run");
-  return usable ? kSucceeded : kFailed;
+  fmt::print("data    {}\n{}\n", names, is_usable ? "all well" : "no device is ready: no job can run");
+  return is_usable ? kSucceeded : kFailed;
 }
 
 }  // namespace kedge::cli

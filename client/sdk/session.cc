@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <random>
@@ -37,6 +38,17 @@ std::string new_key() {
 }
 
 std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
+
+// A name as one part of a path (RFC 3986).
+std::string escaped(std::string_view name) {
+  std::string text;
+  for (const unsigned char c : name) {
+    const bool is_plain = std::isalnum(c) || c == '.' || c == '_' || c == '-';
+    text += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return text;
+}
+
 std::string model_path(const std::string& id) { return "/v1/models/" + id; }
 
 }  // namespace
@@ -82,6 +94,7 @@ std::string Model::transform(std::string_view rows, std::string_view content_typ
 }
 
 std::string Model::download() const { return transport_->exchange("GET", model_path(id_) + "/download", {}, {}, {}).body; }
+void Model::download(const Take& take) const { transport_->download(model_path(id_) + "/download", take); }
 
 void Model::remove() const { transport_->exchange("DELETE", model_path(id_), {}, {}, "application/json"); }
 
@@ -140,6 +153,10 @@ void Job::Finished::await_suspend(std::coroutine_handle<> waiting) {
 Result Job::Finished::await_resume() {
   if (error_) std::rethrow_exception(error_);
   return *std::move(result_);
+}
+
+void Job::download(std::string_view artifact, const Take& take) const {
+  transport_->download(fmt::format("{}/artifacts/{}", job_path(id_), escaped(artifact)), take);
 }
 
 void Job::cancel() const { transport_->post(job_path(id_) + "/cancel", ""); }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <utility>
 
@@ -36,6 +37,12 @@ using Headers = std::unique_ptr<curl_slist, ListDeleter>;
 
 void add(Headers& headers, const std::string& line) { headers.reset(curl_slist_append(headers.release(), line.c_str())); }
 
+// A transfer without a byte for so long is broken.
+void set_lowest_speed(CURL* handle) {
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 45L);
+}
+
 std::size_t append(char* data, std::size_t size, std::size_t count, void* to) {
   static_cast<std::string*>(to)->append(data, size * count);
   return size * count;
@@ -52,6 +59,32 @@ std::string text_of(const schema::ValueMap& map, std::string_view key) {
   const std::string* text = value ? std::get_if<std::string>(&value->data) : nullptr;
   return text ? *text : std::string();
 }
+
+// Hands the body of a good answer on in pieces, and gathers that of another.
+struct Receiver {
+  CURL* handle;
+  const Transport::Take* take;   // null: everything is gathered
+  std::string* body;
+  bool has_begun = false;        // something was handed on
+  std::exception_ptr refused;    // by the taker
+
+  static std::size_t receive(char* data, std::size_t size, std::size_t count, void* to) {
+    return static_cast<Receiver*>(to)->piece({data, size * count});
+  }
+  std::size_t piece(std::string_view data) {
+    long status = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    if (!take || status >= 300) return body->append(data), data.size();
+    has_begun = true;
+    try {
+      (*take)(data);
+      return data.size();
+    } catch (...) {   // not through curl, which is C
+      refused = std::current_exception();
+      return 0;
+    }
+  }
+};
 
 // Answers that a later try may better.
 bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
@@ -131,6 +164,7 @@ struct Transport::Impl {
     bool may_repeat = true;
     std::FILE* file = nullptr;       // in place of a body: sent in pieces
     std::int64_t file_bytes = -1;    // unknown
+    const Take* take = nullptr;      // gets the body of a good answer
   };
   struct Answer {
     HttpReply reply;
@@ -147,9 +181,11 @@ struct Transport::Impl {
     if (!call.content_type.empty()) add(headers, fmt::format("Content-Type: {}", call.content_type)), add(headers, "Expect:");
     if (!call.key.empty()) add(headers, "Idempotency-Key: " + std::string(call.key));
     prepare(handle, call.path, headers);
-    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answer.reply.body);
+    Receiver receiver{.handle = handle, .take = call.take, .body = &answer.reply.body};
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, Receiver::receive);
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &receiver);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
+    if (call.take) set_lowest_speed(handle);
     if (call.file) {
       curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
       curl_easy_setopt(handle, CURLOPT_READDATA, call.file);
@@ -161,6 +197,8 @@ struct Transport::Impl {
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method);
     if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) {
       failures += was_reached(code) ? 1 : kUnreached;
+      if (receiver.refused) std::rethrow_exception(receiver.refused);
+      has_handed_on = receiver.has_begun;
       throw unreachable(code);
     }
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
@@ -171,6 +209,7 @@ struct Transport::Impl {
   }
 
   HttpReply perform(const Call& call) {
+    has_handed_on = false;
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     for (Backoff backoff;;) {
       Error error;
@@ -188,7 +227,7 @@ struct Transport::Impl {
       }
       const auto pause = backoff.next(asked);
       if (call.stop.stop_requested()) throw stopped();
-      if (!call.may_repeat || is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
+      if (!call.may_repeat || has_handed_on || is_absent(error) || std::chrono::steady_clock::now() + pause > give_up) throw error;
       if (!Backoff::sleep(pause, call.stop)) throw stopped();
     }
   }
@@ -202,6 +241,7 @@ struct Transport::Impl {
   bool is_absent(const Error& error) const { return error.code == ErrorCode::kConnection && !has_answered && failures > kFailuresTaken; }
   static constexpr int kFailuresTaken = 9, kUnreached = 3;   // one for which no connection came about counts as three
   bool has_answered = false;
+  bool has_handed_on = false;   // part of a body that broke off
   int failures = 0;
 };
 
@@ -241,6 +281,10 @@ HttpReply Transport::put_file(std::string_view path, const std::string& name) {
                          .may_repeat = false, .file = file, .file_bytes = static_cast<std::int64_t>(size)});
 }
 
+void Transport::download(std::string_view path, const Take& take) {
+  impl_->perform({.path = path, .accept = {}, .timeout = std::chrono::seconds(0), .take = &take});
+}
+
 HttpReply Transport::remove(std::string_view path) {
   return impl_->perform({.path = path, .method = "DELETE", .timeout = kLongCall});
 }
@@ -277,8 +321,7 @@ Transport::Stream::Stream(const Transport& transport, std::string_view path, std
   transport.impl_->prepare(handle, path, impl_->headers);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &impl_->buffer);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 45L);
+  set_lowest_speed(handle);
   curl_multi_add_handle(impl_->multi.get(), handle);
 }
 Transport::Stream::~Stream() = default;

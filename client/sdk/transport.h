@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -39,6 +40,10 @@ class Transport {
   // Sends a file, or stdin for "-", in pieces: it may be larger than the memory. Not tried again.
   HttpReply put_file(std::string_view path, const std::string& file);
   HttpReply remove(std::string_view path);   // DELETE
+
+  // GET of what may be larger than the memory: `take` gets it in pieces, in order. Tried again until the first of them has come.
+  using Take = std::function<void(std::string_view piece)>;
+  void download(std::string_view path, const Take& take);
 
   // Another connection to the same server, for another thread.
   std::shared_ptr<Transport> another() const;

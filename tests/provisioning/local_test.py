@@ -38,6 +38,37 @@ class Local(KilledClients, unittest.TestCase):
         self.assertEqual(self.user.servers(), [])
         self.assertEqual(list((self.user.home / "state" / "local").iterdir()), [])
 
+    def test_ready_means_that_a_device_is(self):
+        self.user.kedge("up", *LOCAL)
+        out, _ = self.user.kedge("doctor", "--wait", "0s")
+        self.assertIn("all well", out)
+
+    def test_up_says_when_the_environment_hides_the_machine(self):
+        self.user.environment["KEDGE_URL"] = "http://127.0.0.1:1"
+        _, err = self.user.kedge("up", *LOCAL)
+        self.assertIn("KEDGE_URL is http://127.0.0.1:1, so commands go there and not to this machine", err)
+        self.assertNotIn("`kedge run` uses it", err)
+        self.user.kedge("jobs", code=69)
+        del self.user.environment["KEDGE_URL"]
+        self.user.kedge("jobs")
+
+    def test_the_last_choice_of_a_server_holds(self):
+        url = self.user.kedge("up", *LOCAL)[0].strip()
+        machine = self.user.rows()[0]["id"]
+        config = self.user.home / ".config" / "kedge"
+        config.mkdir(parents=True)
+        (config / "servers.json").write_text(json.dumps({"servers": [{"name": "lab", "url": "http://127.0.0.1:1"}]}))
+        (config / "servers.json").chmod(0o600)
+        self.user.kedge("use", "lab")
+        self.user.kedge("jobs", code=69)
+        self.assertIn("there is no current machine", self.user.kedge("down", code=1)[1])
+        self.assertIn(url, self.user.kedge("use", machine)[0])
+        self.user.kedge("jobs")
+        self.user.kedge("use", "lab")
+        _, err = self.user.kedge("up", *LOCAL)
+        self.assertIn("'lab' is no longer the current server", err)
+        self.user.kedge("jobs")
+
     def test_phases_and_the_machine_as_json_without_its_secrets(self):
         out, _ = self.user.kedge("--json", "up", *LOCAL)
         lines = [json.loads(line) for line in out.splitlines()]

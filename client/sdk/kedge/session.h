@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <memory>
@@ -26,6 +27,9 @@ namespace kedge {
 
 using schema::Error;
 class Transport;
+
+// Gets a file in pieces, in order, so that it may be larger than the memory. What it throws ends the transfer and is thrown on.
+using Take = std::function<void(std::string_view piece)>;
 
 // A job's result with a shorthand for its scores.
 struct Result : schema::Result {
@@ -83,6 +87,8 @@ class Job {
   class Finished;
   Finished finished(std::stop_token stop = {}) const;
   void cancel() const;                                // Error{kConflict} when it has ended
+  // A file that the job has left, of Result::artifacts. Error{kNotFound} for another.
+  void download(std::string_view artifact, const Take& take) const;
 
  private:
   std::shared_ptr<Transport> transport_;   // shared: a job may outlive its session
@@ -100,6 +106,7 @@ class Model {
                       std::string_view accept = "text/csv") const;
   std::string transform(std::string_view rows, std::string_view content_type = "text/csv", std::string_view accept = "text/csv") const;
   std::string download() const;   // the file, for Session::upload_model() on another server
+  void download(const Take& take) const;
   void remove() const;            // jobs that have opened the model go on with it
 
  private:

@@ -1,0 +1,241 @@
+// The arguments of the subcommands. Each says its unit, its bounds and its default.
+#include "client/cli/arguments.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <limits>
+
+#include "schemas/duration.h"
+#include "schemas/job.h"
+
+namespace kedge::cli::arguments {
+namespace {
+
+// The bounds are in the words of the help, so the validator does not name them again.
+CLI::Validator within(std::int64_t least, std::int64_t most) {
+  return CLI::Range(least, most).description("");
+}
+
+constexpr double kDay = 24 * 3600;
+
+// Not CLI::NonNegativeNumber, which lets NaN through: no price is above such a cap.
+std::string amount_problem(const std::string& text) {
+  double value = -1;
+  return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value)
+             ? ""
+             : fmt::format("{} is no number of USD, at least 0", text);
+}
+const CLI::Validator kAmount(amount_problem, "");
+
+void amount(CLI::App& app, const char* flag, std::optional<double>& usd, const std::string& help) {
+  app.add_option(flag, usd, help + ", at least 0")->check(kAmount)->type_name("USD");
+}
+
+// Takes 90s, 2m, 1h; a number without a unit counts `bare` seconds each, as it always did.
+struct Span {
+  double least, most, bare;   // s
+};
+const char* bare_unit(double bare) {
+  return bare == 1 ? "seconds" : bare == 60 ? "minutes" : "hours";
+}
+
+void duration(CLI::App& app, const char* flag, double& seconds, Span span, const std::string& help) {
+  const std::string least = schema::duration_text(span.least), most = schema::duration_text(span.most);
+  const auto read = [=, &seconds](const std::string& text) {
+    const std::optional<double> given = schema::parse_duration(text, span.bare);
+    if (!given || *given < span.least || *given > span.most)
+      throw CLI::ValidationError(
+          flag,
+          fmt::format("is '{}', must be a time from {} to {}, such as 90s, 2m or 1h; a number without a unit counts {}",
+                      text, least, most, bare_unit(span.bare)));
+    seconds = *given;
+  };
+  const std::string words =
+      fmt::format("{}: {} to {}, such as 90s, 2m or 1h; a number without a unit counts {} (default {})", help, least,
+                  most, bare_unit(span.bare), schema::duration_text(seconds));
+  app.add_option_function<std::string>(flag, read, words)->type_name("TIME");
+}
+
+std::vector<std::string> states() {
+  std::vector<std::string> names;
+  for (int state = 0; state <= static_cast<int>(schema::JobState::kCancelled); ++state)
+    names.emplace_back(schema::job_state_name(static_cast<schema::JobState>(state)));
+  return names;
+}
+
+// How long a rented machine may live and what it may cost.
+void lease(CLI::App& app, Options& options) {
+  RentOptions& rent = options.rent;
+  amount(app, "--max-price", rent.max_price, "What an hour may cost at most, in the market that is used");
+  app.add_option("--region", rent.region, "Only regions that begin so")->type_name("NAME");
+  app.add_flag("--spot", rent.spot, "Spot machines first, which the provider may take away; then on-demand");
+  app.add_flag("--spot-only", rent.spot_only, "Spot machines alone");
+  duration(app, "--idle", rent.idle_s, {.least = 3, .most = 7 * kDay, .bare = 60},
+           "Time without use after which the machine ends");
+  duration(app, "--life", rent.life_s, {.least = 36, .most = 30 * kDay, .bare = 3600},
+           "Time after which it ends whatever it does");
+  amount(app, "--max-spend", rent.max_spend, "What this machine may cost at most");
+  amount(app, "--spend-cap", rent.spend_cap,
+         "What all machines may cost: those rented now and 30 days of past ones; else KEDGE_SPEND_CAP");
+  app.add_option("--image", rent.image, "The container image of the server; else KEDGE_IMAGE")->type_name("IMAGE");
+  duration(app, "--boot-limit", rent.boot_limit_s, {.least = 1, .most = 2 * 3600, .bare = 1},
+           "Time within which the server must answer");
+}
+
+}   // namespace
+
+void nothing(CLI::App&, Options&) {}
+
+void spec(CLI::App& app, Options& options) {
+  app.add_option("spec", options.argument, "The job as a JSON file; - reads stdin")->required()->type_name("FILE");
+}
+
+void spec_and_machine(CLI::App& app, Options& options) {
+  spec(app, options);
+  app.add_option("--on", options.rent.on, "Rent a machine for this job alone, and give it back")
+      ->type_name("PROVIDER[:GPU]");
+  lease(app, options);
+}
+
+void job_id(CLI::App& app, Options& options) {
+  app.add_option("job", options.argument, "The job's id")->required()->type_name("ID");
+}
+
+void watched_job(CLI::App& app, Options& options) {
+  job_id(app, options);
+  app.add_option("--after", options.after, "Only events after this number, at least 0 (default 0: all)")
+      ->check(within(0, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+}
+
+void job_filter(CLI::App& app, Options& options) {
+  app.add_option("--state", options.state, "Only jobs in this state")
+      ->check(CLI::IsMember(states()))
+      ->type_name("STATE");
+  app.add_option("--limit", options.limit, "How many jobs, newest first: 1 to 500 (default 20)")
+      ->check(within(1, 500))
+      ->type_name("N");
+}
+
+void job_artifact(CLI::App& app, Options& options) {
+  job_id(app, options);
+  app.add_option("name", options.artifact,
+                 "Its name, as `kedge artifacts` lists it; may be left out where there is one")
+      ->type_name("NAME");
+  app.add_option("-o,--out", options.file, "Write to this file, - for stdout (default: its name, in this directory)")
+      ->type_name("FILE");
+}
+
+void model(CLI::App& app, Options& options) {
+  CLI::Option* id =
+      app.add_option("model", options.argument, "One model; else all are listed, with their sizes")->type_name("ID");
+  CLI::Option* remove = app.add_flag("--delete", options.remove, "Delete the model, as rm does")->needs(id);
+  CLI::Option* download = app.add_option("--download", options.file, "Write the model to this file")
+                              ->needs(id)
+                              ->excludes(remove)
+                              ->type_name("FILE");
+  app.add_option("--upload", options.input, "Store the model in this file")
+      ->excludes(id)
+      ->excludes(download)
+      ->type_name("FILE");
+  CLI::App* rm = app.add_subcommand("rm", "Delete models");
+  rm->add_option("models", options.arguments, "Their ids")->required()->type_name("ID");
+}
+
+void rows(CLI::App& app, Options& options) {
+  app.add_option("model", options.argument, "The model's id")->required()->type_name("ID");
+  app.add_option("rows", options.input, "CSV with a header line, .json or .npy; - reads CSV from stdin")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--output", options.output, "What to ask (default predict)")
+      ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "transform"}))
+      ->type_name("WHAT");
+}
+
+void estimator_name(CLI::App& app, Options& options) {
+  app.add_option("name", options.argument, "One estimator, with its parameters; else all are listed")
+      ->type_name("NAME");
+}
+
+void uploads(CLI::App& app, Options& options) {
+  app.add_option("file", options.upload, "Upload this file; - reads stdin. Without it the uploads are listed")
+      ->type_name("FILE");
+  app.add_option("--name", options.name, "What to call it (default: the file's name)")->type_name("NAME");
+  app.add_option("--format", options.format, "csv, arff, libsvm or npy (default: by the name's ending)")
+      ->type_name("FORMAT");
+  app.add_option("--delete", options.forget, "Forget this upload")->type_name("NAME");
+}
+
+void patience(CLI::App& app, Options& options) {
+  duration(app, "--wait", options.wait_s, {.least = 0, .most = 3600, .bare = 1},
+           "How long to wait for a device while the server still looks for them");
+}
+
+void wish(CLI::App& app, Options& options) {
+  RentOptions& rent = options.rent;
+  app.add_option("--gpu", rent.gpu, "GPU model, such as L4; else the cheapest machine of all")->type_name("GPU");
+  app.add_option("--gpus", rent.gpus, "How many GPUs at least: 1 to 64 (default 1)")
+      ->check(within(1, 64))
+      ->type_name("N");
+  app.add_option("--provider", rent.provider, "Only this provider (local, docker and ssh must be named)")
+      ->type_name("PROVIDER");
+  lease(app, options);
+}
+
+void wish_or_dry_run(CLI::App& app, Options& options) {
+  wish(app, options);
+  app.add_flag("--dry-run", options.rent.dry_run,
+               "Show what would be tried and what would not, and why; change nothing");
+}
+
+void machine_or_all(CLI::App& app, Options& options) {
+  app.add_option("machine", options.argument, "Its id, or the end of it; else the current one")->type_name("ID");
+  app.add_flag("--all", options.rent.all, "Every machine of yours, known here or not");
+}
+
+void machine_action(CLI::App& app, Options& options) {
+  app.add_option("action", options.argument, "gc: end what is no longer wanted; else what is rented is listed")
+      ->type_name("gc");
+}
+
+void server_or_none(CLI::App& app, Options& options) {
+  CLI::Option* name =
+      app.add_option("name", options.argument, "A kept server, or a rented machine; else all are listed")
+          ->type_name("NAME");
+  app.add_flag("--none", options.none, "No server by name: back to a rented machine, or this machine's own server")
+      ->excludes(name);
+}
+
+void new_server(CLI::App& app, Options& options) {
+  app.add_option("address", options.argument, "Its address, such as https://gpu.example:5334")
+      ->required()
+      ->type_name("URL");
+  app.add_option("--name", options.name,
+                 "What to call it: letters, digits, '.', '_' and '-' (default: the host's name)")
+      ->type_name("NAME");
+  app.add_option("--token-file", options.token_file,
+                 "File with the token; - reads stdin (default: KEDGE_TOKEN, else it is asked for)")
+      ->type_name("FILE");
+  app.add_option("--pin", options.pin, "SHA-256 of its certificate, 64 hexadecimal digits (default: KEDGE_PIN)")
+      ->type_name("SHA256");
+}
+
+void server_name(CLI::App& app, Options& options) {
+  app.add_option("name", options.argument, "Its name, as `kedge use` lists it")->required()->type_name("NAME");
+}
+
+void command_names(CLI::App& app, Options& options) {
+  app.add_option("command", options.arguments, "One command; else all are listed")->type_name("COMMAND");
+  app.add_flag("--man", options.man, "All of it as a manual page, kedge(1)");
+}
+
+void shell(CLI::App& app, Options& options) {
+  app.add_option("shell", options.argument, "For which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
+}
+
+}   // namespace kedge::cli::arguments

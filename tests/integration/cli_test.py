@@ -1,0 +1,297 @@
+"""The kedge command: JSON from every command, files that are whole or absent, servers by name, completions and the manual."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from kedge_server import BIN, ROOT, Kedged  # noqa: E402
+
+FIT = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "LogisticRegression"}], "task": {"fit": {}}}
+ROWS = "sepal_length_cm,sepal_width_cm,petal_length_cm,petal_width_cm\n5.1,3.5,1.4,0.2\n"
+
+
+class User:
+    """Somebody with an empty home."""
+
+    def __init__(self, url=None, **environment):
+        self.folder = tempfile.TemporaryDirectory()
+        self.home = pathlib.Path(self.folder.name)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("KEDGE_", "XDG_"))}
+        self.environment = {**kept, "HOME": str(self.home), **({"KEDGE_URL": url} if url else {}), **environment}
+
+    def run(self, *arguments, code=0, **options):
+        done = subprocess.run([BIN / "kedge", *map(str, arguments)], env=self.environment, cwd=self.home, capture_output=True, text=True, timeout=120,
+                              **{"stdin": subprocess.DEVNULL, **options})
+        if code is not None and done.returncode != code:
+            raise AssertionError(f"kedge {' '.join(map(str, arguments))} ended with {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def documents(self, *arguments, code=0):
+        return [json.loads(line) for line in self.run("--json", *arguments, code=code).stdout.splitlines()]
+
+    def file(self, name, text):
+        (self.home / name).write_text(text if isinstance(text, str) else json.dumps(text))
+        return name
+
+    def files(self):
+        return sorted(p.name for p in self.home.iterdir() if p.is_file())
+
+
+class WithServer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.data = tempfile.TemporaryDirectory()
+        cls.server = Kedged(cls.data.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.data.cleanup()
+
+    def setUp(self):
+        self.user = User(self.server.url)
+        self.addCleanup(self.user.folder.cleanup)
+
+    def fitted(self):
+        """The job and the model of a fit."""
+        done = self.user.run("run", self.user.file("fit.json", FIT))
+        return done.stderr.splitlines()[0], next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("model "))
+
+    def predicted(self, model):
+        spec = {"dataset": {"builtin": "iris"}, "task": {"predict": {"model": model}}}
+        return self.user.run("submit", self.user.file("predict.json", spec)).stdout.strip()
+
+
+class Json(WithServer):
+    def test_every_command_prints_one_document_or_one_on_each_line(self):
+        user = self.user
+        job = user.documents("submit", user.file("fit.json", FIT))[0]["id"]
+        model = user.documents("result", job)[0]["result"]["model"]
+        predicted = self.predicted(model)
+        user.run("result", predicted, code=None)
+        user.file("rows.csv", ROWS)
+        lines = user.documents("run", "fit.json")
+        self.assertEqual(list(lines[0]), ["job"])
+        self.assertEqual([line["id"] for line in lines[1:]], list(range(1, len(lines))))
+        self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
+        commands = {
+            "jobs": [], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
+            "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
+            "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
+        }
+        for command, arguments in commands.items():
+            with self.subTest(command):
+                done = user.run("--json", command, *arguments, code=None)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                lines = done.stdout.splitlines()
+                self.assertTrue(lines or command == "machines", "nothing was printed")
+                for line in lines:
+                    self.assertIsInstance(json.loads(line), dict, line)
+        for arguments in (["datasets"], ["datasets", "--delete", "rows"], ["estimators", "PCA"], ["models", model], ["models", model, "--download", "m"],
+                          ["models", "--upload", "m"], ["models", "rm", model], ["use", "--none"], ["--version"], ["jobs", "--help"]):
+            with self.subTest(arguments):
+                self.assertEqual(len(user.documents(*arguments)), 1)
+        listed = set(re.findall(r"^  ([a-z]+)  ", user.run("help").stdout, re.M)) - {"kedge"}
+        elsewhere = {"run", "submit", "watch", "result", "cancel", "up", "down", "host", "health"}   # above and below, in tests/provisioning, in containers
+        self.assertEqual(listed, elsewhere | commands.keys(), "a new command prints JSON, too")
+
+    def test_errors_are_one_document_with_the_servers_fields(self):
+        user = self.user
+        spec = user.file("bad.json", {**FIT, "pipeline": [{"estimator": "PCAA"}]})
+        for arguments, code, expected in ((["run", spec], 1, "UNKNOWN_ESTIMATOR"), (["run", "missing.json"], 1, "NOT_FOUND"), (["result", "job_none"], 1, "NOT_FOUND"),
+                                          (["rum"], 64, "UNKNOWN_FIELD"), (["jobs", "--limit", "0"], 64, "INVALID_VALUE"), (["models", "rm", "mdl_1"], 1, "NOT_FOUND"),
+                                          (["--url", "http://127.0.0.1:1", "jobs"], 69, "CONNECTION"), (["--server", "lab", "jobs"], 1, "NOT_FOUND")):
+            with self.subTest(arguments):
+                done = user.run("--json", *arguments, code=code)
+                problem = json.loads(done.stdout)
+                self.assertEqual(problem["code"], expected)
+                self.assertLessEqual({"type", "title", "status", "detail", "code"}, problem.keys())
+                self.assertIn(problem["detail"].splitlines()[0], done.stderr)   # people read it, too
+        self.assertEqual(json.loads(user.run("--json", "run", spec, code=1).stdout)["where"], "pipeline[0].estimator")
+
+
+class Files(WithServer):
+    def test_a_fit_says_its_model_and_how_to_ask_it(self):
+        user = self.user
+        done = user.run("run", user.file("fit.json", FIT))
+        self.assertRegex(done.stdout, r"model mdl_\w+  [\d.]+ kB")
+        line = next(line for line in done.stderr.splitlines() if "kedge predict" in line)
+        user.file("rows.csv", ROWS)
+        self.assertIn("setosa", user.run(*line.split()[1:]).stdout)
+
+    def test_a_prediction_says_its_artifact_and_how_to_fetch_it(self):
+        job, model = self.fitted()
+        predicted = self.predicted(model)
+        done = self.user.run("watch", predicted)
+        self.assertRegex(done.stdout, r"artifact predictions.npy  [\d.]+ kB")
+        line = next(line for line in done.stderr.splitlines() if "kedge download" in line)
+        self.user.run(*line.split()[1:])
+        size = (self.user.home / "predictions.npy").stat().st_size
+        self.assertEqual(self.user.documents("artifacts", predicted), [{"artifacts": [{"name": "predictions.npy", "bytes": size}]}])
+        self.user.run("download", predicted, "-o", "b.npy")
+        self.assertEqual((self.user.home / "b.npy").read_bytes(), (self.user.home / "predictions.npy").read_bytes())
+        self.assertIn("predictions.npy", self.user.run("download", predicted, "other.npy", code=1).stderr)
+        self.assertIn("has left no files", self.user.run("download", job, code=1).stderr)
+
+    def test_a_download_that_fails_leaves_nothing(self):
+        self.user.run("models", "mdl_none", "--download", "m.kedge", code=1)
+        self.assertEqual(self.user.files(), [])
+        self.user.file("m.kedge", "before")
+        with BrokenServer() as url:
+            done = self.user.run("--url", url, "models", "mdl_1", "--download", "m.kedge", code=None)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.user.files(), ["m.kedge"])
+        self.assertEqual((self.user.home / "m.kedge").read_text(), "before")
+
+    def test_models_say_their_sizes_and_are_removed_by_id(self):
+        models = [self.fitted()[1] for _ in range(3)]
+        self.user.run("models", models[0], "--download", "m.kedge")
+        size = (self.user.home / "m.kedge").stat().st_size
+        listed = self.user.run("models").stdout
+        self.assertRegex(listed.splitlines()[-1], r"^\d+ models, [\d.]+ kB$")
+        self.assertIn(f"{size / 1000:.1f} kB", next(line for line in listed.splitlines() if models[0] in line))
+        done = self.user.run("models", "rm", models[0], "mdl_none", models[1], code=1)
+        self.assertIn("mdl_none", done.stderr)
+        left = [m["id"] for m in self.user.documents("models")[0]["models"]]
+        self.assertEqual([m in left for m in models], [False, False, True])
+
+
+class Ends(WithServer):
+    def test_a_cancelled_job_says_so(self):
+        slow = {"dataset": {"builtin": "mnist_10k"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 5000}}], "task": {"crossValidate": {"cv": 5}}}
+        job = self.user.run("submit", self.user.file("slow.json", slow)).stdout.strip()
+        self.assertEqual([line["id"] for line in self.user.documents("cancel", job)], [job])
+        done = self.user.run("result", job, code=2)
+        self.assertRegex(done.stderr, rf"{job} was cancelled.*so it has no result")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("left no files", self.user.run("artifacts", job, code=1).stderr)
+
+    def test_a_failed_job_says_why(self):
+        spec = {**FIT, "dataset": {"inline": {"csv": "a,b\n1,2\n3,4\n5,6\n7,8\n", "target": "b"}}, "task": {"crossValidate": {"cv": 5}}}
+        job = self.user.run("submit", self.user.file("bad.json", spec)).stdout.strip()
+        done = self.user.run("result", job, code=1)
+        self.assertRegex(done.stderr, rf"{job} has failed: .+ \[[A-Z_]+\]")
+
+    def test_jobs_show_data_pipeline_and_time(self):
+        self.fitted()
+        listed = self.user.run("jobs").stdout
+        self.assertRegex(listed, r"job_\w+ +succeeded +iris: StandardScaler \| LogisticRegression .* s ")
+
+
+class ByName(WithServer):
+    """login, use and logout against a server with tokens."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+        self.token = self.new_token()
+        self.locked = Kedged(folder.name)
+        self.addCleanup(self.locked.stop)
+        self.user = User()
+        self.addCleanup(self.user.folder.cleanup)
+
+    def new_token(self):
+        done = subprocess.run([BIN / "kedged", "token", "create", "--data-dir", self.path / "state"], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def test_a_kept_server_gets_its_commands_with_its_token(self):
+        user, token = self.user, self.user.file("token", self.token)
+        self.assertIn("UNAUTHENTICATED", user.run("login", self.locked.url, code=1).stderr)
+        self.assertFalse((user.home / ".config").exists())
+        user.run("login", self.locked.url, "--name", "lab", "--token-file", token)
+        user.run("login", self.server.url, "--name", "open")
+        file = user.home / ".config" / "kedge" / "servers.json"
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        self.assertIn(self.server.url, user.run("doctor").stdout)
+        self.assertIn(self.locked.url, user.run("use", "lab").stdout)
+        self.assertIn(self.locked.url, user.run("doctor").stdout)
+        self.assertIn(self.server.url, user.run("doctor", "--server", "open").stdout)
+        self.assertNotIn(self.token, user.run("use").stdout + "".join(map(str, user.documents("use"))))
+        self.assertIn("did you mean 'lab'?", user.run("use", "labb", code=1).stderr)
+        user.run("logout", "lab")
+        self.assertNotIn(self.token, file.read_text())
+        self.assertEqual([row["current"] for row in user.documents("use")], [False])
+
+    def test_an_explicit_address_wins_and_a_hidden_choice_is_said(self):
+        user = self.user
+        user.run("login", self.server.url, "--name", "open")
+        user.environment["KEDGE_URL"] = self.locked.url
+        done = user.run("use", "open")
+        self.assertIn(f"KEDGE_URL is {self.locked.url}, so commands go there and not to open", done.stderr)
+        self.assertIn("UNAUTHENTICATED", user.run("jobs", code=1).stderr)
+        self.assertIn(self.server.url, user.run("doctor", "--url", self.server.url).stdout)
+
+    def test_a_new_token_works_at_once(self):
+        for _ in range(10):
+            self.user.environment.update(KEDGE_URL=self.locked.url, KEDGE_TOKEN=self.new_token())
+            self.user.run("jobs")
+
+
+class Shells(unittest.TestCase):
+    def setUp(self):
+        self.user = User()
+        self.addCleanup(self.user.folder.cleanup)
+
+    def test_bash_completes_commands_options_choices_and_files(self):
+        script = self.user.file("k.bash", self.user.run("completion", "bash").stdout)
+        for words, expected in ((["kedge", "ru"], "run"), (["kedge", "models", "r"], "rm"), (["kedge", "jobs", "--state", "suc"], "succeeded"),
+                                (["kedge", "predict", "m", "r", "--output", "dec"], "decision_function"), (["kedge", "--url", "x", "doc"], "doctor"),
+                                (["kedge", "help", "vers"], "version"), (["kedge", "up", "--dry"], "--dry-run"), (["kedge", "run", "k.b"], "k.bash")):
+            code = f'source {script}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kedge; echo "${{COMPREPLY[*]}}"'
+            done = subprocess.run(["bash", "-c", code, "bash", *words], cwd=self.user.home, capture_output=True, text=True)
+            self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
+
+    def test_the_other_shells_take_their_scripts(self):
+        for shell in ("zsh", "fish"):
+            script = self.user.file(f"k.{shell}", self.user.run("completion", shell).stdout)
+            if shutil.which(shell):
+                done = subprocess.run([shell, "-n", script], cwd=self.user.home, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not there")
+    def test_the_manual_is_one_that_troff_takes_without_a_warning(self):
+        page = self.user.run("help", "--man").stdout
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = re.sub(".\x08", "", done.stdout)   # bold is a letter over itself
+        missing = [word for word in ("EXIT STATUS", "KEDGE_URL", "kedge models rm", "servers.json") if word not in text]
+        self.assertEqual(missing, [])
+
+
+class BrokenServer:
+    """Answers each request with the first bytes of a long body, then closes."""
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client:
+                client.recv(65536)
+                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
