@@ -15,6 +15,13 @@ for program in kedged kedge kedge-worker; do
   strip --strip-unneeded --remove-section=.comment --remove-section=.note -o "$root/tree/usr/bin/$program" "$bin/$program"
   chmod 755 "$root/tree/usr/bin/$program"
 done
+mkdir -p "$root/tree/usr/share/man/man1" "$root/tree/usr/share/man/man8" "$root/tree/usr/share/bash-completion/completions" \
+  "$root/tree/usr/share/zsh/vendor-completions" "$root/tree/usr/share/fish/vendor_completions.d"
+"$bin/kedge" help --man | gzip -9n > "$root/tree/usr/share/man/man1/kedge.1.gz"
+"$bin/kedged" --man | gzip -9n > "$root/tree/usr/share/man/man8/kedged.8.gz"
+"$bin/kedge" completion bash > "$root/tree/usr/share/bash-completion/completions/kedge"
+"$bin/kedge" completion zsh > "$root/tree/usr/share/zsh/vendor-completions/_kedge"
+"$bin/kedge" completion fish > "$root/tree/usr/share/fish/vendor_completions.d/kedge.fish"
 install -m 644 "$here/debian/kedged.service" "$root/tree/lib/systemd/system/"
 install -m 644 "$here/debian/kedged.toml" "$root/tree/etc/kedge/"
 cat > "$root/tree/usr/share/doc/kedge/copyright" <<END

@@ -13,6 +13,7 @@
 
 #include "schemas/duration.h"
 #include "schemas/error.h"
+#include "server/manual.h"
 
 namespace kedge::server {
 namespace {
@@ -303,6 +304,13 @@ void take_own_certificate(Config& config) {
   config.tls_cert = certificate.string(), config.tls_key = key.string();
 }
 
+std::string manual() {
+  std::vector<ManualRow> rows{{"config", true, "TOML file with settings"}, {"help", false, "print all settings"}, {"version", false, "print the version"},
+                              {"man", false, "print this page"}};
+  for (const Setting& setting : kSettings) rows.push_back({setting.name, setting.kind != Kind::kSwitch, setting.doc});
+  return manual_page(rows, version());
+}
+
 // Flags as given, by setting; `config_file`, or help and version in `print`.
 std::map<std::string, Values> parse_flags(const std::vector<std::string>& arguments, std::string& config_file,
                                           std::string& print) {
@@ -310,8 +318,9 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
   app.footer("kedged init makes a certificate and a token; kedged token create|list|revoke keeps the tokens.\n"
              "Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
   std::map<std::string, Values> given;
-  bool show_version = false;
+  bool show_version = false, show_manual = false;
   app.add_flag("--version", show_version, "print the version");
+  app.add_flag("--man", show_manual, "print the manual page kedged(8)");
   app.add_option("--config", config_file, "TOML file with settings");
   for (const Setting& setting : kSettings) {
     const std::string name(setting.name);
@@ -333,6 +342,7 @@ std::map<std::string, Values> parse_flags(const std::vector<std::string>& argume
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorCode::kInvalidValue, e.what());
   }
+  if (show_manual) print = manual();
   if (show_version) print = fmt::format("kedged {}\n", version());
   return given;
 }

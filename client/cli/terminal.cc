@@ -9,6 +9,7 @@
 #include <clocale>
 #include <cstdlib>
 #include <cwchar>
+#include <optional>
 
 namespace kedge::cli {
 namespace {
@@ -34,21 +35,27 @@ class Utf8Locale {
 struct Character {
   std::string_view bytes;
   int columns;
-  bool is_control;
+  bool is_printable;   // no control character, and UTF-8
 };
 
 std::vector<Character> characters_of(std::string_view text) {
-  const Utf8Locale locale;
+  std::optional<Utf8Locale> locale;   // made for the first character that needs it: that takes longer than all of the others
   std::vector<Character> characters;
   std::mbstate_t state{};
   while (!text.empty()) {
+    if (text[0] >= ' ' && text[0] <= '~') {
+      characters.push_back({text.substr(0, 1), 1, true});
+      text.remove_prefix(1);
+      continue;
+    }
+    if (!locale) locale.emplace();
     wchar_t code = 0;
     std::size_t n = std::mbrtowc(&code, text.data(), text.size(), &state);
     const bool is_broken = n > text.size();   // (size_t)-1 and -2
     if (is_broken) state = {};
     if (is_broken || n == 0) n = 1;           // 0: a NUL
     const int columns = is_broken ? 1 : wcwidth(code);
-    characters.push_back({text.substr(0, n), std::max(columns, 0), !is_broken && columns < 0});
+    characters.push_back({text.substr(0, n), std::max(columns, 0), !is_broken && columns >= 0 && code != 0});
     text.remove_prefix(n);
   }
   return characters;
@@ -110,7 +117,7 @@ int display_width(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string result;
   for (const Character& c : characters_of(text)) {
-    if (!c.is_control && c.bytes != std::string_view("\0", 1)) result += c.bytes;
+    if (c.is_printable) result += c.bytes;
     else result += c.bytes == "\n" || c.bytes == "\t" ? " " : "?";
   }
   return result;

@@ -22,7 +22,7 @@ Page page_of(int fd);
 // Columns that UTF-8 text takes: two for wide characters (East Asian, emoji), none for combining ones. Bytes that are not UTF-8 count one each.
 int display_width(std::string_view text);
 
-// The text with every control character (and so every escape sequence) replaced, on one line.
+// The text on one line, with every control character (and so every escape sequence) and every byte that is not UTF-8 replaced.
 std::string printable(std::string_view text);
 
 // The longest beginning that fits; a text that was cut ends in "…". columns at least 1.

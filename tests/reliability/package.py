@@ -87,6 +87,9 @@ def i2(row):
         tool(name)
     first, second = deb(row, ""), deb(row, "+1")
     figures = [check_lintian(row, second)]
+    files = subprocess.run(["dpkg-deb", "--contents", second], capture_output=True, text=True, check=True).stdout
+    for file in ("man/man1/kedge.1.gz", "man/man8/kedged.8.gz", "bash-completion/completions/kedge", "vendor-completions/_kedge", "vendor_completions.d/kedge.fish"):
+        row.expect(f"/{file}\n" in files, f"{file} is not in the package")
     (row.folder / "layers").mkdir()
     run = subprocess.run(["unshare", "--mount", "sh", "-c", LAYERED, "sh", row.folder / "layers", LIFE, first, second], capture_output=True, text=True, timeout=300)
     if "SAYS" not in run.stdout and ("mount" in run.stderr or "unshare" in run.stderr):
