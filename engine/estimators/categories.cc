@@ -183,13 +183,13 @@ Value ColumnCategories::all_values() const {
   return values(places);
 }
 
-std::string ColumnCategories::label(std::int64_t place) const {
-  if (place >= n_known()) return "nan";
-  if (is_nominal) return names[static_cast<std::size_t>(place)];
+std::vector<std::string> ColumnCategories::labels() const {
+  std::vector<std::string> all = is_nominal ? names : std::vector<std::string>();
   const bool all_whole =
       std::all_of(numbers.begin(), numbers.end(), [](double v) { return v == std::floor(v) && std::abs(v) < 1e15; });
-  const double number = numbers[static_cast<std::size_t>(place)];
-  return all_whole ? fmt::format("{:.0f}", number) : schema::to_string(number);
+  for (const double number : numbers) all.push_back(all_whole ? fmt::format("{:.0f}", number) : schema::to_string(number));
+  if (has_missing) all.emplace_back("nan");
+  return all;
 }
 
 template <class T>
@@ -219,6 +219,7 @@ std::vector<ColumnCategories> given_categories(std::string_view owner, const Val
     const std::string label = X.table->column_label(static_cast<std::int64_t>(j));
     columns.push_back(checked_list<T>(owner, std::get<schema::ValueList>(lists[j].data), found[j].is_nominal, label, categories));
     for (std::int64_t c = 0; c < columns[j].size(); ++c) {
+      check_job_stop();
       const auto place = found[j].find(columns[j].value(c));
       columns[j].counts.push_back(place ? found[j].counts[static_cast<std::size_t>(*place)] : 0);
     }
@@ -231,6 +232,7 @@ void require_known_categories(std::string_view owner, const Samples<T>& X, const
                               const std::vector<ColumnCategories>& found) {
   for (std::size_t j = 0; j < found.size(); ++j) {
     for (std::int64_t c = 0; c < found[j].size(); ++c) {
+      check_job_stop();
       require(given[j].find(found[j].value(c)).has_value(), ErrorCode::kBadData,
               "{}: column {} has the category {}, which the given categories lack", owner,
               X.table->column_label(static_cast<std::int64_t>(j)), schema::to_string(found[j].value(c)));

@@ -31,8 +31,9 @@ struct ColumnCategories {
   schema::Value values(const std::vector<std::int64_t>& places) const;  // a list of them
   schema::Value all_values() const;
   void state(StateArchive& archive);
-  // As scikit-learn puts it into feature names: "a", "2", "0.5", "nan". Whole numbers have no decimals where all are whole.
-  std::string label(std::int64_t place) const;
+  // One for each category, as scikit-learn puts it into feature names: "a", "2", "0.5", "nan". Whole numbers have no decimals where all
+  // are whole.
+  std::vector<std::string> labels() const;
 };
 
 // What X holds, column by column. Waits for the device once and copies X to the host. O(cells) expected.

@@ -90,12 +90,21 @@ void KNeighborsClassifier<T>::visit_votes(const Context& ctx, const Samples<T>& 
   const bool by_distance = params_.weights == "distance";
   const std::string lists = model_.shared_lists(ctx, X, params_.n_neighbors);
   const auto shared = lists.empty() ? nullptr : ctx.work->get<Votes>(by_distance ? "votes by distance" : "votes", lists, [] { return Votes{}; });
+  std::vector<double> own(n_classes);   // of one row: the classes may be as many as the rows
   model_.nearest(ctx, kName, X, params_.n_neighbors, [&](const NearestLists& found) {
-    Votes own;
-    Votes& votes = shared ? *shared : own;
-    count_votes(found, by_distance, codes_, n_classes, votes);
-    for (std::size_t i = 0; i < votes.total.size(); ++i)
-      take(static_cast<std::size_t>(found.first) + i, std::span(votes.of_class).subspan(i * n_classes, n_classes), votes.total[i]);
+    if (shared) count_votes(found, by_distance, codes_, n_classes, *shared);
+    for (std::int64_t i = 0; i < found.count; ++i) {
+      const auto at = static_cast<std::size_t>(i), row = static_cast<std::size_t>(found.first) + at;
+      if (shared) {
+        take(row, std::span(shared->of_class).subspan(at * n_classes, n_classes), shared->total[at]);
+        continue;
+      }
+      ctx.check_stop();
+      double total = 0;
+      std::ranges::fill(own, 0.0);
+      vote(found.indices_of(i), found.distances_of(i), 0, by_distance, codes_, own.data(), total);
+      take(row, std::span<const double>(own), total);
+    }
   });
 }
 

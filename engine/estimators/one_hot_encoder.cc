@@ -120,9 +120,10 @@ void OneHotEncoder<T>::name_outputs(const Table<T>& table) {
   features_out_.clear();
   for (std::size_t j = 0; j < coded_.size(); ++j) {
     const Coded& coded = coded_[j];
+    const std::vector<std::string> of_category = categories_[j].labels();
     std::vector<std::string> labels(static_cast<std::size_t>(coded.n_groups));
     for (std::size_t c = 0; c < coded.group.size(); ++c)
-      labels[static_cast<std::size_t>(coded.group[c])] = categories_[j].label(static_cast<std::int64_t>(c));
+      labels[static_cast<std::size_t>(coded.group[c])] = of_category[c];
     if (!coded.rare.empty()) labels.back() = "infrequent_sklearn";
     for (std::int64_t g = 0; g < coded.n_groups; ++g)
       if (coded.dropped != g) features_out_.push_back({.name = features[j].name + "_" + labels[static_cast<std::size_t>(g)]});

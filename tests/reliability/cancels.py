@@ -49,10 +49,13 @@ FITS = [
     ("naive Bayes of 20,000 classes", "classes", ["GaussianNB"]),
     ("logistic regression of 20,000 classes", "classes", [("LogisticRegression", {"max_iter": 1000})]),
     ("ridge of 10,000 classes", "classes", [("PolynomialFeatures", {"degree": 2}), "RidgeClassifier"]),
+    ("neighbours of 20,000 classes", "classes", ["KNeighborsClassifier"]),
+    ("forest of 20,000 classes", "classes", [("RandomForestClassifier", {"n_estimators": 100})]),
     ("search", "deep", ["KNeighborsClassifier"]),
 ]
 TASKS = {"silhouette": {"crossValidate": {"cv": 2, "scoring": ["silhouette_score"]}},
          "naive Bayes of 20,000 classes": {"crossValidate": {"cv": 3}},
+         "neighbours of 20,000 classes": {"crossValidate": {"cv": 3}},
          "radius search": {"crossValidate": {"cv": 3}}, "nearest neighbours": {"crossValidate": {"cv": 3}},
          "search": {"gridSearch": {"paramGrid": [{"kneighborsclassifier__n_neighbors": list(range(1, 30)), "kneighborsclassifier__p": [1, 3]}]}}}
 

@@ -18,6 +18,7 @@ constexpr std::int64_t kColumnMajorRows = 2048;    // from here on a column's by
 constexpr std::int64_t kListWords = 8 << 20;       // working memory for lists of rows
 constexpr std::int64_t kWorkBetweenStops = 4 << 20;
 constexpr int kGroup = 64;                         // columns listed together
+constexpr int kMostBins = 256;                     // of a column, each with a count of every class
 
 KEDGE_CLONES std::uint32_t part_rows(const ColumnCodes& codes, int left_bin, TreeRow* rows, std::uint32_t n, TreeRow* right,
                                      std::int32_t* left_counts) {
@@ -175,6 +176,7 @@ bool TreeGrower::Impl::score_group(const Node& at, int group, bool stop_at_varyi
   if (listed) list_group(node_rows, at.n(), group);
   bool varies = false;
   for (int k = 0; k < group && !(varies && stop_at_varying); ++k) {
+    check_stop(std::int64_t{kMostBins} * in.n_classes);   // they may be as many as the rows
     const double before = best.score;
     const std::uint32_t* list = listed ? lists.data() + k * list_stride : nullptr;
     const std::uint32_t n_listed = listed ? list_size[k] : at.n();
