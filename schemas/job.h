@@ -226,7 +226,7 @@ struct Job {
 };
 
 struct JobPage {   // GET /v1/jobs; newest first
-  std::vector<Job> jobs;          // without results
+  std::vector<Job> jobs;          // results: scores, total time, model; none where it is long
   std::string nextPageToken;      // empty on the last page
   friend bool operator==(const JobPage&, const JobPage&) = default;
 };

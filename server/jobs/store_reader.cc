@@ -7,12 +7,19 @@
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 #include "server/jobs/clock.h"
+#include "server/jobs/result_headline.h"
 
 namespace kedge::server {
 namespace {
 
 constexpr std::string_view kJobColumns = "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes";
 constexpr std::string_view kFromJobs = "FROM jobs JOIN specs ON specs.job = jobs.id";
+
+// Results are read for lists up to this size each and in all, so that a page costs little: searches of some hundred candidates are below it.
+constexpr std::int64_t kLongestListed = 256 << 10, kAllListed = 8 << 20;
+constexpr std::string_view kListedResult =
+    "(SELECT CASE WHEN length(results.bytes) <= 262144 THEN results.bytes END FROM results WHERE results.job = jobs.id)";
+static_assert(kLongestListed == 262144);
 
 constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
 constexpr std::string_view kModels = "SELECT bytes, (SELECT bytes FROM model_files WHERE model_files.id = models.id) FROM models";
@@ -28,6 +35,15 @@ schema::Job read_job(const SqliteStatement::Rows& rows) {
                   .ended = rows.text(7)};
   if (!rows.is_null(3)) job.error = schema::from_binary<schema::Error>(rows.blob(3));
   return job;
+}
+
+// Of a listed job that has succeeded; returns how many bytes were read for it.
+std::int64_t add_headline(schema::Job& job, const SqliteStatement::Rows& rows) {
+  constexpr int kResult = 9;
+  if (job.state != schema::JobState::kSucceeded || rows.is_null(kResult)) return 0;
+  const auto bytes = rows.blob(kResult);
+  job.result = headline(schema::from_binary<schema::Result>(bytes));
+  return static_cast<std::int64_t>(bytes.size());
 }
 
 schema::ModelInfo read_model(const SqliteStatement::Rows& rows) {
@@ -54,8 +70,8 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
       trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
       key_(connection_, "SELECT 1 FROM idempotency WHERE tenant = ?1 AND key = ?2"),
-      list_(connection_, fmt::format("{} {} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kFromJobs, kListed)),
-      list_tenant_(connection_, fmt::format("{} {} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kFromJobs, kListed)),
+      list_(connection_, fmt::format("{}, {} {} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kFromJobs, kListed)),
+      list_tenant_(connection_, fmt::format("{}, {} {} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kFromJobs, kListed)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
@@ -100,12 +116,14 @@ schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::in
   schema::JobPage page;
   SqliteStatement::Rows rows =
       tenant ? list_tenant_.open(limit, bound, wanted, *tenant) : list_.open(limit, bound, wanted);
+  std::int64_t results = 0;   // bytes of those that were read
   while (rows.next()) {
     if (static_cast<std::int64_t>(page.jobs.size()) == page_size) {
       page.nextPageToken = page.jobs.back().id;
       break;
     }
     page.jobs.push_back(read_job(rows));
+    if (results < kAllListed) results += add_headline(page.jobs.back(), rows);
   }
   return page;
 }

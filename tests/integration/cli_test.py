@@ -181,10 +181,14 @@ class Ends(WithServer):
         done = self.user.run("result", job, code=1)
         self.assertRegex(done.stderr, rf"{job} has failed: .+ \[[A-Z_]+\]")
 
-    def test_jobs_show_data_pipeline_and_time(self):
+    def test_jobs_show_data_pipeline_score_and_time(self):
         self.fitted()
+        spec = {**FIT, "task": {"crossValidate": {"cv": 3}}}
+        job = self.user.run("submit", self.user.file("cv.json", spec)).stdout.strip()
+        mean = self.user.documents("result", job)[0]["result"]["scores"]["accuracy"]["mean"]
         listed = self.user.run("jobs").stdout
         self.assertRegex(listed, r"job_\w+ +succeeded +iris: StandardScaler \| LogisticRegression .* s ")
+        self.assertRegex(next(line for line in listed.splitlines() if job in line), rf"accuracy {mean:.4f} +[\d.]+ s")
 
 
 class ByName(WithServer):

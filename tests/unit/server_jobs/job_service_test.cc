@@ -237,7 +237,8 @@ TEST_F(JobServiceTest, ListsNewestFirstInPagesAndByState) {
     EXPECT_LE(page.jobs.size(), 2u);
     for (const Job& job : page.jobs) {
       listed.push_back(job.id);
-      EXPECT_FALSE(job.result);
+      EXPECT_EQ(job.result.has_value(), job.state == JobState::kSucceeded);
+      EXPECT_TRUE(!job.result || job.result->fitted.empty()) << "a headline alone";
     }
     filter.page_token = page.nextPageToken;
   } while (!filter.page_token.empty());
