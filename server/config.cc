@@ -183,6 +183,12 @@ constexpr std::array kSettings{
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
             [](Config& c, const Values& v) { c.keep_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"keep-models-mib", Kind::kValue,
+            "MiB of models that jobs have left, of all tenants, beyond which those used longest ago go; uploaded models stay; 0: no bound "
+            "(default 32768)",
+            [](Config& c, const Values& v) { c.keep_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"tenant-models-mib", Kind::kValue, "the same of one tenant (default 8192)",
+            [](Config& c, const Values& v) { c.tenant_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"cache-mib", Kind::kValue,
             "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "
             "bound (default 65536)",

@@ -36,6 +36,7 @@ struct Config {
   std::int64_t worker_memory_mib = 0;   // address space of a worker without a GPU; 0: no bound
   std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: for ever
   std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
+  std::int64_t keep_models_mib = 32 * 1024, tenant_models_mib = 8 * 1024;   // that jobs have left, in all and of one tenant; 0: no bound
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none
   std::int64_t cache_mib = 64 * 1024;   // of parsed data sets without uploads; 0: no bound
   std::int64_t drain_s = 30;            // for running jobs when the server stops

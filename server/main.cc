@@ -68,6 +68,7 @@ ServiceLimits service_limits(const Config& config) {
                         .fetch = static_cast<double>(config.fetch_deadline_s),
                         .run = static_cast<double>(config.run_deadline_s)},
           .retention = retention_options(config),
+          .models = {.all_bytes = config.keep_models_mib << 20, .tenant_bytes = config.tenant_models_mib << 20},
           .cache_bytes = static_cast<std::uintmax_t>(config.cache_mib) << 20};
 }
 

@@ -14,6 +14,7 @@
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/model_journal.h"
+#include "server/jobs/model_retention.h"
 #include "server/jobs/store.h"
 #include "server/jobs/store_retention.h"
 #include "server/jobs/subscriptions.h"
@@ -122,7 +123,15 @@ struct JobService::Impl {
 
   // Before a job works with a model. Errors as JobService::check_model().
   void check(const std::string& id) {
-    if (const std::optional<schema::ModelInfo> model = store.find_model(id)) digests.check(models.file_of(id), *model);
+    const std::optional<schema::ModelInfo> model = store.find_model(id);
+    if (model) digests.check(used_file(id), *model);
+  }
+
+  // Where the file of a model is that is worked with now.
+  std::filesystem::path used_file(std::string_view id) const {
+    std::filesystem::path file = models.file_of(id);
+    ModelRetention::note_use(file);
+    return file;
   }
 
   schema::ModelInfo model(std::string_view id) const {
@@ -149,10 +158,13 @@ struct JobService::Impl {
   ModelDigests digests;
   ModelJournal models;
   Dispatcher dispatcher;
-  Retention retention;   // ends first: it writes
+  Retention retention;   // ends early, as the next does: they write
+  std::optional<ModelRetention> model_retention;
 };
 
-JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  impl_->model_retention.emplace(impl_->store, impl_->files, impl_->options.limits.models, [this](const std::string& id) { delete_model(id); });
+}
 JobService::~JobService() = default;
 
 std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
@@ -212,11 +224,11 @@ std::shared_ptr<void> JobService::subscribe(std::string_view id, std::function<v
 
 std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) const { return impl_->store.find_model(id); }
 
-std::filesystem::path JobService::model_file(std::string_view id) const { return impl_->models.file_of(impl_->model(id).id); }
+std::filesystem::path JobService::model_file(std::string_view id) const { return impl_->used_file(impl_->model(id).id); }
 
 std::filesystem::path JobService::check_model(std::string_view id) {
   const schema::ModelInfo model = impl_->model(id);
-  std::filesystem::path file = impl_->models.file_of(id);
+  std::filesystem::path file = impl_->used_file(id);
   impl_->digests.check(file, model);
   return file;
 }
@@ -274,6 +286,7 @@ std::string JobService::unready_reason() const {
 void JobService::set_limits(const ServiceLimits& limits) {
   impl_->dispatcher.set_limits(limits.tenants, limits.deadlines);
   impl_->retention.set_options(limits.retention);
+  impl_->model_retention->set_bounds(limits.models);
   if (impl_->cache) impl_->cache->set_max_bytes(limits.cache_bytes);
 }
 

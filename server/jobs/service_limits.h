@@ -27,11 +27,19 @@ struct RetentionOptions {
   std::chrono::milliseconds interval{60'000};
 };
 
+// Of models that jobs have left. 0: no bound.
+struct ModelBounds {
+  std::int64_t all_bytes = std::int64_t{32} << 30, tenant_bytes = std::int64_t{8} << 30;   // in all, of one tenant
+  std::chrono::seconds young{300};   // since the last use: for so long none goes, so that for so long the bounds may be exceeded
+  std::chrono::milliseconds interval{60'000};
+};
+
 struct ServiceLimits {
   TenantLimits tenants;
   schema::Deadlines deadlines{
       .queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   RetentionOptions retention;
+  ModelBounds models = {};
   std::uintmax_t cache_bytes = 0;   // of parsed data sets without uploads; 0: no bound
 };
 

@@ -1,0 +1,110 @@
+// How many bytes of models are kept: see model_retention.h.
+#include "server/jobs/model_retention.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "schemas/error.h"
+
+namespace kedge::server {
+
+struct ModelRetention::Kept {
+  std::string id, tenant;
+  std::int64_t bytes = 0;
+  std::time_t used = 0;   // seconds since 1970
+};
+
+namespace {
+
+constexpr std::time_t kExactness = 60;   // s, of the time of the last use
+
+// Of a model whose file is not there yet, now.
+std::time_t last_use(const std::filesystem::path& file) {
+  struct stat status{};
+  return ::stat(file.c_str(), &status) == 0 ? std::max(status.st_atime, status.st_mtime) : std::time(nullptr);
+}
+
+bool exceeds(std::int64_t bytes, std::int64_t most) { return most > 0 && bytes > most; }
+
+}  // namespace
+
+ModelRetention::ModelRetention(const Store& store, const JobFiles& files, ModelBounds bounds, std::function<void(const std::string& id)> remove)
+    : store_(store), files_(files), remove_(std::move(remove)), bounds_(bounds), thread_([this](std::stop_token stop) { loop(stop); }) {}
+
+void ModelRetention::note_use(const std::filesystem::path& file) noexcept {
+  if (std::time(nullptr) - last_use(file) < kExactness) return;
+  const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, {.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
+  ::utimensat(AT_FDCWD, file.c_str(), times, 0);   // where that fails, it counts as used when it was stored
+}
+
+void ModelRetention::set_bounds(ModelBounds bounds) {
+  {
+    const std::lock_guard lock(mutex_);
+    bounds_ = bounds, changed_ = true;
+  }
+  wake_.notify_one();
+}
+
+ModelBounds ModelRetention::bounds() const {
+  const std::lock_guard lock(mutex_);
+  return bounds_;
+}
+
+void ModelRetention::loop(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, bounds_.interval, [this] { return changed_; });
+      changed_ = false;
+    }
+    if (stop.stop_requested()) return;
+    try {
+      sweep();
+    } catch (const std::exception&) {   // the disk fails, and readiness says so, or memory is short: the next round tries again
+    }
+  }
+}
+
+std::vector<ModelRetention::Kept> ModelRetention::kept_models(ModelBounds bounds) const {
+  constexpr std::int64_t kPage = 500;
+  std::vector<Kept> kept;
+  std::string token;
+  do {
+    const schema::ModelPage page = store_.list_models(kPage, token);
+    for (const schema::ModelInfo& model : page.models) {
+      if (model.job.empty()) continue;   // an upload
+      kept.push_back({.id = model.id, .bytes = model.bytes, .used = last_use(files_.model_path(model.id))});
+      if (bounds.tenant_bytes > 0) kept.back().tenant = store_.model_tenant(model.id).value_or("");
+    }
+    token = page.nextPageToken;
+  } while (!token.empty());
+  std::ranges::sort(kept, {}, [](const Kept& model) { return std::pair(model.used, model.id); });
+  return kept;
+}
+
+void ModelRetention::sweep() {
+  const ModelBounds bounds = this->bounds();
+  if (bounds.all_bytes <= 0 && bounds.tenant_bytes <= 0) return;
+  const std::vector<Kept> models = kept_models(bounds);
+  std::int64_t all = 0;
+  std::map<std::string, std::int64_t> of_tenant;
+  for (const Kept& model : models) all += model.bytes, of_tenant[model.tenant] += model.bytes;
+  const std::time_t young = std::time(nullptr) - bounds.young.count();
+  for (const Kept& model : models) {
+    if (model.used > young) return;   // as are those that follow: a client has just made it, or works with it
+    std::int64_t& tenants = of_tenant[model.tenant];
+    if (!exceeds(all, bounds.all_bytes) && !exceeds(tenants, bounds.tenant_bytes)) continue;
+    try {
+      remove_(model.id);
+    } catch (const schema::Error& error) {
+      if (error.code != schema::ErrorCode::kNotFound) throw;   // else its owner was quicker
+    }
+    all -= model.bytes, tenants -= model.bytes;
+  }
+}
+
+}  // namespace kedge::server
