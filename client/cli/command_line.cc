@@ -2,10 +2,13 @@
 #include "client/cli/command_line.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 
+#include "client/cli/terminal.h"
 #include "schemas/error.h"
 
 namespace kedge::cli {
@@ -72,6 +75,31 @@ Error unexpected(const CLI::App& app) {
       fmt::format("{} takes no further argument '{}' (`kedge help{}` explains it)", name, word, name.substr(5)), word);
 }
 
+// Breaks what is long at the width of the terminal.
+class WrappedHelp final : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return broken(CLI::Formatter::make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    std::stringstream out;
+    CLI::detail::format_help(out, sub->get_name(), broken(sub->get_description()), column_width_);
+    return out.str();
+  }
+
+ private:
+  // CLI11 puts the following lines below the first.
+  std::string broken(const std::string& text) const {
+    constexpr int kLeast = 24;
+    const Page page = page_of(STDOUT_FILENO);
+    if (page.columns == 0) return text;
+    std::string lines;
+    for (const std::string& line : wrapped(text, std::max(kLeast, page.columns - static_cast<int>(column_width_))))
+      lines += (lines.empty() ? "" : "\n") + line;
+    return lines;
+  }
+};
+
 void add_general_options(CLI::App& app, Options& options) {
   CLI::Option* url =
       app.add_option(
@@ -89,6 +117,7 @@ void add_general_options(CLI::App& app, Options& options) {
 
 CommandLine::CommandLine()
     : app_(std::make_unique<CLI::App>("Runs scikit-learn pipelines on a Kedge server.", "kedge")) {
+  app_->formatter(std::make_shared<WrappedHelp>());   // shared by CLI11 among the commands
   add_general_options(*app_, options_);
   app_->fallthrough();
   app_->require_subcommand(0, 1);   // that there is one is checked in words of our own

@@ -1,4 +1,5 @@
 """The kedge command: JSON from every command, files that are whole or absent, servers by name, completions and the manual."""
+import fcntl
 import json
 import os
 import pathlib
@@ -6,9 +7,11 @@ import re
 import shutil
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import unittest
 
@@ -261,6 +264,24 @@ class Shells(unittest.TestCase):
             if shutil.which(shell):
                 done = subprocess.run([shell, "-n", script], cwd=self.user.home, capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+
+    def test_help_fits_the_terminal(self):
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
+        environment = {**{k: v for k, v in self.user.environment.items() if k != "COLUMNS"}, "TERM": "xterm"}
+        with subprocess.Popen([BIN / "kedge", "help", "up"], env=environment, stdin=subprocess.DEVNULL, stdout=theirs) as process:
+            os.close(theirs)
+            text = b""
+            try:
+                while piece := os.read(ours, 65536):
+                    text += piece
+            except OSError:   # how a pseudo-terminal ends
+                pass
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        lines = text.decode().replace("\r", "").splitlines()
+        self.assertGreater(len(lines), 30)
+        self.assertEqual([line for line in lines if len(line) > 70], [])
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not there")
     def test_the_manual_is_one_that_troff_takes_without_a_warning(self):

@@ -45,6 +45,19 @@ TEST(Config, HasUsefulDefaults) {
   EXPECT_EQ(load({}, {{"XDG_STATE_HOME", "/state"}}).data_dir, "/state/kedge");
 }
 
+TEST(Config, HasAManualWithEverySettingOfItsHelp) {
+  const std::string help = load({"--help"}).print, page = load({"--man"}).print;
+  EXPECT_TRUE(page.starts_with(".TH KEDGED 8 "));
+  int n_flags = 0;
+  for (std::size_t at = 0; (at = help.find("\n  --", at)) != std::string::npos; ++n_flags) {
+    at += 5;
+    std::string roff;
+    for (const char c : help.substr(at, help.find_first_of(" \n", at) - at)) roff += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_NE(page.find("\\-\\-" + roff + "\\fR"), std::string::npos) << roff;
+  }
+  EXPECT_GT(n_flags, 30);
+}
+
 TEST(Config, LetsFlagsWinOverEnvironmentOverFile) {
   const std::string file =
       toml_file("threads = 1\nlog-level = 'debug'\nopenml_url = 'http://file'\nallow-fetch = ['a', 'b']\n");
