@@ -1,7 +1,10 @@
 """Stored models from end to end: fit, list, ask, predict as a job, download, upload, delete, and what a crash leaves."""
+import os
 import pathlib
+import signal
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -130,6 +133,30 @@ class StoredModels(unittest.TestCase):
         found = self.server.run(spec(task=task))["result"]["evaluation"]
         self.assertEqual(sum(sum(row) for row in found["confusion_matrix"]["matrix"]), 150)
         self.assertGreater(found["roc_curve"]["micro"]["auc"], 0.9)
+
+
+class BoundedModels(unittest.TestCase):
+    def test_those_that_were_used_longest_ago_go_beyond_the_bound(self):
+        forest = [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 20}}]
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--tenant-models-mib", "1")
+            try:
+                fit = {"dataset": {"builtin": "digits"}, "pipeline": forest, "task": {"fit": {}}}
+                models = [server.run(fit)["result"]["model"] for _ in range(4)]
+                size = server.call("GET", f"/v1/models/{models[0]}").json()["bytes"]
+                self.assertTrue(2 * size > 1 << 20 > size, f"one of {size} bytes fits, two do not")
+                upload = server.call("GET", f"/v1/models/{models[0]}/download").body
+                uploaded = server.call("POST", "/v1/models", upload, MODEL).json()["id"]
+                hours_ago = time.time() - 7200
+                for model in (*models, uploaded):
+                    os.utime(pathlib.Path(folder) / "state" / "models" / f"{model}.kedge", (hours_ago, hours_ago))
+                self.assertEqual(server.call("GET", f"/v1/models/{models[1]}/download").status, 200)   # a use
+                server.child.send_signal(signal.SIGHUP)   # looks at once
+                listed = lambda: {m["id"] for m in server.call("GET", "/v1/models").json()["models"]}   # noqa: E731
+                wait_for(lambda: listed() == {models[1], uploaded}, 30, "the end of those that were not used")
+                self.assertEqual(server.call("GET", f"/v1/models/{models[0]}").status, 404)
+            finally:
+                server.stop()
 
 
 if __name__ == "__main__":
