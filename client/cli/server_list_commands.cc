@@ -49,17 +49,37 @@ std::string default_name(const std::string& host) {
   return name;
 }
 
-// A line that the terminal does not show.
+// A terminal that shows no letter and turns no key into a signal, as long as this lives: an interrupt must not leave it
+// so.
+class SilentTerminal {
+ public:
+  SilentTerminal() {
+    tcgetattr(STDIN_FILENO, &before_);
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO | ISIG | ICANON);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  }
+  ~SilentTerminal() { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_); }
+  SilentTerminal(const SilentTerminal&) = delete;
+
+ private:
+  termios before_{};
+};
+
+// A line that the terminal does not show. Errors: kCancelled after Ctrl-C.
 std::string ask_secretly(const char* question) {
-  termios before{};
-  tcgetattr(STDIN_FILENO, &before);
-  termios silent = before;
-  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  constexpr char kInterrupt = 3, kEnd = 4, kBackspace = 8, kDelete = 127;
+  const SilentTerminal silent;
   fmt::print(stderr, "{}", question);
-  tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
   std::string line;
-  std::getline(std::cin, line);
-  tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+  for (char key = 0; read(STDIN_FILENO, &key, 1) == 1 && key != '\n' && key != '\r' && key != kEnd;) {
+    if (key == kInterrupt) {
+      fmt::print(stderr, "\n");
+      throw Error(ErrorCode::kCancelled, "interrupted: nothing was kept");
+    }
+    if (key != kBackspace && key != kDelete) line += key;
+    else if (!line.empty()) line.pop_back();
+  }
   fmt::print(stderr, "\n");
   return line;
 }

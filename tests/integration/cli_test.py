@@ -229,6 +229,38 @@ class ByName(WithServer):
         self.assertNotIn(self.token, file.read_text())
         self.assertEqual([row["current"] for row in user.documents("use")], [False])
 
+    def type_at_login(self, text):
+        """What login says on a terminal where somebody types, its exit code, and whether the terminal shows letters again."""
+        ours, theirs = os.openpty()
+        with subprocess.Popen([BIN / "kedge", "login", self.locked.url, "--name", "typed"], env=self.user.environment, stdin=theirs, stdout=theirs,
+                              stderr=theirs, start_new_session=True) as process:
+            said = b""
+            while b"Token" not in said:
+                said += os.read(ours, 65536)
+            os.write(ours, text)
+            process.wait(60)
+        shows_letters = bool(termios.tcgetattr(theirs)[3] & termios.ECHO)
+        os.close(theirs)
+        try:
+            while piece := os.read(ours, 65536):
+                said += piece
+        except OSError:
+            pass
+        os.close(ours)
+        return said.decode(), process.returncode, shows_letters
+
+    def test_a_token_that_is_typed_is_not_shown(self):
+        said, code, shows_letters = self.type_at_login(self.token.encode() + b"x\x7f\n")
+        self.assertEqual((code, shows_letters), (0, True), said)
+        self.assertNotIn(self.token[:12], said)
+        self.assertIn(self.token, (self.user.home / ".config" / "kedge" / "servers.json").read_text())
+
+    def test_ctrl_c_at_the_question_leaves_the_terminal_as_it_was(self):
+        said, code, shows_letters = self.type_at_login(b"kdg_\x03")
+        self.assertEqual((code, shows_letters), (1, True), said)
+        self.assertIn("nothing was kept", said)
+        self.assertFalse((self.user.home / ".config").exists())
+
     def test_an_explicit_address_wins_and_a_hidden_choice_is_said(self):
         user = self.user
         user.run("login", self.server.url, "--name", "open")
