@@ -64,7 +64,7 @@ HostEntries<T> select_entries(const Context& ctx, const Selection& selection,
   const char* const dtype = std::is_same_v<T, float> ? "float32" : "float64";
   HostEntries<T> out;
   for (std::int64_t i = 0; i < selection.n_rows; ++i) {
-    if (i % 65536 == 0) ctx.check_stop();
+    ctx.check_stop();
     const std::int64_t begin = file.offsets[static_cast<std::size_t>(i)],
                        end = file.offsets[static_cast<std::size_t>(i + 1)];
     require(0 <= begin && begin <= end && end <= n_entries, ErrorCode::kDatasetCorrupt,

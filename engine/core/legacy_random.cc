@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/stop.h"
+
 namespace kedge::engine {
 
 LegacyRandom::LegacyRandom(std::uint32_t seed) {
@@ -14,6 +16,7 @@ LegacyRandom::LegacyRandom(std::uint32_t seed) {
 }
 
 void LegacyRandom::refill() {
+  check_job_stop();   // between the hundreds of draws of a long shuffle
   constexpr std::size_t kShift = 397;
   for (std::size_t i = 0; i < kWords; ++i) {
     const std::uint32_t y = (state_[i] & 0x80000000u) | (state_[(i + 1) % kWords] & 0x7fffffffu);

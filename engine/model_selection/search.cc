@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
 
 #include "engine/core/fold_parts.h"
 #include "engine/core/legacy_random.h"
+#include "engine/core/stop.h"
 #include "engine/model_selection/split_checks.h"
 
 namespace kedge::engine {
@@ -97,11 +100,13 @@ class Columns {
   }
 
   void add_ranks(const std::string& key, const std::vector<double>& means) {
+    std::vector<double> best_first;   // without NaN, which is behind all others
+    std::ranges::copy_if(means, std::back_inserter(best_first), [](double mean) { return !std::isnan(mean); });
+    std::ranges::sort(best_first, std::greater());
     ValueList ranks;
     for (const double mean : means) {
-      std::int64_t better = 0;
-      for (const double other : means) better += std::isnan(mean) ? !std::isnan(other) : other > mean;
-      ranks.emplace_back(better + 1);
+      const auto at = std::isnan(mean) ? best_first.end() : std::ranges::lower_bound(best_first, mean, std::greater());
+      ranks.emplace_back(static_cast<std::int64_t>(at - best_first.begin()) + 1);
     }
     results_.emplace_back("rank_" + key, std::move(ranks));
   }
@@ -246,7 +251,10 @@ std::vector<std::size_t> keep_best(const std::vector<double>& means, std::int64_
 
 std::vector<Split> subsampled(const std::vector<Split>& splits, double fraction, std::uint32_t seed) {
   std::vector<Split> smaller;
-  for (const Split& split : splits) smaller.push_back({resampled(split.train, fraction, seed), resampled(split.test, fraction, seed)});
+  for (const Split& split : splits) {
+    check_job_stop();
+    smaller.push_back({resampled(split.train, fraction, seed), resampled(split.test, fraction, seed)});
+  }
   return smaller;
 }
 

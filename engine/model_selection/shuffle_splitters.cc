@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/core/legacy_random.h"
+#include "engine/core/stop.h"
 #include "engine/model_selection/split_checks.h"
 #include "engine/model_selection/splitters.h"
 
@@ -146,7 +147,10 @@ std::vector<Split> shuffle_split(std::int64_t n_samples, std::int64_t n_splits, 
   require_splits(n_splits, 1);
   LegacyRandom random(seed);
   std::vector<Split> splits;
-  for (std::int64_t k = 0; k < n_splits; ++k) splits.push_back(draw_shuffled(n_samples, counts, random));
+  for (std::int64_t k = 0; k < n_splits; ++k) {
+    check_job_stop();
+    splits.push_back(draw_shuffled(n_samples, counts, random));
+  }
   return splits;
 }
 
@@ -156,7 +160,10 @@ std::vector<Split> stratified_shuffle_split(std::span<const std::int32_t> codes,
   const Members members = members_of(codes, n_classes);
   LegacyRandom random(seed);
   std::vector<Split> splits;
-  for (std::int64_t k = 0; k < n_splits; ++k) splits.push_back(draw_stratified(members, counts, random));
+  for (std::int64_t k = 0; k < n_splits; ++k) {
+    check_job_stop();
+    splits.push_back(draw_stratified(members, counts, random));
+  }
   return splits;
 }
 
