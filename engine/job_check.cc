@@ -38,6 +38,9 @@ void check(const schema::BuiltinRef& ref) {
 }
 
 void check(const schema::InlineRef& ref) {
+  if (ref.csv.empty() && ref.bytes > 0) {
+    refuse("dataset.inline.csv", fmt::format("csv was left out of this copy of a job; it had {} bytes. Send the text again", ref.bytes));
+  }
   if (ref.csv.empty()) refuse("dataset.inline.csv", "csv is empty, must have a header line and rows");
 }
 

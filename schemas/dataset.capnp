@@ -25,6 +25,8 @@ struct BuiltinRef $Json.bare {
 struct InlineRef {
   csv @0 :Text $Json.required;
   target @1 :Text $Json.optional;
+  bytes @2 :Int64 $Json.optional;
+  sha256 @3 :Text $Json.optional;
 }
 
 struct StoredRef $Json.bare {

@@ -33,10 +33,13 @@ struct BuiltinRef {
   friend bool operator==(const BuiltinRef&, const BuiltinRef&) = default;
 };
 
-// A small CSV, with a header line, inside the job. target: column name, or empty for the last column.
+// A small CSV, with a header line, inside the job. target: column name, or empty for the last column. bytes and sha256 (64 hex
+// digits) describe the CSV. The server fills them in; answers may then leave the CSV itself out, which is empty there.
 struct InlineRef {
   std::string csv;
   std::string target;
+  std::int64_t bytes = 0;
+  std::string sha256 = {};
   friend bool operator==(const InlineRef&, const InlineRef&) = default;
 };
 

@@ -26,6 +26,8 @@ struct SourceStorer {
     auto csv = builder.initInline();
     csv.setCsv(Utf8(ref.csv));
     if (!ref.target.empty()) csv.setTarget(Utf8(ref.target));
+    csv.setBytes(ref.bytes);
+    if (!ref.sha256.empty()) csv.setSha256(Utf8(ref.sha256));
   }
 };
 
@@ -41,7 +43,7 @@ UrlRef load_url(wire::UrlRef::Reader reader) {
 }
 
 InlineRef load_inline(wire::InlineRef::Reader reader) {
-  return {.csv = text(reader.getCsv()), .target = text(reader.getTarget())};
+  return {.csv = text(reader.getCsv()), .target = text(reader.getTarget()), .bytes = reader.getBytes(), .sha256 = text(reader.getSha256())};
 }
 
 }  // namespace

@@ -128,6 +128,10 @@ constexpr std::array kSettings{
             "name or address by which clients call this server, *.NAME for all below; requests whose Host is another get 421; may be "
             "repeated (default: on loopback its own names, else any)",
             [](Config& c, const Values& v) { c.allowed_hosts = v; }},
+    Setting{"allowed-origin", Kind::kList,
+            "origin of web pages that may call this server through a browser, such as https://notes.example; may be repeated (default: only "
+            "the server's own pages)",
+            [](Config& c, const Values& v) { c.allowed_origins = v; }},
     Setting{"tls-cert", Kind::kValue,
             "certificate of the server, then its intermediates: a PEM file, read again at SIGHUP, or PEM text (default "
             "tls/cert.pem in the data directory, where 'kedged init' puts one; plain HTTP when it is not there)",

@@ -16,6 +16,7 @@ struct Config {
   std::string listen_host = "127.0.0.1";  // an IP address
   std::uint16_t listen_port = 5334;       // 0: a free one
   bool insecure_listen = false;           // beyond loopback, although there is no authentication
+  std::vector<std::string> allowed_origins;   // of web pages that may call the server, beside its own
   std::vector<std::string> allowed_hosts; // that Host may name beside loopback; empty: beyond loopback any
   std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, else plain HTTP
   std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate

@@ -165,6 +165,7 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   options.report = log_error;
   options.tls = {.certificate = config.tls_cert, .key = config.tls_key, .client_ca = config.tls_client_ca};
   if (is_loopback(config.listen_host) || !config.allowed_hosts.empty()) options.hosts = http::HostRules(config.allowed_hosts);
+  options.sites = http::SiteRules(config.allowed_origins);
   if (KEDGE_CONTROL("keep-slow-readers")) options.deadlines.write_stall = std::chrono::hours(1);
   if (KEDGE_CONTROL("keep-dead-peers")) options.deadlines.acknowledgement = std::chrono::hours(1);
   options.gatekeeper = &authenticator;

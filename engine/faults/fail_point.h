@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 22> kControls = {
+inline constexpr std::array<std::string_view, 27> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -54,7 +54,12 @@ inline constexpr std::array<std::string_view, 22> kControls = {
     "evict-what-is-used",          // the cache forgets data sets that jobs have
     "fetch-anywhere",              // the server connects to any address
     "mix-versions",                // a download goes on with the rest of another file
-    "trust-the-cache"};            // a damaged data set is not noticed
+    "trust-the-cache",             // a damaged data set is not noticed
+    "whole-lists",                 // lists tell jobs with their data, however many bytes that makes
+    "trust-web-pages",             // pages of other sites may call through a browser
+    "predict-on-threads",          // a prediction that waits for its worker keeps a thread
+    "unbounded-answers",           // answers that clients do not read may hold any memory
+    "count-streams-late"};         // a job is stored before its stream is counted
 
 template <std::size_t N>
 consteval std::size_t index_in(const std::array<std::string_view, N>& names, std::string_view name) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <span>
 
@@ -17,6 +19,7 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
+constexpr std::int64_t kMostListed = 5000;
 constexpr std::size_t kPiece = 1 << 20;   // what goes to disk at once: a hop to another thread for each
 
 schema::Value to_value(const UploadInfo& info) {
@@ -33,6 +36,17 @@ schema::Value to_value(const UploadInfo& info) {
 
 [[noreturn]] void not_there(std::string_view name) {
   throw Error(ErrorCode::kNotFound, fmt::format("there is no data set '{}'", name));
+}
+
+// Of a list in the order of names, what comes behind a name.
+Response page_of(const std::vector<UploadInfo>& infos, const std::string& after, std::size_t page_size) {
+  auto next = std::ranges::upper_bound(infos, after, {}, &UploadInfo::name);
+  schema::ValueList list;
+  for (; next != infos.end() && list.size() < page_size; ++next) list.push_back(to_value(*next));
+  schema::ValueMap answer;
+  answer.emplace_back("datasets", std::move(list));
+  if (next != infos.end()) answer.emplace_back("nextPageToken", std::prev(next)->name);
+  return json_answer(200, schema::value_to_json(schema::Value(std::move(answer))));
 }
 
 }  // namespace
@@ -98,14 +112,12 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
 }
 
 awaitable<Response> list_datasets(const Api& api, Request request) {
-  check_query(request, {});
-  auto work = [&] { return uploads(api).list(request.caller.tenant); };
-  const std::vector<UploadInfo> infos = co_await request.peer->offload(work);
-  schema::ValueList list;
-  for (const UploadInfo& info : infos) list.push_back(to_value(info));
-  schema::ValueMap answer;
-  answer.emplace_back("datasets", std::move(list));
-  co_return json_answer(200, schema::value_to_json(schema::Value(std::move(answer))));
+  check_query(request, {"pageSize", "pageToken"});
+  const auto size = request.query_value("pageSize");
+  const std::int64_t page_size = size ? parse_integer(*size, 1, kMostListed, "pageSize") : kMostListed;
+  const std::string after(request.query_value("pageToken").value_or(""));
+  auto work = [&] { return page_of(uploads(api).list(request.caller.tenant), after, static_cast<std::size_t>(page_size)); };
+  co_return co_await request.peer->offload(work);
 }
 
 awaitable<Response> get_dataset(const Api& api, Request request) {

@@ -22,7 +22,9 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;  // events read at once, of all jobs of a stream; bounds what it holds in memory
+constexpr std::size_t kBatch = 256;  // events told at once, of all jobs of a stream
+constexpr std::size_t kBatchBytes = 64 << 10;   // of their text, behind which no event begins: so much and one event is what a stream holds
+constexpr std::size_t kAtOnce = 8;   // events read at once: a large one is not read with many others
 constexpr std::size_t kMaxJobs = 64;  // of one stream
 constexpr std::size_t kTraceAt = 3, kTraceSize = 32;  // of the id in a traceparent
 
@@ -82,14 +84,20 @@ void read_traces(const JobService& jobs, Cursor& cursor) {
 // Reads on from the cursor of one job. `cursor` and `at` say how its events are told.
 EventText next_of(const JobService& jobs, const Framing& framing, Cursor& cursor, JobCursor& at) {
   EventText read{.next = at.after};
-  const std::size_t most = kBatch / cursor.jobs.size();
-  const std::vector<Event> events = jobs.events(at.id, at.after, most);
-  for (const Event& event : events) {
-    at.after = event.id;
-    at.ended = at.ended || is_last(event);
-    framing.append(read.text, cursor, event, json_of(cursor, at, event));
+  const std::size_t most_bytes = KEDGE_CONTROL("unbounded-answers") ? std::numeric_limits<std::size_t>::max() : kBatchBytes;
+  const std::size_t most = kBatch / cursor.jobs.size(), at_once = std::min(kAtOnce, most);
+  for (std::size_t told = 0; !read.more;) {
+    const std::vector<Event> events = jobs.events(at.id, at.after, at_once);
+    for (const Event& event : events) {
+      if (told == most || read.text.size() >= most_bytes) break;
+      at.after = event.id, ++told;
+      at.ended = at.ended || is_last(event);
+      framing.append(read.text, cursor, event, json_of(cursor, at, event));
+    }
+    if (events.size() < at_once && (events.empty() || events.back().id == at.after)) break;
+    read.more = told == most || read.text.size() >= most_bytes;
   }
-  read.next = at.after, read.ended = at.ended, read.more = events.size() == most;
+  read.next = at.after, read.ended = at.ended;
   return read;
 }
 
@@ -101,6 +109,7 @@ EventText next_text(const JobService& jobs, const Framing& framing, Cursor& curs
     const EventText read = next_of(jobs, framing, cursor, job);
     all.text += read.text;
     all.more = all.more || read.more;
+    if (all.text.size() >= kBatchBytes) break;   // the next jobs have their turn with the next text
   }
   return all;
 }
@@ -133,13 +142,31 @@ awaitable<std::shared_ptr<const EventText>> read_on(const Api& api, std::shared_
   co_return text;
 }
 
-// Writes what there is. True if there may be more; if not, whatever comes rings the bell.
-awaitable<bool> tell_more(const Api& api, std::shared_ptr<Peer> peer, Cursor& cursor, const Framing& framing, http::BodyWriter& out,
-                          Peer::Clock::time_point& quiet_until) {
-  const auto read = co_await read_on(api, peer, cursor, framing);
+// A stream that is being written.
+struct Telling {
+  std::shared_ptr<Peer> peer;
+  http::BodyWriter& out;
+  Peer::Clock::time_point quiet_until = {};
+  std::size_t room = kBatchBytes;   // what the next text needs
+};
+
+// Writes what there is. True if there may be more; if not, the bell rings for whatever comes, and for room where that lacks. A text that
+// turns out to be larger than what was reserved for it is dropped and read again when there is room.
+awaitable<bool> tell_more(const Api& api, Telling& telling, Cursor& cursor, const Framing& framing) {
+  if (!telling.out.reserve(telling.room)) co_return false;
+  const Cursor before = cursor;
+  std::shared_ptr<const EventText> read = co_await read_on(api, telling.peer, cursor, framing);
+  if (!telling.out.reserve(read->text.size())) {
+    telling.room = read->text.size();
+    read.reset();
+    cursor = before;
+    co_return false;
+  }
+  telling.room = kBatchBytes;
   if (read->text.empty()) co_return false;
-  co_await out.write(read->text);
-  quiet_until = Peer::Clock::now() + api.heartbeat;
+  co_await telling.out.write(read->text);
+  telling.out.reserve(0);
+  telling.quiet_until = Peer::Clock::now() + api.heartbeat;
   co_return read->more;
 }
 
@@ -153,9 +180,9 @@ awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor
   co_await out.write(framing.first);
   co_await peer->offload(look_up);
   bool may_have_ended = true;  // asked once: a job that ends later says so in an event
-  auto quiet_until = Peer::Clock::now() + api.heartbeat;
+  Telling telling{.peer = peer, .out = out, .quiet_until = Peer::Clock::now() + api.heartbeat};
   while (!cursor.ended() && !peer->gone()) {
-    const bool more = co_await tell_more(api, peer, cursor, framing, out, quiet_until);
+    const bool more = co_await tell_more(api, telling, cursor, framing);
     if (more || cursor.ended()) continue;
     if (std::exchange(may_have_ended, false)) {
       co_await peer->offload(look);
@@ -165,10 +192,10 @@ awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor
       co_await out.write(framing.stopping);
       co_return;
     }
-    co_await peer->wait_until(quiet_until);
-    if (Peer::Clock::now() < quiet_until) continue;
+    co_await peer->wait_until(telling.quiet_until);
+    if (Peer::Clock::now() < telling.quiet_until) continue;
     co_await out.write(framing.idle);
-    quiet_until = Peer::Clock::now() + api.heartbeat;
+    telling.quiet_until = Peer::Clock::now() + api.heartbeat;
   }
 }
 
@@ -201,11 +228,9 @@ void resume(const Request& request, Cursor& cursor) {
   }
 }
 
-http::Response stream_of(const Api& api, const Request& request, Cursor cursor, std::string_view form) {
-  std::shared_ptr<void> counted;   // shared because a std::function must be copyable
-  if (api.streams && !(counted = api.streams->open(request.caller.tenant)))
-    throw schema::QuotaExceeded(fmt::format("{} event streams are open, no more may be", api.streams->per_tenant()),
-                                {.name = "streams", .unit = "concurrent-requests", .most = api.streams->per_tenant()});
+// `counted` is shared because a std::function must be copyable.
+http::Response stream_of(const Api& api, const Request& request, Cursor cursor, std::string_view form, std::shared_ptr<void> counted) {
+  if (!counted) counted = open_stream(api, request.caller.tenant);
   const Framing& framing = form == kSse ? kSseFraming : kNdjsonFraming;
   Response response;
   response.content_type = form;
@@ -237,8 +262,18 @@ void check_jobs(const Api& api, const Request& request, const Cursor& cursor) {
 
 }  // namespace
 
-http::Response event_stream(const Api& api, const Request& request, std::string job_id, std::int64_t after, std::string_view form) {
-  return stream_of(api, request, {.jobs = {{.id = std::move(job_id), .after = after}}}, form);
+std::shared_ptr<void> open_stream(const Api& api, const std::string& tenant) {
+  if (!api.streams) return nullptr;
+  std::shared_ptr<void> counted = api.streams->open(tenant);
+  if (!counted)
+    throw schema::QuotaExceeded(fmt::format("{} event streams are open, no more may be", api.streams->per_tenant()),
+                                {.name = "streams", .unit = "concurrent-requests", .most = api.streams->per_tenant()});
+  return counted;
+}
+
+http::Response event_stream(const Api& api, const Request& request, std::string job_id, std::int64_t after, std::string_view form,
+                            std::shared_ptr<void> counted) {
+  return stream_of(api, request, {.jobs = {{.id = std::move(job_id), .after = after}}}, form, std::move(counted));
 }
 
 awaitable<Response> get_events(const Api& api, Request request) {
@@ -248,7 +283,7 @@ awaitable<Response> get_events(const Api& api, Request request) {
   resume(request, cursor);
   auto check = [&] { check_jobs(api, request, cursor); };
   co_await request.peer->offload(check);
-  co_return stream_of(api, request, std::move(cursor), form);
+  co_return stream_of(api, request, std::move(cursor), form, nullptr);
 }
 
 awaitable<Response> get_events_of_jobs(const Api& api, Request request) {
@@ -258,7 +293,7 @@ awaitable<Response> get_events_of_jobs(const Api& api, Request request) {
   resume(request, cursor);
   auto check = [&] { check_jobs(api, request, cursor); };
   co_await request.peer->offload(check);
-  co_return stream_of(api, request, std::move(cursor), form);
+  co_return stream_of(api, request, std::move(cursor), form, nullptr);
 }
 
 }  // namespace kedge::server::api

@@ -1,22 +1,63 @@
 // Files and ranges: see file_answer.h.
 #include "server/api/file_answer.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
+#include "server/http/peer.h"
 #include "server/http/problem.h"
 
 namespace kedge::server::api {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1 << 20, kInlineBytes = 8 << 20, kLongestRange = 64 << 20;
+constexpr std::uint64_t kInlineBytes = 64 << 10;   // of a file: what is larger goes out in pieces
+
+// An open file. It can be read although it is removed meanwhile, and is never changed.
+class File {
+ public:
+  explicit File(const std::filesystem::path& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ >= 0 && ::fstat(fd_, &status_) != 0) status_ = {};
+  }
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  bool is_open() const { return fd_ >= 0; }
+  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
+  // Files are written once: size, time and place tell one content from another.
+  std::string etag() const {
+    return fmt::format("\"{:x}-{:x}-{:x}\"", size(), status_.st_mtim.tv_sec * 1'000'000'000 + status_.st_mtim.tv_nsec, status_.st_ino);
+  }
+  // Shorter only at the end of the file.
+  std::string read(std::uint64_t first, std::uint64_t size) const {
+    std::string bytes(size, '\0');
+    std::uint64_t done = 0;
+    while (done < size) {
+      const ssize_t n = ::pread(fd_, bytes.data() + done, size - done, static_cast<off_t>(first + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw std::system_error(errno, std::generic_category(), "reading a file for its answer");
+      if (n == 0) break;
+      done += static_cast<std::uint64_t>(n);
+    }
+    bytes.resize(done);
+    return bytes;
+  }
+
+ private:
+  int fd_ = -1;
+  struct stat status_ {};
+};
 
 struct Part {
   std::uint64_t first = 0, last = 0;   // inclusive
@@ -41,27 +82,31 @@ std::optional<Part> wanted_part(std::string_view range, std::uint64_t size) {
   return Part{*first, std::min(last.value_or(size - 1), size - 1)};
 }
 
-// Files are written once: size, time and place tell one content from another.
-std::string etag_of(const std::filesystem::path& path, std::uint64_t size) {
-  struct stat status {};
-  ::stat(path.c_str(), &status);
-  return fmt::format("\"{:x}-{:x}-{:x}\"", size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, status.st_ino);
-}
-
 bool matches(std::string_view if_none_match, std::string_view etag) {
   return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
 }
 
-std::string read_part(std::ifstream& file, std::uint64_t first, std::uint64_t size) {
-  std::string bytes(size, '\0');
-  file.seekg(static_cast<std::streamoff>(first));
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return bytes;
+// `size` bytes from `first` on, in pieces that are read while no other connection waits for the disk.
+void send_part(http::Response& response, const http::Request& request, const std::shared_ptr<const File>& file, std::uint64_t first, std::uint64_t size) {
+  if (size <= kInlineBytes || KEDGE_CONTROL("unbounded-answers")) {
+    response.body = file->read(first, size);
+    return;
+  }
+  response.stream_bytes = size;
+  response.stream = [file, peer = request.peer, first, size](http::BodyWriter& writer) -> http::net::awaitable<void> {
+    std::string piece;
+    for (std::uint64_t at = 0; at < size; at += piece.size()) {
+      auto read = [&] { piece = file->read(first + at, std::min<std::uint64_t>(size - at, http::kPieceBytes)); };
+      co_await peer->offload(read);
+      if (piece.empty()) co_return;
+      co_await writer.write(piece);
+    }
+  };
 }
 
-http::Response partial(const http::Request& request, std::ifstream& file, Part part, std::uint64_t size) {
+http::Response partial(const http::Request& request, const std::shared_ptr<const File>& file, Part part) {
   http::Response response;
+  const std::uint64_t size = file->size();
   if (part.first >= size || part.first > part.last) {
     constexpr int kNotSatisfiable = 416;
     const schema::Error error(schema::ErrorCode::kInvalidValue,
@@ -70,9 +115,8 @@ http::Response partial(const http::Request& request, std::ifstream& file, Part p
     response.fields.emplace_back("Content-Range", fmt::format("bytes */{}", size));
     return response;
   }
-  part.last = std::min(part.last, part.first + kLongestRange - 1);
   response.status = 206;
-  response.body = read_part(file, part.first, part.last - part.first + 1);
+  send_part(response, request, file, part.first, part.last - part.first + 1);
   response.fields.emplace_back("Content-Range", fmt::format("bytes {}-{}/{}", part.first, part.last, size));
   return response;
 }
@@ -81,30 +125,18 @@ http::Response partial(const http::Request& request, std::ifstream& file, Part p
 
 http::Response file_answer(const http::Request& request, const std::filesystem::path& path, std::string_view content_type,
                            std::string_view name) {
-  const auto file = std::make_shared<std::ifstream>(path, std::ios::binary);   // shared with the stream of the answer
-  if (!*file) throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no '{}' any more", name));
-  const std::uint64_t size = std::filesystem::file_size(path);
+  const auto file = std::make_shared<const File>(path);   // shared with the stream of the answer
+  if (!file->is_open()) throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no '{}' any more", name));
   http::Response response;
-  const std::string etag = etag_of(path, size);
+  const std::string etag = file->etag();
   const std::string_view unless = request.field("If-Range");
-  const auto part = unless.empty() || unless == etag ? wanted_part(request.field("Range"), size) : std::nullopt;
-  if (matches(request.field("If-None-Match"), etag)) {
+  const auto part = unless.empty() || unless == etag ? wanted_part(request.field("Range"), file->size()) : std::nullopt;
+  if (matches(request.field("If-None-Match"), etag))
     response.status = 304;
-  } else if (part) {
-    response = partial(request, *file, *part, size);
-  } else if (size <= kInlineBytes) {
-    response.body = read_part(*file, 0, size);
-  } else {
-    response.stream_bytes = size;
-    response.stream = [file](http::BodyWriter& writer) -> http::net::awaitable<void> {
-      for (std::uint64_t at = 0;; at += kPieceBytes) {
-        const std::string piece = read_part(*file, at, kPieceBytes);
-        if (piece.empty()) co_return;
-        co_await writer.write(piece);
-        file->clear();
-      }
-    };
-  }
+  else if (part)
+    response = partial(request, file, *part);
+  else
+    send_part(response, request, file, 0, file->size());
   response.fields.emplace_back("ETag", etag);
   response.fields.emplace_back("Accept-Ranges", "bytes");
   if (response.status >= 300) return response;

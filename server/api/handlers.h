@@ -35,6 +35,7 @@ awaitable<Response> get_metrics(const Api& api, Request request);
 awaitable<Response> get_openapi(const Api& api, Request request);
 awaitable<Response> get_info(const Api& api, Request request);
 awaitable<Response> get_index(const Api& api, Request request);
+awaitable<Response> get_docs(const Api& api, Request request);
 awaitable<Response> get_livez(const Api& api, Request request);
 awaitable<Response> get_readyz(const Api& api, Request request);
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 
+#include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
 #include "server/api/datasets.h"
 #include "server/api/events.h"
@@ -13,8 +14,10 @@
 #include "server/api/job_with_data.h"
 #include "server/api/ownership.h"
 #include "server/http/accept.h"
+#include "server/http/compress.h"
 #include "server/http/peer.h"
 #include "server/http/problem.h"
+#include "server/data/inline_data.h"
 
 namespace kedge::server::api {
 namespace {
@@ -29,10 +32,11 @@ constexpr std::chrono::seconds kStoreDeadline{30};  // beyond it the disk is tak
 
 schema::JobSpec decode_spec(const Request& request) {
   const std::string_view type = request.field("Content-Type");
-  if (type.empty() || http::is_media_type(type, kJson))
+  if (http::is_media_type(type, kJson) || (type.empty() && request.body.empty()))
     return schema::from_json<schema::JobSpec>(request.body);
   if (http::is_media_type(type, kCapnp))
     return schema::from_binary<schema::JobSpec>(std::as_bytes(std::span(request.body)));
+  // None at all is refused, too: that is what a web page of another site may send without asking.
   throw Error(ErrorCode::kUnsupportedMediaType,
               fmt::format("Content-Type is '{}', must be {}, {} or multipart/form-data", type, kJson, kCapnp), "Content-Type");
 }
@@ -178,6 +182,17 @@ awaitable<OwnedJob> requested_job(const Api& api, const Request& request) {
   co_return found;
 }
 
+// The answer, written and compressed where it keeps no other connection waiting: results may be large.
+template <class T>
+awaitable<Response> written(const Request& request, int status, const T& value) {
+  auto work = [&] {
+    Response response = answer(request, status, value);
+    http::compress(response, request.field("Accept-Encoding"));
+    return response;
+  };
+  co_return co_await request.peer->offload(work);
+}
+
 // What was answered to such a request before, if the job had ended then. Everything unusual goes the long way, which says what is wrong.
 std::optional<Response> kept_answer(const Api& api, const Request& request) {
   std::optional<Response> kept = api.answers->find(request, api.jobs.removals());
@@ -213,21 +228,30 @@ awaitable<Response> create_job(const Api& api, Request request) {
   const std::string_view form = negotiate(request, {kJson, kCapnp, kSse, kNdjson});
   const auto wait = wanted_wait(request);  // before the job is stored: a bad one must not leave a job behind
   api.jobs.require_room(request.caller.tenant);   // before the body is read: under load most are refused
-  const bool end_is_awaited = wait && wait->count() > 0 && form != kSse && form != kNdjson;
+  const bool is_live = form == kSse || form == kNdjson;
+  std::shared_ptr<void> stream;
+  if (is_live && !KEDGE_CONTROL("count-streams-late")) stream = open_stream(api, request.caller.tenant);   // what is refused stores no job
+  const bool end_is_awaited = wait && wait->count() > 0 && !is_live;
   const auto submission = std::make_shared<Submission>();
   awaitable<Job> submitted = request.body_reader ? submit_with_data(api, request, submission, end_is_awaited)
                                                  : submit_alone(api, request, submission, end_is_awaited);
   Job job = co_await std::move(submitted);
+  leave_out_data(job.spec, kLongestShownData);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;
-  if (form == kSse || form == kNdjson) {
-    response = event_stream(api, request, job.id, 0, form);
+  if (is_live) {
+    response = event_stream(api, request, job.id, 0, form, stream);
   } else {
     if (wait) {
       awaitable<Job> finished = finish(api, request, submission, std::move(job), *wait);
       job = co_await std::move(finished);
     }
-    response = answer(request, wait && is_final(job.state) ? 201 : 202, job);
+    const int status = wait && is_final(job.state) ? 201 : 202;
+    const bool is_small = request.body.size() < kLongestShownData && !job.result;
+    if (is_small)
+      response = answer(request, status, job);
+    else
+      response = co_await written(request, status, job);
     if (wait && !request.query_value("wait")) response.fields.emplace_back("Preference-Applied", "wait");
   }
   response.fields.emplace_back("Location", location);
@@ -242,9 +266,8 @@ awaitable<Response> list_jobs(const Api& api, Request request) {
   if (const auto size = either(request, "pageSize", "page_size"))
     filter.page_size = parse_integer(*size, 1, 500, "pageSize");
   if (const auto token = either(request, "pageToken", "page_token")) filter.page_token = *token;
-  auto work = [&api, &filter] { return api.jobs.list(filter); };
-  const schema::JobPage page = co_await request.peer->offload(work);
-  co_return answer(request, 200, page);
+  auto work = [&] { return answer(request, 200, api.jobs.list(filter)); };
+  co_return co_await request.peer->offload(work);
 }
 
 awaitable<Response> get_job(const Api& api, Request request) {
@@ -252,7 +275,7 @@ awaitable<Response> get_job(const Api& api, Request request) {
   if (std::optional<Response> kept = kept_answer(api, request)) co_return std::move(*kept);
   const std::uint64_t removals = api.jobs.removals();
   const OwnedJob found = co_await requested_job(api, request);
-  Response response = answer(request, 200, found.job);
+  Response response = co_await written(request, 200, found.job);
   if (is_final(found.job.state)) api.answers->keep(request, found.tenant, response, removals);
   co_return response;
 }
@@ -264,7 +287,7 @@ awaitable<Response> get_result(const Api& api, Request request) {
   const OwnedJob found = co_await requested_job(api, request);
   const Job& job = found.job;
   if (job.state == JobState::kSucceeded && job.result) {
-    Response response = answer(request, 200, *job.result);
+    Response response = co_await written(request, 200, *job.result);
     api.answers->keep(request, found.tenant, response, removals);
     co_return response;
   }

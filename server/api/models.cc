@@ -1,8 +1,16 @@
 // /v1/models and the artifacts of jobs: list, show, delete, download, upload, predict.
 #include <fmt/format.h>
 
+#include <exception>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "crypto/digest.h"
 #include "crypto/random.h"
+#include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
 #include "server/api/file_answer.h"
 #include "server/api/handlers.h"
@@ -34,14 +42,72 @@ std::string_view media_type_of(std::string_view name) {
   return name.ends_with(".csv") ? kCsv : name.ends_with(".npy") ? kNpy : kBytes;
 }
 
+// What is told by another thread, once.
+template <class Answer>
+struct Told {
+  std::mutex mutex;
+  std::optional<Answer> answer;
+  std::exception_ptr error;
+
+  // Empty while nothing has been told. Throws the error.
+  std::optional<Answer> take() {
+    const std::lock_guard lock(mutex);
+    if (error) std::rethrow_exception(std::exchange(error, nullptr));
+    return std::exchange(answer, std::nullopt);
+  }
+};
+
+// Waits, without a thread, for what `start(tell)` begins and returns a handle of. It is dropped when the client goes.
+template <class Answer, class Start>
+awaitable<Answer> wait_for(std::shared_ptr<http::Peer> peer, Start start) {
+  const auto told = std::make_shared<Told<Answer>>();   // shared with the thread that tells it
+  const auto tell = [told, bell = peer->bell()](Answer answer, std::exception_ptr error) {
+    {
+      const std::lock_guard lock(told->mutex);
+      told->answer = std::move(answer), told->error = std::move(error);
+    }
+    bell->ring();
+  };
+  const std::shared_ptr<void> handle = start(tell);
+  while (!peer->gone()) {
+    if (std::optional<Answer> answer = told->take()) co_return std::move(*answer);
+    co_await peer->wait_until(http::Peer::Clock::time_point::max());
+  }
+  throw Error(ErrorCode::kCancelled, "the client has gone");
+}
+
+// As before predictions had a queue: a thread waits. For the control of the test that counts on the contrary.
+template <class Answer, class Start>
+awaitable<Answer> wait_on_a_thread(std::shared_ptr<http::Peer> peer, Start start) {
+  auto work = [&] {
+    std::promise<Answer> promise;
+    const std::shared_ptr<void> handle = start([&promise](Answer answer, std::exception_ptr error) {
+      error ? promise.set_exception(std::move(error)) : promise.set_value(std::move(answer));
+    });
+    return promise.get_future().get();
+  };
+  co_return co_await peer->offload(work);
+}
+
 awaitable<Response> ask(const Api& api, Request request, std::string output) {
   const std::string_view type = request.field("Content-Type");
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
     throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy), "Content-Type");
   const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
-  auto work = [&] { return named_model(api, request).ask(request.capture("id"), output, type, std::move(request.body), accept); };
+  auto check = [&] { named_model(api, request); };
+  co_await request.peer->offload(check);
+  ModelQuestion question{.model = std::string(request.capture("id")),
+                         .output = std::move(output),
+                         .content_type = std::string(type),
+                         .body = std::move(request.body),
+                         .accept = std::string(accept),
+                         .tenant = request.caller.tenant};
+  auto start = [&](const Models::Answered& answered) { return models_of(api).ask(std::move(question), answered); };
   Response response;
-  response.body = co_await request.peer->offload(work);
+  if (KEDGE_CONTROL("predict-on-threads"))
+    response.body = co_await wait_on_a_thread<std::string>(request.peer, start);
+  else
+    response.body = co_await wait_for<std::string>(request.peer, start);
   response.content_type = accept;
   co_return response;
 }
@@ -66,9 +132,9 @@ awaitable<Response> list_models(const Api& api, Request request) {
   check_query(request, {"pageSize", "pageToken"});
   const auto size = request.query_value("pageSize"), token = request.query_value("pageToken");
   const std::int64_t page_size = size ? parse_integer(*size, 1, 500, "pageSize") : 50;
-  auto work = [&] { return models_of(api).list(page_size, token.value_or(""), request.caller.admin ? std::nullopt : std::optional(request.caller.tenant)); };
-  const schema::ModelPage page = co_await request.peer->offload(work);
-  co_return answer(request, 200, page);
+  const auto tenant = request.caller.admin ? std::nullopt : std::optional(request.caller.tenant);
+  auto work = [&] { return answer(request, 200, models_of(api).list(page_size, token.value_or(""), tenant)); };
+  co_return co_await request.peer->offload(work);
 }
 
 awaitable<Response> get_model(const Api& api, Request request) {
@@ -101,11 +167,20 @@ awaitable<Response> download_model(const Api& api, Request request) {
 
 awaitable<Response> upload_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] {
+  const std::string_view type = request.field("Content-Type");
+  if (!http::is_media_type(type, kModel) && !http::is_media_type(type, kBytes))
+    throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {} or {}", type, kModel, kBytes), "Content-Type");
+  std::unique_ptr<StagedModel> staged;
+  auto stage = [&] {
     check_content_digest(request);
-    return models_of(api).upload(request.body, request.caller.tenant);
+    staged = models_of(api).stage(request.body);
   };
-  const schema::ModelInfo model = co_await request.peer->offload(work);
+  co_await request.peer->offload(stage);
+  request.body = std::string();
+  auto start = [&](const Models::Loaded& loaded) { return models_of(api).load(*staged, request.caller.tenant, loaded); };
+  schema::ModelInfo loaded = co_await wait_for<schema::ModelInfo>(request.peer, start);
+  auto add = [&] { return models_of(api).add(*staged, std::move(loaded), request.caller.tenant); };
+  const schema::ModelInfo model = co_await request.peer->offload(add);
   Response response = answer(request, 201, model);
   response.fields.emplace_back("Location", "/v1/models/" + model.id);
   co_return response;

@@ -19,6 +19,7 @@ struct Row {
 
 constexpr std::array kRows{
     Row{"GET", "/", get_index, Access::kPublic},
+    Row{"GET", "/docs", get_docs, Access::kPublic},
     Row{"GET", "/livez", get_livez, Access::kPublic},
     Row{"GET", "/readyz", get_readyz, Access::kPublic},
     Row{"GET", "/metrics", get_metrics, Access::kRead},

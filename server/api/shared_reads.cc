@@ -10,6 +10,8 @@ namespace net = http::net;
 
 net::awaitable<std::shared_ptr<const EventText>> SharedReads::get(std::shared_ptr<http::Peer> peer, Key key,
                                                                   const std::function<EventText()>& read) {
+  if (const auto held = large_.find(key); held != large_.end())
+    if (const std::shared_ptr<const Reading> reading = held->second.lock()) co_return std::shared_ptr<const EventText>(reading, &reading->text);
   Lane& lane = lanes_[key];
   std::shared_ptr<Reading> mine = lane.next;
   if (mine) {
@@ -25,6 +27,10 @@ net::awaitable<std::shared_ptr<const EventText>> SharedReads::get(std::shared_pt
     co_await run(*peer, key, *mine, read);
   }
   if (mine->error) std::rethrow_exception(mine->error);
+  if (mine->text.text.size() > kLarge) {
+    std::erase_if(large_, [](const auto& entry) { return entry.second.expired(); });
+    large_[key] = mine;
+  }
   co_return std::shared_ptr<const EventText>(mine, &mine->text);
 }
 

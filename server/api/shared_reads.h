@@ -1,4 +1,5 @@
-// Many streams of one job read its log once: those that stand at the same place share what was read and written as text.
+// Many streams of one job read its log once: those that stand at the same place share what was read and written as text. A large text is
+// held once for all that write it, however far apart they came.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -28,7 +29,8 @@ class SharedReads {
   // A place: the job, the last event that was seen, the form. The form's address tells forms apart.
   using Key = std::tuple<std::string, std::int64_t, const void*>;
 
-  // What `read` returns, in a call that begins after this one: so no event is missed that was there before. `read` runs where it
+  // What `read` returns, in a call that begins after this one: so no event is missed that was there before. Or a large text that others
+  // hold, which has the first events behind the place. `read` runs where it
   // may block; it and what it refers to must live until this returns. Throws what `read` throws.
   http::net::awaitable<std::shared_ptr<const EventText>> get(std::shared_ptr<http::Peer> peer, Key key,
                                                              const std::function<EventText()>& read);
@@ -48,7 +50,9 @@ class SharedReads {
 
   http::net::awaitable<void> run(http::Peer& peer, const Key& key, Reading& reading, const std::function<EventText()>& read);
 
+  static constexpr std::size_t kLarge = 64 << 10;
   std::map<Key, Lane> lanes_;
+  std::map<Key, std::weak_ptr<const Reading>> large_;   // texts that some stream may still write
 };
 
 }   // namespace kedge::server::api

@@ -44,16 +44,19 @@ string_view trimmed(string_view s) {
   return s;
 }
 
-void check_version(string_view version) {
-  if (version == "HTTP/1.1") return;
+// True for HTTP/1.0.
+bool check_version(string_view version) {
+  if (version == "HTTP/1.1") return false;
+  if (version == "HTTP/1.0") return true;
   const bool well_formed = version.size() == 8 && version.substr(0, 5) == "HTTP/" && version[6] == '.' &&
                            std::isdigit(static_cast<unsigned char>(version[5])) &&
                            std::isdigit(static_cast<unsigned char>(version[7]));
-  if (well_formed) throw Refusal(505, fmt::format("{} is not offered; use HTTP/1.1", version));
+  if (well_formed) throw Refusal(505, fmt::format("{} is not offered; use HTTP/1.1 or HTTP/1.0", version));
   throw Refusal(400, "the request line does not end with a version such as HTTP/1.1");
 }
 
-void check_request_line(string_view line, const Limits& limits) {
+// True for HTTP/1.0.
+bool check_request_line(string_view line, const Limits& limits) {
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
   if (first == string_view::npos || first == last)
@@ -61,7 +64,7 @@ void check_request_line(string_view line, const Limits& limits) {
   const string_view method = line.substr(0, first);
   const string_view target = line.substr(first + 1, last - first - 1);
   if (!is_token(method)) throw Refusal(400, "the method is not a token");
-  check_version(line.substr(last + 1));
+  const bool is_http_1_0 = check_version(line.substr(last + 1));
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
     throw Refusal(501, "the method is not offered; use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
   if (target.size() > limits.target_bytes)
@@ -71,6 +74,7 @@ void check_request_line(string_view line, const Limits& limits) {
     throw Refusal(400, "the target has a character that must be percent-encoded");
   if (!(target.starts_with('/') || (target == "*" && method == "OPTIONS")))
     throw Refusal(400, "the target does not start with '/'");
+  return is_http_1_0;
 }
 
 std::uint64_t parse_length(string_view value) {
@@ -153,7 +157,7 @@ Framing check_head(string_view head, const Limits& limits) {
   Framing framing;
   Seen seen;
   framing.close = std::ranges::count(kNowhere, head.substr(0, head.find(' '))) > 0;
-  check_request_line(take_line(head), limits);
+  framing.is_http_1_0 = check_request_line(take_line(head), limits);
   std::size_t fields = 0;
   for (string_view line = take_line(head); !line.empty(); line = take_line(head)) {
     if (++fields > limits.fields)
@@ -161,6 +165,11 @@ Framing check_head(string_view head, const Limits& limits) {
     check_field(line, seen, framing);
   }
   if (!head.empty()) throw Refusal(400, "the header block has an empty line inside");
+  if (framing.is_http_1_0) {
+    if (framing.chunked) throw Refusal(400, "Transfer-Encoding comes with HTTP/1.0, which has none");
+    framing.close = true, framing.expects_continue = false;   // 100 is for those who know it (RFC 9110 10.1.1)
+    return framing;
+  }
   if (seen.host == 0) throw Refusal(400, "there is no Host field");
   if (framing.chunked && framing.content_length)
     throw Refusal(400, "Content-Length comes with Transfer-Encoding");

@@ -2,7 +2,8 @@
 //
 // Beast 1.81 accepts several forms that let two parties disagree on where a request ends (unknown transfer
 // codings, both framings at once, folded lines, several Hosts). The gate reads the raw bytes on its own and
-// lets pass only what has one meaning.
+// lets pass only what has one meaning. HTTP/1.0 passes by the same rules, with Host or without it, and without transfer codings,
+// which it does not have.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ namespace kedge::server::http {
 struct Framing {
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
-  bool close = false;  // the client asked to close after the answer
+  bool close = false;  // after the answer: the client asked for it, or speaks HTTP/1.0
   bool expects_continue = false;
+  bool is_http_1_0 = false;  // knows no chunks: a body without a length ends with the connection
   bool has_body() const { return chunked || content_length.value_or(0) > 0; }
 };
 

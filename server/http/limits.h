@@ -14,6 +14,10 @@ struct Limits {
   std::uint64_t body_bytes = 64 << 20;         // of one request
   std::uint64_t upload_bytes = std::uint64_t{16} << 30;  // of a body that goes to disk in pieces
   std::uint64_t body_bytes_total = 512 << 20;  // of all requests in progress
+  // Bytes of answers that the server holds for clients that have not taken them yet: of all, and of one tenant, or of one address
+  // where there are no tenants.
+  std::uint64_t answer_bytes_total = 256 << 20;
+  std::uint64_t answer_bytes_per_client = 64 << 20;
   std::size_t chunks = 65'536;                 // of a chunked body
   std::size_t chunk_head_bytes = 8 * 1024;     // one chunk's size line, or all trailers
   std::size_t chunk_extension_bytes = 256;

@@ -78,7 +78,12 @@ class BodyWriter {
  public:
   virtual ~BodyWriter() = default;
   virtual net::awaitable<void> write(std::string_view piece) = 0;
+  // Before so many bytes are made for the client: true if the server may hold them, in place of what was reserved before. If not,
+  // nothing is reserved, and the peer's bell rings when there may be room. 0 gives back.
+  virtual bool reserve(std::uint64_t bytes) = 0;
 };
+
+inline constexpr std::size_t kPieceBytes = 128 << 10;   // of a file: what an answer holds of it at a time
 
 struct Response {
   int status = 200;
@@ -88,7 +93,7 @@ struct Response {
   std::function<net::awaitable<void>(BodyWriter&)>
       stream;  // when set, it writes the body, and `body` is not used
   std::optional<std::uint64_t> stream_bytes;  // how many the stream writes, if that is known
-  bool is_live = false;  // the stream tells what happens while it happens
+  bool is_live = false;  // the stream tells what happens while it happens, and reserves what it holds; another holds kPieceBytes
 };
 
 using Handler = std::function<net::awaitable<Response>(Request)>;

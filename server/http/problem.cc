@@ -18,6 +18,12 @@ bool is_retryable(schema::ErrorCode code) {
          code == schema::ErrorCode::kDatasetUnavailable || code == schema::ErrorCode::kStorageFull;
 }
 
+// What an error quotes may be as long as a request. Half an UTF-8 character at the cut is mended by the codec.
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kLongest = 2048;
+  return text.size() <= kLongest ? std::string(text) : std::string(text.substr(0, kLongest)) + "…";
+}
+
 // INVALID_VALUE -> urn:kedge:problem:invalid-value
 std::string problem_type(std::string_view code_name) {
   std::string type = "urn:kedge:problem:";
@@ -87,20 +93,20 @@ Response problem(const schema::Error& error, std::string_view request_id) {
 }
 
 Response problem(int status, const schema::Error& error, std::string_view request_id) {
-  const std::string code(schema::error_code_name(error.code));
+  const std::string code(schema::error_code_name(error.code)), message = shortened(error.message), where = shortened(error.where);
   ValueMap body;
   body.emplace_back("type", problem_type(code));
   body.emplace_back("title", std::string(reason_phrase(status)));
   body.emplace_back("status", status);
-  body.emplace_back("detail", error.message);
+  body.emplace_back("detail", message);
   body.emplace_back("instance", std::string(request_id));
   body.emplace_back("code", code);
-  if (!error.where.empty()) {
-    body.emplace_back("where", error.where);
+  if (!where.empty()) {
+    body.emplace_back("where", where);
     ValueMap entry;
-    entry.emplace_back("pointer", json_pointer(error.where));
+    entry.emplace_back("pointer", json_pointer(where));
     entry.emplace_back("code", code);
-    entry.emplace_back("message", error.message);
+    entry.emplace_back("message", message);
     ValueList entries;
     entries.emplace_back(std::move(entry));
     body.emplace_back("errors", std::move(entries));

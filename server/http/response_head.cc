@@ -34,14 +34,14 @@ void append_field(std::string& head, std::string_view name, std::string_view val
 
 }  // namespace
 
-std::string response_head(const Response& response, std::string_view request_id, bool keep_alive) {
+std::string response_head(const Response& response, std::string_view request_id, bool keep_alive, bool may_chunk) {
   std::string head;
   head.reserve(512);
   fmt::format_to(std::back_inserter(head), "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status,
                  reason_phrase(response.status), http_date());
   if (!response.content_type.empty()) append_field(head, "Content-Type", response.content_type);
   if (response.stream && !response.stream_bytes)
-    head += "Transfer-Encoding: chunked\r\n";
+    head += may_chunk ? "Transfer-Encoding: chunked\r\n" : "";
   else if (response.status != 204 && response.status != 304)
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", response.stream ? *response.stream_bytes : response.body.size());
   append_field(head, "X-Request-Id", request_id);

@@ -8,7 +8,8 @@
 
 namespace kedge::server::http {
 
-std::string response_head(const Response& response, std::string_view request_id, bool keep_alive);
+// `may_chunk`: the client knows chunks; a body whose length is not known ends with the connection otherwise.
+std::string response_head(const Response& response, std::string_view request_id, bool keep_alive, bool may_chunk = true);
 
 // The answer to a request for another server: 421.
 Response wrong_host(const Request& request);

@@ -81,7 +81,7 @@ Server::Impl::Impl(ServerOptions given, Router given_router)
     : options(std::move(given)),
       router(std::move(given_router)),
       pool(static_cast<std::size_t>(std::max(1, options.blocking_threads))),
-      shared{router, options.limits, options.deadlines, options.report, pool, options.hosts} {
+      shared{router, options.limits, options.deadlines, options.report, pool, options.hosts, options.sites} {
   shared.id_prefix = fmt::format("{:08x}", std::random_device{}());
   shared.gatekeeper = options.gatekeeper;
   shared.observe = options.observe;

@@ -12,6 +12,7 @@
 #include "server/http/limits.h"
 #include "server/http/observer.h"
 #include "server/http/router.h"
+#include "server/http/site_rules.h"
 #include "server/http/tls.h"
 
 namespace kedge::server::http {
@@ -23,6 +24,7 @@ struct ServerOptions {
   Limits limits;
   Deadlines deadlines;
   HostRules hosts;                      // by default every Host is answered
+  SiteRules sites;                      // by default only the server's own pages may call from a browser
   TlsOptions tls;                       // no certificate: plain HTTP
   Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: everybody may do everything
   Observer observe;

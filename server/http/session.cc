@@ -13,6 +13,7 @@
 #include "server/http/problem.h"
 #include "server/http/rate_limit.h"
 #include "server/http/response_head.h"
+#include "server/http/session_bodies.h"
 #include "server/http/trace.h"
 #include "server/http/url.h"
 
@@ -22,6 +23,8 @@ namespace {
 constexpr std::size_t kHeadRead = 1024;   // more than most have; what a connection keeps that waits for its next request
 constexpr const char* kNoMemory = "the server has not enough memory for this request now";
 constexpr std::size_t kBodyRead = 64 * 1024;
+constexpr std::size_t kSmallBody = 4 * 1024;     // of an answer: less is not counted
+constexpr std::size_t kLargeBody = 256 * 1024;   // to compress it takes about a millisecond
 
 // Counts the bytes of a body towards the server's total for as long as the request is being served.
 class BodyShare {
@@ -51,103 +54,6 @@ bool is_plain_id(std::string_view id) {
 }
 
 }  // namespace
-
-// Writes pieces as chunks.
-class Session::ChunkWriter final : public BodyWriter {
- public:
-  explicit ChunkWriter(Session& session) : session_(session) {}
-  net::awaitable<void> write(std::string_view piece) override {
-    if (piece.empty()) co_return;  // an empty chunk would end the body
-    std::array<char, 20> size;
-    const char* end = fmt::format_to(size.data(), "{:x}\r\n", piece.size());
-    co_await session_.write({size.data(), end}, piece, "\r\n");
-  }
-
- private:
-  Session& session_;
-};
-
-// Writes pieces as they are, up to the length that the header block has promised.
-class Session::PlainWriter final : public BodyWriter {
- public:
-  PlainWriter(Session& session, std::uint64_t bytes) : session_(session), left_(bytes) {}
-  net::awaitable<void> write(std::string_view piece) override {
-    piece = piece.substr(0, left_);
-    left_ -= piece.size();
-    co_await session_.write(piece);
-  }
-  std::uint64_t left() const { return left_; }
-
- private:
-  Session& session_;
-  std::uint64_t left_;
-};
-
-// Reads a body as the handler takes it: one without chunks straight from the socket to its place.
-class Session::UploadReader final : public BodyReader {
- public:
-  UploadReader(Session& session, RequestParser& parser, const Framing& framing)
-      : session_(session), parser_(parser), framing_(framing), left_(framing.content_length.value_or(0)) {}
-
-  net::awaitable<std::size_t> read_into(std::span<char> space) override {
-    if (!framing_.has_body() || space.empty()) co_return 0;
-    if (!started_) co_await start();
-    std::size_t n = 0;
-    if (framing_.content_length)
-      n = co_await read_plain(space.first(std::min<std::uint64_t>(space.size(), left_)));
-    else
-      n = co_await read_chunked(space);
-    received_ += n;
-    session_.clear_deadline();  // what the handler does with it is not the client's time
-    co_return n;
-  }
-
- private:
-  net::awaitable<void> start() {
-    started_ = true;
-    start_ = Clock::now();
-    if (framing_.content_length) parser_.leave_body();
-    co_await session_.send_continue(framing_);
-  }
-
-  net::awaitable<std::size_t> read_plain(std::span<char> space) {
-    if (space.empty()) co_return 0;
-    std::size_t n = std::min(session_.in_.size(), space.size());
-    std::copy_n(session_.in_.begin(), n, space.begin());
-    session_.in_.erase(0, n);
-    if (n == 0) {
-      session_.expect_body(received_, start_);
-      n = co_await session_.stream_.read_some(net::buffer(space.data(), space.size()));
-      if (n == 0) throw Refusal(400, "the body ends early");
-    }
-    left_ -= n;
-    parser_.put(std::string_view(space.data(), n));
-    co_return n;
-  }
-
-  net::awaitable<std::size_t> read_chunked(std::span<char> space) {
-    std::string& piece = parser_.request().body;
-    while (taken_ == piece.size()) {
-      piece.clear(), taken_ = 0;
-      if (parser_.done()) co_return 0;
-      session_.in_.erase(0, parser_.put(session_.in_));
-      if (piece.empty() && !parser_.done()) co_await session_.read_more(received_, start_);
-    }
-    const std::size_t n = std::min(space.size(), piece.size() - taken_);
-    std::copy_n(piece.data() + taken_, n, space.data());
-    taken_ += n;
-    co_return n;
-  }
-
-  Session& session_;
-  RequestParser& parser_;
-  const Framing& framing_;
-  std::uint64_t left_;          // of a body without chunks
-  std::size_t taken_ = 0;       // of the parser's piece of one with chunks
-  bool started_ = false;
-  std::uint64_t received_ = 0;
-  Clock::time_point start_;
-};
 
 void Shared::tell(std::string_view what, const std::exception& error) const noexcept {
   try {
@@ -247,6 +153,7 @@ net::awaitable<std::optional<Session::Reply>> Session::next_reply() {
     current_.start = Clock::now();
     const std::string_view head = std::string_view(in_).substr(0, head_size);
     Framing framing = check_head(head, shared_.limits);
+    current_.is_http_1_0 = framing.is_http_1_0;
     RequestParser parser(shared_.limits);
     if (parser.put(head) != head_size) throw Refusal(400, "the header block is malformed");
     in_.erase(0, head_size);
@@ -287,6 +194,7 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
   const bool head_only = head.method == "HEAD";
   Match match;
   std::optional<Response> response = turn_away(head, match);
+  if (!response && framing.has_body() && shared_.answers.is_full(client())) response = too_much_unread();   // before anything is done for it
   // The body of a request that nobody serves is not read, which costs the connection.
   bool keep_alive = !framing.close && !(response && framing.has_body());
   if (!response) {
@@ -299,13 +207,15 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
     response = co_await answer(parser, framing, *match.route);
     keep_alive = keep_alive && (!framing.has_body() || parser.done());
   }
+  // A client that sends more than the server reads would lose its answer when the connection is closed at once.
+  const bool has_more = !keep_alive && !in_.empty();
   if (current_.rate) add_quota(*response, *current_.rate);
   for (const auto& [name, value] : response->fields)
     if (name == "Location") current_.subject = value.substr(value.rfind('/') + 1);
   co_return Reply{.response = std::move(*response),
                   .head_only = head_only,
                   .keep_alive = keep_alive && !shared_.stopping,
-                  .lingers = framing.has_body() && !parser.done()};
+                  .lingers = has_more || (framing.has_body() && !parser.done())};
 }
 
 // An answer for who asks for what is not there or is not his; empty to go on. Decided before the body is read.
@@ -314,7 +224,7 @@ std::optional<Response> Session::turn_away(Request& head, Match& match) {
     split_target(head.target, head.path, head.query);
     match = shared_.router.find(head.method, head.path);
     current_.path = head.path;
-    if (!shared_.hosts.admits(head.field("Host"))) return wrong_host(head);
+    if (std::optional<Response> refused = turn_away_strangers(head, match)) return refused;
     head.captures = std::move(match.captures);
     if (!match.route) return without_route(head, match.allow);
     current_.route = match.route->path;
@@ -329,6 +239,15 @@ std::optional<Response> Session::turn_away(Request& head, Match& match) {
     if (e.code == schema::ErrorCode::kUnauthenticated) response.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"kedge\"");
     return response;
   }
+}
+
+// Requests for another server, and those that a page of another site sends through a browser. HTTP/1.0 knows no Host.
+std::optional<Response> Session::turn_away_strangers(const Request& head, const Match& match) const {
+  const std::string_view host = head.field("Host");
+  if (!host.empty() && !shared_.hosts.admits(host)) return wrong_host(head);
+  if (!shared_.sites.admits(head)) return other_site(head);
+  if (!current_.origin.empty() && is_preflight(head) && !match.allow.empty()) return preflight(head, match.allow);
+  return std::nullopt;
 }
 
 // Reads the body, or lets the handler read it, and calls the handler.
@@ -357,6 +276,7 @@ void Session::prepare(Request& request, net::any_io_executor loop) {
   current_.method = request.method;
   current_.trace = request.trace;
   current_.accept_encoding = request.field("Accept-Encoding");
+  if (const std::string_view origin = request.field("Origin"); shared_.sites.allows(origin)) current_.origin = origin;
 }
 
 void Session::observe(int status) {
@@ -432,37 +352,71 @@ net::awaitable<Response> Session::call(const Handler& handler, Request request, 
   co_return failure;
 }
 
+// Large answers are compressed where it keeps no other connection waiting.
+net::awaitable<void> Session::compress_body(Response& response) {
+  if (response.body.size() <= kLargeBody) {
+    compress(response, current_.accept_encoding);
+    co_return;
+  }
+  auto work = [&] { compress(response, current_.accept_encoding); };
+  co_await Peer::offload_to(shared_.pool, work);
+}
+
+// A tenant where there are tenants, else an address.
+std::string Session::client() const { return current_.tenant.empty() ? stream_.peer_address().to_string() : current_.tenant; }
+
+Response Session::too_much_unread() const {
+  const AnswerBudget& answers = shared_.answers;
+  const bool is_own = answers.held() + kLargeBody < answers.total();
+  const schema::Error error(is_own ? schema::ErrorCode::kTooManyRequests : schema::ErrorCode::kUnavailable,
+                            fmt::format("{} not been read yet hold {} MiB, no more may; read them, or ask again later",
+                                        is_own ? "answers of yours that have" : "answers that have",
+                                        (is_own ? answers.per_client() : answers.total()) >> 20));
+  return problem(error, request_id_);
+}
+
+// What was only asked for is refused where there is no room for its answer. What was done is told all the same.
+void Session::hold_answer(Response& response, AnswerBudget::Share& share) {
+  const std::uint64_t bytes = response.stream ? (response.is_live ? 0 : kPieceBytes) : response.body.size();
+  if (bytes <= kSmallBody || share.try_hold(client(), bytes)) return;
+  if (current_.method == "GET")
+    response = too_much_unread();
+  else
+    share.hold(client(), bytes);
+}
+
 net::awaitable<void> Session::send(Response& response, bool head_only, bool keep_alive) {
-  compress(response, current_.accept_encoding);
+  AnswerBudget::Share share(shared_.answers);
+  if (!head_only) hold_answer(response, share);
+  co_await compress_body(response);
+  if (!current_.origin.empty()) add_cors(response, current_.origin);
   if (stream_.is_tls()) response.fields.emplace_back("Strict-Transport-Security", "max-age=31536000");
-  std::string head = response_head(response, request_id_, keep_alive);
+  std::string head = response_head(response, request_id_, keep_alive, !current_.is_http_1_0);
   if (head_only || response.status == 204 || response.status == 304) {
     co_await write(head);
   } else if (response.stream) {
-    co_await send_stream(response, head);
+    co_await send_stream(response, head, share);
   } else {
     co_await write(head, response.body);
   }
   clear_deadline();
 }
 
-net::awaitable<void> Session::send_stream(Response& response, std::string& head) {
+net::awaitable<void> Session::send_stream(Response& response, std::string& head, AnswerBudget::Share& share) {
   if (in_.empty()) in_.shrink_to_fit();  // ten thousand of these may be open
   co_await write(head);
   head.clear(), head.shrink_to_fit();   // assigning an empty one would keep the memory
   response.fields.clear(), response.fields.shrink_to_fit();
-  if (response.stream_bytes) {
-    PlainWriter writer(*this, *response.stream_bytes);
-    co_await response.stream(writer);
-    if (writer.left() > 0) throw boost::system::system_error(net::error::eof);   // nobody must take a part for the whole
-    co_return;
-  }
-  ChunkWriter writer(*this);
+  const bool is_plain = response.stream_bytes || current_.is_http_1_0;
+  PlainWriter plain(*this, share, response.stream_bytes);
+  ChunkWriter chunks(*this, share);
+  BodyWriter& writer = is_plain ? static_cast<BodyWriter&>(plain) : chunks;
   streams_ = response.is_live;
   co_await response.stream(writer);
   streams_ = false;
+  if (response.stream_bytes && plain.left() > 0) throw boost::system::system_error(net::error::eof);   // nobody must take a part for the whole
   if (peer_ && peer_->gone()) throw boost::system::system_error(net::error::connection_reset);
-  co_await write("0\r\n\r\n");
+  if (!is_plain) co_await write("0\r\n\r\n");
 }
 
 // Answers and closes.

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "server/http/answer_budget.h"
 #include "server/http/gate.h"
 #include "server/http/gatekeeper.h"
 #include "server/http/host_rules.h"
@@ -20,6 +21,7 @@
 #include "server/http/peer.h"
 #include "server/http/refusal.h"
 #include "server/http/router.h"
+#include "server/http/site_rules.h"
 #include "server/http/stream.h"
 
 namespace kedge::server::http {
@@ -34,12 +36,14 @@ struct Shared {
   std::function<void(std::string_view)> report;
   net::thread_pool& pool;
   const HostRules hosts;
+  const SiteRules sites;
   std::shared_ptr<const TlsContext> tls;   // of new connections, shared with those that shake hands; null: plain HTTP
   Gatekeeper* gatekeeper = nullptr;        // null: everybody may do everything
   Observer observe;                        // may be empty
   std::function<void(std::string_view)> stream_dropped;
   std::unordered_set<Session*> sessions;
   std::uint64_t body_bytes = 0;  // held by requests in progress
+  AnswerBudget answers{limits.answer_bytes_total, limits.answer_bytes_per_client};
   std::uint64_t requests = 0;
   std::string id_prefix;  // makes request ids differ between runs
   bool stopping = false;
@@ -65,6 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   net::ip::address peer_address() const { return stream_.peer_address(); }
 
  private:
+  class Writer;
   class ChunkWriter;
   class PlainWriter;
   class UploadReader;
@@ -81,6 +86,7 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<std::size_t> read_head();
   net::awaitable<Reply> serve_request(RequestParser& parser, Framing framing);
   std::optional<Response> turn_away(Request& head, Match& match);
+  std::optional<Response> turn_away_strangers(const Request& head, const Match& match) const;
   net::awaitable<Response> answer(RequestParser& parser, const Framing& framing, const Route& route);
   net::awaitable<void> read_body(RequestParser& parser, const Framing& framing);
   net::awaitable<void> read_more(std::uint64_t received, Clock::time_point start);
@@ -88,8 +94,12 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<void> send_continue(const Framing& framing);
   net::awaitable<Response> call(const Handler& handler, Request request, std::string id);
   net::awaitable<void> send(Response& response, bool head_only, bool keep_alive);
+  net::awaitable<void> compress_body(Response& response);
+  void hold_answer(Response& response, AnswerBudget::Share& share);
+  std::string client() const;
+  Response too_much_unread() const;
   void observe(int status);
-  net::awaitable<void> send_stream(Response& response, std::string& head);
+  net::awaitable<void> send_stream(Response& response, std::string& head, AnswerBudget::Share& share);
   net::awaitable<void> refuse(Refusal refusal);
   net::awaitable<void> linger();
   net::awaitable<std::size_t> fill(std::size_t size);
@@ -112,6 +122,8 @@ class Session : public std::enable_shared_from_this<Session> {
   struct Current {
     Clock::time_point start;
     std::string method, path, trace, tenant, subject, accept_encoding;
+    std::string origin;   // of the page that may read the answer; empty: none asks
+    bool is_http_1_0 = false;
     std::string_view route;
     std::optional<Caller> caller;
     std::optional<schema::Quota> rate;

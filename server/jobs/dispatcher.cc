@@ -105,7 +105,7 @@ void Dispatcher::submit(NewJob given, Submitter submitter) {
   // Behind others it shares a sync, which its run would only delay. Of two at once with one key both may begin, and one is dropped.
   const bool may_begin = store_.backlog() == 0 && (given.idempotency_key.empty() || !store_.has_key(given.tenant, given.idempotency_key));
   const bool has_time = may_begin && active->ended && given.idempotency_key.empty();   // or a second one would begin meanwhile
-  schema::Job answer = given.job;
+  schema::Job answer{.id = given.job.id, .spec = given.shown ? *given.shown : given.job.spec};
   const auto shared = std::make_shared<Submission>(Submission{std::move(answer), std::move(given), {}});   // by the callbacks of one write
   {
     const std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 #include "schemas/error.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
+#include "server/data/inline_data.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/model_journal.h"
 #include "server/jobs/model_retention.h"
@@ -175,11 +176,14 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   std::string digest = spec_digest(spec), id = impl_->ids.next();
+  describe_data(spec);
+  std::optional<schema::JobSpec> shown = without_long_data(spec);
   impl_->dispatcher.submit({.job = {.id = id, .spec = std::move(spec)},
                             .tenant = options.tenant,
                             .idempotency_key = options.idempotency_key,
                             .digest = std::move(digest),
-                            .trace = options.trace},
+                            .trace = options.trace,
+                            .shown = std::move(shown)},
                            {.submitted = std::move(submitted), .failed = std::move(failed), .ended = options.ended});
   return id;
 }

@@ -25,6 +25,7 @@ struct NewJob {
   std::string idempotency_key;   // of this tenant; empty: none
   std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
   std::string trace = {};        // traceparent (W3C) of the request
+  std::optional<schema::JobSpec> shown = {};   // what find() and list() tell in place of job.spec, without long data; unset: all
 };
 
 // A model that is to be listed.

@@ -6,14 +6,18 @@
 #include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
+#include "server/data/inline_data.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/result_headline.h"
 
 namespace kedge::server {
 namespace {
 
-constexpr std::string_view kJobColumns = "SELECT id, state, reason, error, attempts, created, started, ended, specs.bytes";
-constexpr std::string_view kFromJobs = "FROM jobs JOIN specs ON specs.job = jobs.id";
+constexpr std::string_view kJobColumns = "SELECT id, state, reason, error, attempts, created, started, ended, "
+    "COALESCE((SELECT bytes FROM shown_specs WHERE job = jobs.id), (SELECT bytes FROM specs WHERE job = jobs.id))";
+
+// A page ends with the job or model that reaches so many bytes; as JSON it is about twice as long.
+constexpr std::size_t kPageBytes = 4 << 20;
 
 // Results are read for lists up to this size each and in all, so that a page costs little: searches of some hundred candidates are below it.
 constexpr std::int64_t kLongestListed = 256 << 10, kAllListed = 8 << 20;
@@ -65,13 +69,13 @@ std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
 
 StoreReader::StoreReader(const std::filesystem::path& file)
     : connection_(file, SqliteConnection::Mode::kReadOnly),
-      find_(connection_, fmt::format("{}, tenant, results.bytes {} LEFT JOIN results ON results.job = jobs.id WHERE id = ?1", kJobColumns, kFromJobs)),
+      find_(connection_, fmt::format("{}, tenant, results.bytes FROM jobs LEFT JOIN results ON results.job = jobs.id WHERE id = ?1", kJobColumns)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
       trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
       key_(connection_, "SELECT 1 FROM idempotency WHERE tenant = ?1 AND key = ?2"),
-      list_(connection_, fmt::format("{}, {} {} WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kFromJobs, kListed)),
-      list_tenant_(connection_, fmt::format("{}, {} {} WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kFromJobs, kListed)),
+      list_(connection_, fmt::format("{}, {} FROM jobs WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kListed)),
+      list_tenant_(connection_, fmt::format("{}, {} FROM jobs WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kListed)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
@@ -86,6 +90,7 @@ std::optional<OwnedJob> StoreReader::find(std::string_view id) {
   SqliteStatement::Rows rows = find_.open(id);
   if (!rows.next()) return std::nullopt;
   OwnedJob found{.job = read_job(rows), .tenant = rows.text(9)};
+  leave_out_data(found.job.spec, kLongestShownData);
   if (found.job.state == schema::JobState::kSucceeded && !rows.is_null(10)) found.job.result = schema::from_binary<schema::Result>(rows.blob(10));
   return found;
 }
@@ -117,12 +122,15 @@ schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::in
   SqliteStatement::Rows rows =
       tenant ? list_tenant_.open(limit, bound, wanted, *tenant) : list_.open(limit, bound, wanted);
   std::int64_t results = 0;   // bytes of those that were read
-  while (rows.next()) {
-    if (static_cast<std::int64_t>(page.jobs.size()) == page_size) {
+  for (std::size_t bytes = 0; rows.next();) {
+    if (static_cast<std::int64_t>(page.jobs.size()) == page_size || (bytes >= kPageBytes && !KEDGE_CONTROL("whole-lists"))) {
       page.nextPageToken = page.jobs.back().id;
       break;
     }
-    page.jobs.push_back(read_job(rows));
+    schema::Job job = read_job(rows);
+    if (!KEDGE_CONTROL("whole-lists")) leave_out_data(job.spec, 0);
+    bytes += rows.blob(8).size() + rows.blob(3).size();
+    page.jobs.push_back(std::move(job));
     if (results < kAllListed) results += add_headline(page.jobs.back(), rows);
   }
   return page;
@@ -211,11 +219,12 @@ std::optional<std::string> StoreReader::model_tenant(std::string_view id) {
 schema::ModelPage StoreReader::list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant) {
   schema::ModelPage page;
   SqliteStatement::Rows rows = list_models_.open(page_size + 1, before.empty() ? std::string_view("~") : before, tenant);
-  while (rows.next()) {
-    if (static_cast<std::int64_t>(page.models.size()) == page_size) {
+  for (std::size_t bytes = 0; rows.next();) {
+    if (static_cast<std::int64_t>(page.models.size()) == page_size || bytes >= kPageBytes) {
       page.nextPageToken = page.models.back().id;
       break;
     }
+    bytes += rows.blob(0).size();
     page.models.push_back(read_model(rows));
   }
   return page;

@@ -32,6 +32,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       probe_(connection, "UPDATE probe SET n = n + 1"),
       insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest, trace) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7)"),
       insert_spec_(connection, "INSERT INTO specs (job, bytes) VALUES (?1, ?2)"),
+      insert_shown_spec_(connection, "INSERT INTO shown_specs (job, bytes) VALUES (?1, ?2)"),
       change_(connection,
               "UPDATE jobs SET state = ?2, reason = ?3, error = ?4, "
               "lease_token = CASE WHEN ?5 != 0 THEN ?5 ELSE lease_token END, attempts = attempts + ?6, "
@@ -52,6 +53,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       trimmed_(connection, "UPDATE jobs SET first_seq = MAX(first_seq, ?2) WHERE id = ?1"),
       remove_job_(connection, "DELETE FROM jobs WHERE id = ?1 AND state >= 4"),
       remove_spec_(connection, "DELETE FROM specs WHERE job = ?1"),
+      remove_shown_spec_(connection, "DELETE FROM shown_specs WHERE job = ?1"),
       remove_result_(connection, "DELETE FROM results WHERE job = ?1"),
       insert_model_(connection, "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
       update_model_(connection, "UPDATE models SET bytes = ?2 WHERE id = ?1"),
@@ -91,6 +93,7 @@ std::optional<schema::Job> SqlStoreWriter::insert(const NewJob& given) {
   insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, given.tenant,
                   given.digest, given.trace);
   insert_spec_.run(job.id, schema::to_binary(job.spec));
+  if (given.shown) insert_shown_spec_.run(job.id, schema::to_binary(*given.shown));
   insert_event(job.id, 1, job.created, schema::StateEvent{.state = schema::JobState::kQueued});
   KEDGE_FAIL_POINT("store.insert.after");
   return std::nullopt;
@@ -103,13 +106,14 @@ std::optional<schema::Job> SqlStoreWriter::find_key(const NewJob& job, std::int6
     throw schema::Error(schema::ErrorCode::kIdempotencyKeyReused,
                         fmt::format("the Idempotency-Key '{}' was used for another job, {}", job.idempotency_key, rows.text(1)),
                         "Idempotency-Key");
-  return schema::Job{.id = rows.text(1), .spec = job.job.spec, .created = rows.text(2)};
+  return schema::Job{.id = rows.text(1), .spec = job.shown.value_or(job.job.spec), .created = rows.text(2)};
 }
 
 void SqlStoreWriter::remove(std::string_view job) {
   KEDGE_FAIL_POINT("store.remove.before");
   remove_job_.run(job);
   remove_spec_.run(job);
+  remove_shown_spec_.run(job);
   remove_result_.run(job);
   trim_.run(job, std::numeric_limits<std::int64_t>::max());
   has_removed_ = true;

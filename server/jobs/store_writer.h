@@ -35,9 +35,9 @@ class SqlStoreWriter final : public StoreWriter {
 
   SqliteConnection& connection_;
   bool has_removed_ = false;
-  SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, change_, next_seq_, insert_event_, insert_result_,
-      request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_, remove_job_, remove_spec_, remove_result_, insert_model_,
-      update_model_, delete_model_, insert_model_file_, delete_model_file_;
+  SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, insert_shown_spec_, change_, next_seq_, insert_event_, insert_result_,
+      request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_, remove_job_, remove_spec_, remove_shown_spec_, remove_result_,
+      insert_model_, update_model_, delete_model_, insert_model_file_, delete_model_file_;
 };
 
 }  // namespace kedge::server

@@ -1,11 +1,15 @@
-// Sends questions to a worker and waits for its answers: see ask_worker.h.
+// Queues questions, sends them to a worker and tells its answers: see ask_worker.h.
 #include "server/models/ask_worker.h"
 
 #include <poll.h>
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "schemas/error.h"
+#include "schemas/quota.h"
 
 namespace kedge::server {
 namespace {
@@ -24,42 +28,83 @@ bool is_readable(const engine::WorkerChannel& channel, std::chrono::milliseconds
 
 }  // namespace
 
-schema::AnswerReport AskWorker::ask(schema::AskCommand command) {
-  std::future<schema::AnswerReport> answer;
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_) throw Error(ErrorCode::kUnavailable, "the server is stopping");
-    questions_.push_back({std::move(command), {}});
-    answer = questions_.back().answer.get_future();
-    changed_.notify_one();
+std::shared_ptr<void> AskWorker::ask(const std::string& tenant, std::function<schema::AskCommand()> question, Answered answered) {
+  const auto added = std::make_shared<Question>(Question{tenant, std::move(question), std::move(answered)});
+  std::shared_ptr<void> handle(nullptr, [this, added](void*) { forget(added); });
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) throw Error(ErrorCode::kUnavailable, "the server is stopping");
+  const auto mine = waiting_.find(tenant);
+  if (mine != waiting_.end() && mine->second.size() >= limits_.per_tenant)
+    throw schema::QuotaExceeded(fmt::format("{} predictions are waiting, no more may", limits_.per_tenant),
+                                {.name = "predictions", .unit = "concurrent-requests", .most = limits_.per_tenant});
+  if (n_waiting_ >= limits_.total) throw Error(ErrorCode::kUnavailable, fmt::format("{} predictions are waiting, no more may", limits_.total));
+  if (mine == waiting_.end()) turns_.push_back(tenant);
+  try {
+    waiting_[tenant].push_back(added);
+  } catch (...) {   // no memory: a turn without a question must not stay
+    if (const auto made = waiting_.find(tenant); made != waiting_.end() && made->second.empty()) waiting_.erase(made);
+    if (!waiting_.contains(tenant)) turns_.pop_back();
+    throw;
   }
-  return answer.get();
+  ++n_waiting_;
+  changed_.notify_one();
+  return handle;
+}
+
+AskWorker::QuestionPointer AskWorker::next() {
+  std::string tenant = std::move(turns_.front());
+  turns_.pop_front();
+  const auto mine = waiting_.find(tenant);
+  QuestionPointer question = std::move(mine->second.front());
+  mine->second.pop_front();
+  --n_waiting_;
+  if (mine->second.empty())
+    waiting_.erase(mine);
+  else
+    turns_.push_back(std::move(tenant));
+  return question;
+}
+
+void AskWorker::forget(const QuestionPointer& question) {
+  const std::lock_guard lock(mutex_);
+  const auto mine = waiting_.find(question->tenant);
+  if (mine == waiting_.end() || std::erase(mine->second, question) == 0) return;   // it has had its turn
+  --n_waiting_;
+  if (!mine->second.empty()) return;
+  waiting_.erase(mine);
+  std::erase(turns_, question->tenant);
 }
 
 void AskWorker::loop(std::stop_token stop) {
   while (true) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, kIdleRead, [this] { return !questions_.empty(); });
+    changed_.wait_for(lock, stop, kIdleRead, [this] { return n_waiting_ > 0; });
     if (stop.stop_requested()) break;
-    if (questions_.empty()) {
-      lock.unlock();
-      drain();
-      continue;
-    }
-    Question question = std::move(questions_.front());
-    questions_.pop_front();
+    const QuestionPointer question = n_waiting_ > 0 ? next() : nullptr;
     lock.unlock();
-    try {
-      question.answer.set_value(answer(std::move(question.command)));
-    } catch (...) {
-      question.answer.set_exception(std::current_exception());
-    }
+    if (question)
+      settle(*question);
+    else
+      drain();
   }
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   is_closed_ = true;
-  for (Question& question : questions_)
-    question.answer.set_exception(std::make_exception_ptr(Error(ErrorCode::kUnavailable, "the server is stopping")));
+  const Error stopping(ErrorCode::kUnavailable, "the server is stopping");
+  while (n_waiting_ > 0) next()->answered({}, std::make_exception_ptr(stopping));
+  lock.unlock();
   process_.reset();
+}
+
+void AskWorker::settle(Question& question) {
+  schema::AnswerReport report;
+  std::exception_ptr error;
+  try {
+    report = answer(question.command());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  question.answered(std::move(report), std::move(error));
+  question.command = nullptr, question.answered = nullptr;   // what they hold is not for who still has the handle
 }
 
 schema::AnswerReport AskWorker::answer(schema::AskCommand command) {

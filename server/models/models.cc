@@ -20,15 +20,6 @@ using schema::ErrorCode;
 
 fs::path beside_this_program() { return fs::read_symlink("/proc/self/exe").parent_path() / "kedge-worker"; }
 
-// A file that is gone when this is, unless it has been moved.
-struct TemporaryFile {
-  fs::path path;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-  }
-};
-
 class LocalModels final : public Models {
  public:
   LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program)
@@ -46,23 +37,36 @@ class LocalModels final : public Models {
   fs::path path(std::string_view id) const override { return jobs_.model_file(id); }
   void remove(std::string_view id) override { jobs_.delete_model(id); }
 
-  schema::ModelInfo upload(std::string_view file, const std::string& tenant) override {
-    const TemporaryFile temporary{uploads_ / fmt::format("upload-{}.part", ++n_uploads_)};
-    write_file(temporary.path, file);
-    schema::ModelInfo model = worker_.ask({.modelPath = temporary.path}).model;
-    model.job.clear();
-    return jobs_.add_model(temporary.path, std::move(model), tenant);
+  std::unique_ptr<StagedModel> stage(std::string_view file) override {
+    auto staged = std::make_unique<StagedModel>(uploads_ / fmt::format("upload-{}.part", ++n_uploads_));
+    write_file(staged->path, file);
+    return staged;
   }
 
-  std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,
-                  std::string_view accept) override {
-    return worker_
-        .ask({.modelPath = jobs_.check_model(id),
-              .output = std::string(output),
-              .contentType = std::string(content_type),
-              .accept = std::string(accept),
-              .body = std::move(body)})
-        .body;
+  std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) override {
+    return worker_.ask(
+        tenant, [path = model.path] { return schema::AskCommand{.modelPath = path}; },
+        [loaded = std::move(loaded)](schema::AnswerReport report, std::exception_ptr error) { loaded(std::move(report.model), std::move(error)); });
+  }
+
+  schema::ModelInfo add(const StagedModel& model, schema::ModelInfo info, const std::string& tenant) override {
+    info.job.clear();
+    return jobs_.add_model(model.path, std::move(info), tenant);
+  }
+
+  // The file is compared with its digest by the thread that asks, which reads it anyway.
+  std::shared_ptr<void> ask(ModelQuestion question, Answered answered) override {
+    const std::string tenant = question.tenant;
+    auto command = [this, question = std::move(question)]() mutable {
+      return schema::AskCommand{.modelPath = jobs_.check_model(question.model),
+                                .output = std::move(question.output),
+                                .contentType = std::move(question.content_type),
+                                .accept = std::move(question.accept),
+                                .body = std::move(question.body)};
+    };
+    return worker_.ask(tenant, std::move(command), [answered = std::move(answered)](schema::AnswerReport report, std::exception_ptr error) {
+      answered(std::move(report.body), std::move(error));
+    });
   }
 
   fs::path artifact(std::string_view job, std::string_view name) const override {

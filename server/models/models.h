@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "schemas/model.h"
 
@@ -14,7 +17,23 @@ namespace kedge::server {
 
 class JobService;
 
-// Thread safe; calls may block for milliseconds, a prediction for as long as it takes.
+// What a model is asked, by whom.
+struct ModelQuestion {
+  std::string model, output, content_type, body, accept, tenant;
+};
+
+// A model file that is not listed yet; gone when this is, unless it is listed by then.
+struct StagedModel {
+  std::filesystem::path path;
+  ~StagedModel() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+// Thread safe; calls may block for milliseconds. None waits for a worker: what a worker says is told later, on a thread of its own, by a
+// function that must not block. What was begun is dropped when the handle goes before its turn. Calls that return a handle throw
+// kTooManyRequests or kUnavailable where too many wait already.
 class Models {
  public:
   virtual ~Models() = default;
@@ -23,11 +42,14 @@ class Models {
   virtual schema::ModelInfo find(std::string_view id) const = 0;                // kNotFound
   virtual std::filesystem::path path(std::string_view id) const = 0;            // of its file; kNotFound
   virtual void remove(std::string_view id) = 0;                                 // kNotFound
-  // Listed only after a worker has loaded it: kModelCorrupt says why one is not.
-  virtual schema::ModelInfo upload(std::string_view file, const std::string& tenant = {}) = 0;
+  // An upload: its file; what a worker says of it, which has to load it, or kModelCorrupt; the model in the list.
+  virtual std::unique_ptr<StagedModel> stage(std::string_view file) = 0;
+  using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
+  virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle
+  virtual schema::ModelInfo add(const StagedModel& model, schema::ModelInfo info, const std::string& tenant) = 0;
   // What the model says of the rows in `body`, as `accept` wants it. Errors: kNotFound, and those of StoredModel::answer().
-  virtual std::string ask(std::string_view id, std::string_view output, std::string_view content_type, std::string body,
-                          std::string_view accept) = 0;
+  using Answered = std::function<void(std::string, std::exception_ptr)>;
+  virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;
   // A file that a job has left. Errors: kNotFound.
   virtual std::filesystem::path artifact(std::string_view job, std::string_view name) const = 0;
 };

@@ -41,6 +41,10 @@ Verdict judge(std::string_view bytes, std::size_t step) {
   const std::string_view head = bytes.substr(0, end + 4);
   try {
     const Framing framing = check_head(head, limits());
+    if (framing.is_http_1_0 && (framing.chunked || !framing.close || framing.expects_continue)) {
+      std::fputs("HTTP/1.0 passes with what it does not have\n", stderr);
+      std::abort();
+    }
     RequestParser parser(limits());
     if (parser.put(head) != head.size()) throw Refusal(400, "");
     parser.limit_body(limits().body_bytes, false);

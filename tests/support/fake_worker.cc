@@ -8,7 +8,8 @@
 //   Hold             until the file params.marker is there                           Tick      an event a second until cancelled
 //
 // Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_LIST_GATE (which waits until that file is there), KEDGE_FAKE_HOW (in place of the
-// estimator's name), KEDGE_FAKE_START=crash (dies before its first message).
+// estimator's name), KEDGE_FAKE_START=crash (dies before its first message). Any file is a model for it. A question to one is answered with its own body, once
+// the file KEDGE_FAKE_ASK_GATE is there, if that is set.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -47,6 +48,8 @@ class FakeWorker {
       } else if (std::holds_alternative<schema::CancelCommand>(command->body)) {
         cancelled_ = true;
         cancelled_.notify_all();
+      } else if (const auto* question = std::get_if<schema::AskCommand>(&command->body)) {
+        answer(*question);
       } else {
         break;
       }
@@ -55,6 +58,12 @@ class FakeWorker {
   }
 
  private:
+  void answer(const schema::AskCommand& question) {
+    const char* gate = std::getenv("KEDGE_FAKE_ASK_GATE");
+    while (gate && !question.output.empty() && !std::filesystem::exists(gate)) std::this_thread::sleep_for(kHeartbeat);
+    say(schema::AnswerReport{.leaseToken = question.leaseToken, .body = question.body});
+  }
+
   template <class Report>
   void say(Report report) {
     channel_.send(schema::WorkerReport{std::move(report)});

@@ -87,7 +87,7 @@ inline std::vector<JobSpec> specs() {
                                                        .refit = false,
                                                        .errorScore = 0.0}),
           spec({StoredRef{"prices"}}, FitScore{}),
-          {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b"}},
+          {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b", .bytes = 8, .sha256 = "ab"}},
            .pipeline = {{.estimator = "GaussianNB"}},
            .task = CrossValidate{}}};
 }

@@ -1,4 +1,6 @@
 // Health, information, catalogue, index; and what holds for every row of the routes.
+#include <algorithm>
+
 #include "tests/unit/server_http/api_server.h"
 
 namespace kedge::tests {
@@ -45,6 +47,30 @@ TEST_F(CallsApi, ListsEveryCallInItsIndex) {
   for (const auto& route : server::api::routes(api))
     EXPECT_NE(index.find("\"" + std::string(route.method) + " " + std::string(route.path) + "\""),
               std::string::npos)
+        << route.path;
+}
+
+TEST_F(CallsApi, ShowsAPageToBrowsersAndJsonToOthers) {
+  const HttpReply page = client.get("/", "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_NE(page.field("Content-Security-Policy").find("default-src 'none'"), std::string::npos);
+  EXPECT_EQ(page.body.find("<script"), std::string::npos);
+  for (std::size_t at = 0; (at = page.body.find("href=\"", at)) != std::string::npos; ++at) {
+    const std::string target = page.body.substr(at + 6, page.body.find('"', at + 6) - at - 6);
+    EXPECT_NE(client.get(target).status, 500) << target;
+    const auto has_row = [&](const auto& route) { return route.method == "GET" && route.path == target; };
+    EXPECT_TRUE(std::ranges::any_of(server::api::routes(api), has_row)) << target;
+  }
+  EXPECT_EQ(client.get("/").field("Content-Type"), "application/json");
+  EXPECT_EQ(client.get("/", "Accept: */*\r\n").field("Content-Type"), "application/json");
+}
+
+TEST_F(CallsApi, TellsEveryCallInItsDocs) {
+  const HttpReply page = client.get("/docs");
+  EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+  for (const auto& route : server::api::routes(api))
+    EXPECT_NE(page.body.find("<code>" + std::string(route.method) + "</code></td><td><code>" + std::string(route.path) + "</code>"), std::string::npos)
         << route.path;
 }
 

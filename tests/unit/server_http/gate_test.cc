@@ -41,6 +41,17 @@ TEST(Gate, ReadsTheFraming) {
   EXPECT_TRUE(chunked.close);
 }
 
+TEST(Gate, PassesHttp10WithAndWithoutHostAndClosesBehindIt) {
+  for (const char* fields : {"", "Host: a\r\n", "Host: a\r\nConnection: keep-alive\r\nExpect: 100-continue\r\n"}) {
+    const Framing framing = pass("POST / HTTP/1.0\r\n" + std::string(fields) + "Content-Length: 2\r\n\r\n");
+    EXPECT_TRUE(framing.is_http_1_0);
+    EXPECT_TRUE(framing.close);
+    EXPECT_FALSE(framing.expects_continue);
+    EXPECT_EQ(framing.content_length, 2u);
+  }
+  EXPECT_FALSE(pass("GET / HTTP/1.1\r\nHost: a\r\n\r\n").is_http_1_0);
+}
+
 TEST(Gate, PassesIpv6HostsAndOptionsOfEverything) {
   EXPECT_EQ(status_of("OPTIONS * HTTP/1.1\r\nHost: [::1]:5334\r\n\r\n"), 0);
 }
@@ -99,7 +110,9 @@ const Case kCases[] = {
     {"NulInValue", with(std::string("X: a\0b\r\n", 8)), 400},
     {"CrInValue", with("X: a\rb\r\n"), 400},
     {"BareLf", "GET / HTTP/1.1\nHost: a\n\r\n\r\n", 400},
-    {"Http10", line("GET / HTTP/1.0"), 505},
+    {"Http10Chunked", "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+    {"Http10TwoHosts", "GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", 400},
+    {"Http12", line("GET / HTTP/1.2"), 505},
     {"Http20", line("PRI * HTTP/2.0"), 505},
     {"NoVersion", line("GET /"), 400},
     {"LowerCaseVersion", line("GET / http/1.1"), 400},

@@ -88,7 +88,8 @@ TEST_F(GateVectors, GetTheAnswerTheyMustAndNothingBehindThemIsServed) {
     tests::HttpConnection client(server.port());
     client.send(vector.bytes);
     EXPECT_EQ(client.read_reply().status, vector.status) << vector.name;
-    if (vector.status == 200) {
+    const bool closes = vector.bytes.substr(0, vector.bytes.find('\r')).ends_with("HTTP/1.0");
+    if (vector.status == 200 && !closes) {
       served += vector.smuggles;
       if (vector.smuggles) EXPECT_EQ(client.read_reply().status, 200) << vector.name;
       EXPECT_EQ(client.get("/size").status, 200) << vector.name << ": nothing of it was left over";

@@ -51,7 +51,7 @@ TEST(HostileClient, IsRefusedAndItsConnectionClosed) {
   const std::pair<std::string, int> cases[] = {
       {kPost + "Transfer-Encoding: gzip\r\n\r\n", 501},
       {kPost + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", 400},
-      {"POST /size HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 505},
+      {"POST /size HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"GET /size HTTP/1.1\r\n\r\n", 400},
       {kPost + "X: a\r\n b: c\r\n\r\n", 400},
       {kPost + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na", 400},

@@ -91,6 +91,7 @@ TEST_F(JobsApi, RefusesCapnpBombs) {
 
 TEST_F(JobsApi, RefusesOtherMediaTypesAndUnknownQueryParameters) {
   EXPECT_EQ(client.request("POST", "/v1/jobs", kSpec, "Content-Type: text/csv\r\n").status, 415);
+  EXPECT_EQ(client.request("POST", "/v1/jobs", kSpec).status, 415) << "a web page can send a body without a type";
   EXPECT_EQ(submit("Accept: text/html\r\n").status, 406);
   const HttpReply reply = submit({}, "?wiat=1s");
   EXPECT_EQ(reply.status, 400);

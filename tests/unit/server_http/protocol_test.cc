@@ -87,6 +87,34 @@ TEST(HttpServer, ReadsRequestsThatComeByteByByte) {
   EXPECT_EQ(client.read_reply().body, "POST /echo abc");
 }
 
+TEST(HttpServer, AnswersHttp10WithoutChunksAndCloses) {
+  RunningServer server({}, sample_routes());
+  HttpConnection echoed(server.port());
+  ASSERT_TRUE(echoed.send("POST /echo HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi"));
+  const HttpReply reply = echoed.read_reply();
+  EXPECT_EQ(reply.body, "POST /echo hi");
+  EXPECT_EQ(reply.field("Connection"), "close");
+  EXPECT_TRUE(echoed.ended());
+  HttpConnection streamed(server.port());
+  ASSERT_TRUE(streamed.send("GET /numbers HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  const std::string head = streamed.read_head();
+  EXPECT_EQ(head.find("Transfer-Encoding"), std::string::npos) << head;
+  EXPECT_EQ(head.find("Content-Length"), std::string::npos) << head;
+  EXPECT_EQ(streamed.read_until("2\n"), "0\n1\n2\n");
+  EXPECT_TRUE(streamed.ended());
+}
+
+TEST(HttpServer, ComparesTheHostOfHttp10WithItsNamesWhereThereIsOne) {
+  ServerOptions options;
+  options.hosts = HostRules(std::vector<std::string>{});
+  RunningServer server(std::move(options), sample_routes());
+  for (const auto& [fields, status] : {std::pair{"", 200}, std::pair{"Host: localhost\r\n", 200}, std::pair{"Host: evil.example\r\n", 421}}) {
+    HttpConnection client(server.port());
+    ASSERT_TRUE(client.send("GET /echo HTTP/1.0\r\n" + std::string(fields) + "\r\n"));
+    EXPECT_EQ(client.read_reply().status, status) << fields;
+  }
+}
+
 TEST(HttpServer, DropsTrailers) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());

@@ -87,6 +87,27 @@ TEST_F(Tenants, MayHaveSoManyEventStreamsOpen) {
   EXPECT_THAT(bob.read_head(), HasSubstr("200 OK"));
 }
 
+TEST_F(Tenants, ListTheirDataSetsInPages) {
+  for (const char* name : {"c", "a", "b"}) EXPECT_EQ(as("alice", "PUT", std::string("/v1/datasets/") + name + "?format=csv", "x,y\n1,2\n").status, 201);
+  EXPECT_THAT(as("alice", "GET", "/v1/datasets?pageSize=2").body, testing::AllOf(HasSubstr("\"name\":\"a\""), HasSubstr("\"nextPageToken\":\"b\"")));
+  const std::string last = as("alice", "GET", "/v1/datasets?pageSize=2&pageToken=b").body;
+  EXPECT_THAT(last, testing::AllOf(HasSubstr("\"name\":\"c\""), testing::Not(HasSubstr("\"name\":\"b\"")), testing::Not(HasSubstr("nextPageToken"))));
+  EXPECT_EQ(as("alice", "GET", "/v1/datasets?pageSize=5001").status, 400);
+}
+
+// What is refused does nothing.
+TEST_F(Tenants, StoreNoJobWhoseStreamIsRefused) {
+  const std::string id = submit_as("alice");
+  tests::HttpConnection first(kept.port());
+  first.send("GET /v1/jobs/" + id + "/events HTTP/1.1\r\nHost: a\r\nTenant: alice\r\n\r\n");
+  EXPECT_THAT(first.read_head(), HasSubstr("200 OK"));
+  const auto count = [&] { return from_json<schema::JobPage>(as("alice", "GET", "/v1/jobs").body).jobs.size(); };
+  const std::string fields = std::string(tests::kJsonField) + "Accept: text/event-stream\r\n";
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", tests::kSpec, fields).status, 429);
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", tests::kSpec, tests::kJsonField).status, 202) << "a job alone is taken";
+}
+
 // Of several pieces, the last of which arrives together with the next request.
 TEST_F(Tenants, UploadTheSameWithAndWithoutChunks) {
   std::string table = "a,b\n";

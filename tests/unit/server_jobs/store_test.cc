@@ -10,7 +10,9 @@
 #include <fstream>
 #include <future>
 
+#include "crypto/digest.h"
 #include "schemas/codec.h"
+#include "server/data/inline_data.h"
 #include "server/jobs/store_pages.h"
 #include "tests/support/jobs_service.h"
 
@@ -51,6 +53,63 @@ TEST_F(StoreTest, KeepsAJobWithItsFirstEvent) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0], (schema::Event{.id = 1, .time = job.created, .body = schema::StateEvent{}}));
   EXPECT_EQ(store->find("job_2"), std::nullopt);
+}
+
+// `shown`: as the service submits it; without, as older servers have stored it.
+NewJob job_with_data(const std::string& id, const std::string& csv, bool shown) {
+  NewJob job = new_job(id);
+  job.job.spec.dataset.source = schema::InlineRef{.csv = csv, .target = "y"};
+  if (shown) {
+    describe_data(job.job.spec);
+    job.shown = without_long_data(job.job.spec);
+  }
+  return job;
+}
+
+schema::InlineRef data_of(const schema::Job& job) { return std::get<schema::InlineRef>(job.spec.dataset.source); }
+
+TEST_F(StoreTest, TellsLongDataBySizeAndDigestAndKeepsThemForTheRun) {
+  const std::string csv(kLongestShownData + 1, '1');
+  const auto store = open();
+  for (const bool shown : {true, false}) {
+    const std::string id = shown ? "job_1" : "job_2";
+    write(*store, [&](StoreWriter& w) { w.insert(job_with_data(id, csv, shown)); });
+    const schema::InlineRef told = data_of(store->find(id).value());
+    EXPECT_EQ(told.csv, "");
+    EXPECT_EQ(told.bytes, static_cast<std::int64_t>(csv.size()));
+    EXPECT_EQ(told.sha256, crypto::sha256_hex(csv));
+    EXPECT_EQ(std::get<schema::InlineRef>(store->spec(id)->dataset.source).csv, csv);
+  }
+}
+
+TEST_F(StoreTest, TellsShortDataWithTheirJobButNotInLists) {
+  const auto store = open();
+  write(*store, [](StoreWriter& w) { w.insert(job_with_data("job_1", "a,y\n1,2\n", true)); });
+  EXPECT_EQ(data_of(store->find("job_1").value()).csv, "a,y\n1,2\n");
+  const schema::InlineRef listed = data_of(store->list({}, 50, {}).jobs.at(0));
+  EXPECT_EQ(listed.csv, "");
+  EXPECT_EQ(listed.bytes, 8);
+  EXPECT_EQ(listed.sha256, crypto::sha256_hex("a,y\n1,2\n"));
+}
+
+TEST_F(StoreTest, EndsAPageBeforeItGrowsLarge) {
+  const auto store = open();
+  write(*store, [](StoreWriter& w) {
+    for (int i = 0; i < 9; ++i) {
+      NewJob job = new_job("job_" + std::to_string(i));
+      job.job.spec.pipeline[0].params = {{"text", schema::Value(std::string(1 << 20, 'x'))}};
+      w.insert(job);
+    }
+  });
+  std::vector<std::string> ids;
+  std::string before;
+  do {
+    const schema::JobPage page = store->list({}, 500, before);
+    EXPECT_LE(page.jobs.size(), 4u) << "of a MiB each";
+    for (const schema::Job& job : page.jobs) ids.push_back(job.id);
+    before = page.nextPageToken;
+  } while (!before.empty());
+  EXPECT_THAT(ids, testing::ElementsAre("job_8", "job_7", "job_6", "job_5", "job_4", "job_3", "job_2", "job_1", "job_0"));
 }
 
 TEST_F(StoreTest, PublishesAResultWithItsEventsOnce) {

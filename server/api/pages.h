@@ -1,0 +1,14 @@
+// Pages for people who open the server in a browser. They load nothing, run nothing, and can be framed by nobody.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/http/message.h"
+
+namespace kedge::server::api {
+
+http::Response index_page(const std::string& name, const std::string& version);
+http::Response docs_page();   // the calls, from openapi.json
+
+}   // namespace kedge::server::api

@@ -1,0 +1,121 @@
+// Questions to a worker: who waits, in which order they are answered, and what becomes of those that are given up.
+#include "server/models/ask_worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+
+#include "schemas/quota.h"
+#include "tests/support/jobs_service.h"
+
+namespace kedge::server {
+namespace {
+
+using schema::ErrorCode;
+using testing::ElementsAre;
+
+// The fake worker answers a question with its body, once a gate is open; the first one so keeps the others waiting.
+class AskWorkerTest : public testing::Test {
+ protected:
+  AskWorkerTest() { ::setenv("KEDGE_FAKE_ASK_GATE", gate().c_str(), 1); }
+  ~AskWorkerTest() override {
+    ::unsetenv("KEDGE_FAKE_ASK_GATE");
+    handles_.clear();
+  }
+  std::filesystem::path gate() const { return dir_ / "gate"; }
+  void open_gate() { std::ofstream(gate()) << '\n'; }
+
+  void ask(AskWorker& worker, const std::string& tenant, const std::string& body) {
+    auto question = [body] { return schema::AskCommand{.modelPath = "a model", .output = "predict", .body = body}; };
+    auto note = [this](schema::AnswerReport report, std::exception_ptr error) {
+      {
+        const std::lock_guard lock(mutex_);
+        told_.push_back(error ? "an error" : report.body);
+      }
+      waiter_.touch();
+    };
+    handles_.push_back(worker.ask(tenant, question, note));
+  }
+  // Waits until the worker has the first question, which is in nobody's queue then.
+  void ask_first(AskWorker& worker) {
+    std::atomic<bool> has_begun = false;
+    auto question = [&has_begun] {
+      has_begun = true;
+      return schema::AskCommand{.modelPath = "a model", .output = "predict", .body = "first"};
+    };
+    auto note = [this](schema::AnswerReport report, std::exception_ptr) {
+      {
+        const std::lock_guard lock(mutex_);
+        told_.push_back(report.body);
+      }
+      waiter_.touch();
+    };
+    handles_.push_back(worker.ask("first", question, note));
+    ASSERT_TRUE(waiter_.until([&] { return has_begun.load(); }));
+  }
+  std::vector<std::string> told(std::size_t count) {
+    waiter_.until([&] {
+      const std::lock_guard lock(mutex_);
+      return told_.size() >= count;
+    });
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+  static ErrorCode refusal(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const schema::Error& error) {
+      return error.code;
+    }
+    ADD_FAILURE() << "the question was taken";
+    return ErrorCode::kInternal;
+  }
+  WorkerProgram program() const { return {.file = KEDGE_FAKE_WORKER, .temporary = dir_.path()}; }
+
+  tests::TempDir dir_;
+  tests::Waiter waiter_;
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+  std::vector<std::shared_ptr<void>> handles_;
+};
+
+TEST_F(AskWorkerTest, TakesTheTenantsInTurn) {
+  AskWorker worker(program());
+  ask_first(worker);
+  for (const char* body : {"a1", "a2", "a3"}) ask(worker, "alice", body);
+  for (const char* body : {"b1", "b2"}) ask(worker, "bob", body);
+  open_gate();
+  EXPECT_THAT(told(6), ElementsAre("first", "a1", "b1", "a2", "b2", "a3"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, BoundsWhatWaitsOfATenantAndOfAll) {
+  AskWorker worker(program(), {.per_tenant = 2, .total = 3});
+  ask_first(worker);
+  ask(worker, "alice", "a1"), ask(worker, "alice", "a2");
+  EXPECT_EQ(refusal([&] { ask(worker, "alice", "a3"); }), ErrorCode::kTooManyRequests);
+  ask(worker, "bob", "b1");
+  EXPECT_EQ(refusal([&] { ask(worker, "bob", "b2"); }), ErrorCode::kUnavailable);
+  open_gate();
+  EXPECT_EQ(told(4).size(), 4u);
+  ask(worker, "alice", "a4");
+  EXPECT_EQ(told(5).back(), "a4");
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, DropsAQuestionThatIsGivenUp) {
+  AskWorker worker(program(), {.per_tenant = 2, .total = 2});
+  ask_first(worker);
+  ask(worker, "alice", "given up"), ask(worker, "bob", "b1");
+  handles_.erase(handles_.begin() + 1);
+  ask(worker, "alice", "a2");   // its place is free
+  open_gate();
+  EXPECT_THAT(told(3), ElementsAre("first", "b1", "a2"));
+  handles_.clear();
+}
+
+}   // namespace
+}   // namespace kedge::server
