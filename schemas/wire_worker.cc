@@ -39,6 +39,7 @@ struct CommandStorer {
     run.setModelPath(Utf8(command.modelPath));
     run.setOutputDir(Utf8(command.outputDir));
     run.setTrace(Utf8(command.trace));
+    run.setLentFiles(command.lentFiles);
   }
   void operator()(const CancelCommand& command) { builder.initCancel().setJobId(Utf8(command.jobId)); }
   void operator()(const ExitCommand&) { builder.initExit(); }
@@ -50,6 +51,7 @@ struct CommandStorer {
     ask.setContentType(Utf8(command.contentType));
     ask.setAccept(Utf8(command.accept));
     ask.setBody(data_of(command.body));
+    ask.setLentFiles(command.lentFiles);
   }
 };
 
@@ -59,7 +61,8 @@ AskCommand load_ask(wire::AskCommand::Reader reader) {
           .output = text(reader.getOutput()),
           .contentType = text(reader.getContentType()),
           .accept = text(reader.getAccept()),
-          .body = bytes(reader.getBody())};
+          .body = bytes(reader.getBody()),
+          .lentFiles = reader.getLentFiles()};
 }
 
 RunCommand load_run(wire::RunCommand::Reader reader) {
@@ -69,7 +72,8 @@ RunCommand load_run(wire::RunCommand::Reader reader) {
                  .dataDigest = text(reader.getDataDigest()),
                  .modelPath = text(reader.getModelPath()),
                  .outputDir = text(reader.getOutputDir()),
-                 .trace = text(reader.getTrace())};
+                 .trace = text(reader.getTrace()),
+                 .lentFiles = reader.getLentFiles()};
   load(run.spec, reader.getSpec());
   return run;
 }

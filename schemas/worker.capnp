@@ -18,6 +18,7 @@ struct RunCommand {
   modelPath @5 :Text;
   outputDir @6 :Text;
   trace @7 :Text;
+  lentFiles @8 :UInt8;
 }
 
 struct AskCommand {
@@ -27,6 +28,7 @@ struct AskCommand {
   contentType @3 :Text;
   accept @4 :Text;
   body @5 :Data;
+  lentFiles @6 :UInt8;
 }
 
 struct CancelCommand {

@@ -23,6 +23,7 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
   std::string modelPath = {};    // of the stored model that the task works with, mapped read-only, or of the one that it leaves
   std::string outputDir = {};    // an empty folder for the artifacts that the task makes
   std::string trace = {};        // traceparent (W3C) of the request that submitted the job, for the worker's log; may be empty
+  std::uint8_t lentFiles = 0;    // open files that come with the message, in this order: the data, then the model that the task asks
   friend bool operator==(const RunCommand&, const RunCommand&) = default;
 };
 
@@ -34,6 +35,7 @@ struct AskCommand {
   std::string contentType;       // of `body`: application/json, text/csv, application/x-npy
   std::string accept;            // of the answer: one of them
   std::string body;              // bytes
+  std::uint8_t lentFiles = 0;    // 1: the model's open file comes with the message
   friend bool operator==(const AskCommand&, const AskCommand&) = default;
 };
 struct CancelCommand {

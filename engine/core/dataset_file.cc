@@ -19,6 +19,7 @@
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/file_output.h"
+#include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -133,8 +134,8 @@ std::int64_t values_bytes(const DatasetMeta& meta) {
 }
 
 Descriptor open_for_reading(const std::filesystem::path& path) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const bool is_the_systems = errno == EMFILE || errno == ENFILE || errno == ENOMEM;   // and says nothing of the file
+  Descriptor fd(open_to_read(path));
+  const bool is_the_systems = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EACCES;   // and says nothing of the file
   require(fd.get() >= 0, is_the_systems ? ErrorCode::kOutOfMemory : ErrorCode::kDatasetCorrupt, "{}: cannot be opened: {}", path.string(),
           std::strerror(errno));
   return fd;

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 #include "engine/core/stop.h"
 #include "schemas/codec.h"
@@ -132,7 +133,7 @@ ModelFile::ModelFile(std::span<const std::byte> borrowed) : impl_(std::make_uniq
 }
 
 ModelFile::ModelFile(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_to_read(path);
   if (fd < 0) throw_system_error("open", path);
   struct stat status {};
   void* mapped = MAP_FAILED;

@@ -44,11 +44,25 @@ std::int64_t left_of_machine() {
   return kib ? *kib << 10 : kUnbounded;
 }
 
-std::int64_t left_of_group() {
-  const auto most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
+// A version of control groups, as the group of this process shows itself inside its container.
+struct GroupFiles {
+  const char *most, *used, *statistics;
+  std::string_view cached;
+};
+
+std::int64_t left_of_group(const GroupFiles& files) {
+  const auto most = number_in(files.most, ""), used = number_in(files.used, "");
   if (!most || !used) return kUnbounded;
-  const std::int64_t cached = std::min(*used, number_in("/sys/fs/cgroup/memory.stat", "file ").value_or(0));
+  const std::int64_t cached = std::min(*used, number_in(files.statistics, files.cached).value_or(0));
   return std::max<std::int64_t>(0, *most - (*used - cached));
+}
+
+// Where version 1 bounds nothing it says a number near 2^63, and so does this.
+std::int64_t left_of_group() {
+  constexpr GroupFiles kVersion2{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "file "};
+  constexpr GroupFiles kVersion1{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                 "/sys/fs/cgroup/memory/memory.stat", "total_cache "};
+  return std::min(left_of_group(kVersion2), left_of_group(kVersion1));
 }
 
 std::int64_t left_of_address_space() {

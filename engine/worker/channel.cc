@@ -24,6 +24,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::size_t kPrefixBytes = 4;
+constexpr std::size_t kMostFiles = 16;   // with one message
 constexpr std::size_t kFirst = 4;   // where the buffer begins, so that the words of the message behind the length are aligned
 constexpr std::size_t kSpareRoom = 64 << 10, kKeptBytes = 512 << 10;   // of the buffer: for what comes together; from one message to the next
 
@@ -33,23 +34,42 @@ bool means_peer_is_gone(int error) { return error == EPIPE || error == ECONNRESE
   throw Error(ErrorCode::kInternal, fmt::format("worker channel: {}: {}", what, std::generic_category().message(error)));
 }
 
+// Room for descriptors beside a message, aligned as the system wants it.
+struct Ancillary {
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kMostFiles * sizeof(int))> room{};
+
+  void attach(msghdr& message, std::span<const int> files) {
+    message.msg_control = room.data(), message.msg_controllen = CMSG_SPACE(files.size_bytes());
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET, head->cmsg_type = SCM_RIGHTS, head->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(head), files.data(), files.size_bytes());
+  }
+};
+
 }  // namespace
 
-WorkerChannel::~WorkerChannel() { ::close(fd_); }
+WorkerChannel::~WorkerChannel() {
+  for (const int file : files_) ::close(file);
+  ::close(fd_);
+}
 
 void WorkerChannel::shutdown() noexcept { ::shutdown(fd_, SHUT_RDWR); }
 
-bool WorkerChannel::write_all(std::span<const std::byte> head, std::span<const std::byte> body) {
+// The files go with the first byte, and so before any byte of a later message.
+bool WorkerChannel::write_all(std::span<const std::byte> head, std::span<const std::byte> body, std::span<const int> files) {
+  Ancillary ancillary;
   while (!head.empty() || !body.empty()) {
     std::array<iovec, 2> parts{{{const_cast<std::byte*>(head.data()), head.size()}, {const_cast<std::byte*>(body.data()), body.size()}}};
     msghdr message{};
     message.msg_iov = parts.data(), message.msg_iovlen = parts.size();
+    if (!files.empty()) ancillary.attach(message, files);
     const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (means_peer_is_gone(errno)) return false;
       throw_system_error("sendmsg", errno);
     }
+    files = {};
     const std::size_t of_head = std::min(head.size(), static_cast<std::size_t>(sent));
     head = head.subspan(of_head), body = body.subspan(static_cast<std::size_t>(sent) - of_head);
   }
@@ -87,12 +107,38 @@ void WorkerChannel::wait_for_bytes() const {
   if (::poll(&polled, 1, -1) < 0 && errno != EINTR) throw_system_error("poll", errno);
 }
 
+// As recv() without waiting; descriptors that come along are kept for take_file().
+ssize_t WorkerChannel::read_some(std::byte* to, std::size_t size) {
+  Ancillary ancillary;
+  iovec part{to, size};
+  msghdr message{};
+  message.msg_iov = &part, message.msg_iovlen = 1;
+  message.msg_control = ancillary.room.data(), message.msg_controllen = ancillary.room.size();
+  const ssize_t received = ::recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (received < 0) return received;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    std::array<int, kMostFiles> files{};
+    const std::size_t bytes = std::min(head->cmsg_len - CMSG_LEN(0), sizeof files);
+    std::memcpy(files.data(), CMSG_DATA(head), bytes);
+    files_.insert(files_.end(), files.begin(), files.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof(int)));
+  }
+  return received;
+}
+
+int WorkerChannel::take_file() {
+  if (files_.empty()) return -1;
+  const int file = files_.front();
+  files_.pop_front();
+  return file;
+}
+
 // Waits until so many bytes are unread. False when the peer is gone.
 bool WorkerChannel::fill(std::size_t size) {
   if (unread() >= size) return true;
   make_room(size);
   while (unread() < size) {
-    const ssize_t received = ::recv(fd_, buffer_.get() + end_, room_ - end_, MSG_DONTWAIT);
+    const ssize_t received = read_some(buffer_.get() + end_, room_ - end_);
     if (received == 0) return false;
     if (received < 0) {
       const int error = errno;
@@ -107,9 +153,9 @@ bool WorkerChannel::fill(std::size_t size) {
 }
 
 // What waits, and the body of its last frame.
-bool WorkerChannel::write_held(std::span<const std::byte> body) {
+bool WorkerChannel::write_held(std::span<const std::byte> body, std::span<const int> files) {
   const std::vector<std::byte> head = std::exchange(held_, {});   // also if this fails
-  return write_all(head, body);
+  return write_all(head, body, files);
 }
 
 void WorkerChannel::hold() {
@@ -123,12 +169,12 @@ bool WorkerChannel::release() {
   return held_.empty() || write_held({});
 }
 
-bool WorkerChannel::send_encoded(std::span<const std::byte> message, When when) {
+bool WorkerChannel::send_encoded(std::span<const std::byte> message, When when, std::span<const int> files) {
   const std::lock_guard lock(send_mutex_);
-  const bool waits = holds_ && when == When::kWithNext;
+  const bool waits = holds_ && when == When::kWithNext && files.empty();
   held_.reserve(held_.size() + kPrefixBytes + (waits ? message.size() : 0));   // nothing is half done where memory ends
   for (std::size_t i = 0; i < kPrefixBytes; ++i) held_.push_back(std::byte(message.size() >> 8 * i & 255));
-  if (!waits) return write_held(message);   // one call: the reader wakes once
+  if (!waits) return write_held(message, files);   // one call: the reader wakes once
   held_.insert(held_.end(), message.begin(), message.end());
   return true;
 }
@@ -139,13 +185,13 @@ template <>
 constexpr const char* kWhatIsLarge<schema::WorkerReport> = "the result has";
 
 template <class Message>
-bool WorkerChannel::send(const Message& message, When when) {
+bool WorkerChannel::send(const Message& message, When when, std::span<const int> files) {
   const std::vector<std::byte> bytes = schema::to_binary(message);
   if (bytes.size() > kMaxMessageBytes) {
     throw Error(ErrorCode::kBodyTooLarge, fmt::format("{} {} bytes, at most {} pass between server and worker",
                                                       kWhatIsLarge<Message>, bytes.size(), kMaxMessageBytes));
   }
-  return send_encoded(bytes, when);
+  return send_encoded(bytes, when, files);
 }
 
 template <class Message>
@@ -165,8 +211,8 @@ std::optional<Message> WorkerChannel::receive() {
   return message;
 }
 
-template bool WorkerChannel::send(const schema::WorkerCommand&, When);
-template bool WorkerChannel::send(const schema::WorkerReport&, When);
+template bool WorkerChannel::send(const schema::WorkerCommand&, When, std::span<const int>);
+template bool WorkerChannel::send(const schema::WorkerReport&, When, std::span<const int>);
 template std::optional<schema::WorkerCommand> WorkerChannel::receive();
 template std::optional<schema::WorkerReport> WorkerChannel::receive();
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "engine/core/lent_file.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -45,12 +46,29 @@ PendingRun Commands::next() {
 void Commands::read_one() try {
   std::optional<schema::WorkerCommand> command = channel_.receive<schema::WorkerCommand>();
   if (!command || std::holds_alternative<schema::ExitCommand>(command->body)) std::_Exit(EXIT_SUCCESS);
-  if (auto* run = std::get_if<schema::RunCommand>(&command->body)) inbox_.push(std::move(*run));
-  if (auto* ask = std::get_if<schema::AskCommand>(&command->body)) inbox_.push(std::move(*ask));
+  if (auto* run = std::get_if<schema::RunCommand>(&command->body)) {
+    LentFiles files = take_lent(run->lentFiles, {&run->dataPath, &run->modelPath});
+    inbox_.push(std::move(*run), std::move(files));
+  }
+  if (auto* ask = std::get_if<schema::AskCommand>(&command->body)) {
+    LentFiles files = take_lent(ask->lentFiles, {&ask->modelPath});
+    inbox_.push(std::move(*ask), std::move(files));
+  }
   if (const auto* cancel = std::get_if<schema::CancelCommand>(&command->body)) inbox_.cancel(cancel->jobId);
 } catch (const std::exception& error) {
   fmt::print(stderr, "kedge-worker: {}\n", error.what());
   std::_Exit(EXIT_FAILURE);
+}
+
+// The files that came with a command. Its paths then name them, because a confined worker may not open others.
+LentFiles Commands::take_lent(std::uint8_t count, std::initializer_list<std::string*> paths) {
+  std::vector<int> files;
+  for (std::string* path : paths) {
+    if (files.size() == count) break;
+    files.push_back(channel_.take_file());
+    *path = lent_path(files.back());
+  }
+  return LentFiles(std::move(files));
 }
 
 void Commands::begin_job() {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <initializer_list>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "engine/worker/channel.h"
@@ -25,6 +28,7 @@ class Commands {
 
  private:
   void read_one();
+  LentFiles take_lent(std::uint8_t count, std::initializer_list<std::string*> paths);
   void begin_job();
   void end_job();
   void look_out();

@@ -1,7 +1,8 @@
-// What a worker gives up before it sees a job: memory without bound, core files, the network, other programs.
+// What a worker gives up before it sees a job: memory without bound, core files, the network, other programs, files.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace kedge::engine {
@@ -15,6 +16,11 @@ void limit_memory(std::int64_t bytes);
 
 // A network namespace without interfaces, where the system allows one. Before the process has a second thread.
 void leave_network() noexcept;
+
+// Landlock: from now on this thread, and every thread that it starts, opens no file but those below `own`, the system's libraries and what the
+// system says of this process and its machine; and reads no other process's memory. What is open stays open. Before the process has a
+// second thread. Empty, or why the system does not allow it. Not for a worker with a GPU, whose driver opens files of its own at any time.
+std::string confine_files(const std::filesystem::path& own);
 
 // A seccomp filter for all threads: sockets other than local ones are EACCES, new programs and processes, tracing, io_uring and
 // mounts EPERM. Empty, or why the system does not allow it.

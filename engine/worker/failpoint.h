@@ -7,4 +7,7 @@ namespace kedge::engine {
 // returns, whatever is cancelled. Anything else, or nothing: returns.
 void failpoint_at_run();
 
+// Whether a failpoint keeps a file, which a worker that is confined from files could not make.
+bool failpoint_has_a_file();
+
 }  // namespace kedge::engine

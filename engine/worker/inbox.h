@@ -1,20 +1,43 @@
 // What kedged has told this worker: the runs that wait, and which of them were cancelled.
 #pragma once
 
+#include <unistd.h>
+
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "schemas/worker.h"
 
 namespace kedge::engine {
 
+// Open files that kedged lent with a command; closed with this object.
+class LentFiles {
+ public:
+  LentFiles() = default;
+  explicit LentFiles(std::vector<int> files) : files_(std::move(files)) {}
+  LentFiles(LentFiles&& other) noexcept : files_(std::exchange(other.files_, {})) {}
+  LentFiles& operator=(LentFiles&& other) noexcept {
+    std::swap(files_, other.files_);
+    return *this;
+  }
+  ~LentFiles() {
+    for (const int file : files_) ::close(file);
+  }
+
+ private:
+  std::vector<int> files_;
+};
+
 struct PendingRun {
   std::variant<schema::RunCommand, schema::AskCommand> command;
   std::stop_source stop;
+  LentFiles files = {};
   // Of a run; a question to a model belongs to no job.
   std::string job_id() const {
     const auto* run = std::get_if<schema::RunCommand>(&command);
@@ -25,8 +48,8 @@ struct PendingRun {
 // Thread safe: the thread that takes runs out may be another than the one that reads the channel into it.
 class Inbox {
  public:
-  void push(schema::RunCommand command) { add(std::move(command)); }
-  void push(schema::AskCommand command) { add(std::move(command)); }
+  void push(schema::RunCommand command, LentFiles files = {}) { add(std::move(command), std::move(files)); }
+  void push(schema::AskCommand command, LentFiles files = {}) { add(std::move(command), std::move(files)); }
   // Stops the runs of this job, the one that was taken last included.
   void cancel(const std::string& job_id) {
     const std::lock_guard lock(mutex_);
@@ -47,9 +70,9 @@ class Inbox {
 
  private:
   template <class Command>
-  void add(Command command) {
+  void add(Command command, LentFiles files) {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::move(command), std::stop_source()});
+    waiting_.push_back({std::move(command), std::stop_source(), std::move(files)});
   }
 
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include "engine/core/process_memory.h"
 #include "engine/version.h"
 #include "engine/worker/confine.h"
+#include "engine/worker/failpoint.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -34,6 +35,11 @@ void print_devices(bool as_json) {
   for (const schema::DeviceEntry& device : list.devices) fmt::print("{}\n", line_of(device));
 }
 
+// An old kernel, or a container that forbids it: the other bounds hold all the same.
+void warn_unless_confined(const std::string& why) {
+  if (!why.empty()) fmt::print(stderr, "kedge-worker: jobs can open files of this user: Landlock: {}\n", why);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,11 +49,13 @@ int main(int argc, char** argv) {
   std::string device = "cpu";
   int fd = 3;
   std::int64_t memory_limit = 0;
+  std::string files;
   app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
   app.add_flag("--json", as_json, "With --list-devices: as JSON");
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
+  app.add_option("--files", files, "The only folder whose files it may open, on a worker without a GPU; else all of this user's");
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
@@ -59,6 +67,7 @@ int main(int argc, char** argv) {
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     engine::limit_resources();
+    if (device == "cpu" && !files.empty() && !engine::failpoint_has_a_file()) warn_unless_confined(engine::confine_files(files));
     engine::keep_freed_memory();
     ::signal(SIGINT, SIG_IGN);   // Ctrl-C goes to the whole group; kedged decides when its workers end
     engine::WorkerChannel channel(fd);

@@ -33,8 +33,7 @@ schema::WorkerReport failed(std::int64_t lease, Error error) {
 Runner::FileIdentity Runner::identify(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};   // opening it will say why
-  return {.path = path,
-          .device = info.st_dev,
+  return {.device = info.st_dev,
           .inode = info.st_ino,
           .size = info.st_size,
           .modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};

@@ -30,9 +30,8 @@ class Runner {
   bool answer(const schema::AskCommand& command, const Report& report);
 
  private:
-  // What tells a file from another that takes its place.
+  // What tells a file from another that takes its place. Without its path: a lent file has another name each time.
   struct FileIdentity {
-    std::string path;
     std::uint64_t device = 0, inode = 0;
     std::int64_t size = 0, modified_ns = 0;
     friend bool operator==(const FileIdentity&, const FileIdentity&) = default;

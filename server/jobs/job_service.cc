@@ -114,6 +114,8 @@ struct JobService::Impl {
 
   // Before the first job runs: what a crash left and no row knows.
   const JobFiles& clean_files() {
+    std::error_code ignored;
+    std::filesystem::remove_all(options.data_dir / "tmp", ignored);   // of workers that went with their server
     files.remove_orphans([this](const std::string& id) { return store.find_model(id).has_value(); },
                          [this](const std::string& id) {
                            const std::optional<schema::Job> job = store.find(id);

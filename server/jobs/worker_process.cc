@@ -151,15 +151,6 @@ std::string run_list_devices(const std::filesystem::path& program, std::stop_tok
   return text;
 }
 
-std::filesystem::path make_directory(const std::filesystem::path& parent) {
-  std::error_code ignored;
-  std::filesystem::create_directories(parent, ignored);
-  std::string name = (parent / "worker-XXXXXX").string();   // mkdtemp: for this user alone
-  if (!::mkdtemp(name.data()))
-    throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a directory in {}: {}", parent.string(), system_text(errno)));
-  return name;
-}
-
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& device) {
@@ -172,8 +163,12 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
   ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
   try {
     std::vector<std::string> variables = clean_environment();
-    if (!program.temporary.empty()) variables.push_back("TMPDIR=" + (temporary_ = make_directory(program.temporary)).string());
     std::vector<std::string> arguments{program.file.string(), "--device", device};
+    if (!program.temporary.empty()) {
+      folder_ = std::make_unique<WorkerFolder>(program.temporary);
+      variables.push_back("TMPDIR=" + folder_->path().string());
+      arguments.push_back("--files=" + folder_->path().string());
+    }
     if (program.memory_bytes > 0) arguments.push_back(fmt::format("--memory-limit={}", program.memory_bytes));
     if (program.log != "off") arguments.push_back("--log=" + program.log);
     pid_ = spawn(std::move(arguments), std::move(variables), sockets[1], kChannelFd);
@@ -188,8 +183,18 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
 WorkerProcess::~WorkerProcess() {
   if (pid_ > 0) end();
   if (pid_fd_ >= 0) ::close(pid_fd_);
-  std::error_code ignored;
-  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+WorkerProcess::Outgoing WorkerProcess::prepare(schema::WorkerCommand& command) {
+  if (auto* run = std::get_if<schema::RunCommand>(&command.body); run && folder_) folder_->redirect(*run);
+  return Outgoing(command);
+}
+
+bool WorkerProcess::send(const Outgoing& outgoing) {
+  constexpr std::uint32_t kMost = engine::WorkerChannel::kMaxMessageBytes;
+  if (outgoing.bytes.size() > kMost)
+    throw Error(ErrorCode::kBodyTooLarge, fmt::format("the job has {} bytes, at most {} pass between server and worker", outgoing.bytes.size(), kMost));
+  return channel_->send_encoded(outgoing.bytes, engine::WorkerChannel::When::kNow, outgoing.files.descriptors());
 }
 
 std::string WorkerProcess::end() {

@@ -10,6 +10,8 @@
 
 #include "engine/worker/channel.h"
 #include "schemas/catalogue.h"
+#include "schemas/codec.h"
+#include "server/jobs/worker_folder.h"
 
 namespace kedge::server {
 
@@ -22,7 +24,8 @@ struct WorkerProgram {
 
 // One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else open
 // beyond the standard three. Its environment has what a computation may need and nothing of the
-// server's own, its temporary directory is its own and goes with it. The kernel kills it when the thread that made it ends (the
+// server's own. It has a folder of its own, the only one in which a worker without a GPU may open files (engine/worker/confine.h); files that
+// it is to read are lent with the command. The kernel kills it when the thread that made it ends (the
 // worker asks for that itself).
 class WorkerProcess {
  public:
@@ -33,6 +36,19 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   engine::WorkerChannel& channel() { return *channel_; }
+  // A command as it goes to the worker: encoded, with the files that it may read.
+  struct Outgoing {
+    FilesToLend files;
+    std::vector<std::byte> bytes;
+    explicit Outgoing(schema::WorkerCommand& command) : files(command), bytes(schema::to_binary(command)) {}
+  };
+  // Has the run's output come to the worker's own folder: the command's paths are changed. Any number of times for one command.
+  Outgoing prepare(schema::WorkerCommand& command);
+  // False when the worker is gone. Errors: kBodyTooLarge beyond what a message may have; nothing is sent then.
+  bool send(const Outgoing& outgoing);
+  void deliver() noexcept {   // the output of the run that has ended
+    if (folder_) folder_->deliver();
+  }
   pid_t pid() const { return pid_; }
   int pid_fd() const { return pid_fd_; }   // readable once the process has ended; -1 where the kernel has none
   // Kills the process group if need be, waits for the process, and tells how it ended: "exit code 3", "signal 6 (Aborted)".
@@ -41,7 +57,7 @@ class WorkerProcess {
  private:
   pid_t pid_ = -1;
   int pid_fd_ = -1;
-  std::filesystem::path temporary_;   // this worker's alone
+  std::unique_ptr<WorkerFolder> folder_;   // none where the program names no place for it
   std::unique_ptr<engine::WorkerChannel> channel_;
 };
 

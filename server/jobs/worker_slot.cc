@@ -61,12 +61,16 @@ void WorkerSlot::request_stop() {
 // By the caller's own thread where it can be: to wake ours takes longer than many a job.
 void WorkerSlot::run(schema::RunCommand command) {
   schema::WorkerCommand wrapped{std::move(command)};
-  if (const std::vector<std::byte> encoded = schema::to_binary(wrapped); encoded.size() <= kBriefBytes) {
+  {
     const std::lock_guard lock(mutex_);
-    if (idle_ && waiting_.empty()) return send(*idle_, wrapped, encoded);
+    if (idle_ && waiting_.empty()) {
+      const WorkerProcess::Outgoing outgoing = idle_->process.prepare(wrapped);
+      if (outgoing.bytes.size() <= kBriefBytes) return begin(*idle_, std::get<schema::RunCommand>(wrapped.body), outgoing);
+    }
   }
   send_later(std::move(wrapped));
 }
+
 void WorkerSlot::cancel(const std::string& job) {
   send_later({schema::CancelCommand{job}});
 }
@@ -193,26 +197,32 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
 }
 
 void WorkerSlot::send_waiting(Session& session) {
-  for (const schema::WorkerCommand& command : take_waiting()) {
+  for (schema::WorkerCommand& command : take_waiting()) {
     const std::lock_guard lock(mutex_);
     send(session, command);
   }
 }
 
-// Under the lock. encoded: the command's bytes, where they are known.
-void WorkerSlot::send(Session& session, const schema::WorkerCommand& command, std::span<const std::byte> encoded) {
-  if (const auto* run = std::get_if<schema::RunCommand>(&command.body)) {
-    session.job = run->jobId, session.lease = run->leaseToken;
-    idle_ = nullptr;
-  } else if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
+// Under the lock.
+void WorkerSlot::send(Session& session, schema::WorkerCommand& command) {
+  if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
     if (cancel->jobId != session.job) return;
     session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
+    session.process.channel().send(command);   // a worker that is gone is noticed by the next receive()
+  } else {
+    const WorkerProcess::Outgoing outgoing = session.process.prepare(command);
+    begin(session, std::get<schema::RunCommand>(command.body), outgoing);
   }
+}
+
+// Under the lock.
+void WorkerSlot::begin(Session& session, const schema::RunCommand& run, const WorkerProcess::Outgoing& outgoing) {
+  session.job = run.jobId, session.lease = run.leaseToken;
+  idle_ = nullptr;
   KEDGE_FAIL_POINT("worker.send.before");
   try {   // a worker that is gone is noticed by the next receive()
-    engine::WorkerChannel& channel = session.process.channel();
-    if (!(encoded.empty() ? channel.send(command) : channel.send_encoded(encoded))) session.job.clear();
-  } catch (const schema::Error&) {   // too big, or it does not read: it is of no use for this job
+    if (!session.process.send(outgoing)) session.job.clear();
+  } catch (const schema::Error&) {   // it does not read: it is of no use for this job
     session.process.channel().shutdown();
   }
   KEDGE_FAIL_POINT("worker.send.after");
@@ -251,6 +261,7 @@ bool WorkerSlot::receive(Session& session) {
   } else if (auto* event = std::get_if<schema::EventReport>(&report->body)) {
     listener_.worker_event(device_, std::move(*event));
   } else if (auto* done = std::get_if<schema::DoneReport>(&report->body)) {
+    session.process.deliver();   // first: the next run begins as soon as this one has ended
     ends_job(done->leaseToken);
     listener_.worker_done(device_, std::move(*done));
   } else if (auto* failed = std::get_if<schema::FailedReport>(&report->body)) {

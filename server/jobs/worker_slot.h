@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,7 +66,8 @@ class WorkerSlot {
   std::string serve(Session& session, std::stop_token stop);
   bool receive(Session& session);
   void send_waiting(Session& session);
-  void send(Session& session, const schema::WorkerCommand& command, std::span<const std::byte> encoded = {});
+  void send(Session& session, schema::WorkerCommand& command);
+  void begin(Session& session, const schema::RunCommand& run, const WorkerProcess::Outgoing& outgoing);
   void leave(Session& session);
   void send_later(schema::WorkerCommand command);
   enum class Woken { kByMessage, kByDeath, kOtherwise };

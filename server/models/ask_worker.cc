@@ -111,7 +111,8 @@ schema::AnswerReport AskWorker::answer(schema::AskCommand command) {
   if (!process_) process_ = std::make_unique<WorkerProcess>(program_, "cpu");
   command.leaseToken = ++last_token_;
   const auto until = Clock::now() + kAnswerDeadline;
-  if (!process_->channel().send(schema::WorkerCommand{std::move(command)})) {
+  schema::WorkerCommand wrapped{std::move(command)};
+  if (!process_->send(process_->prepare(wrapped))) {
     process_.reset();
     throw Error(ErrorCode::kWorkerCrashed, "the worker for predictions has ended; ask again");
   }

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -55,6 +57,45 @@ TEST(WorkerChannel, CarriesAMessageThatIsLargerThanTheSocketsBuffers) {
   const WorkerReport large = log_report(std::string(8 << 20, 'x'));
   std::jthread sender([&] { EXPECT_TRUE(worker.send(large)); });
   EXPECT_EQ(server.receive<WorkerReport>(), large);
+}
+
+// Which file a descriptor is.
+ino_t inode_of(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+TEST(WorkerChannel, CarriesOpenFilesInTheOrderOfTheirMessages) {
+  const Ends ends = socket_pair();
+  WorkerChannel server(ends.left), worker(ends.right);
+  const std::array<int, 3> files{::open("/proc/self/status", O_RDONLY), ::open("/proc/self/maps", O_RDONLY), ::open("/dev/null", O_RDONLY)};
+  const WorkerCommand command{CancelCommand{"job-1"}};
+  EXPECT_TRUE(server.send(command, WorkerChannel::When::kNow, std::span(files).first(2)));
+  EXPECT_TRUE(server.send(command));
+  EXPECT_TRUE(server.send(command, WorkerChannel::When::kNow, std::span(files).last(1)));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(worker.receive<WorkerCommand>(), command);
+  for (const int file : files) {
+    const int taken = worker.take_file();
+    EXPECT_EQ(inode_of(taken), inode_of(file));
+    EXPECT_EQ(::fcntl(taken, F_GETFD), FD_CLOEXEC);
+    ::close(taken), ::close(file);
+  }
+  EXPECT_EQ(worker.take_file(), -1);
+}
+
+TEST(WorkerChannel, ClosesTheFilesThatWereNotTaken) {
+  std::array<int, 2> pipe_ends;
+  ASSERT_EQ(::pipe(pipe_ends.data()), 0);
+  {
+    const Ends ends = socket_pair();
+    WorkerChannel server(ends.left), worker(ends.right);
+    EXPECT_TRUE(server.send(WorkerCommand{CancelCommand{"job-1"}}, WorkerChannel::When::kNow, std::span(pipe_ends).last(1)));
+    EXPECT_TRUE(worker.receive<WorkerCommand>().has_value());
+    ::close(pipe_ends[1]);
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(pipe_ends[0], &byte, 1), 0);   // the end: no writer is left
+  ::close(pipe_ends[0]);
 }
 
 // Whether something came for the one who has this end, within no time.

@@ -1,7 +1,10 @@
 // What a confined worker can no longer do, and what it still can. Each test runs in a child, which does not come back.
 #include "engine/worker/confine.h"
 
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -9,6 +12,8 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <new>
 #include <thread>
 #include <vector>
@@ -77,6 +82,66 @@ TEST(WorkerConfineDeathTest, LeavesNoCoreFile) {
   EXPECT_EXIT(confined([] {
                 rlimit limit{};
                 return ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
+              }),
+              may_succeed_or_skip, "");
+}
+
+// Files of the test: one of the worker's own, and one of somebody else.
+class WorkerFilesDeathTest : public testing::Test {
+ protected:
+  WorkerFilesDeathTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "kedge-confine-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    std::filesystem::create_directory(own());
+    std::ofstream(strangers()) << "secret";
+    std::ofstream(own() / "mine") << "mine";
+  }
+  ~WorkerFilesDeathTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path own() const { return folder_ / "own"; }
+  std::filesystem::path strangers() const { return folder_ / "strangers"; }
+  static bool opens(const std::filesystem::path& path, int flags) { return ::open(path.c_str(), flags | O_CLOEXEC, 0600) >= 0; }
+  static bool is_denied(const std::filesystem::path& path, int flags = O_RDONLY) { return !opens(path, flags) && errno == EACCES; }
+
+  template <class Check>
+  [[noreturn]] void confined_to_own(Check check) const {
+    if (!confine_files(own()).empty()) std::_Exit(kSkipped);
+    std::_Exit(check() ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(WorkerFilesDeathTest, OpensItsOwnFilesAndNoOthers) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer needs files of its own, so that such a worker is not confined from files";
+  EXPECT_EXIT(confined_to_own([this] {
+                const bool works = opens(own() / "mine", O_RDONLY) && opens(own() / "new", O_RDWR | O_CREAT) && opens("/proc/self/status", O_RDONLY);
+                return works && is_denied(strangers()) && is_denied(folder_ / "new", O_RDWR | O_CREAT) && is_denied("/etc/passwd");
+              }),
+              may_succeed_or_skip, "");
+}
+
+TEST_F(WorkerFilesDeathTest, MovesNothingOutOfItsFolderAndNothingIn) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "such a worker is not confined from files";
+  EXPECT_EXIT(confined_to_own([this] {
+                const bool stays = ::rename((own() / "mine").c_str(), (folder_ / "mine").c_str()) != 0;
+                return stays && ::link(strangers().c_str(), (own() / "link").c_str()) != 0;
+              }),
+              may_succeed_or_skip, "");
+}
+
+TEST_F(WorkerFilesDeathTest, MapsWhatItWasLentThough) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "such a worker is not confined from files";
+  const int lent = ::open(strangers().c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_EXIT(confined_to_own([lent] { return ::mmap(nullptr, 6, PROT_READ, MAP_PRIVATE, lent, 0) != MAP_FAILED; }), may_succeed_or_skip, "");
+  ::close(lent);
+}
+
+TEST_F(WorkerFilesDeathTest, ReadsNoMemoryOfItsParentAndNoneOfItsEnvironment) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "such a worker is not confined from files";
+  EXPECT_EXIT(confined_to_own([] {
+                const std::filesystem::path parent = fmt::format("/proc/{}", ::getppid());
+                return is_denied(parent / "mem") && is_denied(parent / "environ") && is_denied(parent / "fd" / "0");
               }),
               may_succeed_or_skip, "");
 }
