@@ -47,6 +47,24 @@ class ThreeClients(unittest.TestCase):
             finally:
                 server.stop()
 
+    def test_the_examples_in_cpp_run_as_they_are(self):
+        rows = [f"{i % 2},{1 + i % 3},{('male', 'female', '')[i % 3]},{'' if i % 7 == 0 else 20 + i % 50},{7.25 + i % 11}" for i in range(200)]
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "titanic.csv"
+            table.write_text("survived,pclass,sex,age,fare\n" + "\n".join(rows) + "\n")
+            server = Kedged(folder)
+            try:
+                def run(name, *arguments):
+                    ended = subprocess.run([BIN / name, *arguments], env={**os.environ, "KEDGE_URL": server.url}, text=True, capture_output=True, timeout=300)
+                    self.assertEqual(ended.returncode, 0, ended.stderr)
+                    return ended.stdout
+                said = run("search").splitlines()
+                self.assertEqual([line.split(":")[0] for line in said], ["one parameter", "several grids", "draws"])
+                self.assertIn("LogisticRegression__C=", said[0])
+                self.assertRegex(run("mixed_table", table), r"mean accuracy 0\.\d")
+            finally:
+                server.stop()
+
     def test_the_command_tells_the_catalogue_as_curl_gets_it(self):
         with tempfile.TemporaryDirectory() as folder:
             server = Kedged(folder)

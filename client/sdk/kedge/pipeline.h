@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kedge/columns.h"
 #include "schemas/job.h"
 
 namespace kedge {
@@ -53,32 +56,95 @@ struct cross_validate {
   schema::Task task() const { return folds(); }
 };
 
-// Searches. param_grid: {{"pca__n_components", schema::ValueList{10, 20}}}, or a schema::ValueList of such maps.
+// What a stored model makes of the rows of a data set; the answer is an artifact (Job::download).
+struct predict {
+  std::string model;                // its id: Result::model
+  std::string output = "predict";   // predict, predict_proba or decision_function
+  std::string format = "npy";       // npy or csv
+  schema::Task task() const { return schema::Predict{.model = model, .output = output, .format = format}; }
+};
+
+struct transform {
+  std::string model;
+  std::string format = "npy";
+  schema::Task task() const { return schema::Transform{.model = model, .format = format}; }
+};
+
+// Searches.
+
+// An estimator as a candidate for a step: {"model", {kedge::candidate(kedge::Ridge{}), kedge::candidate(kedge::Lasso{})}}.
+template <EstimatorStruct E>
+schema::Value candidate(const E& estimator) {
+  return step_value(estimator.step());
+}
+
+// Distributions for randomized_search, as in SciPy.
+inline schema::Value uniform(double low, double high) { return schema::ValueMap{{"uniform", schema::ValueList{low, high}}}; }
+inline schema::Value loguniform(double low, double high) { return schema::ValueMap{{"loguniform", schema::ValueList{low, high}}}; }
+inline schema::Value randint(std::int64_t low, std::int64_t high) { return schema::ValueMap{{"randint", schema::ValueList{low, high}}}; }
+
+// What a parameter may be: a list of values, or a distribution.
+class Choices {
+ public:
+  Choices(std::initializer_list<schema::Value> values) : value_(schema::ValueList(values)) {}
+  Choices(schema::ValueList values) : value_(std::move(values)) {}
+  Choices(schema::ValueMap distribution) : value_(std::move(distribution)) {}
+  Choices(schema::Value value) : value_(std::move(value)) {}   // of uniform(), loguniform(), randint()
+  const schema::Value& value() const { return value_; }
+
+ private:
+  schema::Value value_;
+};
+
+// Parameters by their paths and what to try for each, in braces:
+//   kedge::grid_search{.param_grid = {{"pca__n_components", {10, 20}}, {"svm__C", {0.1, 1.0}}}}
+// Several such grids, one after the other, are kedge::grids({{...}, {...}}).
+class ParamGrid {
+ public:
+  ParamGrid() = default;
+  ParamGrid(std::initializer_list<std::pair<std::string, Choices>> parameters) {
+    schema::ValueMap map;
+    for (const auto& [path, choices] : parameters) map.emplace_back(path, choices.value());
+    value_ = std::move(map);
+  }
+  explicit ParamGrid(schema::Value value) : value_(std::move(value)) {}   // as it is sent
+  const schema::Value& value() const { return value_; }
+
+ private:
+  schema::Value value_ = schema::ValueMap{};
+};
+
+inline ParamGrid grids(const std::vector<ParamGrid>& several) {
+  schema::ValueList list;
+  for (const ParamGrid& grid : several) list.push_back(grid.value());
+  return ParamGrid(schema::Value(std::move(list)));
+}
+
 struct grid_search {
-  schema::Value param_grid;
+  ParamGrid param_grid;
   cross_validate cv = {};
   schema::Value refit = true;   // or the name of the scorer that decides
   schema::Value error_score = "NaN";
   schema::Task task() const {
-    return schema::GridSearch{.paramGrid = param_grid, .crossValidate = cv.folds(), .refit = refit, .errorScore = error_score};
+    return schema::GridSearch{.paramGrid = param_grid.value(), .crossValidate = cv.folds(), .refit = refit, .errorScore = error_score};
   }
 };
 
 struct randomized_search {
-  schema::Value param_distributions;   // values, or {{"loguniform", schema::ValueList{1e-3, 1e3}}}
+  ParamGrid param_distributions;   // {{"logistic__C", kedge::loguniform(1e-3, 1e3)}, {"pca__n_components", {5, 10}}}
   std::int64_t n_iter = 10;
   std::optional<std::int64_t> random_state = {};
   cross_validate cv = {};
   schema::Value refit = true;
   schema::Value error_score = "NaN";
   schema::Task task() const {
-    return schema::RandomizedSearch{.paramDistributions = param_distributions, .nIter = n_iter, .randomState = random_state,
+    return schema::RandomizedSearch{.paramDistributions = param_distributions.value(), .nIter = n_iter, .randomState = random_state,
                                     .crossValidate = cv.folds(), .refit = refit, .errorScore = error_score};
   }
 };
 
 struct halving_grid_search {
-  schema::Value param_grid;
+  ParamGrid param_grid;
   std::int64_t factor = 3;
   std::string resource = "n_samples";
   schema::Value min_resources = "exhaust";
@@ -89,7 +155,7 @@ struct halving_grid_search {
   bool refit = true;
   schema::Value error_score = "NaN";
   schema::Task task() const {
-    return schema::HalvingGridSearch{.paramGrid = param_grid, .factor = factor, .resource = resource, .minResources = min_resources,
+    return schema::HalvingGridSearch{.paramGrid = param_grid.value(), .factor = factor, .resource = resource, .minResources = min_resources,
                                      .maxResources = max_resources, .aggressiveElimination = aggressive_elimination,
                                      .randomState = random_state, .crossValidate = cv.folds(), .refit = refit,
                                      .errorScore = error_score};

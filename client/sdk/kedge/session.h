@@ -140,6 +140,11 @@ class Session {
     return submit({.dataset = data.ref(), .select = data.select(), .pipeline = std::move(pipeline), .task = task.task(),
                    .device = std::move(device)});
   }
+  // A task that asks a stored model (predict, transform) and so has no pipeline.
+  template <TaskStruct T>
+  Job submit(const Dataset& data, const T& task, std::string device = "auto") const {
+    return submit({.dataset = data.ref(), .select = data.select(), .task = task.task(), .device = std::move(device)});
+  }
   Job job(std::string id) const { return Job(transport_, std::move(id)); }
   schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;
   Model model(std::string id) const { return Model(transport_, std::move(id)); }   // of Result::model, or of the list
