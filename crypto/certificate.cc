@@ -45,6 +45,16 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   return names;
 }
 
+// SHA-256 of the public key's DER form (SubjectPublicKeyInfo), in base64.
+std::string public_key_pin(X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+  require(size > 0, "write a public key");
+  const std::string digest = from_hex(sha256_hex({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)}));
+  OPENSSL_free(der);
+  return "sha256//" + base64(digest);
+}
+
 }  // namespace
 
 SelfSigned make_self_signed(const std::vector<std::string>& hosts, int days) {
@@ -67,7 +77,7 @@ SelfSigned make_self_signed(const std::vector<std::string>& hosts, int days) {
   const Bio certificate_text(BIO_new(BIO_s_mem())), key_text(BIO_new(BIO_s_mem()));
   require(PEM_write_bio_X509(certificate_text.get(), certificate.get()) == 1, "write a certificate");
   require(PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1, "write a key");
-  return {text_of(certificate_text), text_of(key_text), fingerprint(certificate.get())};
+  return {text_of(certificate_text), text_of(key_text), fingerprint(certificate.get()), public_key_pin(certificate.get())};
 }
 
 std::string fingerprint(const x509_st* certificate) {

@@ -11,6 +11,7 @@ namespace kedge::crypto {
 struct SelfSigned {
   std::string certificate, key;   // PEM
   std::string fingerprint;        // of the certificate
+  std::string public_key_pin;     // "sha256//BASE64", as curl's --pinnedpubkey takes it
 };
 
 // P-256, valid from two days ago (clocks differ) for this many days, for these host names and IP addresses.

@@ -21,6 +21,7 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$image/etc/ssl/certs/"
 echo 'kedge:x:10001:10001:Kedge:/data:/nonexistent' >"$image/etc/passwd"
 echo 'kedge:x:10001:' >"$image/etc/group"
 echo 'hosts: files dns' >"$image/etc/nsswitch.conf"
+chmod 0700 "$image/data"
 chown -R 10001:10001 "$image/data"
 chmod 1777 "$image/tmp"
 find "$image" -exec touch -h -d "@${SOURCE_DATE_EPOCH:-1767225600}" {} +

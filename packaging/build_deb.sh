@@ -2,6 +2,10 @@
 # The Debian package of built programs: build_deb.sh BIN [OUT]. Version: that of CMakeLists.txt, with KEDGE_DEB_REVISION behind it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+for program in kedged kedge kedge-worker; do
+  [ -x "${1:-}/$program" ] || { echo "build_deb.sh: no program ${1:-BIN}/$program; usage: build_deb.sh BIN [OUT], after ./run.sh build as packaging/build_deb.sh build/release/bin" >&2; exit 64; }
+done
+mkdir -p "${2:-.}"
 bin=$(cd "$1" && pwd) out=$(cd "${2:-.}" && pwd)
 version=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' "$here/../CMakeLists.txt")${KEDGE_DEB_REVISION:-}
 arch=$(dpkg --print-architecture)

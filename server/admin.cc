@@ -3,7 +3,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +12,7 @@
 #include "crypto/certificate.h"
 #include "schemas/error.h"
 #include "server/auth/token_store.h"
-#include "server/http/tls.h"
+#include "server/private_directory.h"
 
 namespace kedge::server {
 namespace {
@@ -30,6 +29,7 @@ constexpr int kCertificateDays = 3650;
 struct Options {
   std::string data_dir, tenant = "default", name, scopes = "read,submit", expires, id;
   std::vector<std::string> hosts;
+  bool is_started = false;   // the server starts by itself after this
 };
 
 // "30d", "12h" or empty for never, as a moment.
@@ -71,11 +71,9 @@ int list(const std::filesystem::path& directory) {
   return EXIT_SUCCESS;
 }
 
-// Readable by the owner alone from its first byte on.
+// Readable by the owner alone from its first byte on (keep_new_files_private).
 void write_private(const std::filesystem::path& file, const std::string& text) {
-  const mode_t before = ::umask(0077);
   std::ofstream out(file, std::ios::trunc);
-  ::umask(before);
   out << text;
   out.close();
   if (!out) throw Error(ErrorCode::kUnavailable, fmt::format("cannot write {}", file.string()));
@@ -100,22 +98,19 @@ int init(const Options& options, const std::filesystem::path& directory, const s
   const std::string token = TokenStore(directory).create({.tenant = "default", .name = "init", .scopes = {true, true, true}});
   const std::string host = options.hosts.empty() ? hosts.back() : options.hosts.front();
   const std::string port = listen.substr(listen.rfind(':') + 1);
-  fmt::print(R"(A certificate lies in {}; the token below is shown once and may do everything.
-
-Start the server:
-  kedged --listen {} --data-dir {}
-
+  fmt::print("A certificate lies in {}; the token below is shown once and may do everything.\n", certificate.string());
+  if (!options.is_started) fmt::print("\nStart the server:\n  kedged --listen {} --data-dir {}\n", listen, directory.string());
+  fmt::print(R"(
 Connect:
   export KEDGE_URL=https://{}:{}
   export KEDGE_PIN={}
   export KEDGE_TOKEN={}
   kedge doctor
 
-curl, with a copy of the certificate:
-  curl --cacert cert.pem -H "Authorization: Bearer $KEDGE_TOKEN" $KEDGE_URL/v1/info
+curl, which takes this server's key and no other (or, with a copy of the certificate, --cacert cert.pem):
+  curl -k --pinnedpubkey '{}' -H "Authorization: Bearer $KEDGE_TOKEN" $KEDGE_URL/v1/info
 )",
-             certificate.string(), listen, directory.string(), host, port, http::TlsContext({.certificate = made.certificate, .key = made.key}).fingerprint(),
-             token);
+             host, port, made.fingerprint, token, made.public_key_pin);
   return EXIT_SUCCESS;
 }
 
@@ -130,6 +125,7 @@ std::optional<int> run_admin_command(const std::vector<std::string>& arguments, 
   app.add_option("--data-dir", options.data_dir, "the server's data directory");
   CLI::App* init_command = app.add_subcommand("init", "Make a certificate and a first token, and say how to connect");
   init_command->add_option("--host", options.hosts, "name or address that clients will use; may be repeated");
+  init_command->add_flag("--starts-now", options.is_started, "the server starts by itself: leave out how to start it");
   CLI::App* token = app.add_subcommand("token", "Create, list and revoke tokens; a running server takes a new one at once and ends a revoked one within a second");
   token->require_subcommand(1);
   token->fallthrough();
@@ -148,6 +144,7 @@ std::optional<int> run_admin_command(const std::vector<std::string>& arguments, 
   }
   try {
     const std::filesystem::path directory = data_dir(options, environment);
+    if (const std::string repaired = make_private(directory); !repaired.empty()) fmt::print(stderr, "kedged: {}\n", repaired);
     if (init_command->parsed()) return init(options, directory, environment("KEDGE_LISTEN").value_or("0.0.0.0:5334"));
     if (create_command->parsed()) return create(options, directory);
     if (list_command->parsed()) return list(directory);

@@ -26,6 +26,7 @@
 #include "server/log.h"
 #include "server/observe/gpus.h"
 #include "server/observe/metrics.h"
+#include "server/private_directory.h"
 
 namespace kedge::server {
 namespace {
@@ -217,6 +218,7 @@ void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
 }
 
 int serve(const Config& config, const std::vector<std::string>& arguments) {
+  if (const std::string repaired = make_private(config.data_dir); !repaired.empty()) log_info(repaired);
   auth::Authenticator authenticator(auth_options(config), log_error);
   check_listen(config, authenticator);
   Watch metrics;
@@ -277,6 +279,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
 }
 
 int run(const std::vector<std::string>& arguments) {
+  keep_new_files_private();
   if (const auto code = run_admin_command(arguments, environment)) return *code;
   Config config;
   try {

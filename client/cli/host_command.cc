@@ -59,7 +59,7 @@ int host(const Options&) {
   const std::string kedged = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedged").string();
   if (!has_credentials()) {
     // The name by which this container is reached is not known inside; its port is mostly published on the machine that one sits at.
-    const auto made = provisioning::run_program({kedged, "init", "--host", environment_variable("KEDGE_HOST").value_or("localhost")});
+    const auto made = provisioning::run_program({kedged, "init", "--starts-now", "--host", environment_variable("KEDGE_HOST").value_or("localhost")});
     fmt::print("{}{}", made.out, made.err);
     std::fflush(stdout);
     if (made.status != 0) return kFailed;

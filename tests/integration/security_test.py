@@ -65,6 +65,31 @@ class SecureServer(Process):
         return subprocess.run([BIN / "kedge", *arguments], capture_output=True, text=True, timeout=120, env=env)
 
 
+class Printed(unittest.TestCase):
+    """What `kedged init` prints works as it stands."""
+
+    def test_the_curl_line_reaches_the_server_with_that_key_and_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = SecureServer(folder)
+            try:
+                line = next(line for line in server.said.splitlines() if "--pinnedpubkey" in line).strip()
+                environment = {**os.environ, "KEDGE_URL": server.url, "KEDGE_TOKEN": server.admin, "NO_PROXY": "*"}
+
+                def run(command):
+                    return subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=60)
+                self.assertIn('"version"', run(line).stdout)
+                self.assertEqual(run(re.sub(r"sha256//\w", "sha256//" + ("b" if "sha256//a" in line else "a"), line)).returncode, 90)   # another key
+            finally:
+                server.stop()
+
+    def test_init_says_how_to_start_the_server_unless_it_starts_now(self):
+        with tempfile.TemporaryDirectory() as data:
+            self.assertIn("Start the server:", kedged("init", data=data + "/a").stdout)
+            started = kedged("init", "--starts-now", data=data + "/b").stdout
+            self.assertNotIn("Start the server", started)
+            self.assertIn("export KEDGE_PIN=", started)
+
+
 class Listening(unittest.TestCase):
     def test_refuses_to_listen_beyond_loopback_without_tokens_and_says_how(self):
         with tempfile.TemporaryDirectory() as data:
