@@ -47,6 +47,25 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+// Where programs and time are, how computations are to run, and the settings of a server that tell nothing secret.
+std::vector<std::string> server_environment(const Environment& added) {
+  constexpr std::array<std::string_view, 14> kNames{"PATH", "HOME", "LANG", "TZ", "LD_LIBRARY_PATH", "KEDGE_OPENML_URL", "KEDGE_ALLOW_FETCH",
+                                                    "KEDGE_WORKER", "KEDGE_DEVICES", "KEDGE_THREADS", "KEDGE_WORKER_MEMORY", "KEDGE_CACHE_MIB",
+                                                    "KEDGE_NVML", "KEDGE_CONTROL"};
+  constexpr std::array<std::string_view, 12> kFamilies{"LC_", "OMP_", "GOMP_", "OPENBLAS_", "CUDA_", "NVIDIA_", "ASAN_", "UBSAN_", "TSAN_",
+                                                       "KEDGE_LOG_", "KEDGE_FAIL", "KEDGE_FAKE_"};
+  const auto is_added = [&](std::string_view name) { return std::ranges::any_of(added, [&](const auto& given) { return given.first == name; }); };
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text(*variable), name = text.substr(0, text.find('='));
+    const auto begins = [&](std::string_view family) { return name.starts_with(family); };
+    const bool is_wanted = std::ranges::find(kNames, name) != kNames.end() || std::ranges::any_of(kFamilies, begins);
+    if (is_wanted && !is_added(name)) kept.emplace_back(text);
+  }
+  for (const auto& [name, value] : added) kept.push_back(fmt::format("{}={}", name, value));
+  return kept;
+}
+
 // Only async-signal-safe calls between fork and exec: all memory was taken before.
 [[noreturn]] void become(char* const* arguments, int in, int out, int err) {
   ::dup2(in, STDIN_FILENO);
@@ -124,14 +143,16 @@ std::string complaint(const Outcome& outcome) {
 
 void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log) {
   const auto argv = pointers(arguments);
+  const std::vector<std::string> variables = server_environment(added);
+  auto envp = pointers(variables);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (null < 0 || file < 0) refuse("open the log of a program");
   const pid_t child = ::fork();
   if (child < 0) refuse("start a program");
-  if (child == 0) {   // we are single-threaded here, so setenv is safe
+  if (child == 0) {
     ::setsid();
-    for (const auto& [name, value] : added) ::setenv(name.c_str(), value.c_str(), 1);
+    environ = envp.data();   // execvp() takes it
     if (::fork() != 0) ::_exit(0);   // the grandchild belongs to init: no zombie of ours
     // What our caller left open is not the server's: who waits for the end of such a pipe would wait for the end of the machine.
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);

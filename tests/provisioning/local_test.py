@@ -1,6 +1,7 @@
 """Machines that are processes: rented, used, given back, and gone for certain whoever is killed when."""
 import json
 import os
+import pathlib
 import select
 import signal
 import socket
@@ -86,6 +87,15 @@ class Local(KilledClients, unittest.TestCase):
         self.assertIn("UNAUTHENTICATED", err)
         stranger.environment.update(KEDGE_TOKEN=row["identity"]["token"], KEDGE_PIN="0" * 64)
         stranger.kedge("jobs", code=69)
+
+    def test_the_machine_gets_no_key_and_no_token_of_its_user(self):
+        secrets = {name: f"canary-{name}" for name in ("RUNPOD_API_KEY", "KEDGE_HOME_TOKEN", "GITHUB_TOKEN", "SSH_AUTH_SOCK")}
+        self.user.environment.update(secrets, OMP_NUM_THREADS="1")
+        self.user.kedge("up", *LOCAL)
+        for server in self.user.servers():
+            environment = pathlib.Path(f"/proc/{server}/environ").read_bytes()
+            self.assertIn(b"OMP_NUM_THREADS=1", environment)
+            self.assertNotIn(b"canary-", environment)
 
     def test_run_on_gives_back_what_it_rented(self):
         out, err = self.user.kedge("run", "--on", "local", SPEC)
