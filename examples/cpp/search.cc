@@ -1,4 +1,5 @@
-// Searches: a grid of one parameter, grids of several, and draws from distributions. An argument names another data set inside the server.
+// Searches: a grid of one parameter, grids of several, and draws from distributions. A step is called by its estimator in lower case, as in
+// make_pipeline. An argument names another data set inside the server.
 #include <kedge/client.h>
 
 #include <iostream>
@@ -18,17 +19,17 @@ int main(int argc, char** argv) try {
   const auto data = kedge::builtin(argc > 1 ? argv[1] : "iris");
   const auto steps = kedge::pipeline(kedge::StandardScaler{}, kedge::LogisticRegression{});
 
-  auto grid = session.submit(data, steps, kedge::grid_search{.param_grid = {{"LogisticRegression__C", {0.1, 1.0, 10.0}}}});
+  auto grid = session.submit(data, steps, kedge::grid_search{.param_grid = {{"logisticregression__C", {0.1, 1.0, 10.0}}}});
   print("one parameter", grid.result());
 
   auto several = session.submit(data, steps, kedge::grid_search{.param_grid = kedge::grids({
-      {{"LogisticRegression__C", {0.1, 1.0}}, {"StandardScaler__with_mean", {true, false}}},
-      {{"LogisticRegression", {kedge::candidate(kedge::KNeighborsClassifier{})}}, {"LogisticRegression__n_neighbors", {3, 5}}},
+      {{"logisticregression__C", {0.1, 1.0}}, {"standardscaler__with_mean", {true, false}}},
+      {{"logisticregression", {kedge::candidate(kedge::KNeighborsClassifier{})}}, {"logisticregression__n_neighbors", {3, 5}}},
   })});
   print("several grids", several.result());
 
   auto draws = session.submit(data, steps, kedge::randomized_search{
-      .param_distributions = {{"LogisticRegression__C", kedge::loguniform(1e-3, 1e3)}}, .n_iter = 5, .random_state = 0});
+      .param_distributions = {{"logisticregression__C", kedge::loguniform(1e-3, 1e3)}}, .n_iter = 5, .random_state = 0});
   print("draws", draws.result());
 } catch (const kedge::Error& error) {
   std::cerr << error.what() << '\n';

@@ -1,4 +1,5 @@
 """The programs as the system loads them: what hardening they were built with, and what a running server leaves open to others."""
+import contextlib
 import pathlib
 import re
 import stat
@@ -11,6 +12,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from kedge_server import BIN, SANITIZED, Kedged  # noqa: E402
 
 PROGRAMS = ("kedged", "kedge", "kedge-worker")
+
+
+@contextlib.contextmanager
+def running(folder):
+    server = Kedged(folder)
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def readelf(program, *options):
@@ -59,7 +69,7 @@ class DataDirectory(unittest.TestCase):
             data = pathlib.Path(folder) / "state"
             data.mkdir()
             data.chmod(0o755)
-            with Kedged(folder) as server:
+            with running(folder) as server:
                 self.assertEqual(server.call("PUT", "/v1/datasets/a.csv", b"a,b\n1,2\n3,4\n", {"Content-Type": "text/csv"}).status, 201)
                 model = server.run({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"fit": {}}})
                 self.assertEqual(model["state"], "succeeded")
@@ -74,7 +84,7 @@ class DataDirectory(unittest.TestCase):
             left.mkdir(parents=True)
             (left / "model").write_bytes(b"half a model")
             (pathlib.Path(folder) / "state").chmod(0o700)
-            with Kedged(folder):
+            with running(folder):
                 self.assertFalse(left.exists())
 
 

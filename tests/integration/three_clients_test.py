@@ -60,7 +60,7 @@ class ThreeClients(unittest.TestCase):
                     return ended.stdout
                 said = run("search").splitlines()
                 self.assertEqual([line.split(":")[0] for line in said], ["one parameter", "several grids", "draws"])
-                self.assertIn("LogisticRegression__C=", said[0])
+                self.assertIn("logisticregression__C=", said[0])
                 self.assertRegex(run("mixed_table", table), r"mean accuracy 0\.\d")
             finally:
                 server.stop()

@@ -97,7 +97,7 @@ class Choices {
 };
 
 // Parameters by their paths and what to try for each, in braces:
-//   kedge::grid_search{.param_grid = {{"pca__n_components", {10, 20}}, {"svm__C", {0.1, 1.0}}}}
+//   kedge::grid_search{.param_grid = {{"pca__n_components", {10, 20}}, {"ridge__alpha", {0.1, 1.0}}}}
 // Several such grids, one after the other, are kedge::grids({{...}, {...}}).
 class ParamGrid {
  public:
@@ -131,7 +131,7 @@ struct grid_search {
 };
 
 struct randomized_search {
-  ParamGrid param_distributions;   // {{"logistic__C", kedge::loguniform(1e-3, 1e3)}, {"pca__n_components", {5, 10}}}
+  ParamGrid param_distributions;   // {{"logisticregression__C", kedge::loguniform(1e-3, 1e3)}, {"pca__n_components", {5, 10}}}
   std::int64_t n_iter = 10;
   std::optional<std::int64_t> random_state = {};
   cross_validate cv = {};
