@@ -114,7 +114,7 @@ class Kedged(Process):
                          env=self.extra_env, log=self.data_dir / "kedged.log")
 
         def ready():
-            assert self.child.poll() is None, f"kedged ended: {(self.data_dir / 'kedged.log').read_text()[-2000:]}"
+            assert self.child.poll() is None, f"kedged ended with {self.child.returncode}: {(self.data_dir / 'kedged.log').read_text()[-2000:]}"
             return read_port(port_file)
 
         try:
