@@ -7,6 +7,7 @@
 #include <future>
 
 #include "crypto/digest.h"
+#include "engine/faults/fail_point.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
@@ -179,7 +180,7 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   std::string digest = spec_digest(spec), id = impl_->ids.next();
   describe_data(spec);
-  std::optional<schema::JobSpec> shown = without_long_data(spec);
+  std::optional<schema::JobSpec> shown = KEDGE_CONTROL("whole-lists") ? std::nullopt : without_long_data(spec);
   impl_->dispatcher.submit({.job = {.id = id, .spec = std::move(spec)},
                             .tenant = options.tenant,
                             .idempotency_key = options.idempotency_key,

@@ -112,7 +112,7 @@ def request_for(operation, things):
     rows = ({"rows": [[5.1, 3.5, 1.4, 0.2]]}, "application/json")
     plain = lambda path: (path, None, None)   # noqa: E731
     table = {
-        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
+        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
                                                                     "/v1/jobs", "/v1/models"]},
         "GET /v1/estimators/{name}": lambda: plain("/v1/estimators/KMeans"),
         "PUT /v1/datasets/{name}": lambda: ("/v1/datasets/another", CSV, "text/csv"),
