@@ -26,9 +26,6 @@ class Digest {
 // Of a whole file. Errors: kUnavailable when it cannot be read.
 std::string file_digest(DigestKind kind, const std::filesystem::path& path);
 
-// "sha-256=:BASE64:", the form of the fields Content-Digest and Repr-Digest (RFC 9530), of a SHA-256 in hex.
-std::string digest_field(std::string_view sha256_hex);
-
 std::string hex_digest(DigestKind kind, std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
 

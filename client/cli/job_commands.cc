@@ -87,7 +87,7 @@ void on_interrupt(int) {
   _exit(130);
 }
 
-// One document, which whoever reads the pipe gets at once.
+// One JSON document on its line, flushed at once, so that a program that reads the pipe need not wait for the next.
 void print_line(const std::string& json) {
   fmt::print("{}\n", json);
   std::fflush(stdout);

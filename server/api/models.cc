@@ -42,7 +42,7 @@ std::string_view media_type_of(std::string_view name) {
   return name.ends_with(".csv") ? kCsv : name.ends_with(".npy") ? kNpy : kBytes;
 }
 
-// What is told by another thread, once.
+// A result that another thread sets once.
 template <class Answer>
 struct Told {
   std::mutex mutex;

@@ -375,7 +375,7 @@ Response Session::too_much_unread() const {
   return problem(error, request_id_);
 }
 
-// What was only asked for is refused where there is no room for its answer. What was done is told all the same.
+// A read is refused when there is no room for its answer. The answer to a call that has changed something is sent even then.
 void Session::hold_answer(Response& response, AnswerBudget::Share& share) {
   const std::uint64_t bytes = response.stream ? (response.is_live ? 0 : kPieceBytes) : response.body.size();
   if (bytes <= kSmallBody || share.try_hold(client(), bytes)) return;
@@ -414,7 +414,7 @@ net::awaitable<void> Session::send_stream(Response& response, std::string& head,
   streams_ = response.is_live;
   co_await response.stream(writer);
   streams_ = false;
-  if (response.stream_bytes && plain.left() > 0) throw boost::system::system_error(net::error::eof);   // nobody must take a part for the whole
+  if (response.stream_bytes && plain.left() > 0) throw boost::system::system_error(net::error::eof);   // the client must see that the body is incomplete
   if (peer_ && peer_->gone()) throw boost::system::system_error(net::error::connection_reset);
   if (!is_plain) co_await write("0\r\n\r\n");
 }

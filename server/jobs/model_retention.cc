@@ -101,7 +101,7 @@ void ModelRetention::sweep() {
     try {
       remove_(model.id);
     } catch (const schema::Error& error) {
-      if (error.code != schema::ErrorCode::kNotFound) throw;   // else its owner was quicker
+      if (error.code != schema::ErrorCode::kNotFound) throw;   // its owner has deleted it meanwhile
     }
     all -= model.bytes, tenants -= model.bytes;
   }

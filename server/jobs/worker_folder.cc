@@ -77,7 +77,7 @@ void WorkerFolder::deliver() noexcept try {
   if (!model_.empty()) move(path_ / "model", model_);   // a small model has no file
   if (!artifacts_.empty()) move(path_ / "artifacts", artifacts_);
   model_.clear(), artifacts_.clear();
-} catch (const std::exception&) {   // the disk's: whoever publishes the files will miss them
+} catch (const std::exception&) {   // a failure of the disk: publishing then reports the missing file
 }
 
 FilesToLend::FilesToLend(schema::WorkerCommand& command) {

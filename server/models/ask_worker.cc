@@ -104,7 +104,7 @@ void AskWorker::settle(Question& question) {
     error = std::current_exception();
   }
   question.answered(std::move(report), std::move(error));
-  question.command = nullptr, question.answered = nullptr;   // what they hold is not for who still has the handle
+  question.command = nullptr, question.answered = nullptr;   // the caller may keep the handle for longer; the request and its body are freed now
 }
 
 schema::AnswerReport AskWorker::answer(schema::AskCommand command) {
