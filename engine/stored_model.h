@@ -27,6 +27,10 @@ struct ModelAnswer {
 // Types: application/json, text/csv, application/x-npy. Numbers keep their bits in all of them.
 std::string encoded_answer(const ModelAnswer& answer, std::string_view type);
 
+// What loading a model's file may take, beside a fixed few MiB: so many bytes of memory for each of the file. Lists are counted before
+// there is memory for them, in the file's description as in its state.
+inline constexpr std::int64_t kMostLoadedPerByte = 64;
+
 // Resource: a model on a device. Not thread safe.
 class StoredModel {
  public:

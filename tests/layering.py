@@ -11,11 +11,11 @@ ALLOWED = {
     "schemas": [],
     "crypto": ["schemas"],
     "engine/faults": ["schemas"],
-    "engine/core": ["schemas", "engine/backend/backend.h"],   # a context names its device
+    "engine/core": ["schemas", "engine/faults", "engine/backend/backend.h"],   # a context names its device
     "engine/backend": ["schemas", "engine/core"],
     "engine/estimators": ["schemas", "engine/core", "engine/backend"],
     "engine/metrics": ["schemas", "engine/core", "engine/backend"],
-    "engine/model_selection": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/metrics"],
+    "engine/model_selection": ["schemas", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics"],
     "engine/worker": ["schemas", "engine"],
     "engine": ["schemas", "engine"],
     "server/http": ["schemas", "crypto", "engine/faults"],

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -12,7 +13,8 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Value;
 
-constexpr int kMaxDepth = 48;   // of lists and objects in a value
+constexpr int kMaxDepth = 48;             // of lists and objects in a value
+constexpr std::size_t kLeastRecord = 7;   // bytes: the length of a name, a character, a type, a value; a thing in a list has one
 
 // A value as bytes: the place of its alternative, then what it holds. Doubles keep their bits.
 class ValueBytes {
@@ -47,7 +49,8 @@ class ValueBytes {
   }
 };
 
-// Reads what ValueBytes wrote. Nothing is trusted: a length is at most what is left.
+// Reads what ValueBytes wrote. Nothing is trusted: there is a byte of its own for each thing that a list says it has, in whatever lists
+// that list lies, before there is memory for any. So a value takes at most sizeof(Value) bytes for each of the file.
 class ValueReader {
  public:
   explicit ValueReader(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -76,15 +79,25 @@ class ValueReader {
     return value;
   }
   std::span<const std::byte> take(std::size_t size) {
-    if (size > left_.size()) throw std::length_error("a value is cut short");
+    if (size > left_.size() - promised_) throw std::length_error("a value is cut short");
     const auto taken = left_.first(size);
     left_ = left_.subspan(size);
     return taken;
   }
   std::size_t size(std::size_t least) {   // of things that take at least so many bytes each
     const std::size_t size = raw<std::uint32_t>();
-    if (size > left_.size() / least) throw std::length_error("a value is cut short");
+    if (size > (left_.size() - promised_) / least) throw std::length_error("a value is cut short");
     return size;
+  }
+  // Reads into each of `items`, for the rest of which `least` bytes each stay promised meanwhile.
+  template <class Items, class Read>
+  void each(Items& items, std::size_t least, Read read) {
+    if (KEDGE_CONTROL("trust-counts")) least = 0;
+    promised_ += items.size() * least;
+    for (auto& item : items) {
+      promised_ -= least;
+      read(item);
+    }
   }
   std::string text() {
     const auto bytes = take(size(1));
@@ -97,15 +110,17 @@ class ValueReader {
   }
   Value list(int depth) {
     schema::ValueList values(size(1));
-    for (Value& item : values) item = value(depth + 1);
+    each(values, 1, [&](Value& item) { item = value(depth + 1); });
     return values;
   }
   Value map(int depth) {
-    schema::ValueMap values(size(sizeof(std::uint32_t) + 1));
-    for (auto& [name, item] : values) name = text(), item = value(depth + 1);
+    constexpr std::size_t kLeast = sizeof(std::uint32_t) + 1;   // the length of a name, and a type
+    schema::ValueMap values(size(kLeast));
+    each(values, kLeast, [&](auto& pair) { pair.first = text(), pair.second = value(depth + 1); });
     return values;
   }
   std::span<const std::byte> left_;
+  std::size_t promised_ = 0;   // of the bytes that are left, to things that have been counted and not read
 };
 
 }  // namespace
@@ -228,7 +243,7 @@ std::size_t StateArchive::count(std::string_view name, std::size_t size) {
   begin(name, Type::kCount);
   if (!is_loading()) return write_value(static_cast<std::uint64_t>(size)), size;
   const auto held = read_value<std::uint64_t>();
-  if (held > state_.size()) fail(name, "is cut short");   // each takes a byte at least
+  if (held > state_.size() / kLeastRecord) fail(name, "is cut short");
   return held;
 }
 

@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 27> kControls = {
+inline constexpr std::array<std::string_view, 30> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -59,7 +59,10 @@ inline constexpr std::array<std::string_view, 27> kControls = {
     "trust-web-pages",             // pages of other sites may call through a browser
     "predict-on-threads",          // a prediction that waits for its worker keeps a thread
     "unbounded-answers",           // answers that clients do not read may hold any memory
-    "count-streams-late"};         // a job is stored before its stream is counted
+    "count-streams-late",          // a job is stored before its stream is counted
+    "check-anywhere",              // long checks of jobs are done by the threads that serve cancels and reads
+    "unbounded-checks",            // candidates may hold as much as they like
+    "trust-counts"};               // a model's lists get memory for as many things as they say
 
 template <std::size_t N>
 consteval std::size_t index_in(const std::array<std::string_view, N>& names, std::string_view name) {

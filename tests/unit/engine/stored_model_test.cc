@@ -8,7 +8,9 @@
 #include <fstream>
 
 #include "engine/backend/loader.h"
+#include "engine/core/process_memory.h"
 #include "engine/core/rng.h"
+#include "engine/core/state_archive.h"
 #include "engine/npy.h"
 #include "engine/pipeline.h"
 #include "schemas/worker.h"
@@ -85,6 +87,67 @@ Error error_of(Action action) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return {};
+}
+
+// A file whose state is one value, of these bytes.
+void write_value_file(const std::filesystem::path& path, const std::string& bytes) {
+  ModelFileWriter writer(path);
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  const std::string head("\1\0\0\0v\10", 6);   // the length of its name, the name, the type
+  writer.state() = head + std::string(reinterpret_cast<const char*>(&size), sizeof size) + bytes;
+  writer.finish({});
+}
+
+// Lists in lists, each of which says that it has as many things as there are bytes behind it.
+std::string nested_lists(int depth, std::uint32_t size) {
+  std::string bytes;
+  for (int level = 0; level < depth; ++level) {
+    const std::uint32_t count = size - static_cast<std::uint32_t>(bytes.size()) - 5;
+    bytes += '\6';
+    bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+TEST(ModelState, TakesNoMoreMemoryThanItsBoundWhateverItsListsSay) {
+  if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer keeps memory of its own";
+  constexpr std::int64_t kSize = 500'000, kFixed = std::int64_t{8} << 20;
+  const Folder folder;
+  for (const int depth : {1, 2, 47}) {
+    write_value_file(folder.path / "value", nested_lists(depth, kSize));
+    const ModelFile file(folder.path / "value");
+    const Context ctx{.device = cpu()};
+    StateArchive archive(ctx, file, 0);
+    reset_peak_memory();
+    const std::int64_t held = process_memory().held;
+    Value value;
+    try {
+      archive.field("v", value);
+      EXPECT_EQ(depth, 1);
+    } catch (const Error& error) {
+      EXPECT_GT(depth, 1);
+      EXPECT_EQ(error.code, ErrorCode::kModelCorrupt);
+    }
+    EXPECT_LE(process_memory().peak - held, kMostLoadedPerByte * kSize + kFixed) << depth << " lists";
+  }
+}
+
+TEST(ModelState, ReadsNestedValuesAsTheyWere) {
+  const Folder folder;
+  Value deep = ValueMap{{"a", ValueList{1, "x", Value(), std::vector<double>{1, 2}}}, {"", ValueMap{{"b", ValueList{}}}}};
+  for (int level = 0; level < 40; ++level) deep = ValueList{deep, true, 2.5};
+  Value saved = deep;
+  const Context ctx{.device = cpu()};
+  ModelFileWriter writer(folder.path / "value");
+  StateArchive(ctx, writer, 0).field("v", saved);
+  writer.finish({});
+  const ModelFile file(folder.path / "value");
+  StateArchive archive(ctx, file, 0);
+  Value loaded;
+  archive.field("v", loaded);
+  archive.finish();
+  EXPECT_EQ(loaded, deep);
 }
 
 TEST(StoredModel, RemembersWhatItWasFittedOn) {
