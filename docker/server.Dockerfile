@@ -20,7 +20,7 @@ RUN if [ "$PROGRAMS" = compiled ]; then ./run.sh build; fi && mkdir /programs &&
 FROM programs AS collected
 ARG SOURCE_DATE_EPOCH=1767225600
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates binutils tzdata \
-      libssl3 libcurl4 libcapnp-0.9.2 libsqlite3-0 libisal2 libfmt9 libspdlog1.10 libsimdjson14 libgomp1 libgfortran5 libprometheus-cpp-core1.0 libtomlplusplus3
+      libssl3 libcurl4 libcapnp-0.9.2 libsqlite3-0 libisal2 libre2-9 libfmt9 libspdlog1.10 libsimdjson14 libgomp1 libgfortran5 libprometheus-cpp-core1.0 libtomlplusplus3
 RUN LD_LIBRARY_PATH=/usr/local/cuda/lib64 sh docker/collect.sh /programs /image
 
 FROM scratch

@@ -15,6 +15,7 @@ using schema::ErrorCode;
 using schema::Value;
 
 constexpr std::size_t kLongestPattern = 1000;
+constexpr std::int64_t kPatternMemory = std::int64_t{1} << 20;   // of a compiled pattern, and of its cache while it matches
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& where, std::string message) {
   throw Error(code, std::move(message), where);
@@ -43,16 +44,30 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-std::regex pattern_of(const Value& value, const std::string& path) {
+// RE2's words, and what they mean where others' patterns have more than it does.
+std::string problem_of(const RE2& pattern) {
+  const std::string& part = pattern.error_arg();
+  const bool is_lookaround = part.starts_with("(?=") || part.starts_with("(?!") || part.starts_with("(?<");
+  if (pattern.error_code() == RE2::ErrorPatternTooLarge) return fmt::format("it takes more than {} KiB when compiled", kPatternMemory >> 10);
+  if (pattern.error_code() == RE2::ErrorBadPerlOp && is_lookaround) return fmt::format("'{}' is not supported: no lookahead and no lookbehind", part);
+  const bool is_reference = part.size() == 2 && part[0] == '\\' && part[1] >= '1' && part[1] <= '9';
+  if (pattern.error_code() == RE2::ErrorBadEscape && is_reference) return fmt::format("'{}' is not supported: no backreferences", part);
+  return pattern.error();
+}
+
+// RE2 takes time in proportion to the pattern and to the text, whatever they are, and no stack.
+std::shared_ptr<const RE2> pattern_of(const Value& value, const std::string& path) {
   const auto* text = std::get_if<std::string>(&value.data);
   if (!text) refuse(ErrorCode::kWrongType, path, fmt::format("pattern is {}, must be a string", schema::to_string(value)));
   if (text->size() > kLongestPattern)
     refuse(ErrorCode::kInvalidValue, path, fmt::format("pattern has {} characters, at most {}", text->size(), kLongestPattern));
-  try {
-    return std::regex(*text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    refuse(ErrorCode::kInvalidValue, path, fmt::format("pattern '{}' is no regular expression: {}", *text, error.what()));
-  }
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kPatternMemory);
+  auto pattern = std::make_shared<const RE2>(*text, options);
+  if (!pattern->ok())
+    refuse(ErrorCode::kInvalidValue, path, fmt::format("pattern '{}' is no regular expression: {}", *text, problem_of(*pattern)));
+  return pattern;
 }
 
 std::int64_t find_name(const std::string& owner, const std::string& name, const std::vector<Feature>& features) {
@@ -124,7 +139,7 @@ bool ColumnChoice::Selector::takes(const Feature& feature) const {
   const std::string_view type = feature.is_nominal ? "category" : "number";
   if (!include.empty() && !contains(include, type)) return false;
   if (contains(exclude, type)) return false;
-  return !pattern || std::regex_search(feature.name, *pattern);
+  return !pattern || RE2::PartialMatch(feature.name, *pattern);
 }
 
 std::vector<std::int64_t> ColumnChoice::resolve(const std::string& owner, const std::vector<Feature>& features) const {
@@ -152,7 +167,7 @@ std::vector<schema::ParamForm> ColumnChoice::forms() {
           object_form({{"dtypeInclude", "Only columns of this type.", nullptr, types},
                        {"dtypeExclude", "No columns of this type.", nullptr, types},
                        {"pattern",
-                        "Only columns whose name has a match for this regular expression.",
+                        "Only columns whose name has a match for this regular expression, in RE2's syntax.",
                         nullptr,
                         {string_form(), null_form()}}})};
 }

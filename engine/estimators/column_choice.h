@@ -1,8 +1,10 @@
 // Which columns of a table a transformer gets: by name, by place, by type or by a pattern of names.
 #pragma once
 
+#include <re2/re2.h>
+
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,7 @@ class ColumnChoice {
  private:
   struct Selector {
     std::vector<std::string> include, exclude;  // "number", "category"; empty include: all
-    std::optional<std::regex> pattern;
+    std::shared_ptr<const RE2> pattern;   // shared by copies: it cannot be copied; null: any name
     bool takes(const Feature& feature) const;
   };
   Selector selector_of(const schema::ValueMap& map, const std::string& path) const;

@@ -69,7 +69,7 @@ schema::EstimatorInfo ColumnTransformer<T>::info() {
       .attributes = {"transformers_", "named_transformers_", "output_indices_", "sparse_output_", "feature_names_in_", "feature_names_out_"},
       .deviations = {"transformers is a list of objects, or of lists in place of tuples; columns are lists, slices and functions "
                      "do not exist.",
-                     "Patterns of columns are ECMAScript's regular expressions, which differ from Python's in rare constructs.",
+                     "Patterns of columns are RE2's regular expressions, of at most 1000 characters: no lookahead, no lookbehind, no backreferences.",
                      "The result is always dense. Nominal columns that pass through stay categories; a step that needs numbers "
                      "refuses them."}};
 }

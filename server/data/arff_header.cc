@@ -56,11 +56,12 @@ std::vector<std::string> read_categories(std::string_view rest, const std::strin
   return categories;
 }
 
-ColumnInfo read_attribute(std::string_view rest) {
+ColumnInfo read_attribute(std::string_view rest, std::size_t number) {
   ColumnInfo column;
   const char* const start = rest.data();
   column.name = take_name(rest);
   if (column.name.empty()) throw CellError{start, "an attribute without a name"};
+  if (const std::string problem = name_problem(column.name, number); !problem.empty()) throw CellError{start, problem};
   if (!rest.empty() && rest.front() == '{') {
     column.type = ColumnInfo::Type::kNominal;
     column.categories = read_categories(rest, column.name);
@@ -95,7 +96,7 @@ bool ArffHeaderReader::read_line(std::string_view line) {
   if (same_ignoring_case(keyword, "@relation")) {
     header_.relation = take_name(rest);
   } else if (same_ignoring_case(keyword, "@attribute")) {
-    header_.columns.push_back(read_attribute(rest));
+    header_.columns.push_back(read_attribute(rest, header_.columns.size() + 1));
     if (!names_.insert(header_.columns.back().name).second)
       throw CellError{line.data(), fmt::format("attribute '{}' is declared twice", header_.columns.back().name)};
   } else {

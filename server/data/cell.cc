@@ -116,6 +116,14 @@ std::optional<Cell> read_csv_cell(const char* p, const char* end, std::string& s
   return Cell{text, true, p};
 }
 
+std::string name_problem(const std::string& name, std::size_t number) {
+  constexpr std::size_t kShown = 40;
+  if (name.size() <= kLongestColumnName) return {};
+  std::string shown = name.substr(0, kShown);
+  while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0x80) != 0) shown.pop_back();   // no half of a character
+  return fmt::format("column {} ('{}...') has a name of {} bytes, must have at most {}", number, shown, name.size(), kLongestColumnName);
+}
+
 std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what) {
   return fmt::format("{} {} ('{}'): {}", kind, index + 1, name, what);
 }

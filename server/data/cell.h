@@ -30,6 +30,11 @@ std::optional<Cell> read_arff_cell(const char* p, const char* end, char closer, 
 // A CSV field (RFC 4180): in " with quotes doubled, or bare up to a comma. `end` is the end of the record.
 std::optional<Cell> read_csv_cell(const char* p, const char* end, std::string& scratch);
 
+// Of every format: longer names are a mistake, most often a table without its line of names, and every error and result would carry them.
+inline constexpr std::size_t kLongestColumnName = 1000;   // bytes
+// What is wrong with the length of a column's name; empty: nothing. `number` counts from 1.
+std::string name_problem(const std::string& name, std::size_t number);
+
 // "attribute 3 ('x'): " in front of what is wrong with a cell. index counts from 0.
 std::string cell_message(const char* kind, std::size_t index, const std::string& name, const std::string& what);
 

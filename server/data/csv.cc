@@ -212,6 +212,7 @@ class CsvParser {
       if (!cell) throw CellError{p, "a quote in the header line is not closed or is out of place"};
       ColumnInfo column{.name = std::string(cell->text), .values_column = static_cast<std::int64_t>(meta_.columns.size())};
       if (column.name.empty()) column.name = fmt::format("column_{}", meta_.columns.size() + 1);
+      if (const std::string problem = name_problem(column.name, meta_.columns.size() + 1); !problem.empty()) throw CellError{p, problem};
       if (!names.insert(column.name).second) throw CellError{p, fmt::format("column '{}' is named twice", column.name)};
       meta_.columns.push_back(std::move(column));
       more = cell->next != end;

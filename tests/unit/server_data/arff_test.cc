@@ -222,6 +222,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "date or a list of categories in braces)"},
         ErrorCase{"brace", "@attribute x {a,b\n@data\n", "x line 1: attribute 'x': its categories lack a closing brace"},
         ErrorCase{"twice", "@attribute x numeric\n@attribute x numeric\n@data\n", "x line 2: attribute 'x' is declared twice"},
+        ErrorCase{"long_name", "@attribute a numeric\n@attribute " + std::string(1001, 'n') + " numeric\n@data\n",
+                  "x line 2: column 2 ('nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...') has a name of 1001 bytes, must have at most 1000"},
         ErrorCase{"no_attribute", "@relation r\n@data\n", "x line 3: no attribute is declared"},
         ErrorCase{"empty", "", "x line 1: the text ends before @data"}),
     [](const auto& info) { return info.param.name; });

@@ -92,6 +92,13 @@ void PrintTo(const ErrorCase& c, std::ostream* out) { *out << c.name; }
 
 class CsvError : public testing::TestWithParam<ErrorCase> {};
 
+TEST(Csv, BoundsTheNamesOfColumns) {
+  const std::string most(1000, 'n');
+  EXPECT_EQ(parse_error(parse_csv, "a," + most + "\n1,2\n"), "no error");
+  EXPECT_EQ(parse_error(parse_csv, "a," + most + "n\n1,2\n"),
+            "x line 1: column 2 ('" + std::string(40, 'n') + "...') has a name of 1001 bytes, must have at most 1000");
+}
+
 TEST_P(CsvError, NamesLineAndColumn) { EXPECT_EQ(parse_error(parse_csv, GetParam().text), GetParam().message); }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -7,6 +7,7 @@
 
 #include "engine/core/params.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/column_choice.h"
 #include "fixture.h"
 #include "schemas/codec.h"
 
@@ -160,6 +161,41 @@ TEST(ColumnTransformer, GivesErrorsInsideItsParametersTheirFullPath) {
     EXPECT_EQ(error.where, refusal.where) << refusal.params << "\n" << error.message;
     EXPECT_EQ(error.code, refusal.code) << refusal.params << "\n" << error.message;
   }
+}
+
+std::vector<std::int64_t> matching(const std::string& pattern, const std::vector<std::string>& names) {
+  std::vector<Feature> features;
+  for (const std::string& name : names) features.push_back({.name = name});
+  return ColumnChoice(schema::ValueMap{{"pattern", pattern}}, "columns").resolve("ColumnTransformer", features);
+}
+
+TEST(ColumnPattern, SaysWhatItDoesNotSupport) {
+  const std::pair<const char*, const char*> patterns[] = {
+      {"(?=a)b", "no lookahead and no lookbehind"}, {"a(?!b)", "no lookahead and no lookbehind"}, {"(?<=a)b", "no lookahead and no lookbehind"},
+      {"(?<!a)b", "no lookahead and no lookbehind"}, {"(a)\\1", "no backreferences"},           {"(", "is no regular expression: "},
+      {"(([^b]{1000}){10}){10}", "is no regular expression: "}};
+  for (const auto& [pattern, words] : patterns) {
+    const schema::Error error = error_of([&] { matching(pattern, {}); });
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue) << pattern;
+    EXPECT_EQ(error.where, "columns.pattern") << pattern;
+    EXPECT_THAT(error.message, ::testing::AllOf(::testing::HasSubstr(pattern), ::testing::HasSubstr(words)));
+  }
+}
+
+TEST(ColumnPattern, FindsWhatItSays) {
+  EXPECT_EQ(matching("^fa", {"fare", "afar", "fat"}), (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(matching("(?i)age|\\d{2}$", {"AGE", "x12", "x1"}), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(matching("", {"a", ""}), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(matching("^.$", {"ä", "ab"}), (std::vector<std::int64_t>{0})) << "a character, not a byte";
+}
+
+// Neither the stack nor the time runs out, however long the name and whatever the pattern.
+TEST(ColumnPattern, EndsForHostilePatternsAndLongNames) {
+  const std::string name(100'000, 'a');
+  for (const char* pattern : {"(a*)*b", "(a|aa)+$", "^(a+)+$", "(.*a){12}b", "(x+x+)+y"}) {
+    EXPECT_LE(matching(pattern, {name, name + "!"}).size(), 2u) << pattern;
+  }
+  EXPECT_EQ(matching("^(a|b|ab)*$", {name, name + "!"}), (std::vector<std::int64_t>{0}));
 }
 
 TEST(SimpleImputer, KeepsOrLeavesOutAColumnWithoutValues) {
