@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "engine/core/value_size.h"
 #include "engine/refuse.h"
 #include "engine/task_check.h"
 
@@ -66,10 +67,57 @@ void check(const schema::Select& select) {
 
 // --- pipeline ---
 
-std::vector<StepTraits> check_steps(const std::vector<schema::Step>& steps) {
+// What a value says of the work that its check takes.
+struct Reading {
+  std::size_t bytes = 0, patterns = 0;
+  Reading& operator+=(const Reading& other) { return bytes += other.bytes, patterns += other.patterns, *this; }
+};
+
+Reading reading_of(const schema::ValueMap& map);
+
+Reading reading_of(const schema::Value& value) {
+  Reading all;
+  if (const auto* map = std::get_if<schema::ValueMap>(&value.data)) return reading_of(*map);
+  if (const auto* list = std::get_if<schema::ValueList>(&value.data)) {
+    for (const schema::Value& item : *list) all += reading_of(item);
+    return all;
+  }
+  return {.bytes = held_bytes(value)};
+}
+
+Reading reading_of(const schema::ValueMap& map) {
+  Reading all;
+  for (const auto& [name, value] : map) {
+    all += reading_of(value);
+    all.bytes += name.size();
+    if (name == "pattern") ++all.patterns;
+  }
+  return all;
+}
+
+Reading reading_of(const std::vector<schema::Step>& steps) {
+  Reading all;
+  for (const schema::Step& step : steps) all += reading_of(step.params);
+  return all;
+}
+
+const schema::Value* grid_of(const schema::Task& task) {
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return &grid->paramGrid;
+  if (const auto* halving = std::get_if<schema::HalvingGridSearch>(&task)) return &halving->paramGrid;
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return &random->paramDistributions;
+  return nullptr;
+}
+
+std::vector<StepTraits> check_steps(const std::vector<schema::Step>& steps, const CheckClock& clock) {
   if (steps.empty()) refuse("pipeline", "the pipeline is empty, must have at least one estimator");
+  if (const std::size_t patterns = reading_of(steps).patterns; patterns > kMostPatterns) {
+    refuse("pipeline", fmt::format("the pipeline has {} patterns of columns, must have at most {}", patterns, kMostPatterns));
+  }
   std::vector<StepTraits> traits;
-  for (std::size_t i = 0; i < steps.size(); ++i) traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    clock.spend("pipeline", i, steps.size());
+    traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+  }
   check_order(steps, traits, "pipeline");
   return traits;
 }
@@ -89,7 +137,8 @@ void check_device(std::string_view device) {
 
 }  // namespace
 
-CheckedJob check_job(const schema::JobSpec& spec) {
+CheckedJob check_job(const schema::JobSpec& spec, const CheckBudget& budget) {
+  const CheckClock clock(budget);
   CheckedJob job{.spec = spec};
   std::visit([](const auto& ref) { check(ref); }, spec.dataset.source);
   check(spec.select);
@@ -98,10 +147,24 @@ CheckedJob check_job(const schema::JobSpec& spec) {
     check_device(spec.device);
     return job;
   }
-  job.steps = check_steps(spec.pipeline);
-  check_task(job);
+  job.steps = check_steps(spec.pipeline, clock);
+  check_task(job, clock);
   check_device(spec.device);
   return job;
+}
+
+std::size_t check_size(const schema::JobSpec& spec) {
+  constexpr std::size_t kPatternBytes = std::size_t{32} << 10;   // what is read in the time that a long pattern takes
+  std::size_t candidates = 1;
+  Reading once = reading_of(spec.pipeline);
+  if (const schema::Value* grid = grid_of(spec.task)) {
+    candidates += static_cast<std::size_t>(count_candidates(*grid));
+    if (const auto* random = std::get_if<schema::RandomizedSearch>(&spec.task))
+      candidates = std::max<std::size_t>(candidates, static_cast<std::size_t>(std::max<std::int64_t>(random->nIter, 0)));
+    once += reading_of(*grid);
+  }
+  constexpr std::size_t kCandidateBytes = 1000;   // what is read in the time that a candidate takes beside its parameters
+  return candidates * (kCandidateBytes + once.bytes + once.patterns * kPatternBytes);
 }
 
 }  // namespace kedge::engine

@@ -5,12 +5,15 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <set>
+#include <string_view>
 
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
+#include "engine/core/params.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/model_selection/shared_steps.h"
 #include "engine/model_selection/splitters.h"
+#include "engine/param_path.h"
 #include "schemas/value.h"
 
 namespace kedge::engine {
@@ -40,47 +43,79 @@ std::optional<MemoryNeed> need_of(const SampleShape& X, const Step& step) {
   }
 }
 
-// The worst moment of fitting these steps on X and using them on as many rows.
-Peak chain_peak(const std::vector<Step>& steps, SampleShape X) {
+// What the steps of pipelines need, one after the other, of the same samples. Pipelines that follow each other and begin with the same
+// steps, as the candidates of a search do, have these worked out once.
+class ChainNeeds {
+ public:
+  explicit ChainNeeds(SampleShape X) : X_(std::move(X)) {}
+
+  // Calls see(i, need, key) for each step, until one refuses its samples. key: of the step.
+  template <class See>
+  void along(const SharedSteps& steps, See see) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i < known_.size() && known_[i].step != steps[i]) known_.resize(i);
+      if (i == known_.size()) known_.push_back({steps[i], step_key(*steps[i]), need_of(i == 0 ? X_ : known_[i - 1].need->out, *steps[i])});
+      if (!known_[i].need) return;
+      see(i, *known_[i].need, known_[i].key);
+    }
+  }
+
+ private:
+  struct Known {
+    std::shared_ptr<const Step> step;   // so that no other step gets its address
+    std::string key;
+    std::optional<MemoryNeed> need;
+  };
+  SampleShape X_;
+  std::vector<Known> known_;   // of the last pipeline
+};
+
+// The worst moment of fitting these steps on the samples and using them on as many rows.
+Peak chain_peak(const SharedSteps& steps, ChainNeeds& needs) {
   Peak peak;
   std::int64_t held = 0;   // the matrix that the next step reads
   std::size_t maker = 0;
   bool is_exact = true;   // its size
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::optional<MemoryNeed> need = need_of(X, steps[i]);
-    if (!need) break;
-    const std::int64_t made = i + 1 < steps.size() ? need->made : 0, own = need->work + made;
+  needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string&) {
+    const std::int64_t made = i + 1 < steps.size() ? need.made : 0, own = need.work + made;
     if (held + own > peak.bytes) peak.bytes = held + own, peak.step = held >= own ? maker : i;
-    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need->sure, need->is_exact ? made : 0));
+    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need.sure, need.is_exact ? made : 0));
     if (made > 0) held = made, maker = i;
-    is_exact = is_exact && need->is_exact;
-    X = std::move(need->out);
-  }
+    is_exact = is_exact && need.is_exact;
+  });
   return peak;
+}
+
+// The pipelines of the candidates, one at a time. Errors: kCancelled.
+template <class Visit>
+void for_each_candidate(const MemoryInputs& in, Visit visit) {
+  const SharedSteps own = shared_steps(in.job.spec.pipeline);
+  for (std::size_t i = 0; i < in.job.candidates.size(); ++i) {
+    if (in.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+    visit(with_params(own, in.job.candidates[i], "task"));
+  }
 }
 
 // What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline what it made of all rows, each
 // distinct last estimator behind it the work that its candidates share.
-std::int64_t shared_bytes(const std::vector<std::vector<Step>>& pipelines, const SampleShape& all) {
-  std::set<std::string> prefixes;
+std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
+  std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
   std::map<std::string, std::int64_t> ends;
   std::int64_t sum = 0;
-  for (const std::vector<Step>& steps : pipelines) {
-    std::string key;
-    SampleShape X = all;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      std::optional<MemoryNeed> need = need_of(X, steps[i]);
-      if (!need) break;
+  ChainNeeds needs(all);
+  for_each_candidate(in, [&](const SharedSteps& steps) {
+    std::size_t beginning = 0;
+    needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string& key) {
       if (i + 1 == steps.size()) {
-        std::int64_t& most = ends[key + steps[i].estimator];
-        most = std::max(most, need->kept);
-        break;
+        std::int64_t& most = ends[std::to_string(beginning) + " " + steps[i]->estimator];
+        most = std::max(most, need.kept);
+        return;
       }
-      key += steps[i].estimator + schema::to_string(steps[i].params) + " | ";
-      if (prefixes.insert(key).second) sum += need->made + need->kept;
-      X = std::move(need->out);
-    }
-  }
+      const auto [place, is_new] = beginnings.try_emplace(std::to_string(beginning) + " " + key, beginnings.size() + 1);
+      if (is_new) sum += need.made + need.kept;
+      beginning = place->second;
+    });
+  });
   for (const auto& [key, bytes] : ends) sum += bytes;
   return sum;
 }
@@ -118,25 +153,43 @@ Peak larger(Peak a, Peak b) {
       .bytes = std::max(a.bytes, b.bytes), .step = b.bytes > a.bytes ? b.step : a.step, .needed = std::max(a.needed, b.needed)};
 }
 
-// Fitting on a part of the rows, beside `shared` bytes.
-Peak part_peak(const std::vector<Step>& steps, SampleShape all, PartSize size, std::int64_t shared) {
-  all.in_place = false;
-  all.rows = size.most;
-  Peak peak = chain_peak(steps, all);
-  all.rows = size.least;
-  peak.needed = size.least > 0 ? chain_peak(steps, all).needed : 0;
-  peak.bytes += shared;
-  return peak;
+SampleShape with_rows(SampleShape X, std::int64_t rows) {
+  X.in_place = false;
+  X.rows = rows;
+  return X;
 }
 
-Peak task_peak(const CheckedJob& job, const SampleShape& all) {
-  const PartSize size = part_of(job.spec.task, all.rows);
+// Fitting pipelines on a part of the rows.
+class PartPeaks {
+ public:
+  PartPeaks(const SampleShape& all, PartSize size) : size_(size), most_(with_rows(all, size.most)), least_(with_rows(all, size.least)) {}
+
+  Peak operator()(const SharedSteps& steps) {
+    Peak peak = chain_peak(steps, most_);
+    peak.needed = size_.least > 0 ? chain_peak(steps, least_).needed : 0;
+    return peak;
+  }
+
+ private:
+  PartSize size_;
+  ChainNeeds most_, least_;
+};
+
+Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
+  const CheckedJob& job = in.job;
+  const SharedSteps own = shared_steps(job.spec.pipeline);
   const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task);
-  Peak peak = fits_all_rows(job.spec.task) ? chain_peak(job.spec.pipeline, all) : Peak{};
-  if (!std::holds_alternative<schema::Fit>(job.spec.task)) peak.needed = 0;   // a search fits another candidate, or none
-  if (has_parts && job.candidates.empty()) peak = larger(peak, part_peak(job.spec.pipeline, all, size, 0));
-  const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(job.candidates, all);
-  for (const auto& steps : job.candidates) peak = larger(peak, part_peak(steps, all, size, shared));
+  ChainNeeds whole(all);
+  Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
+  if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
+  PartPeaks part_peak(all, part_of(job.spec.task, all.rows));
+  if (has_parts && job.candidates.empty()) return larger(peak, part_peak(own));
+  const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(in, all);
+  for_each_candidate(in, [&](const SharedSteps& steps) {
+    Peak of_candidate = part_peak(steps);
+    of_candidate.bytes += shared;
+    peak = larger(peak, of_candidate);
+  });
   return peak;
 }
 
@@ -180,7 +233,7 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
                         .features = in.selection.features};
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
   const std::int64_t table = table_size(in, all);
-  const Peak peak = task_peak(in.job, all);
+  const Peak peak = task_peak(in, all);
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes;
   plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
@@ -199,9 +252,17 @@ std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows) {
 }
 
 bool wants_value_counts(const CheckedJob& job) {
-  const auto is_exact = [](const Step& step) { return step.estimator.starts_with("DecisionTree"); };
-  const auto has_tree = [&](const std::vector<Step>& steps) { return std::ranges::any_of(steps, is_exact); };
-  return has_tree(job.spec.pipeline) || std::ranges::any_of(job.candidates, has_tree);
+  const auto is_exact = [](std::string_view estimator) { return estimator.starts_with("DecisionTree"); };
+  if (std::ranges::any_of(job.spec.pipeline, is_exact, &Step::estimator)) return true;
+  const auto brings_tree = [&](const ParamChoice& choice) {   // a step that a candidate puts in place of another
+    return std::ranges::any_of(choice.values, [&](const schema::Value& value) {
+      const auto* step = std::get_if<schema::ValueMap>(&value.data);
+      const schema::Value* estimator = step ? find_value(*step, "estimator") : nullptr;
+      const auto* name = estimator ? std::get_if<std::string>(&estimator->data) : nullptr;
+      return name && is_exact(*name);
+    });
+  };
+  return std::ranges::any_of(job.candidates.spaces(), [&](const ParamSpace& space) { return std::ranges::any_of(space, brings_tree); });
 }
 
 std::int64_t memory_for_job(const Context& ctx) {

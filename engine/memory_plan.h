@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "engine/job_check.h"
@@ -33,11 +34,12 @@ struct MemoryInputs {
   bool has_table = false;                              // the table is on the device already
   bool is_host = false;                                // the device is the CPU
   std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, where somebody looked
+  std::stop_token stop = {};                           // the plan of a search looks at all its candidates
 };
 
 // From what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the candidates of a
 // search share. What only the data can tell is taken for usual: the nodes of a classifier's trees, the categories of columns of
-// numbers. Cost: microseconds a candidate.
+// numbers. Cost: microseconds a candidate. Errors: kCancelled when stopped.
 MemoryPlan plan_memory(const MemoryInputs& inputs);
 
 // Bytes of the values of these rows in their file.

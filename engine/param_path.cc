@@ -2,11 +2,10 @@
 #include "engine/param_path.h"
 
 #include <algorithm>
-#include <optional>
 
+#include "engine/estimators/nested.h"
 #include "engine/estimators/nested_params.h"
 #include "engine/refuse.h"
-#include "engine/step_traits.h"
 
 namespace kedge::engine {
 namespace {
@@ -14,21 +13,33 @@ namespace {
 using schema::Value;
 using schema::ValueMap;
 
-// A pipeline whose steps can be found by name; a step that was passed through is gone.
-struct NamedSteps {
-  std::vector<std::string> names;
-  std::vector<std::optional<schema::Step>> steps;
+// A pipeline whose steps can be found by name, and are copied when they are changed; a step that was passed through is null.
+class NamedSteps {
+ public:
+  explicit NamedSteps(const SharedSteps& steps) : names_(step_names(steps)), steps_(steps), own_(steps.size()) {}
 
-  std::optional<schema::Step>& at(std::string_view name, const std::string& where) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
-      refuse(where, fmt::format("the pipeline has no step '{}'{}", name, suggestion(name, names)));
-    }
-    return steps[static_cast<std::size_t>(found - names.begin())];
+  const std::vector<std::string>& names() const { return names_; }
+  std::size_t place(std::string_view name, const std::string& where) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found == names_.end()) refuse(where, fmt::format("the pipeline has no step '{}'{}", name, suggestion(name, names_)));
+    return static_cast<std::size_t>(found - names_.begin());
   }
+  bool is_there(std::size_t place) const { return steps_[place] != nullptr; }
+  void replace(std::size_t place, schema::Step step) { steps_[place] = own_[place] = std::make_shared<schema::Step>(std::move(step)); }
+  void pass_through(std::size_t place) { steps_[place] = own_[place] = nullptr; }
+  schema::Step& changed(std::size_t place) {
+    if (!own_[place]) replace(place, *steps_[place]);
+    return *own_[place];
+  }
+  SharedSteps take() { return std::move(steps_); }
+
+ private:
+  std::vector<std::string> names_;
+  SharedSteps steps_;
+  std::vector<std::shared_ptr<schema::Step>> own_;   // those of steps_ that were made here
 };
 
-schema::Step step_of(const Value& value, const std::string& name, const std::string& where) {
+schema::Step replacement(const Value& value, const std::string& name, const std::string& where) {
   const auto* map = std::get_if<ValueMap>(&value.data);
   schema::Step step{.name = name};
   if (!map) refuse(where, fmt::format("step '{}' is {}, must be an object with `estimator`, or \"passthrough\"", name, schema::to_string(value)));
@@ -54,30 +65,42 @@ ValueMap with_step_names(const std::vector<std::string>& names, ValueMap candida
 
 }  // namespace
 
-std::vector<schema::Step> with_params(const std::vector<schema::Step>& steps, const ValueMap& given, const std::string& where) {
-  NamedSteps named{.names = path_names(steps), .steps = {steps.begin(), steps.end()}};
-  const ValueMap candidate = with_step_names(named.names, given);
+SharedSteps with_params_in_place(const SharedSteps& steps, const ValueMap& given, const std::string& where) {
+  NamedSteps named(steps);
+  const ValueMap candidate = with_step_names(named.names(), given);
   for (const auto& [path, value] : candidate) {
     if (path.find("__") != std::string::npos) continue;
     const std::string here = where + "." + path;
-    std::optional<schema::Step>& step = named.at(path, here);
+    const std::size_t place = named.place(path, here);
     const auto* text = std::get_if<std::string>(&value.data);
-    if (text && *text == "passthrough") step.reset();
-    else step = step_of(value, path, here);
+    if (text && *text == "passthrough") named.pass_through(place);
+    else named.replace(place, replacement(value, path, here));
   }
   for (const auto& [path, value] : candidate) {
     const std::size_t cut = path.find("__");
     if (cut == std::string::npos) continue;
     const std::string here = where + "." + path;
-    std::optional<schema::Step>& step = named.at(std::string_view(path).substr(0, cut), here);
-    if (!step) refuse(here, fmt::format("step '{}' is passed through in this candidate", path.substr(0, cut)));
-    set_nested_param(*step, std::string_view(path).substr(cut + 2), value, here);
+    const std::size_t place = named.place(std::string_view(path).substr(0, cut), here);
+    if (!named.is_there(place)) refuse(here, fmt::format("step '{}' is passed through in this candidate", path.substr(0, cut)));
+    set_nested_param(named.changed(place), std::string_view(path).substr(cut + 2), value, here);
   }
-  std::vector<schema::Step> result;
-  for (std::optional<schema::Step>& step : named.steps)
-    if (step) result.push_back(std::move(*step));
-  if (result.empty()) refuse(where, "the candidate passes all steps through, one must be left");
-  return result;
+  SharedSteps changed = named.take();
+  const bool is_empty = std::all_of(changed.begin(), changed.end(), [](const auto& step) { return !step; });
+  if (is_empty) refuse(where, "the candidate passes all steps through, one must be left");
+  return changed;
+}
+
+SharedSteps with_params(const SharedSteps& steps, const ValueMap& candidate, const std::string& where) {
+  SharedSteps changed = with_params_in_place(steps, candidate, where);
+  std::erase(changed, nullptr);
+  return changed;
+}
+
+std::optional<std::size_t> step_of_path(const std::vector<std::string>& names, std::string_view path) {
+  if (names.size() == 1) return 0;   // it needs no name
+  const auto found = std::find(names.begin(), names.end(), path.substr(0, path.find("__")));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace kedge::engine

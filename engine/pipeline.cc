@@ -131,7 +131,8 @@ struct Pipeline::Impl {
                                          .target = target,
                                          .has_table = has_table,
                                          .is_host = is_host,
-                                         .has_few_values = has_few_values});
+                                         .has_few_values = has_few_values,
+                                         .stop = ctx.stop});
     require_memory(ctx, plan);
     const MemoryMeasure measure(ctx, plan);
     within_memory(ctx, plan, [&] { compute<T>(ctx, data, selection, target, watch, warm, files, result); });
@@ -145,8 +146,8 @@ Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
-Pipeline Pipeline::build(const schema::JobSpec& spec) {
-  return Pipeline(std::unique_ptr<Impl>(new Impl{check_job(spec)}));
+Pipeline Pipeline::build(const schema::JobSpec& spec, std::stop_token stop) {
+  return Pipeline(std::unique_ptr<Impl>(new Impl{check_job(spec, {.stop = std::move(stop)})}));
 }
 
 schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTable* warm, RunFiles* files) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "engine/core/context.h"
@@ -36,8 +37,8 @@ class Pipeline {
  public:
   // Checks everything that can be checked without data: estimators, parameters, task, scorers, select, device's spelling.
   // The only validator of the project. Errors carry `where` from the root of the spec: "pipeline[1].params.n_estimators".
-  // Cost: microseconds; needs no device.
-  static Pipeline build(const schema::JobSpec& spec);
+  // Cost: that of check_job(); needs no device. Errors: kCancelled when stopped.
+  static Pipeline build(const schema::JobSpec& spec, std::stop_token stop = {});
   Pipeline(Pipeline&&) noexcept;
   ~Pipeline();
 

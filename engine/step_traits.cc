@@ -1,7 +1,8 @@
 // Makes each step once to learn what it is.
 #include "engine/step_traits.h"
 
-#include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/nested.h"
@@ -51,7 +52,9 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
 }
 
 void check_order(const std::vector<schema::Step>& steps, const std::vector<StepTraits>& traits, const std::string& path) {
-  const std::vector<std::string> names = path_names(steps);
+  const std::vector<std::string> names = step_names(steps);
+  const TargetKind wanted = target_kind_of(traits);
+  std::set<std::string_view> seen;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string here = fmt::format("{}[{}]", path, i);
     if (i + 1 < steps.size() && !traits[i].transforms) {
@@ -60,10 +63,7 @@ void check_order(const std::vector<schema::Step>& steps, const std::vector<StepT
     if (steps[i].name.find("__") != std::string::npos) {
       refuse(here + ".name", fmt::format("name '{}' has '__', which parts the names in parameter paths", steps[i].name));
     }
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) != names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse(here + ".name", fmt::format("two steps are named '{}'", names[i]));
-    }
-    const TargetKind wanted = target_kind_of(traits);
+    if (!seen.insert(names[i]).second) refuse(here + ".name", fmt::format("two steps are named '{}'", names[i]));
     if (traits[i].target_kind != TargetKind::kNone && traits[i].target_kind != wanted) {
       refuse(here, fmt::format("{} reads a target of {}, {} one of {}", traits[i].info->name, noun(traits[i].target_kind),
                                traits.back().info->name, noun(wanted)));
@@ -77,7 +77,5 @@ TargetKind target_kind_of(const std::vector<StepTraits>& traits) {
   }
   return TargetKind::kNone;
 }
-
-std::vector<std::string> path_names(const std::vector<schema::Step>& steps) { return step_names(steps); }
 
 }  // namespace kedge::engine

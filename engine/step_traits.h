@@ -23,14 +23,10 @@ struct StepTraits {
 StepTraits traits_of(const schema::Step& step, const std::string& path);
 
 // All but the last must be transformers, names must be unique, and the steps must not disagree on the kind of target.
-// Errors: kInvalidValue at `path`[i].
+// Errors: kInvalidValue at `path`[i]. Parameters are not looked at.
 void check_order(const std::vector<schema::Step>& steps, const std::vector<StepTraits>& traits, const std::string& path);
 
 // The target that a chain of these steps is fitted with.
 TargetKind target_kind_of(const std::vector<StepTraits>& traits);
-
-// Names of the steps for parameter paths: Step::name, else the estimator's in lower case, numbered where it repeats
-// ("pca-1", "pca-2"), as make_pipeline gives them.
-std::vector<std::string> path_names(const std::vector<schema::Step>& steps);
 
 }  // namespace kedge::engine

@@ -7,9 +7,10 @@
 #include <array>
 #include <cmath>
 
+#include "engine/candidate_check.h"
 #include "engine/model_selection/param_grid.h"
-#include "engine/param_path.h"
 #include "engine/refuse.h"
+#include "engine/scorer_check.h"
 #include "engine/split_check.h"
 
 namespace kedge::engine {
@@ -17,52 +18,6 @@ namespace {
 
 using schema::ErrorCode;
 using schema::Value;
-
-const char* noun(ScorerKind kind) {
-  return kind == ScorerKind::kClassification ? "classes" : kind == ScorerKind::kRegression ? "numbers" : "clusters";
-}
-
-// Whether the scorer can score what the last step predicts.
-void check_scorer(const Scorer& scorer, const StepTraits& last, const std::string& path) {
-  const std::string& name = last.info->name;
-  const bool fits = scorer.kind == ScorerKind::kClassification ? last.classifies
-                    : scorer.kind == ScorerKind::kRegression   ? last.regresses
-                                                               : last.clusters || last.classifies;
-  if (!fits) refuse(path, fmt::format("'{}' scores {}, {} is a {}", scorer.name, noun(scorer.kind), name, last.info->kind));
-  if (scorer.needs_proba && !last.has_proba) refuse(path, fmt::format("'{}' needs probabilities, {} gives none", scorer.name, name));
-  if (scorer.needs_decision && !last.has_proba && !last.has_decision) {
-    refuse(path, fmt::format("'{}' needs a decision function or probabilities, {} has neither", scorer.name, name));
-  }
-}
-
-std::vector<const Scorer*> default_scoring(const StepTraits& last, const std::string& task) {
-  if (last.classifies) return {find_scorer("accuracy")};
-  if (last.regresses) return {find_scorer("r2")};
-  refuse(task + ".scoring", fmt::format("scoring is empty, {} has no score of its own: name one, such as adjusted_rand_score", last.info->name));
-}
-
-std::vector<const Scorer*> check_scoring(const std::vector<std::string>& names, const StepTraits& last, const std::string& task) {
-  std::vector<const Scorer*> found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Scorer* scorer = find_scorer(names[i]);
-    const std::string path = fmt::format("{}.scoring[{}]", task, i);
-    if (!scorer) {
-      refuse(path, fmt::format("unknown scorer '{}', must be one of {}{}", names[i], fmt::join(scorer_names(), ", "),
-                               suggestion(names[i], scorer_names())));
-    }
-    if (std::find(found.begin(), found.end(), scorer) != found.end()) refuse(path, fmt::format("'{}' is named twice", names[i]));
-    check_scorer(*scorer, last, path);
-    found.push_back(scorer);
-  }
-  return found.empty() ? default_scoring(last, task) : found;
-}
-
-void check_predicts(const StepTraits& last, std::size_t n_steps, std::string_view task) {
-  if (last.predicts) return;
-  refuse(fmt::format("pipeline[{}]", n_steps - 1),
-         fmt::format("{} needs a last step that predicts, {} is a {}{}", task, last.info->name, last.info->kind,
-                     last.clusters ? " that labels only the rows it is fitted with" : ""));
-}
 
 void check_scores(CheckedJob& job, const std::vector<std::string>& scoring, std::string_view task) {
   check_predicts(job.last(), job.steps.size(), task);
@@ -79,31 +34,10 @@ void check_evaluation(const CheckedJob& job, bool confusion_matrix, bool curves,
 
 // --- searches ---
 
-// The candidate's pipeline. Errors in its parameters are reported at the path in the grid.
-std::vector<schema::Step> check_candidate(const CheckedJob& job, const Candidate& candidate, const std::string& where, bool is_first) {
-  const std::vector<schema::Step> steps = with_params(job.spec.pipeline, candidate, where);
-  std::vector<StepTraits> traits;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    try {
-      traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
-    } catch (const schema::Error& error) {
-      throw schema::Error(error.code, fmt::format("candidate {}: {}", schema::to_string(candidate), error.message), where);
-    }
-  }
-  check_order(steps, traits, where);
-  check_predicts(traits.back(), steps.size(), "a search");
-  for (const Scorer* scorer : job.scorers) check_scorer(*scorer, traits.back(), where);
-  if (!is_first && target_kind_of(traits) != job.target_kind) {
-    refuse(where, fmt::format("candidate {} reads another kind of target than the first", schema::to_string(candidate)));
-  }
-  return steps;
-}
-
-void check_candidates(CheckedJob& job, const std::vector<Candidate>& candidates, const std::string& where) {
-  for (const Candidate& candidate : candidates) {
-    job.candidates.push_back(check_candidate(job, candidate, where, job.candidates.empty()));
-    job.candidate_params.push_back(candidate);
-  }
+void check_candidates(CheckedJob& job, Candidates candidates, const std::string& where, const CheckClock& clock) {
+  job.candidates = std::move(candidates);
+  CandidateCheck check(job, where, clock);
+  for (std::size_t i = 0; i < job.candidates.size(); ++i) check.check(i);
 }
 
 void check_error_score(const Value& value, const std::string& task) {
@@ -138,29 +72,29 @@ void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value&
 
 template <class ModelTask>
   requires std::is_same_v<ModelTask, schema::Predict> || std::is_same_v<ModelTask, schema::Transform>
-void check(const ModelTask&, CheckedJob&) {}   // see check_model_task()
+void check(const ModelTask&, CheckedJob&, const CheckClock&) {}   // see check_model_task()
 
-void check(const schema::Fit&, CheckedJob&) {}
+void check(const schema::Fit&, CheckedJob&, const CheckClock&) {}
 
-void check(const schema::FitScore& task, CheckedJob& job) {
+void check(const schema::FitScore& task, CheckedJob& job, const CheckClock&) {
   check_split(task, "task.fitScore");
   check_scores(job, task.scoring, "fitScore");
   check_evaluation(job, task.confusionMatrix, task.curves, "task.fitScore");
 }
 
-void check(const schema::CrossValidate& task, CheckedJob& job) {
+void check(const schema::CrossValidate& task, CheckedJob& job, const CheckClock&) {
   check_splitter(task, job.spec.select, "task.crossValidate");
   check_scores(job, task.scoring, "crossValidate");
   check_evaluation(job, task.confusionMatrix, task.curves, "task.crossValidate");
 }
 
-void check(const schema::GridSearch& task, CheckedJob& job) {
+void check(const schema::GridSearch& task, CheckedJob& job, const CheckClock& clock) {
   check_search(job, task.crossValidate, task.errorScore, task.refit, "gridSearch");
   const std::string where = "task.gridSearch.paramGrid";
-  check_candidates(job, grid_candidates(parse_param_spaces(task.paramGrid, where, false), where), where);
+  check_candidates(job, grid_candidates(parse_param_spaces(task.paramGrid, where, false), where), where, clock);
 }
 
-void check(const schema::RandomizedSearch& task, CheckedJob& job) {
+void check(const schema::RandomizedSearch& task, CheckedJob& job, const CheckClock& clock) {
   check_search(job, task.crossValidate, task.errorScore, task.refit, "randomizedSearch");
   if (task.nIter < 1 || task.nIter > 100000) {
     refuse("task.randomizedSearch.nIter", fmt::format("nIter is {}, must be from 1 to 100000", task.nIter));
@@ -168,7 +102,7 @@ void check(const schema::RandomizedSearch& task, CheckedJob& job) {
   check_seed(task.randomState, "task.randomizedSearch.randomState");
   const std::string where = "task.randomizedSearch.paramDistributions";
   const auto seed = static_cast<std::uint32_t>(task.randomState.value_or(0));
-  check_candidates(job, sampled_candidates(parse_param_spaces(task.paramDistributions, where, true), task.nIter, seed, where), where);
+  check_candidates(job, sampled_candidates(parse_param_spaces(task.paramDistributions, where, true), task.nIter, seed, where), where, clock);
 }
 
 void check_min_resources(const Value& value) {
@@ -179,7 +113,7 @@ void check_min_resources(const Value& value) {
          fmt::format("minResources is {}, must be \"exhaust\", \"smallest\" or a whole number of at least 1", schema::to_string(value)));
 }
 
-void check(const schema::HalvingGridSearch& task, CheckedJob& job) {
+void check(const schema::HalvingGridSearch& task, CheckedJob& job, const CheckClock& clock) {
   const std::string path = "task.halvingGridSearch";
   check_search(job, task.crossValidate, task.errorScore, task.refit, "halvingGridSearch");
   if (job.scorers.size() > 1) refuse(path + ".crossValidate.scoring", "successive halving takes one scorer");
@@ -190,16 +124,15 @@ void check(const schema::HalvingGridSearch& task, CheckedJob& job) {
   }
   check_seed(task.randomState, path + ".randomState");
   const std::string where = path + ".paramGrid";
-  const auto candidates = grid_candidates(parse_param_spaces(task.paramGrid, where, false), where);
-  check_candidates(job, candidates, where);
+  check_candidates(job, grid_candidates(parse_param_spaces(task.paramGrid, where, false), where), where, clock);
   if (task.resource == "n_samples") return;
   if (!task.maxResources) refuse(path + ".maxResources", fmt::format("maxResources is needed when the resource is '{}'", task.resource));
-  for (const Candidate& candidate : candidates) {
-    const bool is_searched = std::any_of(candidate.begin(), candidate.end(), [&](const auto& p) { return p.first == task.resource; });
+  CandidateCheck check(job, path + ".resource", clock, std::pair(task.resource, Value(*task.maxResources)));
+  for (std::size_t i = 0; i < job.candidates.size(); ++i) {
+    const ParamSpace& space = job.candidates.spaces()[job.candidates.space(i)];
+    const bool is_searched = std::any_of(space.begin(), space.end(), [&](const ParamChoice& choice) { return choice.path == task.resource; });
     if (is_searched) refuse(path + ".resource", fmt::format("resource '{}' is among the parameters of the grid", task.resource));
-    Candidate with_resource = candidate;
-    with_resource.emplace_back(task.resource, *task.maxResources);
-    check_candidate(job, with_resource, path + ".resource", false);
+    check.check(i);
   }
 }
 
@@ -224,9 +157,9 @@ void check_model_task(const schema::JobSpec& spec) {
   if (field) refuse(fmt::format("select.{}", field), fmt::format("select.{} is the model's own: leave it out", field));
 }
 
-void check_task(CheckedJob& job) {
+void check_task(CheckedJob& job, const CheckClock& clock) {
   job.target_kind = target_kind_of(job.steps);
-  std::visit([&](const auto& task) { check(task, job); }, job.spec.task);
+  std::visit([&](const auto& task) { check(task, job, clock); }, job.spec.task);
   if (job.spec.select.weights && !job.last().takes_weights) {
     refuse("select.weights", fmt::format("{} takes no sample weights", job.last().info->name));
   }

@@ -6,7 +6,7 @@
 namespace kedge::engine {
 
 // Checks job.spec.task and fills in what depends on it: scorers, candidates, target_kind. job.steps must be there.
-void check_task(CheckedJob& job);
+void check_task(CheckedJob& job, const CheckClock& clock);
 
 // A task with a stored model: model, output, format, and that nothing is chosen that the model has chosen. Errors: kInvalidValue.
 void check_model_task(const schema::JobSpec& spec);

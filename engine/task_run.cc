@@ -2,6 +2,8 @@
 #include "engine/task_run.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 
 #include "engine/evaluation.h"
 #include "engine/model_selection/search.h"
@@ -135,26 +137,59 @@ void set_best_scores(const std::vector<FoldScores>& folds, const SearchSetup& se
 }
 
 template <class T>
-void finish_search(const Context& ctx, const std::vector<Round>& rounds, const std::vector<schema::Step>& best_pipeline, std::size_t best,
-                   double best_score, bool refit, const SearchSetup& setup, const TaskInput<T>& input, const TaskData<T>& data,
-                   schema::Result& result) {
+void finish_search(const Context& ctx, const std::vector<Round>& rounds, std::size_t best, double best_score, bool refit,
+                   const SearchSetup& setup, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   schema::SearchResult& search = result.search.emplace();
   const Round& last = rounds.back();
   std::size_t before = 0;
   for (const Round& round : rounds) {
     for (const auto& folds : round.scores)
       for (const FoldScores& fold : folds) add_fold(fold.timings, result.timings), result.timings.prepare += fold.prepare;
-    if (&round != &last) before += round.params.size();
+    if (&round != &last) before += round.contenders.size;
   }
   search.bestIndex = static_cast<std::int64_t>(before + best);
-  search.bestParams = last.params[best], search.bestScore = best_score;
+  search.bestParams = last.contenders.params(best), search.bestScore = best_score;
   search.cvResults = cv_results(rounds, setup, rounds.size() > 1 || last.n_resources > 0);
   set_best_scores(last.scores[best], setup, result);
   if (!refit) return;
   Stopwatch watch(ctx);
-  fit_all(ctx, best_pipeline, input, data, result);
+  fit_all(ctx, copied(last.contenders.pipeline(best)), input, data, result);
   search.refit = watch.lap();
 }
+
+// The candidates of a search that are left, by place, and the parameter that is set in all of them. Borrows the job.
+class Survivors {
+ public:
+  explicit Survivors(const CheckedJob& job) : job_(&job), places_(job.candidates.size()) {
+    std::iota(places_.begin(), places_.end(), std::size_t{0});
+  }
+  Survivors at(const std::vector<std::size_t>& positions) const {
+    Survivors chosen(*this);
+    chosen.places_.clear();
+    for (const std::size_t i : positions) chosen.places_.push_back(places_[i]);
+    return chosen;
+  }
+  void set_resource(const std::string& path, std::int64_t amount) { resource_ = {{path, amount}}; }
+
+  // Of these candidates, whatever becomes of the survivors.
+  Contenders contenders() const {
+    const auto kept = std::make_shared<const Survivors>(*this);   // by both functions
+    return {.size = places_.size(),
+            .pipeline = [kept](std::size_t i) { return with_params(shared_steps(kept->job_->spec.pipeline), kept->params(i), "task"); },
+            .params = [kept](std::size_t i) { return kept->params(i); }};
+  }
+
+ private:
+  Candidate params(std::size_t i) const {
+    Candidate params = job_->candidates[places_[i]];
+    params.insert(params.end(), resource_.begin(), resource_.end());
+    return params;
+  }
+
+  const CheckedJob* job_;
+  std::vector<std::size_t> places_;
+  schema::ValueMap resource_;
+};
 
 template <class T>
 void run_candidates(const Context& ctx, const schema::CrossValidate& cv, const Value& error_score, const Value& refit,
@@ -162,12 +197,12 @@ void run_candidates(const Context& ctx, const schema::CrossValidate& cv, const V
   const CheckedJob& job = input.job;
   const SearchSetup setup = setup_of(job, cv, error_score);
   const std::vector<Split> splits = make_splits(ctx, cv, data.n_rows(), input.target, job.last().classifies);
-  const std::vector<Round> rounds{score_candidates(ctx, job.candidates, job.candidate_params, data, splits, setup)};
+  const std::vector<Round> rounds{score_candidates(ctx, Survivors(job).contenders(), data, splits, setup)};
   const std::size_t decides = deciding_scorer(refit, setup.scorers).value_or(0);
   const std::vector<double> means = mean_test_scores(rounds[0], decides);
   const std::size_t best = best_position(means);
   const bool wants_refit = refit != Value(false);
-  finish_search(ctx, rounds, job.candidates[best], best, means[best], wants_refit, setup, input, data, result);
+  finish_search(ctx, rounds, best, means[best], wants_refit, setup, input, data, result);
 }
 
 template <class T>
@@ -200,25 +235,6 @@ Halving plan_of(const schema::HalvingGridSearch& task, const CheckedJob& job, st
                       task.aggressiveElimination);
 }
 
-// The candidates that are left, and the pipelines that they make.
-struct Survivors {
-  std::vector<Candidate> params;
-  std::vector<std::vector<schema::Step>> pipelines;
-
-  Survivors at(const std::vector<std::size_t>& positions) const {
-    Survivors chosen;
-    for (const std::size_t i : positions) chosen.params.push_back(params[i]), chosen.pipelines.push_back(pipelines[i]);
-    return chosen;
-  }
-  void set_resource(const std::string& path, std::int64_t amount) {
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      std::erase_if(params[i], [&](const auto& param) { return param.first == path; });
-      params[i].emplace_back(path, amount);
-      pipelines[i] = with_params(pipelines[i], {{path, amount}}, "task.halvingGridSearch.resource");
-    }
-  }
-};
-
 template <class T>
 void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
@@ -227,7 +243,7 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
   const std::vector<Split> splits = make_splits(ctx, task.crossValidate, data.n_rows(), input.target, job.last().classifies);
   const Halving plan = plan_of(task, job, data.n_rows(), splits.size(), input.target);
   const std::uint32_t seed = static_cast<std::uint32_t>(task.randomState.value_or(static_cast<std::int64_t>(ctx.seed)));
-  Survivors left{job.candidate_params, job.candidates};
+  Survivors left(job);
   std::vector<Round> rounds;
   std::vector<double> means;
   for (std::int64_t i = 0; i < plan.n_iterations; ++i) {
@@ -236,12 +252,12 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
     const bool by_rows = task.resource == "n_samples";
     if (!by_rows) left.set_resource(task.resource, amount);
     const auto fraction = static_cast<double>(amount) / static_cast<double>(data.n_rows());
-    rounds.push_back(score_candidates(ctx, left.pipelines, left.params, data, by_rows ? subsampled(splits, fraction, seed) : splits, setup));
+    rounds.push_back(score_candidates(ctx, left.contenders(), data, by_rows ? subsampled(splits, fraction, seed) : splits, setup));
     rounds.back().iteration = i, rounds.back().n_resources = amount;
     means = mean_test_scores(rounds.back(), 0);
   }
   const std::size_t best = best_position(means);
-  finish_search(ctx, rounds, left.pipelines[best], best, means[best], task.refit, setup, input, data, result);
+  finish_search(ctx, rounds, best, means[best], task.refit, setup, input, data, result);
 }
 
 void require_two_classes(const CheckedJob& job, const TaskTarget& target) {

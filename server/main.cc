@@ -228,6 +228,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   api::StreamCounts streams(config.tenant_streams);
   Uploads uploads(config.data_dir / "datasets", config.tenant_bytes);
   http::net::thread_pool upload_threads(kUploadThreads);
+  api::CheckDesk checks(jobs);
   observe::Gpus gpus(config.nvml);
   if (!gpus.problem().empty()) log_info(fmt::format("no figures of GPUs in /metrics: {}", gpus.problem()));
   const api::Api api{.jobs = jobs,
@@ -236,6 +237,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .models = models.get(),
                      .streams = &streams,
                      .uploads = &uploads,
+                     .checks = &checks,
                      .upload_threads = &upload_threads,
                      .metrics = [&metrics](const http::Caller& caller) {
                        return metrics.text(caller.admin ? std::nullopt : std::optional(caller.tenant));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "engine/core/state_archive.h"
@@ -137,19 +138,24 @@ std::vector<schema::ParamForm> transformer_forms() {
   return {step_form(), array_form({step_form()}), string_form({"passthrough", "drop"})};
 }
 
-std::vector<std::string> step_names(const std::vector<schema::Step>& steps) {
+std::vector<std::string> step_names(std::span<const schema::Step* const> steps) {
   std::vector<std::string> names;
-  for (const schema::Step& step : steps) names.push_back(step.name.empty() ? lower_case(step.estimator) : step.name);
-  const std::vector<std::string> plain = names;
+  std::map<std::string, std::int64_t> all, before;   // steps without a name of their own, by class in lower case
+  for (const schema::Step* step : steps) {
+    names.push_back(step->name.empty() ? lower_case(step->estimator) : step->name);
+    if (step->name.empty()) ++all[names.back()];
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::int64_t all = 0, before = 0;   // steps without a name of their own, of this class
-    for (std::size_t j = 0; j < steps.size(); ++j) {
-      const bool is_same = steps[j].name.empty() && plain[j] == plain[i];
-      all += is_same, before += is_same && j < i;
-    }
-    if (steps[i].name.empty() && all > 1) names[i] += "-" + std::to_string(before + 1);
+    const std::string plain = names[i];
+    if (steps[i]->name.empty() && all[plain] > 1) names[i] += "-" + std::to_string(++before[plain]);
   }
   return names;
+}
+
+std::vector<std::string> step_names(const std::vector<schema::Step>& steps) {
+  std::vector<const schema::Step*> pointers;
+  for (const schema::Step& step : steps) pointers.push_back(&step);
+  return step_names(pointers);
 }
 
 template <class T>

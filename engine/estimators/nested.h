@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ std::vector<schema::ParamForm> transformer_forms();  // a step, a list of steps,
 
 // Names of the steps of a pipeline: their own, or as make_pipeline gives them: "pca", or "pca-1", "pca-2" where it is repeated.
 std::vector<std::string> step_names(const std::vector<schema::Step>& steps);
+std::vector<std::string> step_names(std::span<const schema::Step* const> steps);
 
 // A transformer as the user wrote it. Resource: owns its estimators. Not thread safe.
 template <class T>

@@ -83,10 +83,8 @@ std::string made_name(WorkCache& work, const std::string& fitted, const std::str
 }  // namespace
 
 template <class T>
-Chain<T>::Chain(const std::vector<schema::Step>& steps) : fitted_content_(steps.size()) {
-  for (const schema::Step& step : steps) {
-    steps_.push_back({step.estimator, step.estimator + schema::to_string(step.params), make<T>(step)});
-  }
+Chain<T>::Chain(const SharedSteps& steps) : fitted_content_(steps.size()) {
+  for (const auto& step : steps) steps_.push_back({step->estimator, step_key(*step), make<T>(*step)});
   timings_.steps.resize(steps_.size());
 }
 

@@ -10,6 +10,7 @@
 #include "engine/estimators/estimator.h"
 #include "engine/metrics/scorers.h"
 #include "engine/model_selection/scored_rows.h"
+#include "engine/model_selection/shared_steps.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
@@ -27,7 +28,8 @@ template <class T>
 class Chain {
  public:
   // The estimators' names must be known. Errors: those of their parameters.
-  explicit Chain(const std::vector<schema::Step>& steps);
+  explicit Chain(const SharedSteps& steps);
+  explicit Chain(const std::vector<schema::Step>& steps) : Chain(shared_steps(steps)) {}
 
   // What fit() on samples of this content will share with other candidates, into the plan.
   void announce(WorkCache& plan, std::string content) const;
@@ -55,7 +57,7 @@ class Chain {
 
  private:
   struct Step {
-    std::string name, key;   // key: the step's description, equal for equal work
+    std::string name, key;   // key: the step's description or, of a long one, its digest; equal for equal work
     std::shared_ptr<Estimator<T>> estimator;   // shared with other chains of a search
     std::int64_t n_features = 0;               // columns of what it was fitted with
   };

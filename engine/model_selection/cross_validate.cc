@@ -38,7 +38,7 @@ schema::Score summarize(std::vector<double> per_fold) {
 }
 
 template <class T>
-FoldScores fit_and_score(const Context& ctx, const std::vector<schema::Step>& steps, const Fold<T>& fold,
+FoldScores fit_and_score(const Context& ctx, const SharedSteps& steps, const Fold<T>& fold,
                          const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows) {
   Chain<T> chain(steps);
   chain.fit(ctx, fold.train, fold.train_target);
@@ -59,7 +59,7 @@ CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Ste
   for (std::int64_t k = 0; k < n_folds; ++k) {
     Context fold = ctx;
     fold.fold = k;
-    const FoldScores found = fit_and_score(fold, steps, Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers, return_train_score, rows);
+    const FoldScores found = fit_and_score(fold, shared_steps(steps), Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers, return_train_score, rows);
     add_fold(ctx, found, result);
     for (std::size_t s = 0; s < scorers.size(); ++s) {
       test[s].push_back(found.test[s]);
@@ -76,8 +76,8 @@ CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Ste
   return result;
 }
 
-template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<float>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
-template FoldScores fit_and_score(const Context&, const std::vector<schema::Step>&, const Fold<double>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
+template FoldScores fit_and_score(const Context&, const SharedSteps&, const Fold<float>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
+template FoldScores fit_and_score(const Context&, const SharedSteps&, const Fold<double>&, const std::vector<const Scorer*>&, bool, ScoredRows*);
 template CrossValidation cross_validate(const Context&, const std::vector<schema::Step>&, const TaskData<float>&, const std::vector<Split>&,
                                         const std::vector<const Scorer*>&, bool, ScoredRows*);
 template CrossValidation cross_validate(const Context&, const std::vector<schema::Step>&, const TaskData<double>&, const std::vector<Split>&,

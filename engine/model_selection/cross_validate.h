@@ -26,7 +26,7 @@ struct CrossValidation {
 };
 
 template <class T>
-FoldScores fit_and_score(const Context& ctx, const std::vector<schema::Step>& steps, const Fold<T>& fold,
+FoldScores fit_and_score(const Context& ctx, const SharedSteps& steps, const Fold<T>& fold,
                          const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows = nullptr);
 
 // `rows`, if given, gets what is predicted for the test rows.

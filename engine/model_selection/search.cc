@@ -34,16 +34,25 @@ bool is_of_candidate(schema::ErrorCode code) {
   return code == schema::ErrorCode::kBadData || code == schema::ErrorCode::kInvalidValue;
 }
 
+// A warning for each candidate and fold is not to hold what a long parameter does.
+std::string shortened(std::string text) {
+  constexpr std::size_t kLongest = 500;
+  if (text.size() <= kLongest) return text;
+  text.resize(kLongest);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80) != 0) text.pop_back();   // no half of a character
+  return text + "...";
+}
+
 // `failure` keeps the last error that was scored instead of thrown.
 template <class T>
-FoldScores score_one(const Context& ctx, const std::vector<schema::Step>& steps, const Candidate& candidate, const Fold<T>& fold,
-                     const SearchSetup& setup, std::optional<schema::Error>& failure) {
+FoldScores score_one(const Context& ctx, const Contenders& contenders, std::size_t i, const Fold<T>& fold, const SearchSetup& setup,
+                     std::optional<schema::Error>& failure) {
   try {
-    return fit_and_score(ctx, steps, fold, setup.scorers, setup.return_train_score);
+    return fit_and_score(ctx, contenders.pipeline(i), fold, setup.scorers, setup.return_train_score);
   } catch (const schema::Error& error) {
     if (!setup.error_score || !is_of_candidate(error.code)) throw;
     failure = error;
-    ctx.warn(fmt::format("candidate {} failed on fold {}: {}", schema::to_string(candidate), ctx.fold, error.message));
+    ctx.warn(fmt::format("candidate {} failed on fold {}: {}", shortened(schema::to_string(contenders.params(i))), ctx.fold, error.message));
     return failed(setup);
   }
 }
@@ -116,7 +125,8 @@ class Columns {
     std::map<std::string, ValueList> by_path;
     ValueList all;
     for (const Round& round : rounds_) {
-      for (const Candidate& candidate : round.params) {
+      for (std::size_t i = 0; i < round.contenders.size; ++i) {
+        const Candidate candidate = round.contenders.params(i);
         for (const auto& [path, value] : candidate) by_path[path].resize(all.size()), by_path[path].push_back(value);
         all.emplace_back(candidate);
       }
@@ -130,7 +140,7 @@ class Columns {
 
   void add_of_round(const std::string& key, std::int64_t Round::*member) {
     ValueList values;
-    for (const Round& round : rounds_) values.insert(values.end(), round.params.size(), Value(round.*member));
+    for (const Round& round : rounds_) values.insert(values.end(), round.contenders.size, Value(round.*member));
     results_.emplace_back(key, std::move(values));
   }
 
@@ -166,10 +176,12 @@ std::int64_t power(std::int64_t base, std::int64_t exponent) {
 }  // namespace
 
 template <class T>
-Round score_candidates(const Context& ctx, const std::vector<std::vector<schema::Step>>& pipelines, std::vector<Candidate> params,
-                       const TaskData<T>& data, const std::vector<Split>& splits, const SearchSetup& setup) {
-  Round round{.params = std::move(params), .scores = std::vector<std::vector<FoldScores>>(pipelines.size())};
-  const auto total = static_cast<std::int64_t>(pipelines.size() * splits.size());
+Round score_candidates(const Context& ctx, Contenders contenders, const TaskData<T>& data, const std::vector<Split>& splits,
+                       const SearchSetup& setup) {
+  Round round{.contenders = std::move(contenders)};
+  const Contenders& all = round.contenders;
+  round.scores.resize(all.size);
+  const auto total = static_cast<std::int64_t>(all.size * splits.size());
   std::int64_t done = 0, n_failed = 0;
   std::optional<schema::Error> last_failure;
   FoldParts parts{.fold_of_row = folds_of_rows(splits, data.n_rows())};
@@ -179,10 +191,13 @@ Round score_candidates(const Context& ctx, const std::vector<std::vector<schema:
     fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
     fold_parts(work, parts.fold_of_row.empty() ? nullptr : &parts);
     const Fold<T> fold(fold_ctx, data, splits[k]);
-    for (const auto& pipeline : pipelines) Chain<T>(pipeline).announce(work, fold.train.content);
-    for (std::size_t i = 0; i < pipelines.size(); ++i) {
+    for (std::size_t i = 0; i < all.size; ++i) {
+      ctx.check_stop();
+      Chain<T>(all.pipeline(i)).announce(work, fold.train.content);
+    }
+    for (std::size_t i = 0; i < all.size; ++i) {
       std::optional<schema::Error> failure;
-      round.scores[i].push_back(score_one(fold_ctx, pipelines[i], round.params[i], fold, setup, failure));
+      round.scores[i].push_back(score_one(fold_ctx, all, i, fold, setup, failure));
       if (failure) last_failure = std::move(failure), ++n_failed;
       ctx.progress("candidate", ++done, total, "fits");
     }
@@ -258,9 +273,7 @@ std::vector<Split> subsampled(const std::vector<Split>& splits, double fraction,
   return smaller;
 }
 
-template Round score_candidates(const Context&, const std::vector<std::vector<schema::Step>>&, std::vector<Candidate>, const TaskData<float>&,
-                                const std::vector<Split>&, const SearchSetup&);
-template Round score_candidates(const Context&, const std::vector<std::vector<schema::Step>>&, std::vector<Candidate>,
-                                const TaskData<double>&, const std::vector<Split>&, const SearchSetup&);
+template Round score_candidates(const Context&, Contenders, const TaskData<float>&, const std::vector<Split>&, const SearchSetup&);
+template Round score_candidates(const Context&, Contenders, const TaskData<double>&, const std::vector<Split>&, const SearchSetup&);
 
 }  // namespace kedge::engine

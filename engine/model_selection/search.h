@@ -17,21 +17,29 @@ struct SearchSetup {
   std::optional<double> error_score;   // score of a fit that fails; without it the failure is the job's
 };
 
+// The candidates of a round by place: their pipelines, and the parameters that make them. Each is made when it is wanted, so that many
+// take no more memory than one.
+struct Contenders {
+  std::size_t size = 0;
+  std::function<SharedSteps(std::size_t)> pipeline;
+  std::function<Candidate(std::size_t)> params;
+};
+
 // Scores of some candidates on the same folds, in scikit-learn's cv_results_ terms.
 struct Round {
-  std::vector<Candidate> params;
+  Contenders contenders;
   std::vector<std::vector<FoldScores>> scores;   // by candidate and fold
   std::int64_t iteration = 0, n_resources = 0;   // of successive halving
   std::map<std::string, std::int64_t> made;      // pieces of shared work by kind, of all folds: see WorkCache
 };
 
-// Scores candidates (pipelines, and the parameters that make them) on the folds. Transformers and other work that is equal for
+// Scores candidates on the folds. Transformers and other work that is equal for
 // several candidates are done once a fold (Context::work); each candidate announces first what it will want. Emits one progress event ("candidate") for each candidate and fold,
 // and a warning for each candidate that fails. Errors: kCancelled; without error_score those of the fits; with it, the last of them
 // when every fit has failed.
 template <class T>
-Round score_candidates(const Context& ctx, const std::vector<std::vector<schema::Step>>& pipelines, std::vector<Candidate> params,
-                       const TaskData<T>& data, const std::vector<Split>& splits, const SearchSetup& setup);
+Round score_candidates(const Context& ctx, Contenders contenders, const TaskData<T>& data, const std::vector<Split>& splits,
+                       const SearchSetup& setup);
 
 // Mean test score of each candidate under one scorer.
 std::vector<double> mean_test_scores(const Round& round, std::size_t scorer);

@@ -73,7 +73,7 @@ StoredModel& Runner::model(const Context& ctx, const std::string& path) {
 }
 
 schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& command) {
-  const Pipeline pipeline = Pipeline::build(command.spec);
+  const Pipeline pipeline = Pipeline::build(command.spec, ctx.stop);
   if (schema::model_of(command.spec.task)) {
     StoredModel& stored = model(ctx, command.modelPath);
     return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath), command.outputDir)};

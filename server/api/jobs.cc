@@ -93,13 +93,27 @@ struct Submission {
 awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought, std::shared_ptr<Submission> submission,
                       bool end_is_awaited) {
   const auto peer = request.peer;
-  auto work = [&] {
-    SubmitOptions options{.tenant = request.caller.tenant, .idempotency_key = idempotency_key(request), .trace = request.trace, .ended = {}};
+  auto store = [&](schema::JobSpec spec, bool is_valid) {
+    SubmitOptions options{.tenant = request.caller.tenant, .idempotency_key = idempotency_key(request), .trace = request.trace};
+    options.is_valid = is_valid;
     if (end_is_awaited) options.ended = Submission::note(submission, &Submission::end, *peer);
-    return api.jobs.submit(pinned_spec(api, request, brought), Submission::note(submission, &Submission::job, *peer),
+    return api.jobs.submit(std::move(spec), Submission::note(submission, &Submission::job, *peer),
                            Submission::note(submission, &Submission::error, *peer), options);
   };
-  const std::string id = co_await peer->offload(work);
+  std::optional<schema::JobSpec> unchecked;   // where its check takes long
+  auto work = [&] {
+    schema::JobSpec spec = pinned_spec(api, request, brought);
+    if (!api.checks || KEDGE_CONTROL("check-anywhere") || !api.jobs.takes_long_to_validate(spec)) return store(std::move(spec), false);
+    unchecked = std::move(spec);
+    return std::string();
+  };
+  std::string id = co_await peer->offload(work);
+  if (unchecked) {
+    awaitable<schema::JobSpec> check = api.checks->checked(peer, request.caller.tenant, std::move(*unchecked));
+    schema::JobSpec checked = co_await std::move(check);
+    auto store_checked = [&] { return store(std::move(checked), true); };
+    id = co_await peer->offload(store_checked);
+  }
   const auto deadline = Peer::Clock::now() + kStoreDeadline;
   while (Peer::Clock::now() < deadline) {
     {

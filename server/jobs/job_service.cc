@@ -8,7 +8,7 @@
 
 #include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
-#include "engine/pipeline.h"
+#include "engine/job_check.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/jobs/clock.h"
@@ -30,6 +30,8 @@ using schema::ErrorCode;
 constexpr std::int64_t kMaxPageSize = 500;
 constexpr std::size_t kMaxKeyLength = 255;
 constexpr double kMaxDeadline = 365 * 24 * 3600.0;
+constexpr std::chrono::seconds kCheckTime{10};                     // of a processor, for the check of one description
+constexpr std::size_t kQuickCheckBytes = std::size_t{512} << 10;   // read in some milliseconds
 
 std::filesystem::path beside_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedge-worker";
@@ -62,7 +64,11 @@ std::string spec_digest(const schema::JobSpec& spec) {
 // Fills in what the caller left out.
 JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCache>& cache) {
   if (options.worker_program.empty()) options.worker_program = beside_this_program();
-  if (!options.validate) options.validate = [](const schema::JobSpec& spec) { engine::Pipeline::build(spec); };
+  if (!options.validate) {
+    options.validate = [](const schema::JobSpec& spec, std::stop_token stop) {
+      engine::check_job(spec, {.stop = std::move(stop), .processor_time = kCheckTime});
+    };
+  }
   if (!options.acquire) {
     if (options.data.directory.empty()) options.data.directory = options.data_dir / "datasets";
     options.data.max_cache_bytes = options.limits.cache_bytes;
@@ -171,11 +177,15 @@ JobService::JobService(JobServiceOptions options) : impl_(std::make_unique<Impl>
 }
 JobService::~JobService() = default;
 
+void JobService::validate(const schema::JobSpec& spec, std::stop_token stop) const { impl_->options.validate(spec, std::move(stop)); }
+
+bool JobService::takes_long_to_validate(const schema::JobSpec& spec) const { return engine::check_size(spec) > kQuickCheckBytes; }
+
 std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed, const SubmitOptions& options) {
   check_key(options.idempotency_key);
   check_deadlines(spec.deadlines);
-  impl_->options.validate(spec);
+  if (!options.is_valid) validate(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
   std::string digest = spec_digest(spec), id = impl_->ids.next();

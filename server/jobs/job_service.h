@@ -38,7 +38,7 @@ struct JobServiceOptions {
   std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
   JobObserver* observer = nullptr;                       // outlives the service; null: nobody
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
-  std::function<void(const schema::JobSpec&)> validate;
+  std::function<void(const schema::JobSpec&, std::stop_token)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
                                 const std::string& trace)>
       acquire;
@@ -55,6 +55,7 @@ struct SubmitOptions {
   std::string tenant;            // whose job it is
   std::string idempotency_key;
   std::string trace;             // a traceparent (W3C), told by the job's events and the log
+  bool is_valid = false;         // the caller has called validate()
   // Called once, from a service thread, when the end of the new job is on disk, and not when it was lost with the server or memory lacks. With it `submitted`
   // may come some milliseconds late, so that a short job goes to the disk once, with its end.
   std::function<void(JobEnd)> ended;
@@ -68,7 +69,13 @@ class JobService {
   explicit JobService(JobServiceOptions options);
   ~JobService();   // running jobs are stopped and stay in the store as queued; workers have ended when it returns
 
-  // Validates (Pipeline::build), stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
+  // Checks a description (Pipeline::build) within ten seconds of processor time. Errors: the first broken rule; kInvalidValue when the time
+  // is over; kCancelled when stopped.
+  void validate(const schema::JobSpec& spec, std::stop_token stop = {}) const;
+  // Whether that may take longer than some milliseconds: the thread that does it should be one that nobody else waits for.
+  bool takes_long_to_validate(const schema::JobSpec& spec) const;
+
+  // Validates, stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
   // again, or `failed` kIdempotencyKeyReused when the spec is another one. Returns the id of the job if it is a new one. It belongs

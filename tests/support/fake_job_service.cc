@@ -2,6 +2,7 @@
 #include "tests/support/fake_job_service.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -29,7 +30,9 @@ struct Fake {
   std::mutex mutex;
   std::vector<FakeJob> jobs;
   std::vector<std::weak_ptr<Subscriber>> subscribers;
-  bool ready = true, has_room = true;
+  bool ready = true, has_room = true, checks_are_held = false;
+  std::condition_variable_any checks_released;
+  tests::HeldChecks checks;
   std::uint64_t removals = 0;
   std::size_t lookups = 0;
   SubmitOptions last_options;
@@ -89,15 +92,32 @@ JobService::~JobService() {
   registry.erase(this);
 }
 
-// Refuses n_estimators 0, as Pipeline::build would; while it is not ready, the disk takes nothing.
-std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
-                               std::function<void(const schema::Error&)> failed, const SubmitOptions& options) {
+bool JobService::takes_long_to_validate(const schema::JobSpec& spec) const {
+  return std::holds_alternative<schema::GridSearch>(spec.task);
+}
+
+// Refuses n_estimators 0, as Pipeline::build would.
+void JobService::validate(const schema::JobSpec& spec, std::stop_token stop) const {
+  {
+    std::unique_lock lock(impl_->mutex);
+    const bool waits = impl_->checks_are_held && takes_long_to_validate(spec);
+    impl_->checks.n_held += waits;
+    if (waits && !impl_->checks_released.wait(lock, stop, [&] { return !impl_->checks_are_held; })) ++impl_->checks.n_stopped;
+    impl_->checks.n_held -= waits;
+  }
+  if (stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the check of the job was stopped");
   for (std::size_t i = 0; i < spec.pipeline.size(); ++i)
     for (const auto& [name, value] : spec.pipeline[i].params)
       if (name == "n_estimators" && value == schema::Value(0))
         throw schema::Error(schema::ErrorCode::kInvalidValue,
                             "RandomForestClassifier: n_estimators is 0, must be at least 1",
                             "pipeline[" + std::to_string(i) + "].params.n_estimators");
+}
+
+// While it is not ready, the disk takes nothing.
+std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
+                               std::function<void(const schema::Error&)> failed, const SubmitOptions& options) {
+  if (!options.is_valid) validate(spec);
   std::lock_guard lock(impl_->mutex);
   impl_->last_options = options;
   const std::string id = "job_" + std::to_string(impl_->jobs.size() + 1);
@@ -237,6 +257,19 @@ void set_room(server::JobService& jobs, bool has_room) {
   server::Fake& fake = server::fake_of(jobs);
   std::lock_guard lock(fake.mutex);
   fake.has_room = has_room;
+}
+
+void hold_checks(server::JobService& jobs, bool held) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  fake.checks_are_held = held;
+  fake.checks_released.notify_all();
+}
+
+HeldChecks held_checks(server::JobService& jobs) {
+  server::Fake& fake = server::fake_of(jobs);
+  std::lock_guard lock(fake.mutex);
+  return fake.checks;
 }
 
 void remove_job(server::JobService& jobs, std::string_view id) {

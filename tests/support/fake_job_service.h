@@ -16,6 +16,14 @@ void set_ready(server::JobService& jobs, bool ready);
 // Whether a tenant may have one more job.
 void set_room(server::JobService& jobs, bool has_room);
 
+// While they are held, checks that take long (those of grid searches here) wait until they are released or stopped.
+void hold_checks(server::JobService& jobs, bool held);
+// How many long checks are being held, and how many have been stopped.
+struct HeldChecks {
+  std::size_t n_held = 0, n_stopped = 0;
+};
+HeldChecks held_checks(server::JobService& jobs);
+
 // Forgets a job, as retention does.
 void remove_job(server::JobService& jobs, std::string_view id);
 

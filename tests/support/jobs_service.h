@@ -69,7 +69,7 @@ inline server::JobServiceOptions service_options(const std::filesystem::path& da
   server::JobServiceOptions options;
   options.data_dir = data_dir;
   options.worker_program = worker;
-  options.validate = [](const schema::JobSpec&) {};
+  options.validate = [](const schema::JobSpec&, std::stop_token) {};
   options.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token, const std::string&) {
     return server::AcquiredDataset{.path = "/dev/null"};
   };

@@ -62,6 +62,13 @@ std::vector<schema::Step> steps_of(const Sharing& c, const std::string& value) {
       .pipeline;
 }
 
+using Pipelines = std::vector<std::vector<schema::Step>>;
+
+Contenders contenders_of(Pipelines pipelines) {
+  const auto kept = std::make_shared<const Pipelines>(std::move(pipelines));
+  return {.size = kept->size(), .pipeline = [kept](std::size_t i) { return shared_steps((*kept)[i]); }, .params = [](std::size_t) { return Candidate(); }};
+}
+
 class SharedSearch : public testing::TestWithParam<Sharing> {
  protected:
   SharedSearch()
@@ -72,9 +79,9 @@ class SharedSearch : public testing::TestWithParam<Sharing> {
         setup_{.scorers = {find_scorer(GetParam().scorer)}} {}
 
   Round search(const std::vector<std::string>& values) {
-    std::vector<std::vector<schema::Step>> pipelines;
+    Pipelines pipelines;
     for (const std::string& value : values) pipelines.push_back(steps_of(GetParam(), value));
-    return score_candidates(ctx_, pipelines, std::vector<Candidate>(values.size()), data_, splits_, setup_);
+    return score_candidates(ctx_, contenders_of(std::move(pipelines)), data_, splits_, setup_);
   }
 
   Context ctx_{.device = cpu()};
@@ -89,7 +96,8 @@ TEST_P(SharedSearch, ScoresWhatFitsOfTheirOwnScore) {
   for (std::size_t i = 0; i < GetParam().values.size(); ++i) {
     for (std::size_t k = 0; k < splits_.size(); ++k) {
       const Fold<double> fold(ctx_, data_, splits_[k]);
-      const FoldScores alone = fit_and_score(ctx_, steps_of(GetParam(), GetParam().values[i]), fold, setup_.scorers, false);
+      const std::vector<schema::Step> steps = steps_of(GetParam(), GetParam().values[i]);
+      const FoldScores alone = fit_and_score(ctx_, shared_steps(steps), fold, setup_.scorers, false);
       EXPECT_NEAR(together.scores[i][k].test[0], alone.test[0], GetParam().tolerance * std::abs(alone.test[0]))
           << GetParam().values[i] << " fold " << k;
     }
@@ -243,7 +251,7 @@ TEST(SharedWork, LeavesACandidateWithTooManyNeighboursToFailAlone) {
   const SearchSetup setup{.scorers = {find_scorer("r2")}, .error_score = std::nan("")};
   const Sharing c{.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")};
   const Round round =
-      score_candidates(ctx, {steps_of(c, "3"), steps_of(c, "25")}, std::vector<Candidate>(2), data, k_fold(30, kFolds, 1), setup);
+      score_candidates(ctx, contenders_of({steps_of(c, "3"), steps_of(c, "25")}), data, k_fold(30, kFolds, 1), setup);
   for (std::size_t k = 0; k < kFolds; ++k) {
     EXPECT_TRUE(std::isfinite(round.scores[0][k].test[0]));
     EXPECT_TRUE(std::isnan(round.scores[1][k].test[0]));
@@ -258,7 +266,7 @@ TEST(SharedWork, PreparesNoPointsWhereAllFoldsAreSearchedAtOnce) {
   const TaskData<double> data(ctx, problem.table, problem.target);
   const SearchSetup setup{.scorers = {find_scorer("r2")}};
   const auto steps = steps_of({.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")}, "9");
-  const auto made = [&](const std::vector<Split>& splits) { return score_candidates(ctx, {steps}, {Candidate{}}, data, splits, setup).made; };
+  const auto made = [&](const std::vector<Split>& splits) { return score_candidates(ctx, contenders_of({steps}), data, splits, setup).made; };
   EXPECT_FALSE(made(k_fold(700, kFolds, 1)).contains("points"));
   EXPECT_EQ(made(subsampled(k_fold(700, kFolds, 1), 0.9, 0)).at("points"), kFolds);   // which do not part the rows
 }

@@ -154,7 +154,7 @@ TEST_F(JobServiceTest, FailsAJobWhoseDataCannotBeFetched) {
 
 TEST_F(JobServiceTest, RefusesABadSpecWithoutStoringIt) {
   JobServiceOptions given = options();
-  given.validate = [](const schema::JobSpec&) { throw schema::Error(ErrorCode::kInvalidValue, "no", "pipeline[0]"); };
+  given.validate = [](const schema::JobSpec&, std::stop_token) { throw schema::Error(ErrorCode::kInvalidValue, "no", "pipeline[0]"); };
   const auto service = start(given);
   EXPECT_EQ(code_of([&] { tests::submit(*service, job_spec("Succeed")); }), ErrorCode::kInvalidValue);
   EXPECT_TRUE(service->list({}).jobs.empty());
