@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include "engine/core/require.h"
-#include "engine/job_check.h"
-#include "engine/memory_plan.h"
+#include "engine/job/job_check.h"
+#include "engine/job/task_run.h"
+#include "engine/memory/memory_plan.h"
+#include "engine/model/stored_model.h"
 #include "engine/model_selection/stopwatch.h"
-#include "engine/stored_model.h"
-#include "engine/target.h"
-#include "engine/task_run.h"
-#include "engine/value_counts.h"
+#include "engine/table/target.h"
+#include "engine/table/value_counts.h"
 #include "engine/version.h"
 
 namespace kedge::engine {

@@ -10,7 +10,7 @@
 #include "engine/core/context.h"
 #include "engine/core/dataset_file.h"
 #include "engine/estimators/samples.h"
-#include "engine/selection.h"
+#include "engine/table/selection.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "engine/core/params.h"
-#include "engine/estimators/column_choice.h"
-#include "engine/estimators/nested.h"
+#include "engine/estimators/composition/column_choice.h"
+#include "engine/estimators/composition/nested.h"
 
 namespace kedge::engine::memory {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "engine/core/content_hash.h"
-#include "engine/estimators/nested.h"
+#include "engine/estimators/composition/nested.h"
 
 namespace kedge::engine {
 

@@ -10,8 +10,8 @@
 
 #include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
-#include "engine/model_plan.h"
-#include "engine/model_task.h"
+#include "engine/model/model_plan.h"
+#include "engine/model/model_task.h"
 #include "engine/worker/failpoint.h"
 #include "engine/worker/progress_filter.h"
 

@@ -10,8 +10,8 @@
 
 #include "engine/backend/backend.h"
 #include "engine/core/dataset_file.h"
+#include "engine/model/stored_model.h"
 #include "engine/pipeline.h"
-#include "engine/stored_model.h"
 #include "schemas/worker.h"
 
 namespace kedge::engine {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/backend/loader.h"
-#include "engine/stored_model.h"
+#include "engine/model/stored_model.h"
 
 namespace {
 

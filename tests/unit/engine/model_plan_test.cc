@@ -1,5 +1,5 @@
 // What it takes to ask a stored model: predicted, refused where it cannot fit, and done in tiles of rows.
-#include "engine/model_plan.h"
+#include "engine/model/model_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/backend/loader.h"
-#include "engine/model_task.h"
+#include "engine/model/model_task.h"
 #include "engine/pipeline.h"
 #include "schemas/worker.h"
 #include "tests/unit/engine/little_memory.h"

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "engine/backend/loader.h"
-#include "engine/memory_plan.h"
+#include "engine/memory/memory_plan.h"
 #include "engine/pipeline.h"
 #include "tests/unit/engine/little_memory.h"
 #include "tests/unit/engine/small_dataset.h"

@@ -1,5 +1,5 @@
 // Which columns, rows, dtype and classes a job gets from a data set, and what it is told when it cannot.
-#include "engine/selection.h"
+#include "engine/table/selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "engine/backend/loader.h"
-#include "engine/target.h"
+#include "engine/table/target.h"
 #include "tests/unit/engine/small_dataset.h"
 
 namespace kedge::engine {

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "engine/backend/loader.h"
-#include "engine/selection.h"
-#include "engine/target.h"
+#include "engine/table/selection.h"
+#include "engine/table/target.h"
 #include "tests/unit/engine/small_dataset.h"
 
 namespace kedge::engine {

@@ -6,11 +6,11 @@
 #include <random>
 
 #include "engine/core/process_memory.h"
-#include "engine/job_check.h"
+#include "engine/job/job_check.h"
+#include "engine/job/param_path.h"
+#include "engine/job/scorer_check.h"
+#include "engine/job/step_traits.h"
 #include "engine/metrics/scorers.h"
-#include "engine/param_path.h"
-#include "engine/scorer_check.h"
-#include "engine/step_traits.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {

@@ -1,5 +1,5 @@
 // Stored models: what they remember, what they say of rows of any source, and what becomes of a damaged file.
-#include "engine/stored_model.h"
+#include "engine/model/stored_model.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "engine/core/process_memory.h"
 #include "engine/core/rng.h"
 #include "engine/core/state_archive.h"
-#include "engine/npy.h"
+#include "engine/model/npy.h"
 #include "engine/pipeline.h"
 #include "schemas/worker.h"
 #include "tests/unit/engine/small_dataset.h"

@@ -1,5 +1,5 @@
 // Whether columns are seen to have few distinct values.
-#include "engine/value_counts.h"
+#include "engine/table/value_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engine/backend/cpu/cpu_device.h"
-#include "engine/estimators/tree_estimators.h"
+#include "engine/estimators/trees/tree_estimators.h"
 #include "tests/unit/forest/forest_cases.h"
 
 namespace kedge::engine::test {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/estimators/catalogue.h"
-#include "engine/estimators/pca_solvers.h"
+#include "engine/estimators/decomposition/pca_solvers.h"
 #include "fixture.h"
 
 namespace kedge::engine {

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "engine/estimators/linear_regression.h"
-#include "engine/estimators/ridge.h"
+#include "engine/estimators/linear/linear_regression.h"
+#include "engine/estimators/linear/ridge.h"
 #include "fixture.h"
 
 namespace kedge::engine {

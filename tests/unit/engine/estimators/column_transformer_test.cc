@@ -7,7 +7,7 @@
 
 #include "engine/core/params.h"
 #include "engine/estimators/catalogue.h"
-#include "engine/estimators/column_choice.h"
+#include "engine/estimators/composition/column_choice.h"
 #include "fixture.h"
 #include "schemas/codec.h"
 

@@ -1,5 +1,5 @@
 // Elastic nets on many rows: what a sample of the rows names, and what it misses, against the Gram matrix of all columns.
-#include "engine/estimators/elastic_net_tall.h"
+#include "engine/estimators/linear/elastic_net_tall.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -9,8 +9,8 @@
 
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
-#include "engine/estimators/elastic_net_solver.h"
-#include "engine/estimators/linear_problem.h"
+#include "engine/estimators/linear/elastic_net_solver.h"
+#include "engine/estimators/linear/linear_problem.h"
 #include "fixture.h"
 #include "schemas/error.h"
 

@@ -1,13 +1,13 @@
 // L-BFGS, its line search, OWL-QN and Newton's method on functions with known minima.
-#include "engine/estimators/lbfgs.h"
+#include "engine/estimators/optimizers/lbfgs.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "engine/estimators/line_search.h"
-#include "engine/estimators/newton.h"
-#include "engine/estimators/owlqn.h"
+#include "engine/estimators/optimizers/line_search.h"
+#include "engine/estimators/optimizers/newton.h"
+#include "engine/estimators/optimizers/owlqn.h"
 
 namespace kedge::engine {
 namespace {

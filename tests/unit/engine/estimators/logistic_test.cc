@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "engine/core/rng.h"
-#include "engine/estimators/logistic_regression.h"
+#include "engine/estimators/linear/logistic_regression.h"
 #include "fixture.h"
 
 namespace kedge::engine {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "engine/estimators/dbscan.h"
-#include "engine/estimators/k_means.h"
-#include "engine/estimators/neighbor_estimators.h"
+#include "engine/estimators/cluster/dbscan.h"
+#include "engine/estimators/cluster/k_means.h"
+#include "engine/estimators/neighbors/neighbor_estimators.h"
 #include "fixture.h"
 #include "schemas/error.h"
 

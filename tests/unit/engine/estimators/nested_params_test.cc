@@ -1,5 +1,5 @@
 // Parameter paths into ColumnTransformer and FeatureUnion.
-#include "engine/estimators/nested_params.h"
+#include "engine/estimators/composition/nested_params.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "engine/estimators/catalogue.h"
-#include "engine/estimators/k_bins_edges.h"
-#include "engine/estimators/scalar_search.h"
-#include "engine/estimators/tail_probabilities.h"
+#include "engine/estimators/preprocessing/k_bins_edges.h"
+#include "engine/estimators/preprocessing/scalar_search.h"
+#include "engine/estimators/selection/tail_probabilities.h"
 #include "fixture.h"
 #include "schemas/error.h"
 

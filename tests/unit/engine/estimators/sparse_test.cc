@@ -8,10 +8,10 @@
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
-#include "engine/estimators/elastic_net_solver.h"
-#include "engine/estimators/pca_solvers.h"
-#include "engine/estimators/ridge_solver.h"
-#include "engine/estimators/sparse_problem.h"
+#include "engine/estimators/decomposition/pca_solvers.h"
+#include "engine/estimators/linear/elastic_net_solver.h"
+#include "engine/estimators/linear/ridge_solver.h"
+#include "engine/estimators/linear/sparse_problem.h"
 #include "fixture.h"
 
 namespace kedge::engine {

@@ -1,0 +1,202 @@
+// KMeans: Lloyd's iterations on the device, centres on the host.
+#include "engine/estimators/cluster/k_means.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/core/state_archive.h"
+#include "engine/estimators/checks.h"
+#include "engine/estimators/cluster/cluster_centers.h"
+
+namespace kedge::engine {
+namespace {
+
+using P = KMeansParams;
+constexpr const char* kName = "KMeans";
+constexpr std::int64_t kRandomRuns = 10;   // n_init="auto" with init="random"
+
+const ParamSet<P>& param_set() {
+  static const ParamSet<P> set =
+      ParamSet<P>(kName)
+          .add("n_clusters", &P::n_clusters, between(1, 2147483647.0), "Number of clusters.")
+          .any("init", &P::init, center_init_forms(), "Where centres start: k-means++ (greedy), random rows, or the centres, one row each.")
+          .any("n_init", &P::n_init, n_init_forms(), "Runs from different starts; auto: 10 with init=\"random\", else 1.")
+          .add("max_iter", &P::max_iter, at_least(1), "Most iterations of a run.")
+          .add("tol", &P::tol, at_least(0), "A run ends when the centres move less, squared, relative to the mean variance of the columns.")
+          .ignore("verbose", 0, {integer_form(), boolean_form()})
+          .random_state(&P::random_state)
+          .ignore("copy_x", true, {boolean_form()})
+          .add("algorithm", &P::algorithm, {"lloyd", "elkan"}, "Both give the nearest centres exactly; the same code does both.");
+  return set;
+}
+
+template <class T>
+struct Run {
+  std::vector<T> centers;
+  std::vector<std::int32_t> labels;
+  double inertia = 0;
+  std::int64_t n_iter = 0;
+};
+
+// One run: the data, and the buffers of its iterations.
+template <class T>
+class Lloyd {
+ public:
+  Lloyd(const Context& ctx, MatrixView<const T> X, std::span<const double> weights, std::int64_t k)
+      : ctx_(ctx), X_(X), k_(k), weights_host_(weights), weights_(ctx.memory(), weights), centers_(ctx.memory(), k, X.cols),
+        sums_(ctx.memory(), k, X.cols + 1), labels_(ctx.memory(), X.rows) {}
+
+  Run<T> run(std::vector<T> start, std::int64_t max_iter, double tol) {
+    const std::vector<std::int32_t> none(static_cast<std::size_t>(X_.rows), -1);
+    ctx_.memory().to_device(labels_.data(), none.data(), none.size() * sizeof(std::int32_t));
+    Run<T> result{.centers = std::move(start)};
+    const auto rows = ctx_.ops<T>().follow_centers(X_, weights_.view(), labels_.view());
+    bool settled = false;   // labels fit the centres
+    for (result.n_iter = 0; !settled && result.n_iter < max_iter;) {
+      ctx_.check_stop();
+      ctx_.progress("iterations", ++result.n_iter, max_iter, "iterations");
+      settled = assign(*rows, result.centers) == 0;
+      const std::vector<T> before = std::exchange(result.centers, means(*rows, result.centers));
+      if (!settled && shift(before, result.centers) <= tol) break;
+    }
+    if (!settled) assign(*rows, result.centers);
+    else upload(result.centers);
+    result.inertia = inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_host_);
+    result.labels = labels_.to_host();
+    return result;
+  }
+
+ private:
+  void upload(const std::vector<T>& centers) { ctx_.memory().to_device(centers_.data(), centers.data(), centers.size() * sizeof(T)); }
+  std::int64_t assign(MovingCenters<T>& rows, const std::vector<T>& centers) {
+    upload(centers);
+    return rows.assign(std::as_const(centers_).view());
+  }
+  static double shift(const std::vector<T>& a, const std::vector<T>& b) {
+    double total = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) total += squared_difference(a[i], b[i]);
+    return total;
+  }
+
+  std::vector<T> means(MovingCenters<T>& rows, const std::vector<T>& centers) {
+    rows.sum(sums_.view());
+    std::vector<double> sums = sums_.to_host();
+    const auto d = static_cast<std::size_t>(X_.cols), cols = d + 1;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c)
+      if (sums[c * cols + d] == 0) {
+        relocate(sums);
+        break;
+      }
+    std::size_t heaviest = 0;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c)
+      if (sums[c * cols + d] > sums[heaviest * cols + d]) heaviest = c;
+    std::vector<T> means(centers.size());
+    for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c) {
+      const double* const from = sums.data() + (sums[c * cols + d] > 0 ? c : heaviest) * cols;   // empty: where most are
+      for (std::size_t j = 0; j < d; ++j) means[c * d + j] = static_cast<T>(from[j] / from[d]);
+    }
+    return means;
+  }
+
+  // Empty clusters get the rows that are farthest from their centres, as in scikit-learn.
+  void relocate(std::vector<double>& sums) {
+    Array<double> squared(ctx_.memory(), X_.rows);
+    ctx_.ops<T>().squared_to_assigned(X_, std::as_const(centers_).view(), std::as_const(labels_).view(), squared.view());
+    const std::vector<double> distances = squared.to_host();
+    const std::vector<std::int32_t> labels = labels_.to_host();
+    const auto d = static_cast<std::size_t>(X_.cols), cols = d + 1;
+    std::vector<std::size_t> empty, far(distances.size());
+    for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c)
+      if (sums[c * cols + d] == 0) empty.push_back(c);
+    std::iota(far.begin(), far.end(), std::size_t{0});
+    const auto end = far.begin() + static_cast<std::ptrdiff_t>(std::min(empty.size(), far.size()));
+    std::partial_sort(far.begin(), end, far.end(), [&](std::size_t a, std::size_t b) {
+      return distances[a] > distances[b] || (distances[a] == distances[b] && a > b);
+    });
+    if (distances[far[0]] == 0) return;   // more clusters than different rows
+    std::vector<T> row(d);
+    for (std::size_t e = 0; e < empty.size(); ++e) {
+      ctx_.memory().to_host(row.data(), X_.data + static_cast<std::int64_t>(far[e]) * X_.stride, d * sizeof(T));
+      const double weight = weights_host_.empty() ? 1.0 : weights_host_[far[e]];
+      double *const to = sums.data() + empty[e] * cols, *const from = sums.data() + static_cast<std::size_t>(labels[far[e]]) * cols;
+      for (std::size_t j = 0; j < cols; ++j) {
+        const double share = j < d ? weight * static_cast<double>(row[j]) : weight;
+        to[j] = share, from[j] -= share;
+      }
+    }
+  }
+
+  const Context& ctx_;
+  MatrixView<const T> X_;
+  std::int64_t k_;
+  std::span<const double> weights_host_;
+  Array<double> weights_;
+  Matrix<T> centers_;
+  Matrix<double> sums_;
+  Array<std::int32_t> labels_;
+};
+
+// Whether two labellings differ only in the names of the clusters.
+bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b, std::int64_t k) {
+  std::vector<std::int32_t> names(static_cast<std::size_t>(k), -1);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::int32_t& name = names[static_cast<std::size_t>(a[i])];
+    if (name < 0) name = b[i];
+    else if (name != b[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+KMeans<T>::KMeans(const schema::ValueMap& params) : KMeans(param_set().parse(params)) {}
+
+template <class T>
+KMeans<T>::KMeans(const KMeansParams& params) : CenterClusterer<T>(kName, params.n_clusters), params_(params) {
+  check_center_init(kName, params_.init, params_.n_clusters);
+}
+
+template <class T>
+schema::EstimatorInfo KMeans<T>::info() {
+  return {.name = kName,
+          .kind = "clusterer",
+          .family = "cluster",
+          .doc = "Clusters around means, from k-means++ starts.",
+          .params = param_set().infos(),
+          .attributes = {"cluster_centers_", "labels_", "inertia_", "n_iter_"},
+          .deviations = {"algorithm \"elkan\" and \"lloyd\" are the same: labels are exact nearest centres in both.",
+                         "Without random_state the seed of the job is taken, so that a job repeats."}};
+}
+
+template <class T>
+void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  this->require_rows_for_clusters(X);
+  const Moments moments = column_moments(ctx, X);
+  const double variance = std::accumulate(moments.variance.begin(), moments.variance.end(), 0.0) / static_cast<double>(X.n_cols());
+  Matrix<T> scratch;
+  const Samples<T> centred = X.then(moments.mean, std::vector<double>(moments.mean.size(), 1.0));
+  const MatrixView<const T> values = centred.values(ctx, scratch);
+  LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
+  Lloyd<T> lloyd(ctx, values, y.weights, params_.n_clusters);
+  std::optional<Run<T>> best;
+  const std::int64_t runs = runs_of(params_.n_init, params_.init, kRandomRuns);
+  for (std::int64_t i = 0; i < runs; ++i) {
+    std::vector<T> start = initial_centers<T>(ctx, kName, params_.init, values, y.weights, moments.mean, params_.n_clusters, random);
+    Run<T> run = lloyd.run(std::move(start), params_.max_iter, params_.tol * variance);
+    if (!best || (run.inertia < best->inertia && !same_clustering(run.labels, best->labels, params_.n_clusters))) best = std::move(run);
+  }
+  centers_ = std::move(best->centers), labels_ = std::move(best->labels), inertia_ = best->inertia, n_iter_ = best->n_iter;
+  n_features_ = X.n_cols();
+  for (std::size_t i = 0; i < centers_.size(); ++i)
+    centers_[i] = static_cast<T>(static_cast<double>(centers_[i]) + moments.mean[i % moments.mean.size()]);
+  std::vector<bool> seen(static_cast<std::size_t>(params_.n_clusters));
+  for (const std::int32_t label : labels_) seen[static_cast<std::size_t>(label)] = true;
+  if (const auto found = std::count(seen.begin(), seen.end(), true); found < params_.n_clusters)
+    ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found, params_.n_clusters));
+}
+
+template class KMeans<float>;
+template class KMeans<double>;
+
+}  // namespace kedge::engine

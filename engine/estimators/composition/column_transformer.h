@@ -1,0 +1,58 @@
+// ColumnTransformer: other transformers, each on its own columns; their results side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/estimators/composition/column_choice.h"
+#include "engine/estimators/composition/nested.h"
+
+namespace kedge::engine {
+
+struct ColumnTransformerParams {
+  schema::Value transformers = schema::ValueList{}, remainder = "drop", transformer_weights, verbose_feature_names_out = true;
+};
+
+// Takes nominal columns and missing values where its transformers do. The columns of each transformer are copied once for all
+// folds (column_part), their results go into one matrix. Errors: kBadData for columns that the data lack, and those of the
+// transformers with their name in front; no columns at all.
+template <class T>
+class ColumnTransformer final : public Transformer<T> {
+ public:
+  explicit ColumnTransformer(const schema::ValueMap& params);
+  static schema::EstimatorInfo info();
+
+  bool accepts_nan() const override { return true; }
+  bool accepts_categories() const override { return true; }
+  TargetKind target_kind() const override;
+  void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
+  schema::ValueMap attributes() const override;
+  void state(StateArchive& archive) override;
+
+ private:
+  struct Part {
+    std::string name, owner;  // owner: "ColumnTransformer: 'num'"
+    NestedTransformer<T> transformer;
+    std::vector<std::int64_t> columns = {};  // resolved by fit()
+    bool is_used() const { return !transformer.is_drop() && !columns.empty(); }
+  };
+  struct Output {  // of one transform()
+    std::vector<Samples<T>> made;
+    std::vector<double> weights;
+    std::vector<Feature> features;
+    std::vector<std::pair<std::string, std::int64_t>> ends;  // by part: where its columns end
+  };
+  void choose_columns(const Table<T>& table);
+  Output run(const Context& ctx, const Samples<T>& X) const;
+
+  ColumnTransformerParams params_;
+  std::vector<Part> parts_;            // the remainder last
+  std::vector<ColumnChoice> choices_;  // of all but the remainder
+  std::vector<double> weights_;        // of all but the remainder
+  std::vector<std::string> features_in_, features_out_;
+  std::vector<std::pair<std::string, std::int64_t>> ends_;
+  bool has_names_ = false;
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,198 @@
+// VarianceThreshold, SelectKBest and SelectPercentile: scores, and which columns they keep.
+#include "engine/estimators/selection/feature_selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/core/state_archive.h"
+#include "engine/estimators/checks.h"
+#include "engine/estimators/preprocessing/column_stats.h"
+#include "engine/estimators/preprocessing/k_bins_edges.h"
+
+namespace kedge::engine {
+namespace {
+
+const char* const kScoreDoc = "Score of a column: f_classif and chi2 for classes, f_regression for values.";
+const char* const kNoMutualInfo =
+    "The scores mutual_info_classif and mutual_info_regression, and callables, are not implemented.";
+const char* const kExactSums =
+    "f_classif takes sums of squares about means, so that scores of columns with a large offset are exact where "
+    "scikit-learn's are not.";
+
+const ParamSet<VarianceThresholdParams>& threshold_params() {
+  using P = VarianceThresholdParams;
+  static const ParamSet<P> set =
+      ParamSet<P>("VarianceThreshold")
+          .add("threshold", &P::threshold, at_least(0), "Columns with at most this variance are left out.");
+  return set;
+}
+
+const ParamSet<SelectKBestParams>& k_best_params() {
+  using P = SelectKBestParams;
+  static const ParamSet<P> set = ParamSet<P>("SelectKBest")
+                                     .add("score_func", &P::score_func, score_functions(), kScoreDoc)
+                                     .any("k", &P::k, {integer_form(at_least(0)), string_form({"all"})}, "Columns to keep.");
+  return set;
+}
+
+const ParamSet<SelectPercentileParams>& percentile_params() {
+  using P = SelectPercentileParams;
+  static const ParamSet<P> set = ParamSet<P>("SelectPercentile")
+                                     .add("score_func", &P::score_func, score_functions(), kScoreDoc)
+                                     .add("percentile", &P::percentile, between(0, 100), "Columns to keep, in percent.");
+  return set;
+}
+
+std::vector<std::int32_t> positions_of(const std::vector<bool>& mask) {
+  std::vector<std::int32_t> positions;
+  for (std::size_t j = 0; j < mask.size(); ++j)
+    if (mask[j]) positions.push_back(static_cast<std::int32_t>(j));
+  return positions;
+}
+
+}  // namespace
+
+template <class T>
+VarianceThreshold<T>::VarianceThreshold(const schema::ValueMap& params) : params_(threshold_params().parse(params)) {}
+
+template <class T>
+schema::EstimatorInfo VarianceThreshold<T>::info() {
+  return {.name = "VarianceThreshold",
+          .kind = "transformer",
+          .family = "feature_selection",
+          .doc = "Leave out columns that hardly vary.",
+          .params = threshold_params().infos(),
+          .attributes = {"variances_"},
+          .deviations = {}};
+}
+
+template <class T>
+void VarianceThreshold<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
+  require_rows("VarianceThreshold", X);
+  refuse_infinite(ctx, "VarianceThreshold", X);
+  ctx.check_stop();
+  PresentMoments moments = present_moments(ctx, X);
+  variances_ = std::move(moments.variance);
+  if (params_.threshold == 0) {
+    const Ranges ranges = column_ranges(ctx, X);
+    for (std::size_t j = 0; j < variances_.size(); ++j)
+      if (moments.count[j] == static_cast<double>(X.n_rows()))   // as scikit-learn: not where values are missing
+        variances_[j] = std::min(variances_[j], ranges.maximum[j] - ranges.minimum[j]);
+  }
+  require(std::ranges::any_of(variances_, [&](double v) { return std::isfinite(v) && v > params_.threshold; }),
+          schema::ErrorCode::kBadData, "VarianceThreshold: no column has a variance above the threshold, {}{}", params_.threshold,
+          X.n_rows() == 1 ? "; there is only one row" : "");
+}
+
+template <class T>
+Samples<T> VarianceThreshold<T>::transform(const Context& ctx, const Samples<T>& X) const {
+  require_fitted_columns("VarianceThreshold", X, variances_.size());
+  std::vector<bool> mask;
+  for (const double v : variances_) mask.push_back(v > params_.threshold);
+  return selected_columns(ctx, X, positions_of(mask));
+}
+
+template <class T>
+void ScoreSelector<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  require_rows(name_, X);
+  ctx.check_stop();
+  scores_ = feature_scores(ctx, name_, score_func_, X, y);
+  std::vector<double> ranked = scores_.scores;
+  for (double& score : ranked)
+    if (std::isnan(score)) score = std::numeric_limits<double>::lowest();
+  kept_ = positions_of(support(ctx, ranked));
+}
+
+template <class T>
+Samples<T> ScoreSelector<T>::transform(const Context& ctx, const Samples<T>& X) const {
+  require_fitted_columns(name_, X, scores_.scores.size());
+  return selected_columns(ctx, X, kept_);
+}
+
+template <class T>
+SelectKBest<T>::SelectKBest(const schema::ValueMap& params) : SelectKBest(k_best_params().parse(params)) {}
+template <class T>
+SelectKBest<T>::SelectKBest(SelectKBestParams params)
+    : ScoreSelector<T>("SelectKBest", params.score_func), params_(std::move(params)) {}
+
+template <class T>
+schema::EstimatorInfo SelectKBest<T>::info() {
+  return {.name = "SelectKBest",
+          .kind = "transformer",
+          .family = "feature_selection",
+          .doc = "Keep the columns with the highest scores.",
+          .params = k_best_params().infos(),
+          .attributes = {"scores_", "pvalues_"},
+          .deviations = {kNoMutualInfo, kExactSums}};
+}
+
+template <class T>
+std::vector<bool> SelectKBest<T>::support(const Context& ctx, const std::vector<double>& scores) const {
+  const auto* k = std::get_if<std::int64_t>(&params_.k.data);
+  const auto d = static_cast<std::int64_t>(scores.size());
+  if (k && *k > d)
+    ctx.warn("SelectKBest: k is " + std::to_string(*k) + ", more than the " + std::to_string(d) + " columns; keeps all of them");
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t j) { return scores[j]; });   // of equal scores, later columns are kept
+  std::vector<bool> mask(scores.size(), false);
+  for (std::int64_t i = k ? std::max(std::int64_t{0}, d - *k) : 0; i < d; ++i) mask[order[static_cast<std::size_t>(i)]] = true;
+  return mask;
+}
+
+template <class T>
+SelectPercentile<T>::SelectPercentile(const schema::ValueMap& params) : SelectPercentile(percentile_params().parse(params)) {}
+template <class T>
+SelectPercentile<T>::SelectPercentile(SelectPercentileParams params)
+    : ScoreSelector<T>("SelectPercentile", params.score_func), params_(std::move(params)) {}
+
+template <class T>
+schema::EstimatorInfo SelectPercentile<T>::info() {
+  return {.name = "SelectPercentile",
+          .kind = "transformer",
+          .family = "feature_selection",
+          .doc = "Keep a percentage of the columns, those with the highest scores.",
+          .params = percentile_params().infos(),
+          .attributes = {"scores_", "pvalues_"},
+          .deviations = {kNoMutualInfo, kExactSums}};
+}
+
+template <class T>
+std::vector<bool> SelectPercentile<T>::support(const Context&, const std::vector<double>& scores) const {
+  const double percentile = params_.percentile;
+  if (percentile == 100 || percentile == 0) return std::vector<bool>(scores.size(), percentile == 100);
+  std::vector<double> sorted = scores;
+  std::ranges::sort(sorted);
+  const double threshold = quantile_by("linear", sorted, (100 - percentile) / 100);
+  auto room = static_cast<std::int64_t>(static_cast<double>(scores.size()) * percentile / 100);
+  room -= std::ranges::count_if(scores, [&](double s) { return s > threshold; });
+  std::vector<bool> mask;
+  for (const double s : scores) mask.push_back(s > threshold || (s == threshold && room-- > 0));
+  return mask;
+}
+
+template <class T>
+void VarianceThreshold<T>::state(StateArchive& archive) {
+  archive.field("variances", variances_, archive.n_features());
+}
+
+template <class T>
+void ScoreSelector<T>::state(StateArchive& archive) {
+  const std::int64_t d = archive.n_features();
+  archive.field("scores", scores_.scores, d);
+  archive.field("p_values", scores_.p_values, kAnySize);
+  archive.indices("kept", kept_, kAnySize, 0, d - 1);
+}
+
+template class VarianceThreshold<float>;
+template class VarianceThreshold<double>;
+template class ScoreSelector<float>;
+template class ScoreSelector<double>;
+template class SelectKBest<float>;
+template class SelectKBest<double>;
+template class SelectPercentile<float>;
+template class SelectPercentile<double>;
+
+}  // namespace kedge::engine

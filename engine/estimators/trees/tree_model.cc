@@ -1,0 +1,167 @@
+// Grows forests on whatever the samples allow, and shares them.
+#include "engine/estimators/trees/tree_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "engine/backend/host/tree_draft.h"
+#include "engine/estimators/checks.h"
+#include "engine/estimators/part_states.h"
+#include "engine/estimators/trees/tree_trim.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+
+// What the candidates of a search leave to each other.
+struct SharedForest {
+  std::shared_ptr<const Forest> forest;
+  std::int32_t max_depth = 0;   // with which it was grown
+};
+
+template <class T>
+double mapped(const Samples<T>& X, std::int64_t col, double value) {
+  return static_cast<double>(static_cast<T>((value - X.shift[col]) * X.scale[col]));
+}
+
+// Whether the affine map keeps the bins of every column apart and in order.
+template <class T>
+bool map_keeps_bins(const Samples<T>& X, const BinEdges& edges) {
+  if (!X.is_affine()) return true;
+  for (std::int64_t col = 0; col < X.n_cols(); ++col) {
+    if (!(X.scale[col] > 0) || !std::isfinite(X.scale[col]) || !std::isfinite(X.shift[col])) return false;
+    for (std::int32_t b = edges.offset[col]; b + 1 < edges.offset[col + 1]; ++b)
+      if (!(mapped(X, col, edges.high[b]) < mapped(X, col, edges.low[b + 1]))) return false;
+  }
+  return true;
+}
+
+// Takes the thresholds through the affine map; each stays between the bins that it parts.
+template <class T>
+void map_thresholds(const Samples<T>& X, const BinEdges& edges, Forest& forest) {
+  if (!X.is_affine()) return;
+  for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+    const std::int32_t f = forest.feature[i];
+    if (f < 0) continue;
+    const std::int32_t b = edges.offset[f] + forest.bin[i];
+    const double low = mapped(X, f, edges.high[b]), high = mapped(X, f, edges.low[b + 1]);
+    const double middle = (forest.threshold[i] - X.shift[f]) * X.scale[f];
+    forest.threshold[i] = middle >= low && middle < high ? middle : low;
+  }
+}
+
+bool all_bins_exact(const BinEdges& edges) { return edges.low == edges.high; }
+
+TreeProgress progress_of(const Context& ctx) {
+  return [&ctx, last = std::chrono::steady_clock::now()](std::int64_t done, std::int64_t total) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (done < total && now - last < kProgressEvery) return;
+    last = now;
+    ctx.progress("trees", done, total, "trees");
+  };
+}
+
+}  // namespace
+
+template <class T>
+struct TreeModel<T>::Growth {
+  const TreeFit& fit;
+  const BinnedTable* table = nullptr;           // null: exact values
+  MatrixView<const T> values = {};
+  VectorView<const std::int32_t> rows = {};     // of the table
+  VectorView<const std::int32_t> codes = {};    // classes by row of the table, or of the values
+  const Samples<T>* map = nullptr;              // the affine map that thresholds go through
+};
+
+template <class T>
+Forest TreeModel<T>::grow(const Context& ctx, const Growth& growth, std::int64_t first, std::int64_t n_trees, std::int32_t max_depth) const {
+  ForestOptions options = growth.fit.options;
+  options.first_tree = first, options.n_trees = n_trees, options.max_depth = max_depth;
+  TreeTarget target = growth.fit.target;
+  target.codes = growth.codes;
+  TreeOps& trees = ctx.device.trees();
+  if (!growth.table) return trees.grow_exact(growth.values, target, options, ctx.stop);
+  Forest forest = trees.grow(*growth.table, growth.rows, target, options, ctx.stop, progress_of(ctx));
+  if (growth.map) map_thresholds(*growth.map, growth.table->edges, forest);
+  return forest;
+}
+
+template <class T>
+std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samples<T>& X, const Growth& growth) const {
+  const ForestOptions& options = growth.fit.options;
+  const std::int64_t n = options.n_trees;
+  if (!ctx.work || X.content.empty()) return std::make_shared<const Forest>(grow(ctx, growth, 0, n, options.max_depth));
+  const bool by_level = options.max_leaf_nodes == 0;   // else another depth is another tree
+  std::string key = X.content + " | " + growth.fit.owner + growth.fit.share_key;
+  if (!by_level) key += " depth " + std::to_string(options.max_depth);
+  SharedForest& shared = *ctx.work->get<SharedForest>("trees", key, [] { return SharedForest{}; });
+  if (!shared.forest || shared.max_depth < options.max_depth) {
+    const std::int64_t wanted = std::max(n, shared.forest ? shared.forest->n_trees() : 0);
+    shared = {std::make_shared<const Forest>(grow(ctx, growth, 0, wanted, options.max_depth)), options.max_depth};
+  } else if (shared.forest->n_trees() < n) {
+    const std::int64_t have = shared.forest->n_trees();
+    Forest more = grow(ctx, growth, have, n - have, shared.max_depth);
+    shared.forest = std::make_shared<const Forest>(join_trees({*shared.forest, std::move(more)}, growth.fit.target.n_classes, X.n_cols()));
+  }
+  if (shared.forest->n_trees() == n && shared.max_depth == options.max_depth) return shared.forest;
+  return std::make_shared<const Forest>(first_trees(*shared.forest, n, options.max_depth));
+}
+
+template <class T>
+void TreeModel<T>::fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth) {
+  forest_ = grown(ctx, X, growth);
+  if (growth.fit.ccp_alpha > 0) forest_ = std::make_shared<const Forest>(pruned(*forest_, growth.fit.ccp_alpha));
+  if (wants_out_of_bag && growth.table) out_of_bag_ = ctx.device.trees().out_of_bag(*forest_, *growth.table, growth.rows, growth.fit.options);
+}
+
+template <class T>
+void TreeModel<T>::fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit) {
+  const BinnedTable& table = binned_table(ctx, *X.table);
+  fitted_table_.reset();
+  const bool is_exact = fit.is_exact && !all_bins_exact(table.edges);
+  if (!is_exact && map_keeps_bins(X, table.edges)) {
+    const VectorView<const std::int32_t> codes = fit.target.n_classes > 0 ? fit.y.table_codes->view() : VectorView<const std::int32_t>();
+    fit_bins(ctx, X, {.fit = fit, .table = &table, .rows = X.row_view(), .codes = codes, .map = &X});
+    fitted_table_ = X.table, shift_ = X.shift, scale_ = X.scale;
+    return;
+  }
+  Matrix<T> scratch;
+  const MatrixView<const T> values = X.values(ctx, scratch);
+  const Array<std::int32_t> codes(ctx.memory(), std::span<const std::int32_t>(fit.y.codes));
+  if (is_exact) return fit_bins(ctx, X, {.fit = fit, .values = values, .codes = codes.view()});
+  const BinnedTable own = ctx.device.trees().bin(values);   // the map merges or reorders values: bin what it gives
+  fit_bins(ctx, X, {.fit = fit, .table = &own, .codes = codes.view()});
+}
+
+template <class T>
+bool TreeModel<T>::has_fitted_codes(const Samples<T>& X) const {
+  return X.table == fitted_table_.lock() && X.table->binned && X.shift == shift_ && X.scale == scale_;
+}
+
+template <class T>
+void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const {
+  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
+  ctx.check_stop();
+  if (X.n_rows() == 0) return;
+  if (has_fitted_codes(X)) return ctx.device.trees().predict(*forest_, *X.table->binned, X.row_view(), out);
+  Matrix<T> scratch;
+  ctx.device.trees().predict(*forest_, X.values(ctx, scratch), out);
+}
+
+template <class T>
+void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
+  Forest forest;
+  if (!archive.is_loading()) forest = *forest_;
+  forest_state(archive, forest, n_classes);
+  if (!archive.is_loading()) return;
+  forest_ = std::make_shared<const Forest>(std::move(forest));
+  fitted_table_.reset();
+}
+
+template class TreeModel<float>;
+template class TreeModel<double>;
+
+}  // namespace kedge::engine

@@ -1,0 +1,54 @@
+// A fitted forest, or tree, of an estimator: grown on the job's bins or on exact values, shared between candidates of a search.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/estimators/estimator.h"
+#include "engine/estimators/trees/tree_params.h"
+
+namespace kedge::engine {
+
+// What fit() grows from.
+struct TreeFit {
+  const char* owner;
+  ForestOptions options;
+  TreeTarget target;                 // without `codes`
+  const Target& y;
+  bool is_exact = false;             // no quantile bins
+  double ccp_alpha = 0;
+  std::string share_key;             // names the parameters that the trees depend on, but for their number and depth
+};
+
+// Value semantics but for the forest, which candidates of a search may share. Not thread safe.
+template <class T>
+class TreeModel {
+ public:
+  // fit.options.n_trees trees. Within a search (ctx.work) they are taken from those that an equal candidate has left: the first ones
+  // of a larger forest, cut at max_depth; trees that are missing are grown and left there. Errors: those of TreeOps; kCancelled.
+  void fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit);
+  // out (device): X.n_rows() x n_outputs. Rows of the fitted table go through as bytes.
+  void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
+  // The forest alone: loaded, it reads rows by their values.
+  void state(StateArchive& archive, std::int32_t n_classes);
+
+  const Forest& forest() const { return *forest_; }
+  const OutOfBag& out_of_bag() const { return out_of_bag_; }   // where options.bootstrap and `wants_out_of_bag`
+  bool wants_out_of_bag = false;
+
+ private:
+  struct Growth;   // where and how trees are grown
+  Forest grow(const Context& ctx, const Growth& growth, std::int64_t first, std::int64_t n_trees, std::int32_t max_depth) const;
+  std::shared_ptr<const Forest> grown(const Context& ctx, const Samples<T>& X, const Growth& growth) const;
+  void fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth);
+  bool has_fitted_codes(const Samples<T>& X) const;
+
+  std::shared_ptr<const Forest> forest_;   // thresholds are on the values that fit was given; shared by equal candidates
+  OutOfBag out_of_bag_;
+  std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
+  std::vector<double> shift_, scale_;      // of the fitted samples
+};
+
+}  // namespace kedge::engine

@@ -1,0 +1,170 @@
+// Checks a job description, field by field in the order in which it is written.
+#include "engine/job/job_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "engine/core/value_size.h"
+#include "engine/job/refuse.h"
+#include "engine/job/task_check.h"
+
+namespace kedge::engine {
+namespace {
+
+// --- dataset ---
+
+void check(const schema::OpenmlRef& ref) {
+  if (ref.name.empty() && ref.id == 0) refuse("dataset.openml", "a data set of OpenML needs a name or an id");
+  if (!ref.name.empty() && ref.id != 0) refuse("dataset.openml", "a data set of OpenML takes a name or an id, not both");
+  if (ref.id < 0) refuse("dataset.openml.id", fmt::format("id is {}, must be at least 1", ref.id));
+  if (ref.version < 0) refuse("dataset.openml.version", fmt::format("version is {}, must be at least 1", ref.version));
+}
+
+void check(const schema::UrlRef& ref) {
+  if (ref.url.empty()) refuse("dataset.url.url", "url is empty");
+  if (ref.format != "csv" && ref.format != "arff" && ref.format != "libsvm") {
+    refuse("dataset.url.format", fmt::format("format is '{}', must be csv, arff or libsvm", ref.format));
+  }
+  const bool is_hex = std::all_of(ref.sha256.begin(), ref.sha256.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (!ref.sha256.empty() && (ref.sha256.size() != 64 || !is_hex)) {
+    refuse("dataset.url.sha256", fmt::format("sha256 is '{}', must be 64 hexadecimal digits", ref.sha256));
+  }
+}
+
+void check(const schema::BuiltinRef& ref) {
+  if (ref.name.empty()) refuse("dataset.builtin", "the name of the data set is empty");
+}
+
+void check(const schema::InlineRef& ref) {
+  if (ref.csv.empty() && ref.bytes > 0) {
+    refuse("dataset.inline.csv", fmt::format("csv was left out of this copy of a job; it had {} bytes. Send the text again", ref.bytes));
+  }
+  if (ref.csv.empty()) refuse("dataset.inline.csv", "csv is empty, must have a header line and rows");
+}
+
+void check(const schema::StoredRef& ref) {
+  if (ref.name.empty()) refuse("dataset.stored", "the name of the data set is empty");
+}
+
+void check(const schema::Select& select) {
+  if (select.rows && *select.rows < 1) refuse("select.rows", fmt::format("rows is {}, must be at least 1", *select.rows));
+  if (select.dtype && *select.dtype != "float32" && *select.dtype != "float64") {
+    refuse("select.dtype", fmt::format("dtype is '{}', must be float32 or float64", *select.dtype));
+  }
+  if (select.scale && !std::isfinite(*select.scale)) {
+    refuse("select.scale", fmt::format("scale is {}, must be finite", *select.scale));
+  }
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < select.columns.size(); ++i) {
+    if (!seen.insert(select.columns[i]).second) {
+      refuse(fmt::format("select.columns[{}]", i), fmt::format("column '{}' is named twice", select.columns[i]));
+    }
+  }
+}
+
+// --- pipeline ---
+
+// What a value says of the work that its check takes.
+struct Reading {
+  std::size_t bytes = 0, patterns = 0;
+  Reading& operator+=(const Reading& other) { return bytes += other.bytes, patterns += other.patterns, *this; }
+};
+
+Reading reading_of(const schema::ValueMap& map);
+
+Reading reading_of(const schema::Value& value) {
+  Reading all;
+  if (const auto* map = std::get_if<schema::ValueMap>(&value.data)) return reading_of(*map);
+  if (const auto* list = std::get_if<schema::ValueList>(&value.data)) {
+    for (const schema::Value& item : *list) all += reading_of(item);
+    return all;
+  }
+  return {.bytes = held_bytes(value)};
+}
+
+Reading reading_of(const schema::ValueMap& map) {
+  Reading all;
+  for (const auto& [name, value] : map) {
+    all += reading_of(value);
+    all.bytes += name.size();
+    if (name == "pattern") ++all.patterns;
+  }
+  return all;
+}
+
+Reading reading_of(const std::vector<schema::Step>& steps) {
+  Reading all;
+  for (const schema::Step& step : steps) all += reading_of(step.params);
+  return all;
+}
+
+const schema::Value* grid_of(const schema::Task& task) {
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return &grid->paramGrid;
+  if (const auto* halving = std::get_if<schema::HalvingGridSearch>(&task)) return &halving->paramGrid;
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return &random->paramDistributions;
+  return nullptr;
+}
+
+std::vector<StepTraits> check_steps(const std::vector<schema::Step>& steps, const CheckClock& clock) {
+  if (steps.empty()) refuse("pipeline", "the pipeline is empty, must have at least one estimator");
+  if (const std::size_t patterns = reading_of(steps).patterns; patterns > kMostPatterns) {
+    refuse("pipeline", fmt::format("the pipeline has {} patterns of columns, must have at most {}", patterns, kMostPatterns));
+  }
+  std::vector<StepTraits> traits;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    clock.spend("pipeline", i, steps.size());
+    traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+  }
+  check_order(steps, traits, "pipeline");
+  return traits;
+}
+
+// "auto", "cpu", "cuda" or "cuda:N".
+void check_device(std::string_view device) {
+  constexpr std::string_view kIndexed = "cuda:";
+  if (device == "auto" || device == "cpu" || device == "cuda") return;
+  if (device.starts_with(kIndexed)) {
+    const std::string_view digits = device.substr(kIndexed.size());
+    std::uint16_t index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error == std::errc() && end == digits.data() + digits.size()) return;
+  }
+  refuse("device", fmt::format("device is '{}', must be auto, cpu, cuda or cuda:N", device));
+}
+
+}  // namespace
+
+CheckedJob check_job(const schema::JobSpec& spec, const CheckBudget& budget) {
+  const CheckClock clock(budget);
+  CheckedJob job{.spec = spec};
+  std::visit([](const auto& ref) { check(ref); }, spec.dataset.source);
+  check(spec.select);
+  if (schema::model_of(spec.task)) {
+    check_model_task(spec);
+    check_device(spec.device);
+    return job;
+  }
+  job.steps = check_steps(spec.pipeline, clock);
+  check_task(job, clock);
+  check_device(spec.device);
+  return job;
+}
+
+std::size_t check_size(const schema::JobSpec& spec) {
+  constexpr std::size_t kPatternBytes = std::size_t{32} << 10;   // what is read in the time that a long pattern takes
+  std::size_t candidates = 1;
+  Reading once = reading_of(spec.pipeline);
+  if (const schema::Value* grid = grid_of(spec.task)) {
+    candidates += static_cast<std::size_t>(count_candidates(*grid));
+    if (const auto* random = std::get_if<schema::RandomizedSearch>(&spec.task))
+      candidates = std::max<std::size_t>(candidates, static_cast<std::size_t>(std::max<std::int64_t>(random->nIter, 0)));
+    once += reading_of(*grid);
+  }
+  constexpr std::size_t kCandidateBytes = 1000;   // what is read in the time that a candidate takes beside its parameters
+  return candidates * (kCandidateBytes + once.bytes + once.patterns * kPatternBytes);
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,319 @@
+// Adds up the memory needs of a job's steps over its folds and candidates.
+#include "engine/memory/memory_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <optional>
+#include <string_view>
+
+#include "engine/core/params.h"
+#include "engine/core/process_memory.h"
+#include "engine/core/require.h"
+#include "engine/estimators/memory_need.h"
+#include "engine/job/param_path.h"
+#include "engine/model_selection/shared_steps.h"
+#include "engine/model_selection/splitters.h"
+#include "schemas/value.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Step;
+
+constexpr std::int64_t kUnchecked = std::int64_t{64} << 20;   // looking for what is available takes longer than such a job
+
+struct Peak {
+  std::int64_t bytes = 0;
+  std::size_t step = 0;      // with the largest share of it
+  std::int64_t needed = 0;   // at least
+};
+
+// Rows of a part of the table, as far as the splitter says.
+struct PartSize {
+  std::int64_t least = 0, most = 0;
+};
+
+// Nothing where the step will refuse these samples: it says so itself when it is fitted, to a search as one candidate's failure.
+std::optional<MemoryNeed> need_of(const SampleShape& X, const Step& step) {
+  try {
+    return memory_need(X, step);
+  } catch (const schema::Error&) {
+    return std::nullopt;
+  }
+}
+
+// What the steps of pipelines need, one after the other, of the same samples. Pipelines that follow each other and begin with the same
+// steps, as the candidates of a search do, have these worked out once.
+class ChainNeeds {
+ public:
+  explicit ChainNeeds(SampleShape X) : X_(std::move(X)) {}
+
+  // Calls see(i, need, key) for each step, until one refuses its samples. key: of the step.
+  template <class See>
+  void along(const SharedSteps& steps, See see) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i < known_.size() && known_[i].step != steps[i]) known_.resize(i);
+      if (i == known_.size()) known_.push_back({steps[i], step_key(*steps[i]), need_of(i == 0 ? X_ : known_[i - 1].need->out, *steps[i])});
+      if (!known_[i].need) return;
+      see(i, *known_[i].need, known_[i].key);
+    }
+  }
+
+ private:
+  struct Known {
+    std::shared_ptr<const Step> step;   // so that no other step gets its address
+    std::string key;
+    std::optional<MemoryNeed> need;
+  };
+  SampleShape X_;
+  std::vector<Known> known_;   // of the last pipeline
+};
+
+// The worst moment of fitting these steps on the samples and using them on as many rows.
+Peak chain_peak(const SharedSteps& steps, ChainNeeds& needs) {
+  Peak peak;
+  std::int64_t held = 0;   // the matrix that the next step reads
+  std::size_t maker = 0;
+  bool is_exact = true;   // its size
+  needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string&) {
+    const std::int64_t made = i + 1 < steps.size() ? need.made : 0, own = need.work + made;
+    if (held + own > peak.bytes) peak.bytes = held + own, peak.step = held >= own ? maker : i;
+    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need.sure, need.is_exact ? made : 0));
+    if (made > 0) held = made, maker = i;
+    is_exact = is_exact && need.is_exact;
+  });
+  return peak;
+}
+
+// The pipelines of the candidates, one at a time. Errors: kCancelled.
+template <class Visit>
+void for_each_candidate(const MemoryInputs& in, Visit visit) {
+  const SharedSteps own = shared_steps(in.job.spec.pipeline);
+  for (std::size_t i = 0; i < in.job.candidates.size(); ++i) {
+    if (in.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+    visit(with_params(own, in.job.candidates[i], "task"));
+  }
+}
+
+// What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline what it made of all rows, each
+// distinct last estimator behind it the work that its candidates share.
+std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
+  std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
+  std::map<std::string, std::int64_t> ends;
+  std::int64_t sum = 0;
+  ChainNeeds needs(all);
+  for_each_candidate(in, [&](const SharedSteps& steps) {
+    std::size_t beginning = 0;
+    needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string& key) {
+      if (i + 1 == steps.size()) {
+        std::int64_t& most = ends[std::to_string(beginning) + " " + steps[i]->estimator];
+        most = std::max(most, need.kept);
+        return;
+      }
+      const auto [place, is_new] = beginnings.try_emplace(std::to_string(beginning) + " " + key, beginnings.size() + 1);
+      if (is_new) sum += need.made + need.kept;
+      beginning = place->second;
+    });
+  });
+  for (const auto& [key, bytes] : ends) sum += bytes;
+  return sum;
+}
+
+PartSize part_of(const schema::CrossValidate& cv, std::int64_t n_rows) {
+  const bool is_even = cv.splitter == "auto" || cv.splitter == "KFold" || cv.splitter == "StratifiedKFold";
+  if (!is_even || cv.cv < 2) return {.most = n_rows};
+  const std::int64_t part = n_rows - n_rows / cv.cv;
+  return {.least = std::max<std::int64_t>(0, part - 1), .most = std::min(n_rows, part + 1)};
+}
+
+const schema::CrossValidate* cross_validation_of(const schema::Task& task) {
+  if (const auto* cv = std::get_if<schema::CrossValidate>(&task)) return cv;
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return &grid->crossValidate;
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return &random->crossValidate;
+  if (const auto* halving = std::get_if<schema::HalvingGridSearch>(&task)) return &halving->crossValidate;
+  return nullptr;
+}
+
+PartSize part_of(const schema::Task& task, std::int64_t n_rows) {
+  const schema::CrossValidate* const cv = cross_validation_of(task);
+  if (cv && !std::holds_alternative<schema::HalvingGridSearch>(task)) return part_of(*cv, n_rows);   // which begins with few rows
+  const auto* score = std::get_if<schema::FitScore>(&task);
+  const bool is_usual = score && !score->testSize && !score->trainSize;
+  return {.least = is_usual ? n_rows / 4 * 3 - 1 : 0, .most = n_rows};
+}
+
+// Whether a last fit reads all rows of the table where they lie.
+bool fits_all_rows(const schema::Task& task) {
+  return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
+}
+
+Peak larger(Peak a, Peak b) {
+  return {
+      .bytes = std::max(a.bytes, b.bytes), .step = b.bytes > a.bytes ? b.step : a.step, .needed = std::max(a.needed, b.needed)};
+}
+
+SampleShape with_rows(SampleShape X, std::int64_t rows) {
+  X.in_place = false;
+  X.rows = rows;
+  return X;
+}
+
+// Fitting pipelines on a part of the rows.
+class PartPeaks {
+ public:
+  PartPeaks(const SampleShape& all, PartSize size) : size_(size), most_(with_rows(all, size.most)), least_(with_rows(all, size.least)) {}
+
+  Peak operator()(const SharedSteps& steps) {
+    Peak peak = chain_peak(steps, most_);
+    peak.needed = size_.least > 0 ? chain_peak(steps, least_).needed : 0;
+    return peak;
+  }
+
+ private:
+  PartSize size_;
+  ChainNeeds most_, least_;
+};
+
+Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
+  const CheckedJob& job = in.job;
+  const SharedSteps own = shared_steps(job.spec.pipeline);
+  const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task);
+  ChainNeeds whole(all);
+  Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
+  if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
+  PartPeaks part_peak(all, part_of(job.spec.task, all.rows));
+  if (has_parts && job.candidates.empty()) return larger(peak, part_peak(own));
+  const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(in, all);
+  for_each_candidate(in, [&](const SharedSteps& steps) {
+    Peak of_candidate = part_peak(steps);
+    of_candidate.bytes += shared;
+    peak = larger(peak, of_candidate);
+  });
+  return peak;
+}
+
+// The numbers of the rows of all splits, which are made before the first fit. Parts of a given size are taken for nothing.
+std::int64_t splits_bytes(const schema::CrossValidate& cv, std::int64_t n_rows) {
+  const bool is_repeated = cv.splitter.starts_with("Repeated"), is_sized = cv.testSize || cv.trainSize || cv.maxTrainSize;
+  const std::int64_t rows = is_sized ? 0 : cv.splitter == "TimeSeriesSplit" ? n_rows / 2 : n_rows;
+  const bool may_be_many = cv.splitter.ends_with("ShuffleSplit");   // others are refused beyond the rows
+  const std::int64_t splits = cv.splitter == "LeaveOneOut" ? n_rows : may_be_many ? cv.cv : std::min(cv.cv, n_rows);
+  return bytes_of(splits, is_repeated ? cv.nRepeats.value_or(10) : 1, static_cast<std::int64_t>(sizeof(Split)) + rows * 4);
+}
+
+std::string in_mib(std::int64_t bytes) {
+  return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+// The table on the device.
+std::int64_t table_size(const MemoryInputs& in, const SampleShape& all) {
+  if (in.has_table) return 0;
+  return in.meta.is_sparse() ? in.meta.n_entries * (all.value_bytes + 4) + (all.rows + 1) * 8 : all.value_size();
+}
+
+bool is_checked(const MemoryPlan& plan) {
+  return plan.peak_bytes - plan.mapped_bytes > kUnchecked;
+}
+
+}   // namespace
+
+MemoryPlan plan_memory(const MemoryInputs& in) {
+  constexpr std::int64_t kTargetBytes =
+      64;   // of a row: code, value, weight and group, of the table and of a fold, and its number
+  const std::int64_t n = in.selection.n_rows;
+  const SampleShape all{.rows = n,
+                        .cols = in.selection.n_cols(),
+                        .entries = in.meta.n_entries,
+                        .value_bytes = in.selection.is_float32 ? 4 : 8,
+                        .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(in.target.classes.size())),
+                        .in_place = true,
+                        .table_rows = n,
+                        .has_few_values = in.has_few_values,
+                        .features = in.selection.features};
+  MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
+  const std::int64_t table = table_size(in, all);
+  const Peak peak = task_peak(in, all);
+  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes;
+  plan.needed_bytes = table + peak.needed;
+  plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
+  plan.where = fmt::format("pipeline[{}]", peak.step);
+  if (const auto* cv = cross_validation_of(in.job.spec.task); cv && in.is_host) {
+    const std::int64_t splits = splits_bytes(*cv, n);
+    plan.peak_bytes += splits, plan.needed_bytes += splits;
+    if (splits > peak.bytes) plan.step = cv->splitter == "auto" ? "cross-validation" : cv->splitter, plan.where = "task.crossValidate";
+  }
+  return plan;
+}
+
+std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows) {
+  const std::int64_t value_bytes = meta.is_float32 ? 4 : 8;
+  return meta.is_sparse() ? meta.n_entries * (value_bytes + 4) + (n_rows + 1) * 8 : n_rows * meta.n_values_columns * value_bytes;
+}
+
+bool wants_value_counts(const CheckedJob& job) {
+  const auto is_exact = [](std::string_view estimator) { return estimator.starts_with("DecisionTree"); };
+  if (std::ranges::any_of(job.spec.pipeline, is_exact, &Step::estimator)) return true;
+  const auto brings_tree = [&](const ParamChoice& choice) {   // a step that a candidate puts in place of another
+    return std::ranges::any_of(choice.values, [&](const schema::Value& value) {
+      const auto* step = std::get_if<schema::ValueMap>(&value.data);
+      const schema::Value* estimator = step ? find_value(*step, "estimator") : nullptr;
+      const auto* name = estimator ? std::get_if<std::string>(&estimator->data) : nullptr;
+      return name && is_exact(*name);
+    });
+  };
+  return std::ranges::any_of(job.candidates.spaces(), [&](const ParamSpace& space) { return std::ranges::any_of(space, brings_tree); });
+}
+
+std::int64_t memory_for_job(const Context& ctx) {
+  const DeviceInfo& device = ctx.device.info();
+  return device.kind == DeviceKind::kCpu ? available_memory() : device.memory_bytes;   // the emulated device has no size
+}
+
+void require_memory(const Context& ctx, const MemoryPlan& plan) {
+  if (!is_checked(plan)) return;
+  const std::int64_t available = memory_for_job(ctx), most = plan.peak_bytes - plan.mapped_bytes;
+  if (most <= available || available == 0) return;
+  if (plan.needed_bytes > available) {
+    throw schema::Error(schema::ErrorCode::kOutOfMemory,
+                        fmt::format("{} needs at least {} of memory at the peak of this job, {} are available", plan.step,
+                                    in_mib(plan.needed_bytes), in_mib(available)),
+                        plan.where);
+  }
+  ctx.warn(fmt::format(
+      "{} may need {} of memory at the peak of this job, {} are available: it ends as OUT_OF_MEMORY if they are not enough",
+      plan.step, in_mib(most), in_mib(available)));
+}
+
+void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work) {
+  const std::int64_t available = is_checked(plan) && ctx.device.info().kind == DeviceKind::kCpu ? available_memory() : 0;
+  const std::int64_t most = plan.peak_bytes - plan.mapped_bytes;
+  if (available == 0) return work();
+  const MemoryBound bound(available);
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw schema::Error(schema::ErrorCode::kOutOfMemory,
+                        fmt::format("{} took more than the {} of memory that were available; at the peak it may need {}",
+                                    plan.step, in_mib(available), in_mib(most)),
+                        plan.where);
+  }
+}
+
+MemoryMeasure::MemoryMeasure(const Context& ctx, const MemoryPlan& plan)
+    : predicted_(plan.peak_bytes),
+      is_on_(ctx.emit && plan.peak_bytes > kUnchecked && ctx.device.info().kind == DeviceKind::kCpu) {
+  if (!is_on_) return;
+  reset_peak_memory();
+  held_ = process_memory().held;
+}
+
+std::int64_t MemoryMeasure::report(const Context& ctx) const {
+  if (!is_on_) return 0;
+  const std::int64_t measured = std::max<std::int64_t>(0, process_memory().peak - held_);
+  ctx.emit(schema::LogEvent{"info",
+                            fmt::format("memory: {} predicted at the peak, {} measured", in_mib(predicted_), in_mib(measured))});
+  return measured;
+}
+
+}   // namespace kedge::engine

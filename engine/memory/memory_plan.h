@@ -1,0 +1,75 @@
+// The memory that a job will need at its peak, told before anything is computed, and the refusal of a job that cannot fit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "engine/job/job_check.h"
+#include "engine/table/selection.h"
+#include "engine/table/target.h"
+
+namespace kedge::engine {
+
+// Of every plan on the CPU: stacks, buffers of BLAS, what malloc does not give back.
+inline constexpr std::int64_t kOfProcess = std::int64_t{32} << 20;
+
+// Bytes beyond what the worker holds when the job begins. Two numbers, since how many nodes a tree gets or how many columns an
+// encoder makes, only the data tell: a user wants a job refused that cannot end well, and one that may fit to be tried.
+struct MemoryPlan {
+  std::int64_t needed_bytes = 0;   // no such job takes less: with less it is refused
+  std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
+  std::int64_t mapped_bytes = 0;   // of the peak, what is mapped from the data file: the system can have it back at any time
+  std::string step, where;         // the step with the largest share of the peak: "PolynomialFeatures", "pipeline[0]"
+};
+
+// What a plan is made of. Borrows for the call.
+struct MemoryInputs {
+  const CheckedJob& job;
+  const DatasetMeta& meta;
+  const Selection& selection;
+  const TaskTarget& target;
+  bool has_table = false;                              // the table is on the device already
+  bool is_host = false;                                // the device is the CPU
+  std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, where somebody looked
+  std::stop_token stop = {};                           // the plan of a search looks at all its candidates
+};
+
+// From what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the candidates of a
+// search share. What only the data can tell is taken for usual: the nodes of a classifier's trees, the categories of columns of
+// numbers. Cost: microseconds a candidate. Errors: kCancelled when stopped.
+MemoryPlan plan_memory(const MemoryInputs& inputs);
+
+// Bytes of the values of these rows in their file.
+std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows);
+
+// Whether the job grows a tree that looks at every value, so that it matters whether the columns have few.
+bool wants_value_counts(const CheckedJob& job);
+
+// Bytes that a job may have on this device; the process's bounds included. 0: nobody knows.
+std::int64_t memory_for_job(const Context& ctx);
+
+// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes is
+// available; below plan.peak_bytes there is a warning, with both numbers as well.
+void require_memory(const Context& ctx, const MemoryPlan& plan);
+
+// Does the work of a job that is not small, on the CPU, within what is available, so that it ends with an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.
+void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work);
+
+// From its construction on, on the CPU, the most that the process holds; report() then says it beside the prediction, in a log
+// event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that looking would be felt, nor on
+// a GPU.
+class MemoryMeasure {
+ public:
+  MemoryMeasure(const Context& ctx, const MemoryPlan& plan);
+  // What was held since; 0 where it was not measured.
+  std::int64_t report(const Context& ctx) const;
+
+ private:
+  std::int64_t predicted_ = 0, held_ = 0;
+  bool is_on_ = false;
+};
+
+}   // namespace kedge::engine

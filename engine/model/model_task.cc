@@ -1,0 +1,118 @@
+// Asks a stored model for the rows of a data set.
+#include "engine/model/model_task.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "engine/core/require.h"
+#include "engine/estimators/memory_need.h"
+#include "engine/model/model_plan.h"
+#include "engine/model_selection/stopwatch.h"
+#include "engine/version.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool is_done = fd >= 0;
+  while (is_done && !bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    is_done = written >= 0;
+    if (is_done) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  is_done = is_done && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_done) throw Error(ErrorCode::kInternal, fmt::format("write {}: {}", path.string(), std::generic_category().message(error)));
+}
+
+std::int64_t row_count(const schema::Select& select, const DatasetMeta& meta) {
+  const std::int64_t n_rows = select.rows.value_or(meta.n_rows);
+  if (n_rows > meta.n_rows) {
+    throw Error(ErrorCode::kInvalidValue, fmt::format("rows is {}, but {} has {}", n_rows, meta.name, meta.n_rows), "select.rows");
+  }
+  require(n_rows >= 1, ErrorCode::kBadData, "{} has no rows", meta.name);
+  return n_rows;
+}
+
+const char* kind_of(const DeviceInfo& info) {
+  return info.kind == DeviceKind::kCpu ? "cpu" : info.kind == DeviceKind::kCuda ? "cuda" : "emulated";
+}
+
+std::string_view output_of(const schema::Task& task) {
+  const auto* predict = std::get_if<schema::Predict>(&task);
+  return predict ? std::string_view(predict->output) : "transform";
+}
+
+// Asks the model tile by tile; the seconds go into `timings`.
+ModelAnswer ask(const Context& ctx, const schema::Task& task, StoredModel& model, const DatasetRows& rows, std::int64_t n_rows,
+                schema::Timings& timings) {
+  Stopwatch watch(ctx);
+  double& asking = std::holds_alternative<schema::Predict>(task) ? timings.predict : timings.transform;
+  ModelAnswer answer = answer_in_tiles(ctx, model, n_rows, tile_rows(model.info()), output_of(task), [&](std::int64_t first, std::int64_t count) {
+    asking += watch.lap();
+    ModelRows tile = rows.rows(first, count);
+    timings.load += watch.lap();
+    return tile;
+  });
+  asking += watch.lap();
+  return answer;
+}
+
+schema::Artifact write_answer(const schema::Task& task, const ModelAnswer& answer, const std::filesystem::path& output_dir) {
+  const auto* predict = std::get_if<schema::Predict>(&task);
+  const std::string& format = predict ? predict->format : std::get<schema::Transform>(task).format;
+  const std::string bytes = encoded_answer(answer, format == "csv" ? "text/csv" : "application/x-npy");
+  const std::string name = fmt::format("{}.{}", predict ? "predictions" : "transformed", format);
+  write_file(output_dir / name, bytes);
+  return {.name = name, .bytes = static_cast<std::int64_t>(bytes.size())};
+}
+
+}  // namespace
+
+schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, StoredModel& model, const DatasetFile& data,
+                              const std::filesystem::path& output_dir) {
+  Stopwatch total(ctx);
+  const DeviceInfo& device = ctx.device.info();
+  schema::Result result{.nFeatures = static_cast<std::int64_t>(model.info().columns.size()),
+                        .device = {.kind = kind_of(device), .name = device.name, .driver = device.driver, .threads = device.threads},
+                        .seed = model.info().seed,
+                        .version = kVersion};
+  Context run_ctx = ctx;
+  run_ctx.emit = [&](schema::EventBody body) {
+    if (const auto* log = std::get_if<schema::LogEvent>(&body); log && log->level == "warning") result.warnings.push_back(log->message);
+    if (ctx.emit) ctx.emit(std::move(body));
+  };
+  result.dtype = model.info().dtype, result.classes = model.info().classes;
+  result.nSamples = row_count(spec.select, data.meta());
+  const bool is_host = device.kind == DeviceKind::kCpu;
+  const MemoryPlan plan = plan_answer({.model = model.info(),
+                                       .n_rows = result.nSamples,
+                                       .output = output_of(spec.task),
+                                       .rows_held_bytes = data.meta().is_sparse() ? bytes_of(result.nSamples, result.nFeatures, 8) : 0,
+                                       .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
+                                       .is_host = is_host});
+  require_memory(run_ctx, plan);
+  const MemoryMeasure measure(run_ctx, plan);
+  within_memory(run_ctx, plan, [&] {
+    const DatasetRows rows(model.info(), data, result.nSamples);
+    const ModelAnswer answer = ask(run_ctx, spec.task, model, rows, result.nSamples, result.timings);
+    result.artifacts = {write_answer(spec.task, answer, output_dir)};
+  });
+  result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
+                                       .predictedBytes = plan.peak_bytes,
+                                       .peakBytes = measure.report(run_ctx)};
+  result.timings.total = total.lap();
+  return result;
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,163 @@
+// Saves, loads and asks fitted pipelines.
+#include "engine/model/stored_model.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/core/require.h"
+#include "engine/core/state_archive.h"
+#include "engine/job/step_traits.h"
+#include "engine/memory/memory_plan.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+std::vector<StepTraits> traits_of_all(const std::vector<schema::Step>& steps) {
+  std::vector<StepTraits> traits;
+  for (std::size_t i = 0; i < steps.size(); ++i) traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
+  return traits;
+}
+
+void require_model(bool ok, const char* problem) { require(ok, ErrorCode::kModelCorrupt, "model: {}", problem); }
+
+// What the description says must fit itself, before any of it is used.
+void check_description(const schema::ModelInfo& info) {
+  require_model(!info.pipeline.empty(), "its pipeline has no step");
+  require_model(!info.columns.empty() && info.columns.size() <= static_cast<std::size_t>(kMaxSize), "it has no columns");
+  require_model(info.classes.size() <= static_cast<std::size_t>(kMaxSize), "it has too many classes");
+  require_model(info.dtype == "float32" || info.dtype == "float64", "its dtype is neither float32 nor float64");
+  for (const schema::ModelColumn& column : info.columns) {
+    require_model(column.kind == "number" || column.kind == "category", "a column is neither number nor category");
+  }
+  try {
+    const std::vector<StepTraits> traits = traits_of_all(info.pipeline);
+    check_order(info.pipeline, traits, "pipeline");
+    const bool has_classes = target_kind_of(traits) == TargetKind::kClasses;
+    require_model(!has_classes || !info.classes.empty(), "it has a classifier and no classes");
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kModelCorrupt, "model: " + error.message);
+  }
+}
+
+std::int32_t class_count(const schema::ModelInfo& info) { return static_cast<std::int32_t>(info.classes.size()); }
+
+bool is_whole_number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && text == std::to_string(value);
+}
+
+template <class T>
+class TypedModel final : public StoredModel {
+ public:
+  TypedModel(const Context& ctx, const ModelFile& file) : info_(file.info()), chain_(info_.pipeline) {
+    StateArchive archive(ctx, file, class_count(info_));
+    chain_.state(archive);
+    require_model(chain_.n_features() == static_cast<std::int64_t>(info_.columns.size()),
+                  "its first step was fitted with another number of columns than it names");
+  }
+  const schema::ModelInfo& info() const override { return info_; }
+
+  ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) override {
+    const std::vector<std::string> outputs = outputs_of(info_.pipeline);
+    if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
+      throw Error(ErrorCode::kInvalidValue,
+                  fmt::format("output is '{}', this model has {}", output, outputs.empty() ? "none" : fmt::format("{}", fmt::join(outputs, ", "))),
+                  "output");
+    }
+    const std::vector<T> host(rows.values.begin(), rows.values.end());
+    Matrix<T> X(ctx.memory(), rows.n_rows, static_cast<std::int64_t>(rows.features.size()), host);
+    const Samples<T> samples = samples_of(std::move(X), rows.features);
+    const bool is_transform = output == "transform";
+    const Samples<T> last = chain_.transformed(ctx, samples, chain_.size() - (is_transform ? 0 : 1));
+    ModelAnswer answer = is_transform ? values_of(ctx, last) : output == "predict" ? predicted(ctx, last) : scored(ctx, last, output);
+    answer.n_rows = rows.n_rows;
+    return answer;
+  }
+
+ private:
+  const Estimator<T>& last_step() const { return chain_.step(chain_.size() - 1); }
+
+  ModelAnswer values_of(const Context& ctx, const Samples<T>& made) const {
+    ModelAnswer answer{.n_cols = made.n_cols(), .is_vector = false, .is_float32 = sizeof(T) == sizeof(float), .numbers = host_values(ctx, made)};
+    for (const Feature& feature : features_of(*made.table)) answer.columns.push_back(feature.name);
+    return answer;
+  }
+
+  ModelAnswer predicted(const Context& ctx, const Samples<T>& X) const {
+    if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last_step())) return {.numbers = regressor->predict(ctx, X)};
+    if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&last_step())) {
+      const std::vector<std::int32_t> labels = clusterer->predict(ctx, X);
+      return {.is_whole = true, .numbers = {labels.begin(), labels.end()}};
+    }
+    const std::vector<std::int32_t> codes = dynamic_cast<const Classifier<T>&>(last_step()).predict(ctx, X);
+    ModelAnswer answer{.is_whole = std::all_of(info_.classes.begin(), info_.classes.end(), is_whole_number)};
+    for (const std::int32_t code : codes) {
+      const std::string& name = info_.classes.at(static_cast<std::size_t>(code));
+      if (answer.is_whole) answer.numbers.push_back(std::stod(name));
+      else answer.texts.push_back(name);
+    }
+    return answer;
+  }
+
+  ModelAnswer scored(const Context& ctx, const Samples<T>& X, std::string_view output) const {
+    const auto& classifier = dynamic_cast<const Classifier<T>&>(last_step());
+    const bool is_decision = output == "decision_function";
+    const std::int64_t cols = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();
+    Matrix<double> scores(ctx.memory(), X.n_rows(), cols);
+    if (is_decision) classifier.decision_function(ctx, X, scores.view());
+    else classifier.predict_proba(ctx, X, scores.view());
+    ModelAnswer answer{.n_cols = cols, .is_vector = cols == 1, .numbers = scores.to_host()};
+    if (!answer.is_vector) answer.columns = info_.classes;
+    return answer;
+  }
+
+  schema::ModelInfo info_;
+  Chain<T> chain_;
+};
+
+}  // namespace
+
+std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline) {
+  const StepTraits last = traits_of(pipeline.back(), fmt::format("pipeline[{}]", pipeline.size() - 1));
+  std::vector<std::string> outputs;
+  if (last.predicts) outputs.emplace_back("predict");
+  if (last.has_proba) outputs.emplace_back("predict_proba");
+  if (last.has_decision) outputs.emplace_back("decision_function");
+  if (last.transforms) outputs.emplace_back("transform");
+  return outputs;
+}
+
+std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const std::filesystem::path& path) {
+  return load(ctx, ModelFile(path));
+}
+
+std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFile& file) {
+  check_description(file.info());
+  const auto bytes = static_cast<std::int64_t>(file.tensors().size());   // they are copied
+  require_memory(ctx, {.needed_bytes = bytes, .peak_bytes = bytes, .step = "the stored model", .where = "task.model"});
+  if (file.info().dtype == "float32") return std::make_unique<TypedModel<float>>(ctx, file);
+  return std::make_unique<TypedModel<double>>(ctx, file);
+}
+
+template <class T>
+std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
+                       schema::ModelInfo& info, std::size_t keep) {
+  info.pipeline = pipeline, info.outputs = outputs_of(pipeline);
+  ModelFileWriter writer(path, keep);
+  StateArchive archive(ctx, writer, class_count(info));
+  chain.state(archive);
+  return writer.finish(info);
+}
+
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<float>&, schema::ModelInfo&,
+                                std::size_t);
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<double>&, schema::ModelInfo&,
+                                std::size_t);
+
+}  // namespace kedge::engine

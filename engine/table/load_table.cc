@@ -1,0 +1,151 @@
+// Copies the selected part of a mapped data set to the device: scaled, converted, and checked for values that nobody can use.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "engine/core/require.h"
+#include "engine/table/selection.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr std::int64_t kChunkBytes = std::int64_t{32} << 20;   // staging memory, and how often a cancel is looked for
+
+// The value matrix of a data set and the part of it that is wanted. Borrows.
+template <class S>
+struct Source {
+  const S* values;
+  std::int64_t stride;
+  const Selection& selection;
+  bool adjacent;                // the columns lie side by side
+  std::vector<double> scales;   // of the columns, where they differ: codes of categories are not scaled
+
+  Source(std::span<const S> all, const DatasetMeta& meta, const Selection& selection)
+      : values(all.data()), stride(meta.n_values_columns), selection(selection), adjacent(true) {
+    for (std::size_t j = 1; j < selection.columns.size(); ++j) {
+      adjacent = adjacent && selection.columns[j] == selection.columns[j - 1] + 1;
+    }
+    const auto is_nominal = [](const Feature& feature) { return feature.is_nominal; };
+    if (selection.scale == 1 || std::none_of(selection.features.begin(), selection.features.end(), is_nominal)) return;
+    for (const Feature& feature : selection.features) scales.push_back(feature.is_nominal ? 1 : selection.scale);
+  }
+  double at(std::int64_t row, std::int64_t feature) const {
+    return static_cast<double>(values[row * stride + selection.columns[static_cast<std::size_t>(feature)]]);
+  }
+};
+
+template <class T, class S>
+void copy_row(const Source<S>& source, std::int64_t row, T* out) {
+  const std::int64_t n_cols = source.selection.n_cols();
+  const S* in = source.values + row * source.stride;
+  const double scale = source.selection.scale;
+  const std::int64_t* columns = source.selection.columns.data();
+  if (!source.scales.empty()) {
+    for (std::int64_t j = 0; j < n_cols; ++j)
+      out[j] = static_cast<T>(static_cast<double>(in[columns[j]]) * source.scales[static_cast<std::size_t>(j)]);
+    return;
+  }
+  if (!source.adjacent) {
+    for (std::int64_t j = 0; j < n_cols; ++j) out[j] = static_cast<T>(static_cast<double>(in[columns[j]]) * scale);
+    return;
+  }
+  in += source.selection.columns[0];
+  if (std::is_same_v<T, S> && scale == 1) {
+    std::memcpy(out, in, static_cast<std::size_t>(n_cols) * sizeof(T));
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t j = 0; j < n_cols; ++j) out[j] = static_cast<T>(static_cast<double>(in[j]) * scale);
+}
+
+template <class T, class S>
+void copy_rows(const Source<S>& source, std::int64_t first, std::int64_t count, T* out) {
+  const std::int64_t n_cols = source.selection.n_cols();
+#pragma omp parallel for schedule(static) if (count * n_cols > 65536)
+  for (std::int64_t i = 0; i < count; ++i) copy_row(source, first + i, out + i * n_cols);
+}
+
+template <class T, class S>
+void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, X.cols() * static_cast<std::int64_t>(sizeof(T)));
+  const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows());
+  const bool in_place = ctx.device.info().kind == DeviceKind::kCpu;   // device memory is host memory: no staging
+  std::vector<T> staging(static_cast<std::size_t>(in_place ? 0 : chunk * X.cols()));
+  for (std::int64_t first = 0; first < X.rows(); first += chunk) {
+    ctx.check_stop();
+    const std::int64_t count = std::min(chunk, X.rows() - first);
+    T* target = X.data() + first * X.cols();
+    copy_rows(source, first, count, in_place ? target : staging.data());
+    if (!in_place) {
+      ctx.memory().to_device(target, staging.data(), static_cast<std::size_t>(count * row_bytes));
+      ctx.memory().synchronize();   // the staging memory is used again
+    }
+  }
+}
+
+// Says what is wrong with the value at `cell`; rows are counted from 0.
+template <class S>
+[[noreturn]] void refuse_value(const Source<S>& source, Cell cell, const char* dtype) {
+  const Selection& selection = source.selection;
+  const std::string& name = selection.features[static_cast<std::size_t>(cell.col)].name;
+  const double value = source.at(cell.row, cell.col);
+  if (!std::isnan(value)) {
+    const std::string problem = std::isinf(value) ? "is infinite" : fmt::format("is {}, too large for {}", value * selection.scale, dtype);
+    throw Error(ErrorCode::kBadData, fmt::format("column '{}', row {} (counted from 0) {}", name, cell.row, problem));
+  }
+  std::int64_t missing = 0;
+  for (std::int64_t i = 0; i < selection.n_rows; ++i) missing += std::isnan(source.at(i, cell.col));
+  throw Error(ErrorCode::kBadData,
+              fmt::format("column '{}' has {} missing value{} (NaN), the first in row {} (counted from 0); the first step must take them, as "
+                          "SimpleImputer does",
+                          name, missing, missing == 1 ? "" : "s", cell.row));
+}
+
+// The first cell that is infinite as T, in a column that has one. Nothing if the table only lacks values.
+template <class T, class S>
+std::optional<Cell> find_infinite(const Context& ctx, const Source<S>& source, const Table<T>& table) {
+  const std::int64_t n_cols = table.X.cols();
+  Array<T> low(ctx.memory(), n_cols), high(ctx.memory(), n_cols);
+  ctx.ops<T>().column_range(table.X.view(), {}, low.view(), high.view());   // ignores NaN
+  const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
+  for (std::int64_t j = 0; j < n_cols; ++j) {
+    const auto at = static_cast<std::size_t>(j);
+    if (minimum[at] != -std::numeric_limits<T>::infinity() && maximum[at] != std::numeric_limits<T>::infinity()) continue;
+    const double scale = source.scales.empty() ? source.selection.scale : source.scales[at];
+    for (std::int64_t i = 0; i < source.selection.n_rows; ++i)
+      if (std::isinf(static_cast<T>(source.at(i, j) * scale))) return Cell{i, j};
+  }
+  return std::nullopt;
+}
+
+template <class T, class S>
+std::shared_ptr<Table<T>> load_from(const Context& ctx, const Source<S>& source) {
+  auto table = std::make_shared<Table<T>>();
+  table->X = Matrix<T>(ctx.memory(), source.selection.n_rows, source.selection.n_cols());
+  fill(ctx, source, table->X);
+  table->features = source.selection.features;
+  std::optional<Cell> cell = ctx.ops<T>().find_nonfinite(std::as_const(table->X).view());
+  table->is_finite = !cell;
+  if (cell && source.selection.accepted.nan) cell = find_infinite<T>(ctx, source, *table);
+  if (cell) refuse_value(source, *cell, std::is_same_v<T, float> ? "float32" : "float64");
+  return table;
+}
+
+}  // namespace
+
+template <class T>
+std::shared_ptr<Table<T>> load_table(const Context& ctx, const Selection& selection, const DatasetFile& data) {
+  if (data.meta().is_sparse()) return load_sparse_table<T>(ctx, selection, data);
+  if (data.meta().is_float32) return load_from<T>(ctx, Source<float>(data.values_f32(), data.meta(), selection));
+  return load_from<T>(ctx, Source<double>(data.values_f64(), data.meta(), selection));
+}
+
+template std::shared_ptr<Table<float>> load_table(const Context&, const Selection&, const DatasetFile&);
+template std::shared_ptr<Table<double>> load_table(const Context&, const Selection&, const DatasetFile&);
+
+}  // namespace kedge::engine
