@@ -1,10 +1,11 @@
 # The three kinds of target. A folder's sources are its files: adding one needs no edit here.
 
-# kedge_library(NAME DEPS ... [SOURCES ...]): a static library of every .cc in this folder, or of SOURCES.
+# kedge_library(NAME DEPS ... [SOURCES ...] [FOLDERS ...]): a static library of every .cc in this folder and in FOLDERS, or of SOURCES.
 function(kedge_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;FOLDERS;DEPS" ${ARGN})
   if(NOT arg_SOURCES)
-    file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*.cc")
+    list(TRANSFORM arg_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*.cc" ${patterns})
   endif()
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC kedge_flags ${arg_DEPS})
