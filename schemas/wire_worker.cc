@@ -40,6 +40,7 @@ struct CommandStorer {
     run.setOutputDir(Utf8(command.outputDir));
     run.setTrace(Utf8(command.trace));
     run.setLentFiles(command.lentFiles);
+    run.setDataName(Utf8(command.dataName));
   }
   void operator()(const CancelCommand& command) { builder.initCancel().setJobId(Utf8(command.jobId)); }
   void operator()(const ExitCommand&) { builder.initExit(); }
@@ -73,7 +74,8 @@ RunCommand load_run(wire::RunCommand::Reader reader) {
                  .modelPath = text(reader.getModelPath()),
                  .outputDir = text(reader.getOutputDir()),
                  .trace = text(reader.getTrace()),
-                 .lentFiles = reader.getLentFiles()};
+                 .lentFiles = reader.getLentFiles(),
+                 .dataName = text(reader.getDataName())};
   load(run.spec, reader.getSpec());
   return run;
 }

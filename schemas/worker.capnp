@@ -19,6 +19,7 @@ struct RunCommand {
   outputDir @6 :Text;
   trace @7 :Text;
   lentFiles @8 :UInt8;
+  dataName @9 :Text;
 }
 
 struct AskCommand {

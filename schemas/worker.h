@@ -24,6 +24,7 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
   std::string outputDir = {};    // an empty folder for the artifacts that the task makes
   std::string trace = {};        // traceparent (W3C) of the request that submitted the job, for the worker's log; may be empty
   std::uint8_t lentFiles = 0;    // open files that come with the message, in this order: the data, then the model that the task asks
+  std::string dataName = {};     // what the job's owner calls the data, for messages; empty: as the file says
   friend bool operator==(const RunCommand&, const RunCommand&) = default;
 };
 

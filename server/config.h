@@ -21,7 +21,8 @@ struct Config {
   std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, else plain HTTP
   std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate
   std::string token_sha256;               // hex, of one more token; empty: none
-  std::size_t tenant_jobs = 20'000;       // open jobs, event streams and stored bytes of one tenant; 0: no bound
+  std::size_t tenant_jobs = 20'000;       // open jobs, event streams, downloads and stored bytes of one tenant; 0: no bound
+  std::size_t tenant_fetches = 8;
   std::size_t tenant_streams = 12'000;
   std::uint64_t tenant_bytes = std::uint64_t{64} << 30;
   std::map<std::string, double> tenant_weights;   // shares of the devices; a tenant that is not named has 1
@@ -40,6 +41,8 @@ struct Config {
   std::int64_t keep_models_mib = 32 * 1024, tenant_models_mib = 8 * 1024;   // that jobs have left, in all and of one tenant; 0: no bound
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none
   std::int64_t cache_mib = 64 * 1024;   // of parsed data sets without uploads; 0: no bound
+  bool cache_by_tenant = false;         // tenants share no data sets
+  std::int64_t fetch_floor = 16 * 1024;   // bytes per second; 0: none
   std::int64_t drain_s = 30;            // for running jobs when the server stops
   std::int64_t idle_end = 0, life_end = 0;  // s; see lease.h; 0: never
   std::string nvml = "libnvidia-ml.so.1";   // that figures of GPUs are read from; empty: none

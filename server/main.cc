@@ -64,7 +64,10 @@ RetentionOptions retention_options(const Config& config) {
 }
 
 ServiceLimits service_limits(const Config& config) {
-  return {.tenants = {.open_jobs = config.tenant_jobs, .weights = config.tenant_weights},
+  return {.tenants = {.open_jobs = config.tenant_jobs,
+                      .fetches = config.tenant_fetches,
+                      .bytes = config.tenant_bytes,
+                      .weights = config.tenant_weights},
           .deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
                         .fetch = static_cast<double>(config.fetch_deadline_s),
                         .run = static_cast<double>(config.run_deadline_s)},
@@ -79,6 +82,8 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.data = {.directory = config.data_dir / "datasets",
                   .openml_url = config.openml_url,
                   .allow_fetch = config.allow_fetch,
+                  .by_tenant = config.cache_by_tenant,
+                  .fetch_floor = config.fetch_floor,
                   .downloaded = [&metrics](std::string_view outcome, std::int64_t bytes, double seconds) {
                     metrics.downloaded(outcome, bytes, seconds);
                   }};
@@ -184,7 +189,6 @@ struct Reload {
   auth::Authenticator& authenticator;
   JobService& jobs;
   api::StreamCounts& streams;
-  Uploads& uploads;
   observe::Metrics& metrics;
   std::atomic<std::int64_t>& drain_s;
 
@@ -203,7 +207,6 @@ struct Reload {
     authenticator.set_requests_per_second(config.tenant_rate);
     jobs.set_limits(service_limits(config));
     streams.set_per_tenant(config.tenant_streams);
-    uploads.set_bytes_per_tenant(config.tenant_bytes);
     metrics.set_tenant_weights(config.tenant_weights);
     drain_s = config.drain_s;
   }
@@ -226,7 +229,6 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   JobService jobs(job_options(config, metrics));
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
   api::StreamCounts streams(config.tenant_streams);
-  Uploads uploads(config.data_dir / "datasets", config.tenant_bytes);
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);
   observe::Gpus gpus(config.nvml);
@@ -236,7 +238,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .catalogue = catalogue(),
                      .models = models.get(),
                      .streams = &streams,
-                     .uploads = &uploads,
+                     .uploads = &jobs.uploads(),
                      .checks = &checks,
                      .upload_threads = &upload_threads,
                      .metrics = [&metrics](const http::Caller& caller) {
@@ -252,7 +254,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
               });
   http::ServerOptions http = http_options(config, authenticator, metrics);
   std::atomic<std::int64_t> drain_s = config.drain_s;
-  http.reload = Reload{arguments, authenticator, jobs, streams, uploads, metrics, drain_s};
+  http.reload = Reload{arguments, authenticator, jobs, streams, metrics, drain_s};
   http.stopping = [&jobs] { jobs.begin_drain(); };
   http::Server server(std::move(http), http::Router(lease.renewed_by(api::routes(api))));
   running = &server;

@@ -28,7 +28,7 @@ ALLOWED = {
     "server/auth": ["schemas", "crypto", "engine/faults", "server/http", "server/jobs/store_sqlite.h"],
     "server/observe": ["schemas", "server/http", "server/jobs/job_observer.h"],
     "server/jobs": ["schemas", "crypto", "engine", "server/data"],
-    "server/models": ["schemas", "engine", "server/jobs"],
+    "server/models": ["schemas", "engine", "server/data/tenant_bytes.h", "server/jobs"],
     "server/api": ["schemas", "crypto", "engine", "server"],
     "server": ["schemas", "crypto", "engine", "server"],
     "provisioning": ["schemas", "crypto", "provisioning"],

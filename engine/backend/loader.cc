@@ -11,6 +11,7 @@
 
 #include "engine/backend/cpu/cpu_device.h"
 #include "engine/backend/plugin.h"
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -36,13 +37,13 @@ Loaded load_plugin() {
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) return {nullptr, fmt::format("{} does not load: {}", kPluginFile, dlerror())};
     auto* const entry = reinterpret_cast<PluginEntry*>(dlsym(library, kPluginEntry));
-    if (!entry) return {nullptr, fmt::format("{} has no {}: it is not a plug-in of this program", path.string(), kPluginEntry)};
+    if (!entry) return {nullptr, fmt::format("{} has no {}: it is not a plug-in of this program", shown(path), kPluginEntry)};
     const Plugin* const plugin = entry();
     if (plugin->abi != kPluginAbi)
-      return {nullptr, fmt::format("{} is of another build: interface {}, must be {}", path.string(), plugin->abi, kPluginAbi)};
+      return {nullptr, fmt::format("{} is of another build: interface {}, must be {}", shown(path), plugin->abi, kPluginAbi)};
     return {plugin, {}};
   }
-  return {nullptr, fmt::format("the CUDA backend is not installed: neither {} nor {} is there", places[0].string(), places[1].string())};
+  return {nullptr, fmt::format("the CUDA backend is not installed: {} is not there", kPluginFile)};
 }
 
 using Message = std::array<char, 512>;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -59,7 +60,7 @@ class Mapping {   // owns a mapping of a file's first `bytes` bytes
   Mapping(int fd, std::int64_t bytes, int protection, const std::filesystem::path& path)
       : bytes_(static_cast<std::size_t>(bytes)) {
     address_ = ::mmap(nullptr, bytes_, protection, MAP_SHARED, fd, 0);
-    require(address_ != MAP_FAILED, errno == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kInternal, "{}: cannot be mapped: {}", path.string(),
+    require(address_ != MAP_FAILED, errno == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kInternal, "{}: cannot be mapped: {}", shown(path),
             std::strerror(errno));
   }
   Mapping(const Mapping&) = delete;
@@ -136,7 +137,7 @@ std::int64_t values_bytes(const DatasetMeta& meta) {
 Descriptor open_for_reading(const std::filesystem::path& path) {
   Descriptor fd(open_to_read(path));
   const bool is_the_systems = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EACCES;   // and says nothing of the file
-  require(fd.get() >= 0, is_the_systems ? ErrorCode::kOutOfMemory : ErrorCode::kDatasetCorrupt, "{}: cannot be opened: {}", path.string(),
+  require(fd.get() >= 0, is_the_systems ? ErrorCode::kOutOfMemory : ErrorCode::kDatasetCorrupt, "{}: cannot be opened: {}", shown(path),
           std::strerror(errno));
   return fd;
 }
@@ -149,11 +150,11 @@ std::int64_t size_of(const Descriptor& fd) {
 Descriptor create_part(const std::filesystem::path& part, std::int64_t bytes) {
   ::unlink(part.c_str());   // of a writer that was killed; and a link is not followed
   Descriptor fd(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-  require(fd.get() >= 0, disk_error(errno), "{}: cannot be created: {}", part.string(), std::strerror(errno));
+  require(fd.get() >= 0, disk_error(errno), "{}: cannot be created: {}", shown(part), std::strerror(errno));
   if (const int error = ::posix_fallocate(fd.get(), 0, bytes); error != 0) {
     ::unlink(part.c_str());
     throw schema::Error(disk_error(error),
-                        fmt::format("{}: no room for {} bytes: {}", part.string(), bytes, std::strerror(error)));
+                        fmt::format("{}: no room for {} bytes: {}", shown(part), bytes, std::strerror(error)));
   }
   return fd;
 }
@@ -183,8 +184,8 @@ void finish_file(int fd, const DatasetMeta& meta, std::uint64_t hash, const std:
   Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text), hash};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   write_all(fd, std::as_bytes(std::span(&head, 1)), 0, part);
-  require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", part.string(), std::strerror(errno));
-  require(::rename(part.c_str(), path.c_str()) == 0, disk_error(errno), "{}: cannot be renamed: {}", part.string(),
+  require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", shown(part), std::strerror(errno));
+  require(::rename(part.c_str(), path.c_str()) == 0, disk_error(errno), "{}: cannot be renamed: {}", shown(part),
           std::strerror(errno));
   sync_directory(path);
 }
@@ -214,6 +215,25 @@ Head checked_head(const std::byte* file, std::int64_t file_bytes, const std::str
 
 }  // namespace
 
+bool DatasetMeta::has_column(std::string_view name) const {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end == name.data() + name.size() && std::to_string(number) == name;
+  if (is_number && number >= indexed.first && number - indexed.first < indexed.count) return true;
+  return std::ranges::any_of(columns, [&](const ColumnInfo& column) { return column.name == name; });
+}
+
+void DatasetMeta::name_columns() {
+  std::vector<ColumnInfo> all(static_cast<std::size_t>(n_columns()));
+  for (std::int64_t i = 0; i < indexed.count; ++i) {
+    ColumnInfo& column = all[static_cast<std::size_t>(i)];
+    column.name = std::to_string(indexed.first + i), column.values_column = i;
+  }
+  std::ranges::move(columns, all.begin() + indexed.count);
+  columns = std::move(all);
+  indexed = {};
+}
+
 struct DatasetFile::Impl {
   Mapping mapping;
   DatasetMeta meta;
@@ -223,21 +243,26 @@ struct DatasetFile::Impl {
 DatasetFile::DatasetFile(const std::filesystem::path& path) {
   const Descriptor fd = open_for_reading(path);
   const std::int64_t bytes = size_of(fd);
-  require(bytes >= kValuesOffset, ErrorCode::kDatasetCorrupt, "{}: truncated to {} bytes", path.string(), bytes);
+  require(bytes >= kValuesOffset, ErrorCode::kDatasetCorrupt, "{}: truncated to {} bytes", shown(path), bytes);
   impl_ = std::unique_ptr<Impl>(new Impl{Mapping(fd.get(), bytes, PROT_READ, path), {}, {}});
-  const Head head = impl_->head = checked_head(impl_->mapping.data(), bytes, path.string());
+  const Head head = impl_->head = checked_head(impl_->mapping.data(), bytes, shown(path));
   const auto* meta_text = reinterpret_cast<const char*>(impl_->mapping.data()) + kValuesOffset + head.values_bytes;
   const std::string_view text(meta_text, static_cast<std::size_t>(head.meta_bytes));
-  require(meta_hash(text) == head.meta_hash, ErrorCode::kDatasetCorrupt, "{}: its metadata is damaged", path.string());
-  impl_->meta = decode_meta(text, path.string());
+  require(meta_hash(text) == head.meta_hash, ErrorCode::kDatasetCorrupt, "{}: its metadata is damaged", shown(path));
+  impl_->meta = decode_meta(text, shown(path));
   require(values_bytes(impl_->meta) == head.values_bytes, ErrorCode::kDatasetCorrupt,
-          "{}: its values do not fit its metadata", path.string());
+          "{}: its values do not fit its metadata", shown(path));
+  if (impl_->meta.indexed.count <= kNamedAtOnce) impl_->meta.name_columns();
 }
 
 DatasetFile::~DatasetFile() = default;
 DatasetFile::DatasetFile(DatasetFile&&) noexcept = default;
 
 const DatasetMeta& DatasetFile::meta() const { return impl_->meta; }
+
+void DatasetFile::set_name(std::string name) { impl_->meta.name = std::move(name); }
+
+void DatasetFile::name_columns() { impl_->meta.name_columns(); }
 
 bool DatasetFile::values_are_whole() const {
   return hash_of_values(impl_->mapping.data(), impl_->head.values_bytes) == impl_->head.values_hash;
@@ -326,7 +351,7 @@ void DatasetFileWriter::rows_done(std::int64_t first_row, std::int64_t n_rows) {
 void DatasetFileWriter::finish() {
   Impl& w = *impl_;
   require(values_bytes(w.meta) == w.values_size, ErrorCode::kInternal, "{}: the shape changed while it was written",
-          w.path.string());
+          shown(w.path));
   const std::uint64_t hash = hash_of_values(w.mapping->data(), w.values_size);
   w.mapping.reset();
   finish_file(w.fd.get(), w.meta, hash, w.part, w.path);
@@ -352,7 +377,7 @@ struct DatasetRowsWriter::Impl {
 
   void write(std::int64_t first_row, std::span<const std::byte> bytes) {
     const std::int64_t offset = first_row * row_bytes();
-    require(!sequential || first_row == rows, ErrorCode::kInternal, "{}: row {} after {} rows", path.string(), first_row, rows);
+    require(!sequential || first_row == rows, ErrorCode::kInternal, "{}: row {} after {} rows", shown(path), first_row, rows);
     if (hashes) hashes->add(static_cast<std::uint64_t>(offset), bytes);
     if (sequential) {
       sequential->write(bytes);
@@ -378,12 +403,12 @@ DatasetRowsWriter::~DatasetRowsWriter() = default;
 DatasetMeta& DatasetRowsWriter::meta() { return impl_->meta; }
 
 void DatasetRowsWriter::write(std::int64_t first_row, std::span<const float> values) {
-  require(impl_->meta.is_float32, ErrorCode::kInternal, "{}: float32 rows for a float64 file", impl_->path.string());
+  require(impl_->meta.is_float32, ErrorCode::kInternal, "{}: float32 rows for a float64 file", shown(impl_->path));
   impl_->write(first_row, std::as_bytes(values));
 }
 
 void DatasetRowsWriter::write(std::int64_t first_row, std::span<const double> values) {
-  require(!impl_->meta.is_float32, ErrorCode::kInternal, "{}: float64 rows for a float32 file", impl_->path.string());
+  require(!impl_->meta.is_float32, ErrorCode::kInternal, "{}: float64 rows for a float32 file", shown(impl_->path));
   impl_->write(first_row, std::as_bytes(values));
 }
 
@@ -394,14 +419,14 @@ void DatasetRowsWriter::write_bytes(std::int64_t first_row, std::string_view byt
 void DatasetRowsWriter::widen(std::int64_t n_rows) {
   constexpr std::int64_t kCells = std::int64_t{1} << 18;
   Impl& w = *impl_;
-  require(!w.sequential, ErrorCode::kInternal, "{}: rows in order keep their type", w.path.string());
+  require(!w.sequential, ErrorCode::kInternal, "{}: rows in order keep their type", shown(w.path));
   std::vector<float> narrow(kCells);
   std::vector<double> wide(kCells);
   // From the end, because a cell's new place is never before its old one.
   for (std::int64_t left = n_rows * w.meta.n_values_columns; left > 0;) {
     const std::int64_t count = std::min(left, kCells), first = left - count;
     const ssize_t got = ::pread(w.fd.get(), narrow.data(), static_cast<std::size_t>(count * 4), kValuesOffset + first * 4);
-    require(got >= 0, ErrorCode::kInternal, "{}: cannot be read: {}", w.part.string(), std::strerror(errno));
+    require(got >= 0, ErrorCode::kInternal, "{}: cannot be read: {}", shown(w.part), std::strerror(errno));
     std::copy_n(narrow.begin(), count, wide.begin());   // what lies beyond the end of the file is not written yet
     write_all(w.fd.get(), std::as_bytes(std::span(wide).first(static_cast<std::size_t>(count))), kValuesOffset + first * 8, w.part);
     left = first;

@@ -23,6 +23,12 @@ struct ColumnInfo {
   friend bool operator==(const ColumnInfo&, const ColumnInfo&) = default;
 };
 
+// Numeric columns that are named by number, from `first` on, and lie at the begin of the values: so many cost nothing.
+struct IndexedColumns {
+  std::int64_t first = 0, count = 0;
+  friend bool operator==(const IndexedColumns&, const IndexedColumns&) = default;
+};
+
 struct DatasetMeta {
   std::string name;                     // for messages: "openml mnist_784 version 1"
   std::int64_t n_rows = 0;
@@ -32,7 +38,12 @@ struct DatasetMeta {
   std::int64_t n_entries = -1;          // of a sparse value matrix, what is stored of it; -1: it is dense
   std::string target;                   // default target column; empty: none
   std::vector<std::string> ignored;     // columns the source says to leave out (row ids)
+  IndexedColumns indexed = {};          // come before `columns`, which has the others
   bool is_sparse() const { return n_entries >= 0; }
+  std::int64_t n_columns() const { return indexed.count + static_cast<std::int64_t>(columns.size()); }
+  bool has_column(std::string_view name) const;
+  // Turns the indexed columns into ones with names, about 100 bytes each.
+  void name_columns();
   friend bool operator==(const DatasetMeta&, const DatasetMeta&) = default;
 };
 
@@ -47,7 +58,7 @@ struct SparseSpans {
 };
 
 // Read side: maps the file. Values are row-major n_rows x n_values_columns, or sparse; a nominal cell is its category's code; a missing
-// cell is NaN. Immutable, so any number of threads may read. Errors: kDatasetCorrupt when the header or size is wrong.
+// cell is NaN. Up to kNamedAtOnce indexed columns have their names in meta(). Immutable, so any number of threads may read. Errors: kDatasetCorrupt when the header or size is wrong.
 class DatasetFile {
  public:
   explicit DatasetFile(const std::filesystem::path& path);
@@ -55,6 +66,10 @@ class DatasetFile {
   DatasetFile(DatasetFile&&) noexcept;
 
   const DatasetMeta& meta() const;
+  static constexpr std::int64_t kNamedAtOnce = 4096;
+  // Not while others read: names the data, for messages, and all indexed columns.
+  void set_name(std::string name);
+  void name_columns();
   bool values_are_whole() const;   // by their checksum; reads the whole file
   std::span<const float> values_f32() const;    // empty unless meta().is_float32
   std::span<const double> values_f64() const;   // empty if meta().is_float32

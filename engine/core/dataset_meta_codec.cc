@@ -1,6 +1,7 @@
 // DatasetMeta to and from the bytes at the end of a data set file.
 #include "engine/core/dataset_meta_codec.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/core/require.h"
@@ -53,6 +54,7 @@ class Decoder {
     for (std::string& value : values) value = text();
     return values;
   }
+  bool is_at_end() const { return bytes_.empty(); }
   void end() const { check(bytes_.empty()); }
 
  private:
@@ -63,6 +65,7 @@ class Decoder {
   const std::string& file_;
 };
 
+constexpr std::int64_t kMostIndex = std::int64_t{1} << 31;
 constexpr std::int64_t kMost = std::int64_t{1} << 60;
 constexpr std::int64_t kColumnBytes = 40;   // name length, type, category count, missing, values column
 
@@ -95,6 +98,10 @@ std::string encode_meta(const DatasetMeta& meta) {
     out.integer(column.missing);
     out.integer(column.values_column);
   }
+  if (meta.indexed.count > 0) {   // else as earlier programs wrote it
+    out.integer(meta.indexed.first);
+    out.integer(meta.indexed.count);
+  }
   return out.take();
 }
 
@@ -110,6 +117,10 @@ DatasetMeta decode_meta(std::string_view bytes, const std::string& file) {
   meta.ignored = in.texts();
   const std::int64_t n_columns = in.count(kColumnBytes);
   for (std::int64_t i = 0; i < n_columns; ++i) meta.columns.push_back(decode_column(in, meta.n_rows, meta.n_values_columns));
+  if (!in.is_at_end()) {
+    meta.indexed.first = in.integer(0, kMostIndex);
+    meta.indexed.count = in.integer(1, std::min(meta.n_values_columns, kMostIndex));
+  }
   in.end();
   return meta;
 }

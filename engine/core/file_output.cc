@@ -23,7 +23,7 @@ void write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset, co
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), offset);
     if (n < 0 && errno == EINTR) continue;
-    require(n > 0, disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", path.string(),
+    require(n > 0, disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", shown(path),
             std::strerror(n < 0 ? errno : ENOSPC));
     bytes = bytes.subspan(static_cast<std::size_t>(n)), offset += n;
   }

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 #include "engine/core/stop.h"
@@ -81,7 +82,7 @@ void require_model(bool ok, fmt::format_string<Args...> text, Args&&... args) {
 
 [[noreturn]] void throw_system_error(const char* what, const std::filesystem::path& path) {
   throw Error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInternal,
-              fmt::format("{} {}: {}", what, path.string(), std::generic_category().message(errno)));
+              fmt::format("{} {}: {}", what, shown(path), std::generic_category().message(errno)));
 }
 
 Header checked_header(std::span<const std::byte> file) {

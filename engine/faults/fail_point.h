@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 58> kNames = {
     "dataset.rename.before", "dataset.rename.after"};
 
 // What a test can switch to the wrong way.
-inline constexpr std::array<std::string_view, 30> kControls = {
+inline constexpr std::array<std::string_view, 36> kControls = {
     "acknowledge-before-commit",   // a submit is answered before it is on disk
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
@@ -62,7 +62,13 @@ inline constexpr std::array<std::string_view, 30> kControls = {
     "count-streams-late",          // a job is stored before its stream is counted
     "check-anywhere",              // long checks of jobs are done by the threads that serve cancels and reads
     "unbounded-checks",            // candidates may hold as much as they like
-    "trust-counts"};               // a model's lists get memory for as many things as they say
+    "trust-counts",                // a model's lists get memory for as many things as they say
+    "remove-shared-content",       // an upload's file goes with the first of those who have it
+    "store-beyond-quotas",         // what tenants store is counted, and not bounded
+    "share-no-fetches",            // downloads run in the order in which they came, whoever wants them
+    "serve-urls-to-all",           // what a URL led to is given to tenants that its server may refuse
+    "keep-data-of-jobs",           // the data that came with a job stays when it has ended
+    "name-every-column"};          // a column of libsvm is stored with its name
 
 template <std::size_t N>
 consteval std::size_t index_in(const std::array<std::string_view, N>& names, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/model/model_plan.h"
@@ -32,7 +33,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
   is_done = is_done && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  if (!is_done) throw Error(ErrorCode::kInternal, fmt::format("write {}: {}", path.string(), std::generic_category().message(error)));
+  if (!is_done) throw Error(ErrorCode::kInternal, fmt::format("write {}: {}", shown(path), std::generic_category().message(error)));
 }
 
 std::int64_t row_count(const schema::Select& select, const DatasetMeta& meta) {

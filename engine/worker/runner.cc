@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
 #include "engine/model/model_plan.h"
@@ -39,13 +40,15 @@ Runner::FileIdentity Runner::identify(const std::string& path) {
           .modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
-const DatasetFile& Runner::open(const std::string& path) {
+const DatasetFile& Runner::open(const std::string& path, const std::string& name) {
   FileIdentity identity = identify(path);
   if (!data_ || mapped_ != identity) {
     forget_data();
     data_.emplace(path);
+    data_->name_columns();
     mapped_ = std::move(identity);
   }
+  if (!name.empty()) data_->set_name(name);
   return *data_;
 }
 
@@ -76,10 +79,10 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
   const Pipeline pipeline = Pipeline::build(command.spec, ctx.stop);
   if (schema::model_of(command.spec.task)) {
     StoredModel& stored = model(ctx, command.modelPath);
-    return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath), command.outputDir)};
+    return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath, command.dataName), command.outputDir)};
   }
   RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest, .keep = kSmallModelBytes};
-  schema::Result result = pipeline.run(ctx, open(command.dataPath), &warm_, &files);
+  schema::Result result = pipeline.run(ctx, open(command.dataPath, command.dataName), &warm_, &files);
   return {command.leaseToken, std::move(result), std::move(files.model), std::move(files.model_bytes)};
 }
 
@@ -103,7 +106,7 @@ bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
   } catch (const std::length_error&) {   // more than any vector can hold
     return out_of_memory();
   } catch (const std::exception& error) {
-    report(failed(lease, Error(ErrorCode::kInternal, error.what())));
+    report(failed(lease, Error(ErrorCode::kInternal, shown(error))));
     return device_.info().kind == DeviceKind::kCpu;
   }
 }

@@ -37,7 +37,7 @@ class Runner {
     friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
   };
   static FileIdentity identify(const std::string& path);
-  const DatasetFile& open(const std::string& path);
+  const DatasetFile& open(const std::string& path, const std::string& name);   // name: for messages; empty: as the file says
   StoredModel& model(const Context& ctx, const std::string& path);
   schema::DoneReport done(const Context& ctx, const schema::RunCommand& command);
   template <class Work>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -32,6 +33,14 @@ schema::Value to_value(const UploadInfo& info) {
   map.emplace_back("columns", info.columns);
   map.emplace_back("created", info.created);
   return schema::Value(std::move(map));
+}
+
+// 0: the client has not said how many come. The gate has checked the field.
+std::uint64_t announced_bytes(const Request& request) {
+  std::uint64_t bytes = 0;
+  const std::string_view text = request.field("Content-Length");
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
 }
 
 [[noreturn]] void not_there(std::string_view name) {
@@ -79,14 +88,11 @@ awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Uploa
   }
 }
 
-awaitable<UploadInfo> finish(const Api& api, http::Peer& peer, Uploads::Upload& upload) {
-  UploadInfo info;
-  auto work = [&] { info = upload.finish({}); };
+awaitable<void> finish(const Api& api, http::Peer& peer, const std::function<void()>& work) {
   if (api.upload_threads)
     co_await http::Peer::offload_to(*api.upload_threads, work);
   else
     co_await peer.offload(work);
-  co_return info;
 }
 
 awaitable<Response> put_dataset(const Api& api, Request request) {
@@ -101,11 +107,13 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   std::unique_ptr<Uploads::Upload> upload;
   auto begin = [&] {
     existed = store.find(tenant, name).has_value();
-    upload = store.begin(tenant, name, format);
+    upload = store.begin(tenant, name, format, announced_bytes(request));
   };
   co_await request.peer->offload(begin);
   co_await receive(*request.body_reader, *request.peer, *upload);
-  const UploadInfo info = co_await finish(api, *request.peer, *upload);
+  UploadInfo info;
+  const std::function<void()> publish = [&] { info = store.publish(upload->finish({})); };
+  co_await finish(api, *request.peer, publish);
   Response response = json_answer(existed ? 200 : 201, schema::value_to_json(to_value(info)));
   response.fields.emplace_back("Location", "/v1/datasets/" + name);
   co_return response;

@@ -1,6 +1,7 @@
 // What data set calls and jobs that bring their data share.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ Uploads& uploads(const Api& api);
 
 // Takes a body, or a part of one, to disk piece by piece; one piece is in memory.
 http::net::awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload);
-// Parses what came, where that may take its time. Errors: those of the parser.
-http::net::awaitable<UploadInfo> finish(const Api& api, http::Peer& peer, Uploads::Upload& upload);
+// Does what may take its time with an upload that has come: parses it. Errors: those of the parser.
+http::net::awaitable<void> finish(const Api& api, http::Peer& peer, const std::function<void()>& work);
 
 }  // namespace kedge::server::api

@@ -60,8 +60,7 @@ awaitable<void> receive_data(const Api& api, const Request& request, const Multi
     throw Error(ErrorCode::kInvalidValue,
                 "its format is not known: it needs a file name that ends in .csv, .arff, .libsvm or .npy, or such a Content-Type",
                 "data");
-  const std::string name = ("job-" + request.id).substr(0, 64);
-  auto begin = [&] { received.data = uploads(api).begin(request.caller.tenant, name, format); };
+  auto begin = [&] { received.data = uploads(api).begin_for_job(request.caller.tenant, format); };
   co_await request.peer->offload(begin);
   co_await receive(parts, *request.peer, *received.data);
 }
@@ -92,9 +91,9 @@ awaitable<void> name_in_errors(std::string part, awaitable<void> work) {
   }
 }
 
-awaitable<void> parse_data(const Api& api, const Request& request, Parts& received, std::string& digest) {
-  const UploadInfo info = co_await finish(api, *request.peer, *received.data);
-  digest = "sha256:" + info.digest;
+awaitable<void> parse_data(const Api& api, const Request& request, Parts& received, Uploads::Content& content) {
+  const std::function<void()> parse = [&] { content = received.data->finish({}); };
+  co_await finish(api, *request.peer, parse);
 }
 
 }   // namespace
@@ -110,11 +109,11 @@ awaitable<JobWithData> receive_job(const Api& api, const Request& request) {
   }
   if (!received.spec) refuse("the multipart body has no part 'spec'");
   if (!received.data) refuse("the multipart body has no part 'data'");
-  std::string digest;
-  awaitable<void> work = parse_data(api, request, received, digest);
+  Uploads::Content content;
+  awaitable<void> work = parse_data(api, request, received, content);
   co_await name_in_errors("data", std::move(work));
-  received.spec->dataset.source = schema::StoredRef{std::move(digest)};
-  co_return JobWithData{.spec = std::move(*received.spec), .upload = ("job-" + request.id).substr(0, 64)};
+  received.spec->dataset.source = schema::StoredRef{"sha256:" + content.info.digest};
+  co_return JobWithData{.spec = std::move(*received.spec), .data = std::move(content)};
 }
 
 }   // namespace kedge::server::api

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <mutex>
 
 #include "engine/faults/fail_point.h"
@@ -45,7 +44,7 @@ schema::JobSpec decode_spec(const Request& request) {
 // an upload or a model that the caller may not use.
 schema::JobSpec pinned_spec(const Api& api, const Request& request, const std::optional<JobWithData>& brought) {
   schema::JobSpec spec = brought ? brought->spec : decode_spec(request);
-  if (auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source); stored && api.uploads)
+  if (auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source); stored && api.uploads && !brought)
     stored->name = api.uploads->resolve(request.caller.tenant, stored->name);
   if (const std::string* model = schema::model_of(spec.task)) {
     const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
@@ -89,7 +88,36 @@ struct Submission {
   }
 };
 
-// `brought` is forgotten once a new job needs its data, or may.
+// Submits a job whose data came along. It goes under the job's own id, which no client can name; from submit() on the service drops it when the
+// job ends, or is not stored.
+std::string submit_to(const Api& api, schema::JobSpec spec, std::shared_ptr<Submission> submission, Peer& peer, SubmitOptions options,
+                      std::optional<JobWithData>& brought) {
+  if (brought) {
+    options.id = api.jobs.new_id();
+    uploads(api).give_to_job(options.id, std::move(brought->data));
+  }
+  try {
+    return api.jobs.submit(std::move(spec), Submission::note(submission, &Submission::job, peer),
+                           Submission::note(submission, &Submission::error, peer), options);
+  } catch (...) {
+    if (brought) uploads(api).drop_job(options.id);
+    throw;
+  }
+}
+
+// Until the service has said what became of it. False: not in time.
+awaitable<bool> wait_for_word(Peer& peer, Submission& submission) {
+  const auto deadline = Peer::Clock::now() + kStoreDeadline;
+  while (Peer::Clock::now() < deadline) {
+    {
+      const std::lock_guard lock(submission.mutex);
+      if (submission.error || submission.job) co_return true;
+    }
+    co_await peer.wait_until(deadline);
+  }
+  co_return false;
+}
+
 awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobWithData>& brought, std::shared_ptr<Submission> submission,
                       bool end_is_awaited) {
   const auto peer = request.peer;
@@ -97,8 +125,7 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
     SubmitOptions options{.tenant = request.caller.tenant, .idempotency_key = idempotency_key(request), .trace = request.trace};
     options.is_valid = is_valid;
     if (end_is_awaited) options.ended = Submission::note(submission, &Submission::end, *peer);
-    return api.jobs.submit(std::move(spec), Submission::note(submission, &Submission::job, *peer),
-                           Submission::note(submission, &Submission::error, *peer), options);
+    return submit_to(api, std::move(spec), submission, *peer, std::move(options), brought);
   };
   std::optional<schema::JobSpec> unchecked;   // where its check takes long
   auto work = [&] {
@@ -114,41 +141,23 @@ awaitable<Job> submit(const Api& api, const Request& request, std::optional<JobW
     auto store_checked = [&] { return store(std::move(checked), true); };
     id = co_await peer->offload(store_checked);
   }
-  const auto deadline = Peer::Clock::now() + kStoreDeadline;
-  while (Peer::Clock::now() < deadline) {
-    {
-      std::lock_guard lock(submission->mutex);
-      if (submission->error) throw *submission->error;
-      if (submission->job) {
-        if (submission->job->id == id) brought.reset();
-        co_return std::move(*submission->job);
-      }
-    }
-    co_await peer->wait_until(deadline);
-  }
-  brought.reset();
-  throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
+  if (!co_await wait_for_word(*peer, *submission))
+    throw Error(ErrorCode::kUnavailable, "the job could not be stored in time; whether it was is unknown");
+  const bool is_new = submission->job && submission->job->id == id;   // said once, so it does not change
+  auto drop = [&] { uploads(api).drop_job(id); };
+  if (brought && !is_new) co_await peer->offload(drop);
+  if (submission->error) throw *submission->error;
+  co_return std::move(*submission->job);
 }
 
-// A job with its data, which does not stay where the job is refused, or was known by its key.
 awaitable<Job> submit_with_data(const Api& api, const Request& request, std::shared_ptr<Submission> submission, bool end_is_awaited) {
   std::optional<JobWithData> brought;
   {
     JobWithData received = co_await receive_job(api, request);
-    brought = std::move(received);
+    brought.emplace(std::move(received));
   }
-  std::optional<Job> answer;
-  std::exception_ptr refusal;
-  try {
-    Job job = co_await submit(api, request, brought, submission, end_is_awaited);
-    answer = std::move(job);
-  } catch (...) {
-    refusal = std::current_exception();
-  }
-  auto drop = [&] { uploads(api).remove(request.caller.tenant, brought->upload); };
-  if (brought) co_await request.peer->offload(drop);
-  if (refusal) std::rethrow_exception(refusal);
-  co_return std::move(*answer);
+  Job job = co_await submit(api, request, brought, submission, end_is_awaited);
+  co_return job;
 }
 
 awaitable<Job> submit_alone(const Api& api, const Request& request, std::shared_ptr<Submission> submission, bool end_is_awaited) {
@@ -249,7 +258,13 @@ awaitable<Response> create_job(const Api& api, Request request) {
   const auto submission = std::make_shared<Submission>();
   awaitable<Job> submitted = request.body_reader ? submit_with_data(api, request, submission, end_is_awaited)
                                                  : submit_alone(api, request, submission, end_is_awaited);
-  Job job = co_await std::move(submitted);
+  Job job;
+  try {
+    job = co_await std::move(submitted);
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::kNotFound || error.where != "Idempotency-Key") throw;
+    co_return http::problem(410, error, request.id);   // the key is known, its job has been forgotten
+  }
   leave_out_data(job.spec, kLongestShownData);
   const std::string location = "/v1/jobs/" + job.id;
   Response response;

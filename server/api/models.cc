@@ -173,7 +173,7 @@ awaitable<Response> upload_model(const Api& api, Request request) {
   std::unique_ptr<StagedModel> staged;
   auto stage = [&] {
     check_content_digest(request);
-    staged = models_of(api).stage(request.body);
+    staged = models_of(api).stage(request.body, request.caller.tenant);
   };
   co_await request.peer->offload(stage);
   request.body = std::string();

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "server/data/arff_rows.h"
 #include "server/data/mapped_text.h"
@@ -51,12 +52,12 @@ SparseArff::~SparseArff() {
 
 void SparseArff::write(std::string_view text) {
   file_.write(text.data(), static_cast<std::streamsize>(text.size()));
-  engine::require(file_.good(), schema::ErrorCode::kInternal, "{}: cannot be written", path_.string());
+  engine::require(file_.good(), schema::ErrorCode::kInternal, "{}: cannot be written", engine::shown(path_));
 }
 
 engine::DatasetMeta SparseArff::finish() {
   file_.close();
-  engine::require(file_.good(), schema::ErrorCode::kInternal, "{}: cannot be written", path_.string());
+  engine::require(file_.good(), schema::ErrorCode::kInternal, "{}: cannot be written", engine::shown(path_));
   const MappedText mapped(path_);
   SparseText rows(mapped.text(), request_);
   std::vector<CategoryCodes> codes;

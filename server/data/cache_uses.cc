@@ -38,11 +38,23 @@ void CacheUses::remove(const std::string& file) {
   if (const auto use = books_->files.find(file); use != books_->files.end()) books_->forget(use);
 }
 
+// Not a shared_ptr's deleter: where memory ends the library calls one that it has moved from.
+struct CacheUses::Held {
+  std::shared_ptr<Books> books;
+  std::string file;
+  bool is_counted = false;
+  ~Held() {
+    if (is_counted) books->release(file);
+  }
+};
+
 CacheHold CacheUses::hold(const std::string& file) {
+  const auto held = std::make_shared<Held>(books_, file);
   const std::lock_guard lock(books_->mutex);
   books_->use(file, books_->files[file].bytes);
   ++books_->files[file].holds;
-  return {books_.get(), [books = books_, file](const void*) { books->release(file); }};
+  held->is_counted = true;
+  return held;
 }
 
 void CacheUses::evict(std::uintmax_t most_bytes, const std::function<void(const std::string&)>& remove) {

@@ -48,6 +48,8 @@ class CacheUses {
     void forget(std::map<std::string, Use>::iterator use);
   };
 
+  struct Held;
+
   const std::shared_ptr<Books> books_;   // shared with the holds
 };
 

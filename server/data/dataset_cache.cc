@@ -8,10 +8,13 @@
 
 #include "crypto/digest.h"
 #include "engine/core/require.h"
+#include "engine/faults/fail_point.h"
 #include "server/data/builtin.h"
 #include "server/data/cell.h"
 #include "server/data/fetch_url.h"
+#include "server/data/source_steps.h"
 #include "server/data/sources.h"
+#include "server/data/tenant_bytes.h"
 
 namespace kedge::server {
 namespace {
@@ -60,6 +63,16 @@ bool is_exact(const schema::DatasetRef& ref) {
   return true;
 }
 
+namespace {
+
+// Of the index.
+struct Keys {
+  std::string shared;   // what the reference led to, and the flight that finds out
+  std::string own;      // that it may be given to this tenant
+};
+
+}  // namespace
+
 struct DatasetCache::Impl {
   FetchLibrary library;
   DataOptions options;
@@ -70,32 +83,75 @@ struct DatasetCache::Impl {
 
   AcquiredDataset at_hand(KnownFile known) const { return {.path = store.path(known.file), .hold = std::move(known.hold)}; }
 
+  std::string owner_of(const std::string& tenant) const { return options.by_tenant ? tenant_key(tenant) : std::string(); }
+  Keys keys_of(const schema::DatasetRef& ref, const std::string& tenant) const;
+  AcquiredDataset fetched_earlier(const Keys& keys, const schema::Error& error, const Emit& emit);
+  void remember(const Keys& keys, const AcquiredDataset& acquired) const;
+
   explicit Impl(DataOptions given)
       : options(std::move(given)), max_bytes(options.max_cache_bytes), store(options.directory),
-        fetcher(AddressRules(options.allow_fetch, options.openml_url), FetchLimits{.max_bytes = options.max_download_bytes}, options.downloaded) {}
+        fetcher(AddressRules(options.allow_fetch, options.openml_url),
+                FetchLimits{.max_bytes = options.max_download_bytes, .floor = options.fetch_floor, .floor_time = options.fetch_floor_seconds},
+                options.downloaded) {}
 };
+
+// A URL may be open to one tenant and closed to the next, so each has an entry of its own for it.
+Keys DatasetCache::Impl::keys_of(const schema::DatasetRef& ref, const std::string& tenant) const {
+  const std::string owner = owner_of(tenant), reference = reference_key(ref, options);
+  Keys keys{.shared = owner.empty() ? reference : "tenant " + owner + "\n" + reference};
+  const bool is_url = std::holds_alternative<schema::UrlRef>(ref.source) && !KEDGE_CONTROL("serve-urls-to-all");
+  keys.own = is_url ? "fetched by " + tenant_key(tenant) + "\n" + keys.shared : keys.shared;
+  return keys;
+}
+
+AcquiredDataset DatasetCache::Impl::fetched_earlier(const Keys& keys, const schema::Error& error, const Emit& emit) {
+  auto known = store.find(keys.own);
+  if (error.code != ErrorCode::kDatasetUnavailable || !known) throw error;
+  if (emit) log(emit, "warning", fmt::format("{}; the file that was fetched earlier is used", error.message));
+  return at_hand(std::move(*known));
+}
+
+void DatasetCache::Impl::remember(const Keys& keys, const AcquiredDataset& acquired) const {
+  if (keys.own == keys.shared) return;
+  const std::string file = acquired.path.filename();
+  if (const auto known = store.index().recall(keys.own); !known || known->file != file) store.index().put(keys.own, {file, ""});
+}
 
 DatasetCache::DatasetCache(DataOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 DatasetCache::~DatasetCache() = default;
 
 AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                                      std::stop_token stop, const std::string& trace) {
-  const std::string key = reference_key(ref, impl_->options);
+                                      std::stop_token stop, const DataCaller& caller) {
+  const Keys keys = impl_->keys_of(ref, caller.tenant);
   if (is_exact(ref))
-    if (auto known = impl_->store.find(key)) return impl_->at_hand(std::move(*known));
-  const auto work = [this, ref, key, trace](const Emit& flight_emit, std::stop_token flight_stop) {
-    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop, trace};
+    if (auto known = impl_->store.find(keys.own)) return impl_->at_hand(std::move(*known));
+  const auto work = [this, ref, key = keys.shared, owner = impl_->owner_of(caller.tenant), trace = caller.trace](
+                        const Emit& flight_emit, std::stop_token flight_stop) {
+    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop, trace, owner};
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
   };
-  AcquiredDataset acquired = impl_->flights.fly(key, work, emit, std::move(stop));
-  impl_->store.evict(impl_->max_bytes);
-  return acquired;
+  try {
+    AcquiredDataset acquired = impl_->flights.fly(keys.shared, work, emit, std::move(stop));
+    impl_->remember(keys, acquired);
+    impl_->store.evict(impl_->max_bytes);
+    return acquired;
+  } catch (const schema::Error& error) {
+    return impl_->fetched_earlier(keys, error, emit);
+  }
 }
 
-std::optional<AcquiredDataset> DatasetCache::recall(const schema::DatasetRef& ref) const {
+bool DatasetCache::needs_network(const schema::DatasetRef& ref, const std::string& tenant) const {
+  const bool is_remote = std::holds_alternative<schema::OpenmlRef>(ref.source) || std::holds_alternative<schema::UrlRef>(ref.source);
+  if (!is_remote || !is_exact(ref)) return is_remote;
+  const auto known = impl_->store.index().find(impl_->keys_of(ref, tenant).own);
+  std::error_code unknown;
+  return !known || !std::filesystem::exists(impl_->store.path(known->file), unknown);
+}
+
+std::optional<AcquiredDataset> DatasetCache::recall(const schema::DatasetRef& ref, const std::string& tenant) const {
   if (!is_exact(ref) || std::holds_alternative<schema::InlineRef>(ref.source)) return std::nullopt;   // whose text would be read for its key
   try {
-    if (auto known = impl_->store.recall(reference_key(ref, impl_->options))) return impl_->at_hand(std::move(*known));
+    if (auto known = impl_->store.recall(impl_->keys_of(ref, tenant).own)) return impl_->at_hand(std::move(*known));
   } catch (const schema::Error&) {   // acquire() will say it
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 // The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -23,13 +24,23 @@ struct DataOptions {
   std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
   std::int64_t max_download_bytes = std::int64_t{4} << 30;
   std::uintmax_t max_cache_bytes = 0;   // of parsed files, without uploads; 0: no bound; at first: see set_max_bytes()
+  bool by_tenant = false;               // tenants share nothing but the built-in sets: none can tell what another has fetched or sent
+  std::int64_t fetch_floor = 16 << 10;  // bytes per second: what comes slower for fetch_floor_seconds ends; 0: nothing does
+  std::chrono::seconds fetch_floor_seconds{30};
   // Told of each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
   std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)> downloaded = {};
+};
+
+// For whom a data set is wanted.
+struct DataCaller {
+  std::string tenant;
+  std::string trace = {};   // a traceparent (W3C), which goes with the requests; of calls that share a download that of the first
 };
 
 // A data set that is ready. The file stays on disk at least as long as this value lives.
 struct AcquiredDataset {
   std::filesystem::path path;     // an engine::DatasetFile
+  std::string name = {};          // what its owner calls it, in messages; empty: as the file says
   CacheHold hold = {};            // null: nothing removes the file but its owner
   double download_seconds = 0, parse_seconds = 0;
   bool cold = false;              // downloaded or parsed for this call (or one that it waited for)
@@ -40,16 +51,19 @@ class DatasetCache {
   explicit DatasetCache(DataOptions options);
   ~DatasetCache();
 
-  // `trace`, a traceparent (W3C), goes with the requests; of calls that share a download that of the first.
   // Beyond the cache's bound, files that nobody has go, those that were used longest ago first.
+  // What a URL led to is only for tenants that its server has answered: a tenant's first use of it asks there.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
   // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
   // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                          std::stop_token stop, const std::string& trace = {});
+                          std::stop_token stop, const DataCaller& caller = {});
+
+  // True if acquire() may need to ask another server. One look at the disk at most.
+  bool needs_network(const schema::DatasetRef& ref, const std::string& tenant) const;
 
   // What acquire() would return at once, if memory knows it: reads nothing from the disk. Empty says nothing; no errors.
-  std::optional<AcquiredDataset> recall(const schema::DatasetRef& ref) const;
+  std::optional<AcquiredDataset> recall(const schema::DatasetRef& ref, const std::string& tenant = {}) const;
 
   void set_max_bytes(std::uintmax_t bytes);   // 0: no bound; holds from the next acquire() on
 

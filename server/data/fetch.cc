@@ -31,7 +31,7 @@ class OutputFile final : public BodySink {
  public:
   explicit OutputFile(const std::filesystem::path& path) : path_(path) {
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-    engine::require(fd_ >= 0, engine::disk_error(errno), "{}: cannot be created: {}", path.string(), std::strerror(errno));
+    engine::require(fd_ >= 0, engine::disk_error(errno), "{}: cannot be created: {}", engine::shown(path), std::strerror(errno));
   }
   OutputFile(const OutputFile&) = delete;
   ~OutputFile() override {
@@ -40,13 +40,13 @@ class OutputFile final : public BodySink {
   }
   void restart() override {
     engine::require(::ftruncate(fd_, 0) == 0 && ::lseek(fd_, 0, SEEK_SET) == 0, engine::disk_error(errno), "{}: cannot be truncated: {}",
-                    path_.string(), std::strerror(errno));
+                    engine::shown(path_), std::strerror(errno));
   }
   void write(std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
-      engine::require(n > 0, engine::disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", path_.string(), std::strerror(n < 0 ? errno : ENOSPC));
+      engine::require(n > 0, engine::disk_error(n < 0 ? errno : ENOSPC), "{}: write failed: {}", engine::shown(path_), std::strerror(n < 0 ? errno : ENOSPC));
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
   }

@@ -22,6 +22,8 @@ struct FetchLimits {
   std::chrono::seconds connect_timeout{15};
   std::chrono::seconds deadline{3600};                  // for all attempts together
   int max_redirects = 5;
+  std::int64_t floor = 0;                               // bytes per second; 0: none. What comes slower for floor_time ends for good
+  std::chrono::seconds floor_time{30};
 };
 
 // Keeps libcurl initialised while it lives. Reference-counted by libcurl.

@@ -135,13 +135,27 @@ class Transfer {
     check(code);
   }
 
+  // A transfer that drips would hold its place for as long as it likes.
+  void keep_up(Clock::time_point now) {
+    const std::int64_t floor = options_.limits.floor;
+    if (floor == 0 || now - floor_since_ < options_.limits.floor_time) return;
+    const std::int64_t come = info(CURLINFO_SIZE_DOWNLOAD_T) - floor_bytes_;
+    const double seconds = std::chrono::duration<double>(now - floor_since_).count(), rate = static_cast<double>(come) / seconds;
+    if (rate < static_cast<double>(floor))
+      throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor asks for",
+                                                              request_.what, rate, seconds, floor));
+    floor_since_ = now, floor_bytes_ += come;
+  }
+
   // The multi interface, because it can be woken up for cancellation.
   CURLcode drive() {
     const std::stop_callback wake(options_.stop, [this] { curl_multi_wakeup(multi_.get()); });
+    floor_since_ = Clock::now(), floor_bytes_ = 0;
     for (int running = 1; running > 0;) {
       if (options_.stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
       curl_multi_perform(multi_.get(), &running);
       report_progress(running == 0);
+      if (running > 0) keep_up(Clock::now());
       if (running > 0) curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
     }
     int left = 0;
@@ -303,7 +317,8 @@ class Transfer {
   std::string host_, refused_;
   bool name_allowed_ = false, body_begun_ = false;
   std::exception_ptr body_failure_;
-  Clock::time_point next_progress_{};
+  Clock::time_point next_progress_{}, floor_since_{};
+  std::int64_t floor_bytes_ = 0;   // that had come then
   char error_text_[CURL_ERROR_SIZE] = {};
 };
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <system_error>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/memory_reserve.h"
 
 namespace kedge::server {
@@ -20,10 +21,10 @@ schema::Error current_data_error() {
     return schema::Error(schema::ErrorCode::kOutOfMemory, "the server's memory does not suffice to get the data set");
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again)
-      return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", error.what()));
+      return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", engine::shown(error)));
     return schema::Error(schema::ErrorCode::kOutOfMemory, "the system gives the server no thread to get the data set");
   } catch (const std::exception& error) {
-    return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", error.what()));
+    return schema::Error(schema::ErrorCode::kInternal, fmt::format("getting the data set failed: {}", engine::shown(error)));
   }
 }
 

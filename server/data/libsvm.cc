@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/core/require.h"
+#include "engine/faults/fail_point.h"
 #include "server/data/cell.h"
 #include "server/data/number.h"
 #include "server/data/sparse_text.h"
@@ -20,7 +21,7 @@ namespace {
 using engine::ColumnInfo;
 using engine::DatasetMeta;
 
-constexpr double kMostIndex = std::int64_t{1} << 21;  // names and types of that many columns take 200 MB
+constexpr double kMostIndex = std::int64_t{1} << 21;  // a worker gives each column its name: 200 MB
 
 class LibsvmReader final : public SparseReader {
  public:
@@ -102,19 +103,20 @@ DatasetMeta parse_libsvm(std::string_view text, const ParseRequest& request) {
   engine::require(counts.most >= 0, schema::ErrorCode::kBadData, "{}: no row has an index", request.source);
   const std::int32_t first = counts.least == 0 ? 0 : 1;
   const auto n_features = static_cast<std::int64_t>(counts.most) - first + 1;
-  DatasetMeta meta{.n_values_columns = n_features + 1 + has_group};
-  for (std::int64_t j = 0; j < n_features; ++j)
-    meta.columns.push_back({.name = std::to_string(first + j), .values_column = j});
+  DatasetMeta meta{.n_values_columns = n_features + 1 + has_group, .indexed = {.first = first, .count = n_features}};
+  if (KEDGE_CONTROL("name-every-column")) meta.name_columns();
   if (has_group) {
     meta.columns.push_back({.name = "qid", .values_column = n_features});
     meta.ignored.push_back("qid");
   }
   meta.columns.push_back({.name = "label", .values_column = n_features + has_group});
   if (request.describe) request.describe(meta);
-  return rows.write(make, std::move(meta), counts,
-                    {.first = first,
-                     .group = static_cast<std::int32_t>(n_features),
-                     .label = static_cast<std::int32_t>(n_features + has_group)});
+  DatasetMeta written = rows.write(make, std::move(meta), counts,
+                                   {.first = first,
+                                    .group = static_cast<std::int32_t>(n_features),
+                                    .label = static_cast<std::int32_t>(n_features + has_group)});
+  if (written.indexed.count <= engine::DatasetFile::kNamedAtOnce) written.name_columns();
+  return written;
 }
 
 }  // namespace kedge::server

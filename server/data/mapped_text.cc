@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 
 namespace kedge::server {
@@ -22,7 +23,7 @@ MappedText::MappedText(const std::filesystem::path& path) {
     address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  engine::require(opened && address != MAP_FAILED, schema::ErrorCode::kInternal, "{}: cannot be mapped: {}", path.string(),
+  engine::require(opened && address != MAP_FAILED, schema::ErrorCode::kInternal, "{}: cannot be mapped: {}", engine::shown(path),
                   std::strerror(error));
   data_ = static_cast<const char*>(address);
   size_ = static_cast<std::size_t>(status.st_size);

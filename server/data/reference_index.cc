@@ -90,7 +90,7 @@ void ReferenceIndex::put(const std::string& key, const IndexEntry& entry) const 
   }
   KEDGE_FAIL_POINT("dataset.rename.after");
   if (!done && fd >= 0) ::unlink(part.c_str());
-  engine::require(done, engine::disk_error(error), "{}: cannot be written: {}", path.string(), std::strerror(error));
+  engine::require(done, engine::disk_error(error), "{}: cannot be written: {}", engine::shown(path), std::strerror(error));
 }
 
 }  // namespace kedge::server

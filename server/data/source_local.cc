@@ -27,13 +27,14 @@ AcquiredDataset ensure_local(const std::string& file, const std::string& key, co
 
 }  // namespace
 
-std::string stored_file(const std::string& name) {
+std::string stored_file(const std::string& name, const std::string& owner) {
   constexpr std::string_view kPrefix = "sha256:";
   const std::string digest = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : "";
   const bool is_digest = digest.size() == 64 && std::ranges::all_of(digest, [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
   });
-  return is_digest ? fmt::format("stored-{}.kds", digest) : "";
+  if (!is_digest) return {};
+  return fmt::format("stored-{}.kds", owner.empty() ? digest : crypto::hex_digest(crypto::DigestKind::kSha256, owner + "\n" + digest));
 }
 
 AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& key, const SourceContext& context) {
@@ -43,7 +44,8 @@ AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& k
 
 // The server has put the digest in place of the name when the job was submitted; the upload has parsed it.
 AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string&, const SourceContext& context) {
-  const std::string file = stored_file(ref.name);
+  std::string file = stored_file(ref.name, context.owner);
+  if (!file.empty() && !std::filesystem::exists(context.store.path(file))) file = stored_file(ref.name);   // from before each had its own
   if (file.empty() || !context.store.has(file))
     throw schema::Error(schema::ErrorCode::kDatasetNotFound,
                         fmt::format("stored: there is no upload '{}'; PUT /v1/datasets/NAME makes one", ref.name), "dataset.stored");
@@ -51,7 +53,7 @@ AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string&, c
 }
 
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context) {
-  const std::string file = fmt::format("inline-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40));
+  const std::string file = context.file(fmt::format("inline-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40)));
   const auto describe = [&](engine::DatasetMeta& meta) {
     meta.name = "inline data";
     set_target(meta, ref.target, "dataset.inline.target");

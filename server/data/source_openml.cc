@@ -17,7 +17,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::OpenmlRef;
 
-std::string key_of(const OpenmlRef& ref, const DataOptions& options) { return reference_key({ref}, options); }
+std::string key_of(const OpenmlRef& ref, const SourceContext& context) { return context.key(reference_key({ref}, context.options)); }
 
 void describe(engine::DatasetMeta& meta, const OpenmlDataset& dataset, const Emit& emit) {
   meta.name = dataset.title();
@@ -42,7 +42,7 @@ class OpenmlSource {
   AcquiredDataset acquire(const OpenmlRef& ref) {
     const Stopwatch watch;
     const std::int64_t id = ref.id != 0 ? ref.id : client_.find(ref.name, ref.version, context_.stop);
-    if (auto known = context_.store.find(key_of({.id = id}, context_.options)))
+    if (auto known = context_.store.find(key_of({.id = id}, context_)))
       return {.path = context_.store.path(known->file), .hold = std::move(known->hold), .download_seconds = watch.seconds()};
     const OpenmlDataset dataset = client_.describe(id, context_.stop);
     if (dataset.status == "deactivated")
@@ -50,8 +50,8 @@ class OpenmlSource {
     AcquiredDataset acquired{.download_seconds = watch.seconds(), .cold = true};
     const std::string file = file_name(dataset);
     acquired.hold = context_.store.ensure(file, [&] { make(dataset, file, acquired); }, context_.stop);
-    context_.store.index().put(key_of({.id = id}, context_.options), {file, ""});
-    context_.store.index().put(key_of({.name = dataset.name, .version = dataset.version}, context_.options), {file, ""});
+    context_.store.index().put(key_of({.id = id}, context_), {file, ""});
+    context_.store.index().put(key_of({.name = dataset.name, .version = dataset.version}, context_), {file, ""});
     acquired.path = context_.store.path(file);
     return acquired;
   }
@@ -63,7 +63,7 @@ class OpenmlSource {
         dataset.md5.empty() ? crypto::hex_digest(crypto::DigestKind::kMd5, client_.download_url(dataset)) : dataset.md5;
     const bool is_plain = std::ranges::all_of(content, [](unsigned char c) { return std::isalnum(c); });
     if (!is_plain) throw Error(ErrorCode::kDatasetUnavailable, "openml: md5_checksum is not hexadecimal");
-    return fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32));
+    return context_.file(fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32)));
   }
 
   // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right. What the features say
@@ -93,16 +93,9 @@ class OpenmlSource {
 }  // namespace
 
 AcquiredDataset acquire_from(const OpenmlRef& ref, const std::string& key, const SourceContext& context) {
-  try {
-    AcquiredDataset acquired = OpenmlSource(context).acquire(ref);
-    context.store.index().put(key, {acquired.path.filename().string(), ""});
-    return acquired;
-  } catch (const Error& error) {
-    auto known = context.store.find(key);
-    if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
-    log(context.emit, "warning", fmt::format("{}; the version that was fetched earlier is used", error.message));
-    return {.path = context.store.path(known->file), .hold = std::move(known->hold)};
-  }
+  AcquiredDataset acquired = OpenmlSource(context).acquire(ref);
+  context.store.index().put(key, {acquired.path.filename().string(), ""});
+  return acquired;
 }
 
 }  // namespace kedge::server

@@ -30,9 +30,9 @@ void parse_text(std::string_view text, const std::string& format, const ParseReq
 
 void set_target(engine::DatasetMeta& meta, const std::string& wanted, const std::string& where) {
   meta.target = wanted.empty() ? meta.columns.back().name : wanted;
+  if (meta.has_column(meta.target)) return;
   std::vector<std::string> names;
   for (const engine::ColumnInfo& column : meta.columns) names.push_back(column.name);
-  if (std::ranges::find(names, meta.target) != names.end()) return;
   const std::string_view nearest = schema::nearest_name(wanted, names);
   const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
   throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("there is no column '{}'{}", wanted, hint), where);

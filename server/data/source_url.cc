@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "crypto/digest.h"
+#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "server/data/inflate.h"
 #include "server/data/mapped_text.h"
@@ -41,7 +42,7 @@ bool inflate_file(const std::filesystem::path& from, const std::filesystem::path
     throw Error(ErrorCode::kDatasetCorrupt, fmt::format("{}: damaged gzip file: {}", what, error.what));
   }
   out.close();
-  engine::require(out.good(), ErrorCode::kInternal, "{}: cannot be written", to.string());
+  engine::require(out.good(), ErrorCode::kInternal, "{}: cannot be written", engine::shown(to));
   return true;
 }
 
@@ -68,7 +69,7 @@ class UrlSource {
  private:
   std::string file_name(const std::string& digest) const {
     const std::string manner = crypto::hex_digest(crypto::DigestKind::kMd5, ref_.format + "\n" + ref_.target + "\n" + ref_.url).substr(0, 8);
-    return fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner);
+    return context_.file(fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner));
   }
 
   void make(const std::filesystem::path& text, const std::string& file, AcquiredDataset& acquired) {
@@ -94,14 +95,7 @@ class UrlSource {
 }  // namespace
 
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
-  try {
-    return UrlSource(ref, key, context).acquire();
-  } catch (const Error& error) {
-    auto known = context.store.find(key);
-    if (error.code != ErrorCode::kDatasetUnavailable || !known) throw;
-    log(context.emit, "warning", fmt::format("{}; the file that was fetched earlier is used", error.message));
-    return {.path = context.store.path(known->file), .hold = std::move(known->hold)};
-  }
+  return UrlSource(ref, key, context).acquire();
 }
 
 }  // namespace kedge::server

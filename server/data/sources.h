@@ -20,6 +20,10 @@ struct SourceContext {
   const Emit& emit;
   std::stop_token stop;
   std::string trace;   // of the job, or the first of those that wait together
+  std::string owner;   // the tenant_key() of whose cache this is; empty: tenants share one
+
+  std::string key(const std::string& reference) const { return owner.empty() ? reference : "tenant " + owner + "\n" + reference; }
+  std::string file(const std::string& name) const { return owner.empty() ? name : "tenant-" + owner + "-" + name; }
 };
 
 // Names a reference: equal references have equal keys. Errors: kInvalidValue for a reference that cannot be.
@@ -28,8 +32,9 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 // True when the key alone decides what the data is, so that an index entry needs no question to anybody.
 bool is_exact(const schema::DatasetRef& ref);
 
-// "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job; else empty.
-std::string stored_file(const std::string& name);
+// "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job; else empty. `owner`: as in
+// SourceContext; the name then tells nothing of the content.
+std::string stored_file(const std::string& name, const std::string& owner = {});
 
 // Gets and parses the data set and remembers it in the index. Errors as DatasetCache::acquire.
 AcquiredDataset acquire_from(const schema::OpenmlRef& ref, const std::string& key, const SourceContext& context);

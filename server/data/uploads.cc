@@ -1,36 +1,28 @@
-// Entries are small JSON files, replaced as a whole, below uploads/; their names are digests of what users call them.
+// Entries are small JSON files, replaced as a whole, below uploads/; their names are digests of what users call them, or ids of jobs.
 #include "server/data/uploads.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <chrono>
-#include <new>
+#include <system_error>
+#include <utility>
 
-#include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
-#include "schemas/codec.h"
 #include "schemas/quota.h"
-#include "server/data/mapped_text.h"
-#include "server/data/npy.h"
-#include "server/data/source_steps.h"
+#include "server/data/sources.h"
 
 namespace kedge::server {
 namespace {
 
+namespace fs = std::filesystem;
 using engine::require;
 using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::array<std::string_view, 4> kFormats{"csv", "arff", "libsvm", "npy"};
 constexpr std::size_t kLongestName = 64;
-constexpr std::size_t kLongestEntry = 4096;   // several times what the longest name and numbers need
+constexpr std::string_view kJobs = "jobs";   // folder; those of tenants are 40 hexadecimal digits
 
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name[0] != '.' && std::ranges::all_of(name, [](unsigned char c) {
@@ -38,231 +30,237 @@ bool is_name(std::string_view name) {
   });
 }
 
-std::string now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(std::time(nullptr)));
-}
-
-std::string to_text(const UploadInfo& info) {
-  schema::ValueMap map;
-  map.emplace_back("name", info.name);
-  map.emplace_back("format", info.format);
-  map.emplace_back("digest", info.digest);
-  map.emplace_back("bytes", info.bytes);
-  map.emplace_back("rows", info.rows);
-  map.emplace_back("columns", info.columns);
-  map.emplace_back("created", info.created);
-  return schema::value_to_json(schema::Value(std::move(map)));
-}
-
-std::optional<UploadInfo> from_file(const std::filesystem::path& file) {
-  std::string text(kLongestEntry, '\0');   // before the file is open; a stream would take a lack of memory for the file's end
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  const auto n = ::read(fd, text.data(), text.size());
-  ::close(fd);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  UploadInfo info;
-  const schema::Value value = schema::value_from_json(text);
-  const auto* map = std::get_if<schema::ValueMap>(&value.data);
-  require(map != nullptr, ErrorCode::kInternal, "{}: is damaged", file.string());
-  for (const auto& [key, member] : *map) {
-    const auto* words = std::get_if<std::string>(&member.data);
-    const auto* number = std::get_if<std::int64_t>(&member.data);
-    if (words && key == "name") info.name = *words;
-    if (words && key == "format") info.format = *words;
-    if (words && key == "digest") info.digest = *words;
-    if (words && key == "created") info.created = *words;
-    if (number && key == "bytes") info.bytes = *number;
-    if (number && key == "rows") info.rows = *number;
-    if (number && key == "columns") info.columns = *number;
-  }
-  return info;
-}
-
-// Empty if it is no folder. Not by libstdc++'s iterator, which ends the process where memory does not suffice to open one.
-std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
-  if (!open && errno == ENOMEM) throw std::bad_alloc();
-  std::vector<std::filesystem::path> files;
-  while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
-    if (const std::string_view name = entry->d_name; name != "." && name != "..") files.push_back(folder / name);
-  return files;
-}
-
-// All or nothing, and on disk when it returns.
-void replace_file(const std::filesystem::path& file, const std::string& text) {
-  const std::string part = file.string() + ".part";
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-  if (fd >= 0) ::close(fd);
-  require(written && ::rename(part.c_str(), file.c_str()) == 0, ErrorCode::kStorageFull, "the disk takes no more");
-  const int folder = ::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) ::fsync(folder), ::close(folder);
+// What a file takes of the disk, at least a block.
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(file, missing);
+  return missing ? 0 : size;
 }
 
 }  // namespace
 
-Uploads::Uploads(std::filesystem::path datasets, std::uint64_t bytes_per_tenant)
-    : datasets_(std::move(datasets)), directory_(datasets_ / "uploads"), bytes_per_tenant_(bytes_per_tenant) {
-  std::filesystem::create_directories(directory_);
-  for (const auto& left : std::filesystem::recursive_directory_iterator(directory_))   // by an earlier run
-    if (left.path().extension() == ".part" || left.path().extension() == ".kds") std::filesystem::remove(left.path());
+Uploads::Uploads(fs::path datasets, TenantBytes& bytes, bool by_tenant)
+    : datasets_(std::move(datasets)), directory_(datasets_ / "uploads"), bytes_(bytes), by_tenant_(by_tenant),
+      references_(std::make_shared<ContentReferences>(datasets_, directory_)) {
+  fs::create_directories(directory_ / kJobs);
+  read_all();
 }
 
-std::filesystem::path Uploads::folder(const std::string& tenant) const {
-  return directory_ / crypto::hex_digest(crypto::DigestKind::kSha256, tenant).substr(0, 40);
+Uploads::~Uploads() { references_->close(); }
+
+void Uploads::read_all() {
+  for (const auto& left : fs::recursive_directory_iterator(directory_))   // by an earlier run
+    if (left.path().extension() == ".part" || left.path().extension() == ".kds") fs::remove(left.path());
+  for (const fs::path& folder : files_in(directory_))
+    if (folder.filename() != kJobs) read_names(folder);
+  read_jobs();
+  remove_orphans();
 }
 
-std::filesystem::path Uploads::entry(const std::string& tenant, const std::string& name) const {
-  return folder(tenant) / (crypto::hex_digest(crypto::DigestKind::kSha256, name).substr(0, 40) + ".json");
+void Uploads::read_names(const fs::path& folder) {
+  const std::string tenant = folder.filename();
+  for (const fs::path& file : files_in(folder)) {
+    std::optional<UploadEntry> entry = read_upload_entry(file);
+    if (!entry) {
+      is_damaged_ = true;
+      continue;
+    }
+    const std::string name = entry->info.name;
+    names_[tenant].insert_or_assign(name, take_up(tenant, std::move(entry->info)));
+  }
+}
+
+void Uploads::read_jobs() {
+  for (const fs::path& file : files_in(directory_ / kJobs)) {
+    std::optional<UploadEntry> entry = read_upload_entry(file);
+    if (!entry) {
+      is_damaged_ = true;
+      continue;
+    }
+    const std::string tenant = entry->tenant;
+    jobs_.insert_or_assign(file.stem(), JobData{tenant, take_up(tenant, std::move(entry->info))});
+  }
+}
+
+Uploads::Stored Uploads::take_up(const std::string& tenant, UploadInfo info) {
+  const std::string file = known_file_of(tenant, info.digest);
+  Stored stored{.info = std::move(info), .hold = references_->hold(file), .bytes = size_of(datasets_ / file)};
+  bytes_.charge_key(tenant, stored.bytes);
+  return stored;
+}
+
+// Content whose upload was cut off between its file and its entry. Where an entry is damaged nobody knows what it led to.
+void Uploads::remove_orphans() {
+  if (is_damaged_) return;
+  for (const fs::path& file : files_in(datasets_))
+    if (file.extension() == ".kds" && file.filename().string().starts_with("stored-") && !references_->has(file.filename())) fs::remove(file);
+}
+
+fs::path Uploads::entry(const std::string& tenant, const std::string& name) const {
+  return directory_ / tenant / (tenant_key(name) + ".json");
+}
+
+fs::path Uploads::job_entry(const std::string& job) const { return directory_ / kJobs / (job + ".json"); }
+
+std::string Uploads::file_of(const std::string& tenant, const std::string& digest) const {
+  return stored_file("sha256:" + digest, by_tenant_ ? tenant : "");
+}
+
+// What came before the cache was kept by tenant stays where it is.
+std::string Uploads::known_file_of(const std::string& tenant, const std::string& digest) const {
+  std::string own = stored_file("sha256:" + digest, tenant);
+  return fs::exists(datasets_ / own) ? own : stored_file("sha256:" + digest, "");
 }
 
 std::vector<UploadInfo> Uploads::list(const std::string& tenant) const {
+  const std::string key = tenant_key(tenant);
+  std::vector<UploadInfo> infos;
   const std::lock_guard lock(mutex_);
-  std::vector<UploadInfo> entries;
-  for (const std::filesystem::path& file : files_in(folder(tenant)))
-    if (file.extension() == ".json")
-      if (auto info = from_file(file)) entries.push_back(*std::move(info));
-  std::ranges::sort(entries, {}, &UploadInfo::name);
-  return entries;
+  if (const auto mine = names_.find(key); mine != names_.end())
+    for (const auto& [name, stored] : mine->second) infos.push_back(stored.info);
+  return infos;
 }
 
 std::optional<UploadInfo> Uploads::find(const std::string& tenant, const std::string& name) const {
+  const std::string key = tenant_key(tenant);
   const std::lock_guard lock(mutex_);
-  return from_file(entry(tenant, name));
-}
-
-std::uint64_t Uploads::bytes_of(const std::string& tenant, const std::string& except) const {
-  std::uint64_t sum = 0;
-  for (const UploadInfo& info : list(tenant))
-    if (info.name != except) sum += static_cast<std::uint64_t>(info.bytes);
-  return sum;
+  const auto mine = names_.find(key);
+  if (mine == names_.end()) return std::nullopt;
+  const auto found = mine->second.find(name);
+  return found == mine->second.end() ? std::nullopt : std::optional(found->second.info);
 }
 
 std::string Uploads::resolve(const std::string& tenant, const std::string& name) const {
-  std::vector<std::string> names;
-  for (const UploadInfo& info : list(tenant)) {
+  const std::vector<UploadInfo> infos = list(tenant);
+  std::vector<std::string_view> known;
+  for (const UploadInfo& info : infos) {
     if (info.name == name || "sha256:" + info.digest == name) return "sha256:" + info.digest;
-    names.push_back(info.name);
+    known.push_back(info.name);
   }
-  const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string_view near = schema::nearest_name(name, known);
   throw Error(ErrorCode::kDatasetNotFound,
               fmt::format("stored: there is no upload '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
               "dataset.stored");
 }
 
-bool Uploads::remove(const std::string& tenant, const std::string& name) {
-  const auto info = find(tenant, name);
-  if (!info) return false;
+std::string Uploads::name_of(const std::string& tenant, const std::string& digest) const {
+  for (const UploadInfo& info : list(tenant))
+    if ("sha256:" + info.digest == digest) return info.name;
+  return {};
+}
+
+CacheHold Uploads::hold(const std::string& tenant, const std::string& digest) const {
+  const std::string key = tenant_key(tenant);
+  const auto is_it = [&](const Stored& stored) { return "sha256:" + stored.info.digest == digest; };
   const std::lock_guard lock(mutex_);
-  std::filesystem::remove(entry(tenant, name));
-  drop_content(info->digest);
+  if (const auto mine = names_.find(key); mine != names_.end())
+    for (const auto& [name, stored] : mine->second)
+      if (is_it(stored)) return stored.hold;
+  for (const auto& [job, data] : jobs_)
+    if (data.tenant == key && is_it(data.stored)) return data.stored.hold;
+  return nullptr;
+}
+
+bool Uploads::remove(const std::string& tenant, const std::string& name) {
+  const std::string key = tenant_key(tenant);
+  const std::lock_guard writing(writing_);
+  Names::node_type gone;   // its hold is let go after the lock
+  {
+    const std::lock_guard lock(mutex_);
+    const auto mine = names_.find(key);
+    if (mine != names_.end()) gone = mine->second.extract(name);
+  }
+  if (gone.empty()) return false;
+  std::error_code ignored;
+  fs::remove(entry(key, name), ignored);
+  bytes_.release_key(key, gone.mapped().bytes);
   return true;
 }
 
-// Under the lock. A worker that has the file mapped keeps it.
-void Uploads::drop_content(const std::string& digest) {
-  for (const std::filesystem::path& tenant : files_in(directory_))
-    for (const std::filesystem::path& file : files_in(tenant))
-      if (file.extension() == ".json")
-        if (const auto info = from_file(file); info && info->digest == digest) return;
-  std::error_code ignored;
-  std::filesystem::remove(datasets_ / stored_file("sha256:" + digest), ignored);
+Uploads::Stored Uploads::stored(Content& content) {
+  return {.info = content.info, .hold = content.hold, .bytes = content.bytes.bytes()};
 }
 
-void Uploads::publish(const std::string& tenant, const UploadInfo& info) {
+void Uploads::check_names(const std::string& tenant, const std::string& name) {
   const std::lock_guard lock(mutex_);
-  std::filesystem::create_directories(folder(tenant));
-  const auto before = from_file(entry(tenant, info.name));
-  replace_file(entry(tenant, info.name), to_text(info));
-  if (before && before->digest != info.digest) drop_content(before->digest);
+  const Names& mine = names_[tenant];
+  if (mine.size() < kMostNames || mine.contains(name)) return;
+  throw schema::QuotaExceeded(fmt::format("this tenant has {} data sets, at most so many may have a name; delete some", mine.size()),
+                              {.name = "datasets", .unit = "requests", .most = kMostNames});
 }
 
-std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const std::string& name, const std::string& format) {
-  require(is_name(name), ErrorCode::kInvalidValue, "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
-  require(std::ranges::find(kFormats, format) != kFormats.end(), ErrorCode::kInvalidValue, "format is '{}', must be csv, arff, libsvm or npy", format);
-  return std::unique_ptr<Upload>(new Upload(*this, tenant, {.name = name, .format = format}));
-}
-
-Uploads::Upload::Upload(Uploads& uploads, std::string tenant, UploadInfo info)
-    : uploads_(uploads), tenant_(std::move(tenant)), info_(std::move(info)), digest_(crypto::DigestKind::kSha256) {
-  const std::uint64_t used = uploads_.bytes_of(tenant_, info_.name), most = uploads_.bytes_per_tenant_;
-  allowed_ = most == 0 ? ~std::uint64_t{0} : most - std::min(most, used);
+UploadInfo Uploads::publish(Content content) {
+  const std::string name = content.info.name;
+  const std::lock_guard writing(writing_);
+  check_names(content.tenant, name);
+  Names made;   // first, so that nothing can fail once the entry is on disk
+  made.emplace(name, stored(content));
+  UploadInfo info = content.info;
+  fs::create_directories(directory_ / content.tenant);
+  write_upload_entry(entry(content.tenant, name), {info});
+  Names::node_type before;   // its hold is let go after the lock
   {
-    const std::lock_guard lock(uploads_.mutex_);
-    part_ = uploads_.directory_ / fmt::format("upload-{}.part", ++uploads_.n_parts_);
+    const std::lock_guard lock(mutex_);
+    Names& mine = names_.at(content.tenant);
+    before = mine.extract(name);
+    mine.insert(made.extract(made.begin()));
   }
-  digest_.update(info_.format + "\n");
+  content.bytes.keep();
+  if (!before.empty()) bytes_.release_key(content.tenant, before.mapped().bytes);
+  return info;
 }
 
-Uploads::Upload::~Upload() { discard(); }
+void Uploads::give_to_job(const std::string& job, Content content) {
+  const std::lock_guard writing(writing_);
+  std::map<std::string, JobData> made;
+  made.emplace(job, JobData{content.tenant, stored(content)});
+  write_upload_entry(job_entry(job), {content.info, content.tenant});
+  const std::lock_guard lock(mutex_);
+  jobs_.insert(made.extract(made.begin()));
+  content.bytes.keep();
+}
 
-void Uploads::Upload::discard() {
-  npy_.reset();
-  out_.close();
+void Uploads::drop_job(const std::string& job) noexcept try {
+  const std::lock_guard writing(writing_);
+  std::map<std::string, JobData>::node_type gone;
+  {
+    const std::lock_guard lock(mutex_);
+    gone = jobs_.extract(job);
+  }
+  if (gone.empty()) return;
   std::error_code ignored;
-  if (!part_.empty()) std::filesystem::remove(part_, ignored);
+  fs::remove(job_entry(job), ignored);
+  bytes_.release_key(gone.mapped().tenant, gone.mapped().stored.bytes);
+} catch (const std::exception&) {   // no memory: the next start finds that the job has ended
 }
 
-void Uploads::Upload::write(std::string_view bytes) {
-  const bool is_first = info_.bytes == 0;
-  info_.bytes += static_cast<std::int64_t>(bytes.size());
-  if (static_cast<std::uint64_t>(info_.bytes) > allowed_) {
-    const std::uint64_t most = uploads_.bytes_per_tenant_;
-    throw schema::QuotaExceeded(fmt::format("the uploads of this tenant would have more than {} bytes; delete some", most),
-                                {.name = "bytes", .unit = "content-bytes", .most = most, .left = allowed_});
-  }
-  digest_.update(bytes);
-  if (npy_) return npy_->write(bytes);
-  if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());
-  if (!npy_) keep(bytes);
+bool Uploads::has_job(const std::string& job) const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.contains(job);
 }
 
-void Uploads::Upload::keep(std::string_view bytes) {
-  if (!out_.is_open()) out_.open(part_, std::ios::binary | std::ios::trunc);
-  out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
+std::vector<std::string> Uploads::jobs() const {
+  std::vector<std::string> ids;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [job, data] : jobs_) ids.push_back(job);
+  return ids;
 }
 
-UploadInfo Uploads::Upload::finish(std::stop_token stop) {
-  info_.digest = digest_.hex();
-  info_.created = now();
-  const std::filesystem::path file = uploads_.datasets_ / stored_file("sha256:" + info_.digest);
-  if (!std::filesystem::exists(file)) {   // two that come at once both make it, and the second takes the first's place
-    const RemovedFile made{request().output};
-    parse(std::move(stop));
-    require(::rename(made.path.c_str(), file.c_str()) == 0, ErrorCode::kStorageFull, "the disk takes no more");
-  }
-  discard();   // here, where it may take its time
-  const engine::DatasetFile parsed(file);
-  info_.rows = parsed.meta().n_rows;
-  info_.columns = static_cast<std::int64_t>(parsed.meta().columns.size());
-  uploads_.publish(tenant_, info_);
-  return info_;
+std::unique_ptr<Uploads::Upload> Uploads::begin_upload(const std::string& tenant, UploadInfo info, std::uint64_t announced) {
+  require(std::ranges::find(kFormats, info.format) != kFormats.end(), ErrorCode::kInvalidValue,
+          "format is '{}', must be csv, arff, libsvm or npy", info.format);
+  return std::unique_ptr<Upload>(new Upload(*this, tenant, std::move(info), announced));
 }
 
-ParseRequest Uploads::Upload::request(std::stop_token stop) const {
-  const auto describe = [name = info_.name](engine::DatasetMeta& meta) {
-    meta.name = "stored " + name;
-    set_target(meta, "", "");
-  };
-  return {.source = info_.name, .output = part_.string() + ".kds", .describe = describe, .parallel = {.stop = std::move(stop)}};
+std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const std::string& name, const std::string& format,
+                                                std::uint64_t announced) {
+  require(is_name(name), ErrorCode::kInvalidValue, "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
+  check_names(tenant_key(tenant), name);
+  return begin_upload(tenant, {.name = name, .format = format}, announced);
 }
 
-void Uploads::Upload::parse(std::stop_token stop) {
-  if (npy_) {
-    npy_->finish();
-    return;
-  }
-  keep({});   // there may be nothing
-  out_.close();
-  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
-  const MappedText mapped(part_);
-  if (info_.format == "npy")
-    parse_npy(mapped.text(), request(std::move(stop)));
-  else
-    parse_text(mapped.text(), info_.format, request(std::move(stop)));
+std::unique_ptr<Uploads::Upload> Uploads::begin_for_job(const std::string& tenant, const std::string& format) {
+  return begin_upload(tenant, {.name = {}, .format = format}, 0);
 }
 
 }  // namespace kedge::server

@@ -1,10 +1,11 @@
-// Data sets that clients sent: who has which, under which name, and the file that it became.
+// Data sets that clients sent: who has which, under which name or for which job, and the file that each became.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,25 +15,30 @@
 #include <vector>
 
 #include "crypto/digest.h"
+#include "server/data/content_references.h"
 #include "server/data/npy.h"
+#include "server/data/tenant_bytes.h"
+#include "server/data/upload_entries.h"
 
 namespace kedge::server {
 
-struct UploadInfo {
-  std::string name;
-  std::string format;   // "csv", "arff", "libsvm" or "npy"
-  std::string digest;   // SHA-256 of the format, a line feed and the bytes as sent: what a job's reference is pinned to
-  std::int64_t bytes = 0, rows = 0, columns = 0;
-  std::string created;  // RFC 3339
-  friend bool operator==(const UploadInfo&, const UploadInfo&) = default;
-};
-
-// Thread safe. Names belong to a tenant; equal content is kept once. The file of a content stays as long as any name leads to it.
+// Thread safe. Names belong to a tenant; the data that comes with a job has no name and goes with the job. Equal content is kept once, or
+// once for each tenant. It stays as long as any name, job or hold leads to it.
 class Uploads {
  public:
-  // bytes_per_tenant: of what was sent; 0: no bound.
-  Uploads(std::filesystem::path datasets, std::uint64_t bytes_per_tenant);
-  void set_bytes_per_tenant(std::uint64_t bytes) { bytes_per_tenant_ = bytes; }   // for uploads to come
+  static constexpr std::size_t kMostNames = 10'000;   // of one tenant, so that a list of them stays small
+
+  // Reads what is in the directory. `bytes` outlives this object.
+  Uploads(std::filesystem::path datasets, TenantBytes& bytes, bool by_tenant = false);
+  ~Uploads();
+
+  // A parsed table that nothing leads to yet. Its file and its place in the tenant's quota last as long as this does.
+  struct Content {
+    UploadInfo info;
+    std::string tenant;   // its tenant_key()
+    CacheHold hold;
+    TenantBytes::Reservation bytes;
+  };
 
   // Takes the bytes of one upload to disk. Without finish() nothing of it is left.
   class Upload {
@@ -41,45 +47,84 @@ class Uploads {
     Upload(const Upload&) = delete;
     // Errors: schema::QuotaExceeded when the tenant's bytes would be too many, kStorageFull when the disk is full.
     void write(std::string_view bytes);
-    // Parses what came, puts it under its name, in place of an older one. Errors: those of the parser, with line and column.
-    UploadInfo finish(std::stop_token stop);
+    // Parses what came. Errors: those of the parser, with line and column; QuotaExceeded when the table is too large.
+    Content finish(std::stop_token stop);
 
    private:
     friend class Uploads;
-    Upload(Uploads& uploads, std::string tenant, UploadInfo info);
+    Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced);
     void keep(std::string_view bytes);
     void discard();
     ParseRequest request(std::stop_token stop = {}) const;
-    void parse(std::stop_token stop);
+    void parse(const std::filesystem::path& file, std::stop_token stop);
     Uploads& uploads_;
-    std::string tenant_;
+    std::string tenant_;   // its key
     UploadInfo info_;
     std::filesystem::path part_;
     std::unique_ptr<NpyStream> npy_;   // set: makes the table while the bytes come
     std::ofstream out_;                // else they are kept until the end
     crypto::Digest digest_;
-    std::uint64_t allowed_;
+    TenantBytes::Reservation bytes_;
   };
-  // name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'. Errors: kInvalidValue for name or format.
-  std::unique_ptr<Upload> begin(const std::string& tenant, const std::string& name, const std::string& format);
+  // name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'. `announced`: so many bytes will come at least. Errors:
+  // kInvalidValue for name or format; schema::QuotaExceeded.
+  std::unique_ptr<Upload> begin(const std::string& tenant, const std::string& name, const std::string& format, std::uint64_t announced = 0);
+  // The same for the data of a job.
+  std::unique_ptr<Upload> begin_for_job(const std::string& tenant, const std::string& format);
+
+  // Puts it under the name that begin() got, in place of an older one. On disk when it returns.
+  UploadInfo publish(Content content);
+  // From now on it is the data of this job, also after a restart, until drop_job(). On disk when it returns.
+  void give_to_job(const std::string& job, Content content);
+  void drop_job(const std::string& job) noexcept;   // does nothing for a job without data
+  bool has_job(const std::string& job) const;
+  std::vector<std::string> jobs() const;            // that have data here
 
   std::vector<UploadInfo> list(const std::string& tenant) const;   // by name
   std::optional<UploadInfo> find(const std::string& tenant, const std::string& name) const;
   bool remove(const std::string& tenant, const std::string& name);   // false when there is none
   // "sha256:DIGEST" of a name, or of such a digest if the tenant has it. Errors: kDatasetNotFound with the nearest name.
   std::string resolve(const std::string& tenant, const std::string& name) const;
+  // What the tenant calls what resolve() gave, for messages; empty: it has no name for it.
+  std::string name_of(const std::string& tenant, const std::string& digest) const;
+  // The file of what resolve() gave, or of the data of a job of the tenant, which stays as long as this lives; null if there is none.
+  CacheHold hold(const std::string& tenant, const std::string& digest) const;
 
  private:
-  std::filesystem::path folder(const std::string& tenant) const;
+  struct Stored {
+    UploadInfo info;
+    CacheHold hold;
+    std::uint64_t bytes = 0;   // that count
+  };
+  struct JobData {
+    std::string tenant;   // its key
+    Stored stored;
+  };
+  using Names = std::map<std::string, Stored>;
+
+  void read_all();
+  void read_names(const std::filesystem::path& folder);
+  void read_jobs();
+  Stored take_up(const std::string& tenant, UploadInfo info);
+  void remove_orphans();
   std::filesystem::path entry(const std::string& tenant, const std::string& name) const;
-  std::uint64_t bytes_of(const std::string& tenant, const std::string& except) const;
-  void publish(const std::string& tenant, const UploadInfo& info);
-  void drop_content(const std::string& digest);
+  std::filesystem::path job_entry(const std::string& job) const;
+  std::string file_of(const std::string& tenant, const std::string& digest) const;   // where new content goes
+  std::string known_file_of(const std::string& tenant, const std::string& digest) const;
+  std::unique_ptr<Upload> begin_upload(const std::string& tenant, UploadInfo info, std::uint64_t announced);
+  void check_names(const std::string& tenant, const std::string& name);
+  static Stored stored(Content& content);
 
   const std::filesystem::path datasets_, directory_;
-  std::atomic<std::uint64_t> bytes_per_tenant_;
-  mutable std::mutex mutex_;   // guards the entries
+  TenantBytes& bytes_;
+  const bool by_tenant_;
+  const std::shared_ptr<ContentReferences> references_;
+  std::mutex writing_;          // held while entries change on the disk; taken first
+  mutable std::mutex mutex_;    // guards what follows, briefly
+  std::map<std::string, Names> names_;     // by tenant_key() and name
+  std::map<std::string, JobData> jobs_;
   std::uint64_t n_parts_ = 0;
+  bool is_damaged_ = false;     // an entry could not be read
 };
 
 }  // namespace kedge::server

@@ -21,7 +21,6 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::JobState;
 
-constexpr std::size_t kMaxFetches = 32;
 constexpr std::size_t kMaxBacklog = 10'000;   // beyond, events that are not state changes are dropped
 constexpr std::chrono::seconds kCancelWait{5};
 constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that killed workers longer ago are tried again
@@ -30,7 +29,7 @@ constexpr std::chrono::hours kCrashMemory{24};   // after a restart, specs that 
 
 Dispatcher::Dispatcher(Store& store, DispatcherOptions options)
     : store_(store), options_(std::move(options)), observer_(options_.observer ? *options_.observer : nobody_), last_lease_(store.last_lease()),
-      fetch_pool_(std::make_unique<FetchPool>(kMaxFetches)),
+      fetch_pool_(std::make_unique<FetchPool>(kMostLocal + kMostFetches)),
       clock_(std::make_unique<DeadlineClock>([this](const std::string& id) { deadline_reached(id); })) {
   set_limits(options_.tenants, options_.deadlines);
   const std::lock_guard lock(mutex_);   // workers that are quick wait here until supervisor_ is set
@@ -71,7 +70,8 @@ void Dispatcher::recover() {
     job->submitted = job->waiting_since = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
     jobs_[job->id] = job;
     ++open_[job->tenant];
-    queue_.push(job->id, job->queue_key());
+    job->supply = supply_of(open.dataset, job->tenant);
+    queue_.push(job->id, job->queue_key(), job->supply);
     arm_queue(job);
   }
   start_fetches();
@@ -97,6 +97,7 @@ void Dispatcher::submit(NewJob given, Submitter submitter) {
   active->digest = given.digest, active->trace = given.trace, active->deadlines = given.job.spec.deadlines;
   active->submitted = active->waiting_since = Clock::now();
   active->ended = std::move(submitter.ended);
+  active->supply = supply_of(given.job.spec.dataset, given.tenant);
   struct Submission {
     schema::Job answer;   // ready, so that what is on disk is told without needing memory
     NewJob job;
@@ -141,8 +142,10 @@ void Dispatcher::drop(const JobPointer& job) {
     if (!job->has_begun) {
       jobs_.erase(job->id);
       close(job->tenant);
+      tell_ended(*job);
     } else if (schema::is_final(job->state)) {
       options_.files->retract(job->id, job->lease, JobFiles::model_id_of(job->id));
+      tell_ended(*job);
     } else {
       fetch = job->stop;
       stop(job);
@@ -172,15 +175,34 @@ void Dispatcher::begin(const JobPointer& job) {
   if (stopping_ || job->has_begun || !jobs_.contains(job->id) || job->state != JobState::kQueued) return;
   job->has_begun = true;
   if (fail_poison(job)) return;
-  queue_.push(job->id, job->queue_key());
+  queue_.push(job->id, job->queue_key(), job->supply);
   arm_queue(job);
   if (devices_known_) fail_impossible();
   start_fetches();
 }
 
+Supply Dispatcher::supply_of(const schema::DatasetRef& ref, const std::string& tenant) const {
+  if (!options_.needs_network || KEDGE_CONTROL("share-no-fetches")) return Supply::kLocal;
+  try {
+    return options_.needs_network(ref, tenant) ? Supply::kNetwork : Supply::kLocal;
+  } catch (const Error&) {   // a reference that cannot be: its fetch says why
+    return Supply::kLocal;
+  }
+}
+
+FetchSlots& Dispatcher::slots_of(const ActiveJob& job) { return job.supply == Supply::kNetwork ? network_ : local_; }
+
+// What needs no network never waits for what does.
 void Dispatcher::start_fetches() {
-  while (!stopping_ && !draining_ && fetching_ < kMaxFetches) {
-    const std::optional<std::string> id = queue_.take_to_fetch();
+  start_fetches(Supply::kLocal, local_);
+  start_fetches(Supply::kNetwork, network_);
+}
+
+void Dispatcher::start_fetches(Supply supply, FetchSlots& slots) {
+  const JobQueue::Fetching fetching{.may = [&](std::string_view tenant) { return slots.has_room(tenant); },
+                                    .running = [&](std::string_view tenant) { return slots.running(tenant); }};
+  while (!stopping_ && !draining_ && !slots.is_full()) {
+    const std::optional<std::string> id = queue_.take_to_fetch(supply, fetching);
     if (!id) return;
     const JobPointer job = jobs_.at(*id);
     job->leave_queue(Clock::now());
@@ -188,7 +210,7 @@ void Dispatcher::start_fetches() {
     arm(job, limits(*job).fetch);
     write(job, {.state = JobState::kFetching});
     if (takes_at_hand(job)) continue;
-    ++fetching_;
+    slots.take(job->tenant);
     fetch_pool_->run([this, job] { fetch(job); });
   }
 }
@@ -197,7 +219,7 @@ void Dispatcher::start_fetches() {
 bool Dispatcher::takes_at_hand(const JobPointer& job) {
   if (!options_.recall || !job->unsaved || schema::model_of(job->unsaved->task)) return false;
   KEDGE_FAIL_POINT("job.fetch.before");
-  std::optional<AcquiredDataset> data = options_.recall(job->unsaved->dataset);
+  std::optional<AcquiredDataset> data = options_.recall(job->unsaved->dataset, job->tenant);
   if (!data) return false;
   KEDGE_FAIL_POINT("job.fetch.after");
   observer_.data_acquired(data->cold);
@@ -225,7 +247,7 @@ void Dispatcher::fetch(const JobPointer& job) {
     KEDGE_FAIL_POINT("job.fetch.before");
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
     if (const std::string* model = schema::model_of(spec->task); model && options_.check_model) options_.check_model(*model);
-    AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token(), job->trace);
+    AcquiredDataset data = options_.acquire(spec->dataset, emit, job->stop.get_token(), {.tenant = job->tenant, .trace = job->trace});
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
   } catch (...) {
@@ -237,7 +259,7 @@ void Dispatcher::fetch(const JobPointer& job) {
 void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDataset data) {
   const engine::UsesReserve reserve;
   const std::lock_guard lock(mutex_);
-  --fetching_;
+  slots_of(*job).give_back(job->tenant);
   observer_.data_acquired(data.cold);
   if (!stopping_ && job->state == JobState::kFetching) {
     if (data.cold) {
@@ -252,7 +274,7 @@ void Dispatcher::fetched(const JobPointer& job, schema::JobSpec spec, AcquiredDa
 
 void Dispatcher::fetch_failed(const JobPointer& job, const Error& error) {
   const std::lock_guard lock(mutex_);
-  --fetching_;
+  slots_of(*job).give_back(job->tenant);
   if (!stopping_ && job->state == JobState::kFetching) fail(job, error);
   start_fetches();
 }
@@ -349,6 +371,7 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
         jobs_.erase(job->id);
       }
       if (step->took_place && job->ended) tell_end(*job, step->change);
+      tell_ended(*job);
       if (step->change.model) options_.models->stored(*step->change.model);
     };
   store_.enqueue(std::move(write));
@@ -362,6 +385,10 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
                       .queued_seconds = job->queued_seconds,
                       .run_seconds = job->run_seconds,
                       .total_seconds = std::chrono::duration<double>(Clock::now() - job->submitted).count()});
+}
+
+void Dispatcher::tell_ended(const ActiveJob& job) const {
+  if (options_.ended) options_.ended(job.id);
 }
 
 // Takes what it tells.

@@ -15,9 +15,11 @@
 
 #include "schemas/job.h"
 #include "server/data/dataset_cache.h"
+#include "server/data/tenant_bytes.h"
 #include "server/jobs/deadline_clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_pool.h"
+#include "server/jobs/fetch_slots.h"
 #include "server/jobs/job_end.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
@@ -37,13 +39,16 @@ struct DispatcherOptions {
   std::vector<std::string> devices;   // to run workers for; empty: all
   // DatasetCache::acquire
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
-                                const std::string& trace)>
+                                const DataCaller& caller)>
       acquire;
-  // DatasetCache::recall; may be empty. Called under the dispatcher's lock.
-  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&)> recall;
+  // DatasetCache::recall and needs_network; may be empty. The first is called under the dispatcher's lock.
+  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&, const std::string& tenant)> recall;
+  std::function<bool(const schema::DatasetRef&, const std::string& tenant)> needs_network;
+  std::function<void(const std::string& job)> ended;   // its end is on disk, or it was never stored; must not block; may be empty
   std::function<void(const std::string& model)> check_model;   // throws for one that must not be used
   const JobFiles* files = nullptr;
   ModelJournal* models = nullptr;
+  TenantBytes* bytes = nullptr;           // in which what jobs leave counts; null: nothing is counted
   TenantLimits tenants;                   // at first, as are the deadlines: see set_limits()
   schema::Deadlines deadlines;            // that no job may exceed; 0: none
   JobObserver* observer = nullptr;        // null: nobody
@@ -83,6 +88,7 @@ class Dispatcher final : public SupervisorListener {
   std::string missing_reason(std::string_view wish) const;   // empty: a device serves the wish, or it is not known yet
 
  private:
+  static constexpr std::size_t kMostLocal = 32, kMostFetches = 64;   // at a time
   using Clock = std::chrono::steady_clock;
   using JobPointer = std::shared_ptr<ActiveJob>;   // shared: a fetch may outlive its cancelled job
 
@@ -107,7 +113,14 @@ class Dispatcher final : public SupervisorListener {
   void fetch_failed(const JobPointer& job, const schema::Error& error);
   void deadline_reached(const std::string& id);
   JobPointer finalize(const std::string& device, schema::DoneReport& report);   // null: there is nothing to publish
-  std::optional<NewModel> publish(const ActiveJob& job, schema::DoneReport& report) const;
+  struct Published {
+    std::optional<NewModel> model;
+    TenantBytes::Reservation model_bytes, artifact_bytes;
+  };
+  Published publish(const ActiveJob& job, schema::DoneReport& report) const;
+  TenantBytes::Reservation reserve_model(const ActiveJob& job, schema::DoneReport& report) const;
+  void tell_ended(const ActiveJob& job) const;
+  Supply supply_of(const schema::DatasetRef& ref, const std::string& tenant) const;
   void drop(const JobPointer& job);   // was never stored
 
   // Under the lock.
@@ -116,6 +129,8 @@ class Dispatcher final : public SupervisorListener {
   void recover();
   void stop(const JobPointer& job);   // it is to end as cancelled; the caller stops its fetch
   void start_fetches();
+  void start_fetches(Supply supply, FetchSlots& slots);
+  FetchSlots& slots_of(const ActiveJob& job);
   bool takes_at_hand(const JobPointer& job);
   void make_ready(const JobPointer& job);
   void start_runs();
@@ -150,7 +165,7 @@ class Dispatcher final : public SupervisorListener {
   std::condition_variable drained_;   // a worker has no job any more
   std::chrono::system_clock::time_point last_time_{};
   std::int64_t last_lease_ = 0;
-  std::size_t fetching_ = 0;
+  FetchSlots local_{kMostLocal}, network_{kMostFetches};
   std::map<std::string, JobPointer, std::less<>> jobs_;   // until their end is on disk
   JobQueue queue_;
   std::size_t open_jobs_per_tenant_ = 0;   // 0: no bound

@@ -14,6 +14,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::JobState;
 
+constexpr std::size_t kLocalPerTenant = 8;     // data sets that are read or parsed for it at a time, without the network
 constexpr std::int64_t kCrashesOfASpec = 3;   // jobs of one tenant and spec that may fail so before the next is not tried
 
 // The shorter of what the job and the server ask for; 0: no deadline.
@@ -91,6 +92,8 @@ void Dispatcher::forget_crashes(const ActiveJob& job) {
 void Dispatcher::set_limits(TenantLimits tenants, const schema::Deadlines& deadlines) {
   const std::lock_guard lock(mutex_);
   open_jobs_per_tenant_ = tenants.open_jobs;
+  network_.set_per_tenant(tenants.fetches);
+  local_.set_per_tenant(kLocalPerTenant);
   queue_.set_weights(std::move(tenants.weights));
   deadlines_ = deadlines;
 }

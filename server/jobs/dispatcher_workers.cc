@@ -61,7 +61,8 @@ schema::RunCommand Dispatcher::command_for(const ActiveJob& job) const {
                              .spec = *job.spec,
                              .dataPath = job.data.path,
                              .dataDigest = job.data.path.stem(),
-                             .trace = job.trace};
+                             .trace = job.trace,
+                             .dataName = job.data.name};
   if (const std::string* model = schema::model_of(job.spec->task)) {
     command.modelPath = options_.files->model_path(*model);
     if (!std::filesystem::exists(command.modelPath)) throw Error(ErrorCode::kNotFound, fmt::format("the model '{}' was deleted", *model));
@@ -141,8 +142,11 @@ Dispatcher::JobPointer Dispatcher::finalize(const std::string& device, schema::D
 }
 
 // The files take their place before the row that makes them known is written. Not under the lock: a model may be large.
-std::optional<NewModel> Dispatcher::publish(const ActiveJob& job, schema::DoneReport& report) const {
-  std::optional<NewModel> model;
+Dispatcher::Published Dispatcher::publish(const ActiveJob& job, schema::DoneReport& report) const {
+  Published published{.model = {}, .model_bytes = reserve_model(job, report), .artifact_bytes = {}};
+  std::optional<NewModel>& model = published.model;
+  if (options_.bytes && !report.result.artifacts.empty())
+    published.artifact_bytes = options_.bytes->reserve(job.tenant, options_.files->unfinished_bytes(job.id, job.lease));
   if (report.model && report.modelBytes.empty())
     model = options_.models->adopt_file(options_.files->unfinished_model(job.id, job.lease), std::move(*report.model));
   else if (report.model)
@@ -151,24 +155,46 @@ std::optional<NewModel> Dispatcher::publish(const ActiveJob& job, schema::DoneRe
     options_.files->publish_artifacts(job.id, job.lease);
   else if (!model)
     options_.files->discard(job.id, job.lease);
-  return model;
+  return published;
+}
+
+// A result is worth keeping without its model: one for which there is no room is left out, and the result says so.
+TenantBytes::Reservation Dispatcher::reserve_model(const ActiveJob& job, schema::DoneReport& report) const {
+  if (!report.model || !options_.bytes) return {};
+  std::error_code missing;
+  const std::uintmax_t size = report.modelBytes.empty() ? std::filesystem::file_size(options_.files->unfinished_model(job.id, job.lease), missing)
+                                                        : report.modelBytes.size();
+  try {
+    return options_.bytes->reserve(job.tenant, missing ? 0 : size);
+  } catch (const Error& error) {
+    report.model.reset();
+    report.modelBytes.clear();
+    report.result.model.clear();
+    std::filesystem::remove(options_.files->unfinished_model(job.id, job.lease), missing);
+    report.result.warnings.push_back(fmt::format("the model of {} bytes was not stored: {}", size, error.message));
+    return {};
+  }
 }
 
 void Dispatcher::worker_done(const std::string& device, schema::DoneReport report) {
   KEDGE_FAIL_POINT("job.done.before");
   const JobPointer job = finalize(device, report);
   if (!job) return;
-  std::optional<NewModel> model;
+  Published published;
   std::optional<Error> failure;
   try {
-    if (job->leaves_files) model = publish(*job, report);
+    if (job->leaves_files) published = publish(*job, report);
   } catch (const Error& error) {
     failure = error;
   }
   const std::lock_guard lock(mutex_);
   const bool is_cancelled = schema::is_final(job->state);   // meanwhile
   if (is_cancelled || failure) options_.files->retract(job->id, job->lease, report.result.model);
-  if (!is_cancelled) failure ? fail(job, *failure) : succeed(job, std::move(report.result), std::move(model));
+  if (!is_cancelled && !failure) {
+    published.model_bytes.keep();
+    published.artifact_bytes.keep();
+  }
+  if (!is_cancelled) failure ? fail(job, *failure) : succeed(job, std::move(report.result), std::move(published.model));
   start_runs();
   KEDGE_FAIL_POINT("job.done.after");
 }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "engine/core/disk_error.h"
 #include "schemas/error.h"
 
 namespace kedge::server {
@@ -19,12 +20,16 @@ constexpr std::string_view kModelSuffix = ".kedge", kPartSuffix = ".part";
 
 std::string part_name(const std::string& job, std::int64_t lease) { return fmt::format("{}.{}{}", job, lease, kPartSuffix); }
 
+[[noreturn]] void refuse(const char* what, const fs::path& path, const std::error_code& error) {
+  throw schema::Error(engine::disk_error(error.value()), fmt::format("{} {}: {}", what, engine::shown(path), error.message()));
+}
+
 template <class Work>
 auto told(const char* what, const fs::path& path, Work work) {
   try {
     return work();
   } catch (const fs::filesystem_error& error) {
-    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("{} {}: {}", what, path.string(), error.code().message()));
+    refuse(what, path, error.code());
   }
 }
 
@@ -34,8 +39,7 @@ void sync(const fs::path& path) {
   const bool is_done = fd >= 0 && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  if (!is_done)
-    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("sync {}: {}", path.string(), std::generic_category().message(error)));
+  if (!is_done) refuse("sync", path, {error, std::generic_category()});
 }
 
 void move(const fs::path& from, const fs::path& to) {
@@ -47,6 +51,16 @@ void remove_unless(const fs::path& folder, const std::function<bool(const fs::pa
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (!is_known(entry.path())) orphans.push_back(entry.path());
   for (const fs::path& orphan : orphans) fs::remove_all(orphan);
+}
+
+std::uint64_t bytes_in(const fs::path& folder) {
+  std::uint64_t sum = 0;
+  std::error_code gone;   // a file may be removed meanwhile
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, gone)) {
+    const std::uintmax_t size = entry.file_size(gone);
+    if (!gone) sum += size;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -62,8 +76,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
   }
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  if (!is_well)
-    throw schema::Error(schema::ErrorCode::kUnavailable, fmt::format("write {}: {}", path.string(), std::generic_category().message(error)));
+  if (!is_well) refuse("write", path, {error, std::generic_category()});
 }
 
 JobFiles::JobFiles(fs::path data_dir) : models_(data_dir / "models"), results_(data_dir / "results") {
@@ -111,6 +124,17 @@ void JobFiles::retract(const std::string& job, std::int64_t lease, const std::st
   if (!model.empty()) fs::remove(model_path(model), ignored);
   fs::remove_all(results_ / job, ignored);
 }
+
+std::map<std::string, std::uint64_t> JobFiles::artifact_bytes() const {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results_))
+    if (entry.path().extension() != kPartSuffix) bytes[entry.path().filename()] = bytes_in(entry.path());
+  return bytes;
+}
+
+std::uint64_t JobFiles::artifact_bytes_of(const std::string& job) const { return bytes_in(results_ / job); }
+
+std::uint64_t JobFiles::unfinished_bytes(const std::string& job, std::int64_t lease) const { return bytes_in(folder_of(job, lease)); }
 
 fs::path JobFiles::model_path(std::string_view id) const { return models_ / fmt::format("{}{}", id, kModelSuffix); }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,11 @@ class JobFiles {
   void publish_artifacts(const std::string& job, std::int64_t lease) const;
   // Removes all of it, published or not.
   void retract(const std::string& job, std::int64_t lease, const std::string& model) const noexcept;
+
+  // Bytes of the artifacts of each job that has left some, or of one.
+  std::map<std::string, std::uint64_t> artifact_bytes() const;
+  std::uint64_t artifact_bytes_of(const std::string& job) const;
+  std::uint64_t unfinished_bytes(const std::string& job, std::int64_t lease) const;   // of the artifacts that the attempt has left
 
   std::filesystem::path model_path(std::string_view id) const;
   std::filesystem::path artifact_path(std::string_view job, std::string_view name) const;

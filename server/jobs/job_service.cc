@@ -14,6 +14,7 @@
 #include "server/data/inline_data.h"
 #include "server/jobs/clock.h"
 #include "server/jobs/dispatcher.h"
+#include "server/jobs/fetch_pool.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/model_journal.h"
 #include "server/jobs/model_retention.h"
@@ -61,8 +62,18 @@ std::string spec_digest(const schema::JobSpec& spec) {
   return crypto::hex_digest(crypto::DigestKind::kSha256, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+std::filesystem::path dataset_directory(const JobServiceOptions& options) {
+  return options.data.directory.empty() ? options.data_dir / "datasets" : options.data.directory;
+}
+
+// In messages; equal content of others has other names.
+std::string name_of(const Uploads& uploads, const std::string& tenant, const std::string& digest) {
+  const std::string name = uploads.name_of(tenant, digest);
+  return name.empty() ? "the data of the job" : "stored " + name;
+}
+
 // Fills in what the caller left out.
-JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCache>& cache) {
+JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCache>& cache, Uploads& uploads) {
   if (options.worker_program.empty()) options.worker_program = beside_this_program();
   if (!options.validate) {
     options.validate = [](const schema::JobSpec& spec, std::stop_token stop) {
@@ -70,20 +81,24 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
     };
   }
   if (!options.acquire) {
-    if (options.data.directory.empty()) options.data.directory = options.data_dir / "datasets";
+    options.data.directory = dataset_directory(options);
     options.data.max_cache_bytes = options.limits.cache_bytes;
     cache = std::make_unique<DatasetCache>(options.data);
-    options.acquire = [&cache = *cache](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
-                                        std::stop_token stop, const std::string& trace) { return cache.acquire(ref, emit, stop, trace); };
+    options.acquire = [&cache = *cache, &uploads](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
+                                                  std::stop_token stop, const DataCaller& caller) {
+      const auto* stored = std::get_if<schema::StoredRef>(&ref.source);
+      CacheHold hold = stored ? uploads.hold(caller.tenant, stored->name) : nullptr;   // first: what is there then stays
+      AcquiredDataset data = cache.acquire(ref, emit, stop, caller);
+      if (stored) data.hold = std::move(hold), data.name = name_of(uploads, caller.tenant, stored->name);
+      return data;
+    };
   }
   return options;
 }
 
 // cache: null where the options have an acquire() of their own
-DispatcherOptions dispatcher_options(const JobServiceOptions& options, const DatasetCache* cache, const JobFiles& files, ModelJournal& models,
+DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, ModelJournal& models,
                                      std::function<void(const std::string&)> check_model) {
-  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&)> recall;
-  if (cache) recall = [cache](const schema::DatasetRef& ref) { return cache->recall(ref); };
   return {.workers = {.program = {.file = options.worker_program,
                                   .temporary = options.data_dir / "tmp",
                                   .log = options.worker_log,
@@ -92,7 +107,6 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Dat
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
           .acquire = options.acquire,
-          .recall = std::move(recall),
           .check_model = std::move(check_model),
           .files = &files,
           .models = &models,
@@ -108,11 +122,43 @@ struct JobService::Impl {
   explicit Impl(JobServiceOptions given)
       : store(given.data_dir, [this](const std::string& job) { subscriptions.notify(job); }, committed(given.observer)),
         files(given.data_dir),
-        options(complete(std::move(given), cache)),
+        bytes(given.limits.tenants.bytes),
+        uploads(dataset_directory(given), bytes, given.data.by_tenant),
+        options(complete(std::move(given), cache, uploads)),
         ids(store.last_job_id()),
         models(store, clean_files()),
-        dispatcher(store, dispatcher_options(options, cache.get(), files, models, [this](const std::string& model) { check(model); })),
-        retention(store, options.limits.retention) {}
+        dispatcher(store, wired_options()),
+        retention(store, options.limits.retention, [this](const Expired& job) { forget_artifacts(job); }) {
+    for (const std::string& job : uploads.jobs())   // whose jobs ended when the server did
+      if (!dispatcher.is_open(job)) uploads.drop_job(job);
+  }
+
+  // What of the dispatcher's work this service does.
+  DispatcherOptions wired_options() {
+    DispatcherOptions wired = dispatcher_options(options, files, models, [this](const std::string& model) { check(model); });
+    if (cache) {
+      wired.recall = [this](const schema::DatasetRef& ref, const std::string& tenant) { return cache->recall(ref, tenant); };
+      wired.needs_network = [this](const schema::DatasetRef& ref, const std::string& tenant) { return cache->needs_network(ref, tenant); };
+    }
+    wired.bytes = &bytes;
+    wired.ended = [this](const std::string& job) {
+      if (uploads.has_job(job) && !KEDGE_CONTROL("keep-data-of-jobs")) removals.run([this, job] { uploads.drop_job(job); });
+    };
+    return wired;
+  }
+
+  // Models and artifacts that are there count for their tenants.
+  void count_files() {
+    for (const auto& [tenant, size] : store.model_bytes_by_tenant()) bytes.charge(tenant, size);
+    for (const auto& [job, size] : files.artifact_bytes()) bytes.charge(store.tenant(job).value_or(""), size);
+  }
+
+  void forget_artifacts(const Expired& job) {
+    const std::uint64_t size = files.artifact_bytes_of(job.job);
+    if (size == 0) return;
+    files.retract(job.job, 0, "");
+    bytes.release(job.tenant, size);
+  }
 
   static std::function<void(double)> committed(JobObserver* observer) {
     if (!observer) return {};
@@ -128,6 +174,7 @@ struct JobService::Impl {
                            const std::optional<schema::Job> job = store.find(id);
                            return job && job->state == schema::JobState::kSucceeded;
                          });
+    count_files();
     return files;
   }
 
@@ -162,11 +209,14 @@ struct JobService::Impl {
   Subscriptions subscriptions;
   Store store;   // first of the rest: its lock keeps a second server away from everything else
   const JobFiles files;
+  TenantBytes bytes;
+  Uploads uploads;
   std::unique_ptr<DatasetCache> cache;
   const JobServiceOptions options;
   JobIds ids;
   ModelDigests digests;
   ModelJournal models;
+  FetchPool removals{1};   // of data whose jobs have ended
   Dispatcher dispatcher;
   Retention retention;   // ends early, as the next does: they write
   std::optional<ModelRetention> model_retention;
@@ -188,7 +238,7 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   if (!options.is_valid) validate(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
-  std::string digest = spec_digest(spec), id = impl_->ids.next();
+  std::string digest = spec_digest(spec), id = options.id.empty() ? new_id() : options.id;
   describe_data(spec);
   std::optional<schema::JobSpec> shown = KEDGE_CONTROL("whole-lists") ? std::nullopt : without_long_data(spec);
   impl_->dispatcher.submit({.job = {.id = id, .spec = std::move(spec)},
@@ -200,6 +250,12 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
                            {.submitted = std::move(submitted), .failed = std::move(failed), .ended = options.ended});
   return id;
 }
+
+std::string JobService::new_id() { return impl_->ids.next(); }
+
+Uploads& JobService::uploads() { return impl_->uploads; }
+
+TenantBytes& JobService::tenant_bytes() { return impl_->bytes; }
 
 void JobService::require_room(const std::string& tenant) const { impl_->dispatcher.require_room(tenant); }
 
@@ -262,6 +318,8 @@ schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_vi
 schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant) {
   model.id = JobFiles::model_id_of(impl_->ids.next());
   model.created = format_time(std::chrono::system_clock::now());
+  std::error_code missing;
+  TenantBytes::Reservation bytes = impl_->bytes.reserve(tenant, std::filesystem::file_size(file, missing));
   NewModel adopted = impl_->models.adopt_file(file, std::move(model));
   try {
     impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(adopted, tenant); });
@@ -269,13 +327,17 @@ schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schem
     impl_->models.remove(adopted.info.id);
     throw;
   }
+  bytes.keep();
   return std::move(adopted.info);
 }
 
 // The row goes first: a crash in between leaves a file that nobody lists, which the next start removes.
 void JobService::delete_model(std::string_view id) {
+  const std::optional<schema::ModelInfo> model = impl_->store.find_model(id);
+  const std::optional<std::string> tenant = impl_->store.model_tenant(id);
   bool is_there = false;
   impl_->write_and_wait([&](StoreWriter& writer) { is_there = writer.delete_model(id); });
+  if (is_there && model && tenant) impl_->bytes.release(*tenant, static_cast<std::uint64_t>(model->bytes));
   if (!is_there) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
   impl_->models.remove(id);
 }
@@ -302,6 +364,7 @@ std::string JobService::unready_reason() const {
 
 void JobService::set_limits(const ServiceLimits& limits) {
   impl_->dispatcher.set_limits(limits.tenants, limits.deadlines);
+  impl_->bytes.set_most(limits.tenants.bytes);
   impl_->retention.set_options(limits.retention);
   impl_->model_retention->set_bounds(limits.models);
   if (impl_->cache) impl_->cache->set_max_bytes(limits.cache_bytes);

@@ -17,6 +17,7 @@
 #include "schemas/job.h"
 #include "schemas/model.h"
 #include "server/data/dataset_cache.h"
+#include "server/data/uploads.h"
 #include "server/jobs/job_end.h"
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
@@ -40,7 +41,7 @@ struct JobServiceOptions {
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&, std::stop_token)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
-                                const std::string& trace)>
+                                const DataCaller& caller)>
       acquire;
 };
 
@@ -56,6 +57,7 @@ struct SubmitOptions {
   std::string idempotency_key;
   std::string trace;             // a traceparent (W3C), told by the job's events and the log
   bool is_valid = false;         // the caller has called validate()
+  std::string id;                // as new_id() gave it; empty: a new one
   // Called once, from a service thread, when the end of the new job is on disk, and not when it was lost with the server or memory lacks. With it `submitted`
   // may come some milliseconds late, so that a short job goes to the disk once, with its end.
   std::function<void(JobEnd)> ended;
@@ -78,11 +80,15 @@ class JobService {
   // Validates, stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
   // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
-  // again, or `failed` kIdempotencyKeyReused when the spec is another one. Returns the id of the job if it is a new one. It belongs
+  // again, or `failed` kIdempotencyKeyReused when the spec is another one, or kNotFound at Idempotency-Key when that job has been forgotten.
+  // Returns the id of the job if it is a new one. It belongs
   // to its tenant. Throws for a bad spec;
   // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
   std::string submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                      std::function<void(const schema::Error&)> failed = {}, const SubmitOptions& options = {});
+
+  // For a job that is submitted soon: what comes with it can have its name.
+  std::string new_id();
 
   // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
   // before it.
@@ -115,10 +121,13 @@ class JobService {
   // page_size: 1 .. 500; tenant: only this one's models; unset: all
   schema::ModelPage list_models(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant = {}) const;
   // Lists a model whose file is a finished one in the same file system, which is moved; returns it with its new id, when that is on disk.
+  // Errors: schema::QuotaExceeded.
   schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant = {});
   // kNotFound. A job that has opened the model goes on with it; one that still waits will fail.
   void delete_model(std::string_view id);
   const JobFiles& files() const;
+  Uploads& uploads();            // data sets by name, and the data of jobs, which goes when they have ended
+  TenantBytes& tenant_bytes();   // what each tenant stores, its models and artifacts as well
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
   Load load() const;                                  // looks into the data directory: call it where that may take its time

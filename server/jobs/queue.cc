@@ -2,6 +2,7 @@
 #include "server/jobs/queue.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/faults/fail_point.h"
 
@@ -22,7 +23,10 @@ JobQueue::Lane& JobQueue::lane(const QueueKey& key) {
   return lanes_[key];
 }
 
-void JobQueue::push(const std::string& job, const QueueKey& key) { lane(key).waiting.insert(job); }
+void JobQueue::push(const std::string& job, const QueueKey& key, Supply supply) {
+  Lane& mine = lane(key);
+  (supply == Supply::kNetwork ? mine.remote : mine.waiting).insert(job);
+}
 
 void JobQueue::push_ready(const std::string& job, const QueueKey& key) { lane(key).ready.insert(job); }
 
@@ -30,6 +34,7 @@ void JobQueue::remove(const std::string& job, const QueueKey& key) {
   const auto lane = lanes_.find(key);
   if (lane == lanes_.end()) return;
   lane->second.waiting.erase(job);
+  lane->second.remote.erase(job);
   lane->second.ready.erase(job);
   drop_if_empty(lane);
 }
@@ -39,11 +44,13 @@ double JobQueue::used(const std::string& tenant) const {
   return found == used_.end() ? 0 : found->second;
 }
 
-std::optional<std::string> JobQueue::take(Jobs jobs, const std::function<bool(const QueueKey&, const Lane&)>& may) {
+std::optional<std::string> JobQueue::take(Jobs jobs, const std::function<bool(const QueueKey&, const Lane&)>& may,
+                                          const std::function<std::size_t(std::string_view)>& running) {
   auto best = lanes_.end();
   const auto rank = [&](Lanes::iterator lane) {
-    const double used_so_far = KEDGE_CONTROL("ignore-shares") ? 0 : used(lane->first.tenant);
-    return std::pair<double, const std::string&>(used_so_far, *(lane->second.*jobs).begin());
+    const std::string& tenant = lane->first.tenant;
+    const double used_so_far = KEDGE_CONTROL("ignore-shares") ? 0 : used(tenant);
+    return std::tuple<std::size_t, double, const std::string&>(running ? running(tenant) : 0, used_so_far, *(lane->second.*jobs).begin());
   };
   for (auto lane = lanes_.begin(); lane != lanes_.end(); ++lane) {
     if ((lane->second.*jobs).empty() || !may(lane->first, lane->second)) continue;
@@ -60,8 +67,13 @@ std::optional<std::string> JobQueue::take(Jobs jobs, const std::function<bool(co
   return job;
 }
 
-std::optional<std::string> JobQueue::take_to_fetch() {
-  return take(&Lane::waiting, [](const QueueKey&, const Lane& lane) { return lane.ready.size() < kReadyAhead; });
+std::optional<std::string> JobQueue::take_to_fetch(Supply supply, const Fetching& fetching) {
+  const auto may = [&](const QueueKey& key, const Lane& lane) { return lane.ready.size() < kReadyAhead && fetching.may(key.tenant); };
+  return take(supply == Supply::kNetwork ? &Lane::remote : &Lane::waiting, may, fetching.running);
+}
+
+std::optional<std::string> JobQueue::take_to_fetch(Supply supply) {
+  return take_to_fetch(supply, {.may = [](std::string_view) { return true; }, .running = {}});
 }
 
 std::optional<std::string> JobQueue::take_ready(const std::function<bool(std::string_view)>& serves) {
@@ -91,12 +103,13 @@ std::vector<std::string> JobQueue::jobs_of(const std::string& wish) const {
     if (key.wish != wish) continue;
     jobs.insert(jobs.end(), lane.ready.begin(), lane.ready.end());
     jobs.insert(jobs.end(), lane.waiting.begin(), lane.waiting.end());
+    jobs.insert(jobs.end(), lane.remote.begin(), lane.remote.end());
   }
   return jobs;
 }
 
 void JobQueue::drop_if_empty(Lanes::iterator lane) {
-  if (lane->second.waiting.empty() && lane->second.ready.empty()) lanes_.erase(lane);
+  if (lane->second.waiting.empty() && lane->second.remote.empty() && lane->second.ready.empty()) lanes_.erase(lane);
 }
 
 }  // namespace kedge::server

@@ -15,6 +15,8 @@ using TenantWeights = std::map<std::string, double>;   // shares of the devices,
 
 struct TenantLimits {
   std::size_t open_jobs = 0;   // of one tenant; 0: no bound
+  std::size_t fetches = 8;     // of one tenant at the same time; 0: no bound but that of all
+  std::uint64_t bytes = 0;     // of data sets, models and artifacts of one tenant on the disk; 0: no bound
   TenantWeights weights;
 };
 

@@ -301,6 +301,10 @@ std::optional<std::string> Store::model_bytes(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.model_bytes(id); });
 }
 
+std::map<std::string, std::uint64_t> Store::model_bytes_by_tenant() const {
+  return impl_->with_reader([](StoreReader& reader) { return reader.model_bytes_by_tenant(); });
+}
+
 std::optional<std::string> Store::model_tenant(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.model_tenant(id); });
 }

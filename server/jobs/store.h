@@ -54,7 +54,8 @@ class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
   // A new job in state queued, with its first event. If its key stands for a job of the last 24 hours, nothing changes and that
-  // job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec.
+  // job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec, kNotFound when
+  // that job has been forgotten.
   virtual std::optional<schema::Job> insert(const NewJob& job) = 0;
   // False, and nothing changed, if the job has ended already or its lease is another.
   virtual bool change(const StateChange& change) = 0;
@@ -87,12 +88,14 @@ struct OpenJob {
   std::string id, wish, created, tenant, digest, trace;
   std::int64_t crashes = 0;
   schema::Deadlines deadlines;
+  schema::DatasetRef dataset = {};   // without the text of inline data
 };
 
 // What retention looks for. At most `limit` jobs, the one that ended first at the front.
 struct Expired {
   std::string job;
   std::int64_t first_kept = 0;   // of its events
+  std::string tenant = {};
 };
 
 // Thread safe. Errors of reading calls: kUnavailable when the disk fails.
@@ -133,6 +136,8 @@ class Store {
   std::optional<std::string> model_tenant(std::string_view id) const;
   // Newest first. tenant: of which models; unset: of all.
   schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant = {}) const;
+
+  std::map<std::string, std::uint64_t> model_bytes_by_tenant() const;
 
   std::vector<std::string> unsettled_models() const;
   std::optional<std::string> model_bytes(std::string_view id) const;   // of one of them

@@ -61,7 +61,7 @@ schema::ModelInfo read_model(const SqliteStatement::Rows& rows) {
 
 std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
   std::vector<Expired> found;
-  while (rows.next()) found.push_back({.job = rows.text(0), .first_kept = rows.integer(1)});
+  while (rows.next()) found.push_back({.job = rows.text(0), .first_kept = rows.integer(1), .tenant = rows.text(2)});
   return found;
 }
 
@@ -174,20 +174,20 @@ std::map<std::string, std::int64_t> StoreReader::crashes_since(std::string_view 
 }
 
 std::vector<Expired> StoreReader::ended_before(std::string_view time, std::int64_t limit) {
-  SqliteStatement statement(connection_, "SELECT id, last_seq FROM jobs WHERE ended < ?1 ORDER BY ended LIMIT ?2");
+  SqliteStatement statement(connection_, "SELECT id, last_seq, tenant FROM jobs WHERE ended < ?1 ORDER BY ended LIMIT ?2");
   return read_expired(statement.open(time, limit));
 }
 
 std::vector<Expired> StoreReader::events_ended_before(std::string_view time, std::int64_t limit) {
   SqliteStatement statement(connection_,   // the result's event and the last state stay
-                            "SELECT id, last_seq - 1 FROM jobs WHERE ended < ?1 AND first_seq < last_seq - 1 "
+                            "SELECT id, last_seq - 1, tenant FROM jobs WHERE ended < ?1 AND first_seq < last_seq - 1 "
                             "ORDER BY ended LIMIT ?2");
   return read_expired(statement.open(time, limit));
 }
 
 std::vector<Expired> StoreReader::with_more_events_than(std::int64_t events, std::int64_t limit) {
   SqliteStatement statement(connection_,
-                            "SELECT id, last_seq - ?1 + 1 FROM jobs WHERE last_seq - first_seq >= ?1 LIMIT ?2");
+                            "SELECT id, last_seq - ?1 + 1, tenant FROM jobs WHERE last_seq - first_seq >= ?1 LIMIT ?2");
   return read_expired(statement.open(events, limit));
 }
 
@@ -209,6 +209,15 @@ std::optional<schema::ModelInfo> StoreReader::find_model(std::string_view id) {
   SqliteStatement::Rows rows = find_model_.open(id);
   if (!rows.next()) return std::nullopt;
   return read_model(rows);
+}
+
+std::map<std::string, std::uint64_t> StoreReader::model_bytes_by_tenant() {
+  SqliteStatement statement(connection_, "SELECT tenant, bytes FROM models");
+  SqliteStatement::Rows rows = statement.open();
+  std::map<std::string, std::uint64_t> sums;
+  while (rows.next())
+    sums[rows.text(0)] += static_cast<std::uint64_t>(schema::from_binary<schema::ModelInfo>(rows.blob(1)).bytes);
+  return sums;
 }
 
 std::optional<std::string> StoreReader::model_tenant(std::string_view id) {

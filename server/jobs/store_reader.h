@@ -27,6 +27,7 @@ class StoreReader {
   std::optional<schema::ModelInfo> find_model(std::string_view id);
   std::optional<std::string> model_tenant(std::string_view id);
   schema::ModelPage list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant);
+  std::map<std::string, std::uint64_t> model_bytes_by_tenant();
   std::vector<std::string> unsettled_models();
   std::optional<std::string> model_bytes(std::string_view id);
   std::map<std::string, std::int64_t> crashes_since(std::string_view time);

@@ -28,7 +28,9 @@ std::vector<Found> find_open_jobs(SqliteConnection& connection) {
       "FROM jobs JOIN specs ON specs.job = jobs.id WHERE state < 4 ORDER BY id");
   SqliteStatement::Rows rows = statement.open();
   std::vector<Found> found;
-  while (rows.next())
+  while (rows.next()) {
+    schema::JobSpec spec = schema::from_binary<schema::JobSpec>(rows.blob(6));
+    if (auto* text = std::get_if<schema::InlineRef>(&spec.dataset.source)) text->csv.clear();
     found.push_back({.job = {.id = rows.text(0),
                              .wish = rows.text(1),
                              .created = rows.text(2),
@@ -36,10 +38,12 @@ std::vector<Found> find_open_jobs(SqliteConnection& connection) {
                              .digest = rows.text(4),
                              .trace = rows.text(10),
                              .crashes = rows.integer(5),
-                             .deadlines = schema::from_binary<schema::JobSpec>(rows.blob(6)).deadlines},
+                             .deadlines = spec.deadlines,
+                             .dataset = std::move(spec.dataset)},
                      .interrupted = rows.integer(7) != 0,
                      .cancel = rows.integer(8) != 0,
                      .lease = rows.integer(9)});
+  }
   return found;
 }
 

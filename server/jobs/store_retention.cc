@@ -19,8 +19,8 @@ std::string time_before_now(std::chrono::seconds age) {
 
 }  // namespace
 
-Retention::Retention(Store& store, RetentionOptions options)
-    : store_(store), options_(options), thread_([this](std::stop_token stop) { loop(stop); }) {}
+Retention::Retention(Store& store, RetentionOptions options, std::function<void(const Expired&)> removed)
+    : store_(store), removed_(std::move(removed)), options_(options), thread_([this](std::stop_token stop) { loop(stop); }) {}
 
 Retention::~Retention() = default;
 
@@ -61,15 +61,17 @@ bool Retention::write(std::function<void(StoreWriter&)> apply) {
   return answer.wait_for(kWriteWait) == std::future_status::ready && answer.get();
 }
 
-template <class Find, class Change>
-void Retention::work(Find find, Change change) {
+template <class Find, class Change, class Done>
+void Retention::work(Find find, Change change, Done done) {
   while (true) {
     std::vector<Expired> expired = find();
     if (expired.empty()) return;
-    const bool done = write([expired = std::move(expired), change](StoreWriter& writer) {
-      for (const Expired& job : expired) change(writer, job);
+    const auto jobs = std::make_shared<const std::vector<Expired>>(std::move(expired));   // shared with a write that may outlive the wait
+    const bool is_written = write([jobs, change](StoreWriter& writer) {
+      for (const Expired& job : *jobs) change(writer, job);
     });
-    if (!done) return;
+    if (!is_written) return;
+    for (const Expired& job : *jobs) done(job);
   }
 }
 
@@ -77,17 +79,21 @@ void Retention::sweep() {
   const RetentionOptions bounds = options();
   const auto remove = [](StoreWriter& writer, const Expired& job) { writer.remove(job.job); };
   const auto trim = [](StoreWriter& writer, const Expired& job) { writer.trim_events(job.job, job.first_kept); };
+  const auto gone = [this](const Expired& job) {
+    if (removed_) removed_(job);
+  };
+  const auto stays = [](const Expired&) {};
   write([](StoreWriter& writer) { writer.expire_keys(); });
-  if (bounds.jobs.count() > 0) work([&] { return store_.ended_before(time_before_now(bounds.jobs), kJobsAtOnce); }, remove);
+  if (bounds.jobs.count() > 0) work([&] { return store_.ended_before(time_before_now(bounds.jobs), kJobsAtOnce); }, remove, gone);
   if (bounds.events.count() > 0)
-    work([&] { return store_.events_ended_before(time_before_now(bounds.events), kJobsAtOnce); }, trim);
-  if (bounds.events_per_job > 0) work([&] { return store_.with_more_events_than(bounds.events_per_job, kJobsAtOnce); }, trim);
+    work([&] { return store_.events_ended_before(time_before_now(bounds.events), kJobsAtOnce); }, trim, stays);
+  if (bounds.events_per_job > 0) work([&] { return store_.with_more_events_than(bounds.events_per_job, kJobsAtOnce); }, trim, stays);
   if (bounds.store_bytes > 0)
     work(
         [&] {
           return store_.used_bytes() > bounds.store_bytes ? store_.ended_before("~", kJobsAtOnce) : std::vector<Expired>();
         },
-        remove);
+        remove, gone);
 }
 
 }  // namespace kedge::server

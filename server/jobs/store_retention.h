@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -14,7 +15,8 @@ namespace kedge::server {
 
 class Retention {
  public:
-  Retention(Store& store, RetentionOptions options);   // `store` outlives this object
+  // `store` outlives this object. `removed` is told of each job of which nothing is stored any more, on a thread that may block.
+  Retention(Store& store, RetentionOptions options, std::function<void(const Expired&)> removed = {});
   ~Retention();
   void set_options(RetentionOptions options);   // for the next sweep, which comes soon
   void sweep();   // what the thread does at each interval; returns when it is on disk
@@ -22,12 +24,13 @@ class Retention {
  private:
   void loop(std::stop_token stop);
   // Does `change` to the jobs that `find` finds, some at a time, until it finds none.
-  template <class Find, class Change>
-  void work(Find find, Change change);
+  template <class Find, class Change, class Done>
+  void work(Find find, Change change, Done done);
   RetentionOptions options() const;
   bool write(std::function<void(StoreWriter&)> apply);   // false: the store is closing
 
   Store& store_;
+  const std::function<void(const Expired&)> removed_;
   mutable std::mutex mutex_;   // guards the next two
   RetentionOptions options_;
   bool changed_ = false;

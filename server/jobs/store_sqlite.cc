@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "engine/core/disk_error.h"
 #include "schemas/error.h"
 #include "server/jobs/store_pages.h"
 
@@ -37,7 +38,7 @@ bool means_full(sqlite3* db, int code) {
 
 [[noreturn]] void fail(sqlite3* db, int code) {
   const char* file = sqlite3_db_filename(db, "main");
-  std::string text = fmt::format("job store {}: {} ({})", file ? file : "", sqlite3_errmsg(db), sqlite3_errstr(code));
+  std::string text = fmt::format("job store {}: {} ({})", file ? engine::shown(file) : "", sqlite3_errmsg(db), sqlite3_errstr(code));
   std::int64_t page = 0;
   if (code == SQLITE_IOERR_DATA && sqlite3_file_control(db, "main", kDamagedPage, &page) == SQLITE_OK)
     text = fmt::format("the store {} is damaged: page {} is not as it was written", file ? file : "", page);
@@ -51,7 +52,7 @@ SqliteConnection::SqliteConnection(const std::filesystem::path& file, Mode mode)
   const int flags = mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int code = sqlite3_open_v2(file.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, checked_pages());
   if (code != SQLITE_OK) {
-    const std::string text = fmt::format("cannot open the job store {}: {}", file.string(), sqlite3_errmsg(db_));
+    const std::string text = fmt::format("cannot open the job store {}: {}", engine::shown(file), sqlite3_errmsg(db_));
     sqlite3_close(db_);
     throw schema::Error(schema::ErrorCode::kUnavailable, text);
   }

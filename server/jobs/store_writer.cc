@@ -45,7 +45,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       insert_event_(connection, "INSERT INTO events (job, seq, time, bytes) VALUES (?1, ?2, ?3, ?4)"),
       insert_result_(connection, "INSERT INTO results (job, bytes) VALUES (?1, ?2)"),
       request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4"),
-      find_key_(connection, "SELECT digest, job, created FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
+      find_key_(connection, "SELECT digest, job, created, EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job) FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
       insert_key_(connection,
                   "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
       expire_keys_(connection, "DELETE FROM idempotency WHERE time <= ?1"),
@@ -105,6 +105,11 @@ std::optional<schema::Job> SqlStoreWriter::find_key(const NewJob& job, std::int6
   if (rows.text(0) != job.digest)
     throw schema::Error(schema::ErrorCode::kIdempotencyKeyReused,
                         fmt::format("the Idempotency-Key '{}' was used for another job, {}", job.idempotency_key, rows.text(1)),
+                        "Idempotency-Key");
+  if (rows.integer(3) == 0)
+    throw schema::Error(schema::ErrorCode::kNotFound,
+                        fmt::format("the Idempotency-Key '{}' made the job {}, which has been forgotten since; a new job needs a new key",
+                                    job.idempotency_key, rows.text(1)),
                         "Idempotency-Key");
   return schema::Job{.id = rows.text(1), .spec = job.shown.value_or(job.job.spec), .created = rows.text(2)};
 }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/disk_error.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 
@@ -147,7 +148,7 @@ std::string run_list_devices(const std::filesystem::path& program, std::stop_tok
   if (!complete) ::kill(-pid, SIGKILL);
   const int status = wait_for(pid);
   if (!complete || status != 0)
-    throw Error(ErrorCode::kUnavailable, fmt::format("{} --list-devices ended with {}", program.string(), describe(status)));
+    throw Error(ErrorCode::kUnavailable, fmt::format("{} --list-devices ended with {}", engine::shown(program), describe(status)));
   return text;
 }
 

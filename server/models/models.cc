@@ -37,8 +37,9 @@ class LocalModels final : public Models {
   fs::path path(std::string_view id) const override { return jobs_.model_file(id); }
   void remove(std::string_view id) override { jobs_.delete_model(id); }
 
-  std::unique_ptr<StagedModel> stage(std::string_view file) override {
-    auto staged = std::make_unique<StagedModel>(uploads_ / fmt::format("upload-{}.part", ++n_uploads_));
+  std::unique_ptr<StagedModel> stage(std::string_view file, const std::string& tenant) override {
+    TenantBytes::Reservation room = jobs_.tenant_bytes().reserve(tenant, file.size());   // before it comes to the disk
+    auto staged = std::make_unique<StagedModel>(uploads_ / fmt::format("upload-{}.part", ++n_uploads_), std::move(room));
     write_file(staged->path, file);
     return staged;
   }
@@ -49,8 +50,9 @@ class LocalModels final : public Models {
         [loaded = std::move(loaded)](schema::AnswerReport report, std::exception_ptr error) { loaded(std::move(report.model), std::move(error)); });
   }
 
-  schema::ModelInfo add(const StagedModel& model, schema::ModelInfo info, const std::string& tenant) override {
+  schema::ModelInfo add(StagedModel& model, schema::ModelInfo info, const std::string& tenant) override {
     info.job.clear();
+    model.room.resize(0);   // add_model() counts what it keeps
     return jobs_.add_model(model.path, std::move(info), tenant);
   }
 

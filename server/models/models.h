@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "schemas/model.h"
+#include "server/data/tenant_bytes.h"
 
 namespace kedge::server {
 
@@ -25,6 +26,7 @@ struct ModelQuestion {
 // A model file that is not listed yet; gone when this is, unless it is listed by then.
 struct StagedModel {
   std::filesystem::path path;
+  TenantBytes::Reservation room;   // its place in its tenant's quota until it is listed
   ~StagedModel() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
@@ -43,10 +45,10 @@ class Models {
   virtual std::filesystem::path path(std::string_view id) const = 0;            // of its file; kNotFound
   virtual void remove(std::string_view id) = 0;                                 // kNotFound
   // An upload: its file; what a worker says of it, which has to load it, or kModelCorrupt; the model in the list.
-  virtual std::unique_ptr<StagedModel> stage(std::string_view file) = 0;
+  virtual std::unique_ptr<StagedModel> stage(std::string_view file, const std::string& tenant) = 0;   // schema::QuotaExceeded
   using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
   virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle
-  virtual schema::ModelInfo add(const StagedModel& model, schema::ModelInfo info, const std::string& tenant) = 0;
+  virtual schema::ModelInfo add(StagedModel& model, schema::ModelInfo info, const std::string& tenant) = 0;
   // What the model says of the rows in `body`, as `accept` wants it. Errors: kNotFound, and those of StoredModel::answer().
   using Answered = std::function<void(std::string, std::exception_ptr)>;
   virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;

@@ -103,7 +103,7 @@ def check_examples(contract, things):
 
 def check_headers_are_documented(contract):
     """Each header field that the server's sources read is in the document, or is HTTP's own, or what browsers add by themselves (Fetch)."""
-    own = {"accept", "accept-encoding", "authorization", "content-type", "host", "x-forwarded-for"}
+    own = {"accept", "accept-encoding", "authorization", "content-length", "content-type", "host", "x-forwarded-for"}
     browsers = {"origin", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "access-control-request-method", "access-control-request-private-network"}
     named = {p["name"].lower() for _, _, operation in contract.operations() for p in map(contract.resolve, operation.get("parameters", [])) if p["in"] == "header"}
     read = set()

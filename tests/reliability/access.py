@@ -51,7 +51,7 @@ class Guarded(Kedged):
         try:
             connection.request(method, path, data, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
-            return Reply(answer.status, answer.headers, answer.read())
+            return Reply(answer.status, answer.headers, answer.read(), str(self.folder))
         finally:
             connection.close()
 

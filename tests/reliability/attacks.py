@@ -60,6 +60,7 @@ def patient(row):
     """In the server's place, one that waits for everybody."""
     log = row.folder / "patient.log"
     server = Kedged.__new__(Kedged)
+    server.data_dir = row.folder
     Process.__init__(server, [sys.executable, "-c", PATIENT], log=log)
     server.url = f"http://127.0.0.1:{wait_for(lambda: read_port(log), 20, 'the port')}"
     return server

@@ -90,6 +90,7 @@ def k6(row):
         server = row.kedged(disk)
         ended = server.submit(small())
         server.wait(ended)
+        model = None if row.control else fitted_model(server)
         waiting = server.submit(long_job())
         wait_for(lambda: server.job(waiting)["state"] == "running", 20, "running")
         fill(disk / "ballast")
@@ -98,6 +99,9 @@ def k6(row):
         if refusal is not None and refusal.status == 507:
             row.expect(refusal.headers["Content-Type"] == "application/problem+json", "the refusal is no problem+json")
             row.expect(int(refusal.headers.get("Retry-After", -1)) > 0, "the refusal has no Retry-After")
+        if model:
+            upload = server.call("POST", "/v1/models", model, {"Content-Type": "application/octet-stream"})
+            row.expect(upload.status == 507, f"a model on a full disk: {upload.status} {upload.body[:200]}")
         state = server.call("GET", "/readyz")
         row.expect(state.status == 503 and b"full" in state.body, f"/readyz says {state.status}: {state.body[:200]}")
         row.expect(server.job(ended)["state"] == "succeeded" and len(events_of(server, ended)) > 3, "reading does not go on")
@@ -117,6 +121,11 @@ def k6(row):
         if server:
             server.kill()
         subprocess.run(["umount", "-l", disk])
+
+
+def fitted_model(server):
+    model = server.run(spec(task={"fit": {}}))["result"]["model"]
+    return server.call("GET", f"/v1/models/{model}/download").body
 
 
 def fill(file):
@@ -192,7 +201,7 @@ def judge(row, folder, truth, dice, what):
     process = Process([BIN / "kedged", "--listen", "127.0.0.1:0", "--port-file", port_file, "--data-dir", folder / "state", "--worker",
                        BIN / "kedge_fake_worker"], env=row.environment({"KEDGE_FAKE_HOW": "Succeed"}), log=log)
     server = Kedged.__new__(Kedged)
-    server.child = process.child
+    server.child, server.data_dir = process.child, folder
     try:
         port = wait_for(lambda: read_port(port_file) or process.child.poll() is not None and -1, 20, "kedged")
         if port < 0:

@@ -34,7 +34,7 @@ struct Fake {
   std::condition_variable_any checks_released;
   tests::HeldChecks checks;
   std::uint64_t removals = 0;
-  std::size_t lookups = 0;
+  std::size_t lookups = 0, n_ids = 0;
   SubmitOptions last_options;
   std::map<std::string, std::string, std::less<>> traces;   // by job
   std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
@@ -120,7 +120,7 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   if (!options.is_valid) validate(spec);
   std::lock_guard lock(impl_->mutex);
   impl_->last_options = options;
-  const std::string id = "job_" + std::to_string(impl_->jobs.size() + 1);
+  const std::string id = options.id.empty() ? "job_" + std::to_string(impl_->jobs.size() + 1) : options.id;
   if (!impl_->ready) {
     failed(schema::Error(schema::ErrorCode::kStorageFull, "the disk is full"));
     return id;
@@ -142,6 +142,11 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   if (!options.idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
   return id;
+}
+
+std::string JobService::new_id() {
+  std::lock_guard lock(impl_->mutex);
+  return "job_new" + std::to_string(++impl_->n_ids);
 }
 
 std::string JobService::trace(std::string_view id) const {

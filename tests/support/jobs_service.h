@@ -70,7 +70,7 @@ inline server::JobServiceOptions service_options(const std::filesystem::path& da
   options.data_dir = data_dir;
   options.worker_program = worker;
   options.validate = [](const schema::JobSpec&, std::stop_token) {};
-  options.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token, const std::string&) {
+  options.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token, const server::DataCaller&) {
     return server::AcquiredDataset{.path = "/dev/null"};
   };
   return options;

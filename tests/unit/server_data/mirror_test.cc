@@ -92,7 +92,7 @@ TEST_F(MirrorTest, AsksForTheNewestVersionAgainAndUsesTheOldAnswerWhenOpenmlIsDo
   EXPECT_EQ(mirror->count_requests("/download/"), 1);
   mirror.reset();
   EXPECT_EQ(acquire(cache, openml("iris")).path, first.path);
-  EXPECT_THAT(log(), HasSubstr("the version that was fetched earlier is used"));
+  EXPECT_THAT(log(), HasSubstr("the file that was fetched earlier is used"));
 }
 
 TEST_F(MirrorTest, SaysWhatItKnowsOfTargetsAndStatus) {

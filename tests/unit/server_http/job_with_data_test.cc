@@ -1,9 +1,12 @@
 // Jobs that bring their data: parts in any order and of any size, and what is said of bodies that are not right.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
+#include "crypto/digest.h"
 #include "tests/unit/server_http/api_server.h"
 
 namespace kedge::server {
@@ -57,11 +60,13 @@ struct JobWithData : tests::ApiServer {
   void expect_nothing_left() {
     for (const auto& file : std::filesystem::recursive_directory_iterator(directory))
       EXPECT_TRUE(file.is_directory()) << file.path() << " is left";
-    EXPECT_TRUE(uploads.list("alice").empty());
+    EXPECT_TRUE(uploads.jobs().empty());
+    EXPECT_EQ(bytes.used("alice"), 0u);
   }
 
   const std::filesystem::path directory = fresh_directory();
-  Uploads uploads{directory, 0};
+  TenantBytes bytes;
+  Uploads uploads{directory, bytes};
   FieldKeeper keeper;
   tests::RunningServer kept{http::ServerOptions{.gatekeeper = &keeper}, api::routes(api)};
 };
@@ -72,9 +77,39 @@ TEST_F(JobWithData, RepeatedWithItsKeyIsOneJobAndOneUpload) {
   EXPECT_EQ(first.status, 202);
   EXPECT_EQ(again.status, 202);
   EXPECT_EQ(again.body, first.body);
-  EXPECT_EQ(uploads.list("alice").size(), 1);
+  EXPECT_EQ(uploads.jobs().size(), 1u);
   EXPECT_EQ(post(joined(part("spec", kJob), table_part(kTable + "5,6\n")), key).status, 422);
-  EXPECT_EQ(uploads.list("alice").size(), 1);
+  EXPECT_EQ(uploads.jobs().size(), 1u);
+  EXPECT_TRUE(uploads.list("alice").empty()) << "it has no name that a client could use";
+}
+
+// What a client sends to name its request must name nothing here.
+TEST_F(JobWithData, LeavesTheUsersDataSetsAloneWhateverTheRequestIsCalled) {
+  for (const std::string id : {"abc", "prices.csv", "job-abc", "../x"}) {
+    const auto upload = uploads.begin("alice", "job-abc", "csv");
+    upload->write("a,b\n9,9\n");
+    uploads.publish(upload->finish({}));
+    const UploadInfo mine = *uploads.find("alice", "job-abc");
+    const std::string fields = kForm + "X-Request-Id: " + id + "\r\nIdempotency-Key: " + (id == "../x" ? "x" : id) + "\r\n";
+    EXPECT_EQ(post(joined(part("spec", kJob), table_part(kTable)), fields).status, 202);
+    EXPECT_EQ(uploads.find("alice", "job-abc"), mine) << id;
+    EXPECT_EQ(post(joined(part("spec", "{"), table_part(kTable)), fields).status, 400);
+    EXPECT_EQ(uploads.find("alice", "job-abc"), mine) << "a job that was refused, called " << id;
+    EXPECT_EQ(uploads.list("alice").size(), 1u);
+  }
+}
+
+TEST_F(JobWithData, OfOneRequestIdHasDataOfItsOwnEachTime) {
+  std::set<std::string> jobs;
+  for (int i = 0; i < 20; ++i) {
+    const HttpReply reply = post(joined(part("spec", kJob), table_part(kTable + fmt::format("{},1\n", i))), kForm + "X-Request-Id: abc\r\n");
+    ASSERT_EQ(reply.status, 202) << reply.body;
+    jobs.insert(schema::from_json<schema::Job>(reply.body).id);
+  }
+  const std::vector<std::string> with_data = uploads.jobs();
+  EXPECT_EQ(std::set<std::string>(with_data.begin(), with_data.end()), jobs);
+  for (const std::string& job : jobs) uploads.drop_job(job);
+  expect_nothing_left();
 }
 
 TEST_F(JobWithData, TakesItsPartsInAnyOrderAndAsTheSameContent) {
@@ -85,8 +120,7 @@ TEST_F(JobWithData, TakesItsPartsInAnyOrderAndAsTheSameContent) {
   EXPECT_EQ(data_first.status, 202) << data_first.body;
   EXPECT_EQ(digest(spec_first).size(), 82u);
   EXPECT_EQ(digest(spec_first), digest(data_first));
-  ASSERT_EQ(uploads.list("alice").size(), 2u);
-  EXPECT_EQ(uploads.list("alice")[0].bytes, static_cast<std::int64_t>(kTable.size()));
+  EXPECT_EQ(uploads.jobs().size(), 2u);
 }
 
 // Line ends, dashes and beginnings of the boundary at every place of the reader's buffer and of the pieces that go to disk.
@@ -95,8 +129,9 @@ TEST_F(JobWithData, IsNotMisledByDataThatResemblesABoundary) {
   while (table.size() < 3'000'000) table += "\"\r\n--edg\",\"--edge\r\r\n--ed\"\n";
   const HttpReply reply = post(joined(table_part(table), part("spec", kJob)));
   EXPECT_EQ(reply.status, 202) << reply.body;
-  ASSERT_EQ(uploads.list("alice").size(), 1u);
-  EXPECT_EQ(uploads.list("alice")[0].bytes, static_cast<std::int64_t>(table.size()));
+  ASSERT_EQ(uploads.jobs().size(), 1u);
+  const auto stored = std::get<schema::StoredRef>(schema::from_json<schema::Job>(reply.body).spec.dataset.source);
+  EXPECT_EQ(stored.name, "sha256:" + crypto::hex_digest(crypto::DigestKind::kSha256, "csv\n" + table));
 }
 
 TEST_F(JobWithData, MayComeInChunksOfOneByte) {
@@ -125,8 +160,8 @@ TEST_F(JobWithData, IsToldWhatIsWrongWithAPart) {
                  "part 'spec': it has more than 1048576 bytes");
   expect_refusal(400, joined(part("spec", kJob), part("data", kTable)), "part 'data': its format is not known");
   expect_refusal(422, joined(part("spec", kJob), table_part("a,b\n1\n")), "part 'data': ");
-  uploads.set_bytes_per_tenant(5);
-  expect_refusal(429, joined(part("spec", kJob), table_part(kTable)), "part 'data': the uploads of this tenant");
+  bytes.set_most(5);
+  expect_refusal(429, joined(part("spec", kJob), table_part(kTable)), "part 'data': the data sets, models and artifacts of this tenant");
 }
 
 TEST_F(JobWithData, IsToldWhereABoundaryIsBroken) {

@@ -54,7 +54,7 @@ struct Memory : tests::ApiServer, testing::WithParamInterface<Call> {
   Memory() {
     is_exempt = true;
     std::filesystem::remove_all(directory);
-    uploads.emplace(directory, 0);
+    uploads.emplace(directory, bytes);
     api.uploads = &*uploads;
     job = submit_id();
     succeed(job);
@@ -70,6 +70,7 @@ struct Memory : tests::ApiServer, testing::WithParamInterface<Call> {
   int status_of(const Call& call) { return reply_to(call).status; }
 
   const std::filesystem::path directory = testing::TempDir() + "kedge_no_memory_" + GetParam().name;
+  TenantBytes bytes;
   std::optional<Uploads> uploads;
   std::string job;
 };

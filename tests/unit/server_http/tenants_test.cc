@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/server_http/api_server.h"
 
@@ -42,7 +45,8 @@ struct Tenants : tests::ApiServer {
   }
 
   const std::filesystem::path directory = fresh_directory();
-  Uploads uploads{directory, 1000};
+  TenantBytes bytes{20'000};
+  Uploads uploads{directory, bytes};
   api::StreamCounts streams{1};
   FieldKeeper keeper;
   tests::RunningServer kept{http::ServerOptions{.gatekeeper = &keeper}, api::routes(api)};
@@ -112,7 +116,7 @@ TEST_F(Tenants, StoreNoJobWhoseStreamIsRefused) {
 TEST_F(Tenants, UploadTheSameWithAndWithoutChunks) {
   std::string table = "a,b\n";
   while (table.size() < 3'000'000) table += "1.5,2\n";
-  uploads.set_bytes_per_tenant(0);
+  bytes.set_most(0);
   tests::HttpConnection alice(kept.port());
   const std::string next = "GET /v1/datasets/plain.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\n\r\n";
   alice.send("PUT /v1/datasets/plain.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nContent-Length: " + std::to_string(table.size()) + "\r\n\r\n" + table + next);
@@ -159,14 +163,44 @@ TEST_F(Tenants, AreToldWhatIsWrongWithAnUpload) {
 
 TEST_F(Tenants, MayStoreSoManyBytes) {
   std::string text = "a,b\n";
-  while (text.size() < 600) text += "1,2\n";
+  while (text.size() < 6000) text += "1,2\n";   // 1499 rows: 12 kB of numbers and 4 kB of head
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 201);
+  std::uint64_t on_disk = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory))
+    if (file.path().extension() == ".kds") on_disk += file.file_size();
+  EXPECT_EQ(bytes.used("alice"), on_disk) << "what is stored counts, not what was sent";
   const HttpReply refused = as("alice", "PUT", "/v1/datasets/two.csv", text);
   EXPECT_EQ(refused.status, 429);
-  EXPECT_EQ(refused.field("RateLimit"), "\"bytes\";r=400");
-  EXPECT_EQ(refused.field("RateLimit-Policy"), "\"bytes\";q=1000;qu=\"content-bytes\"");
-  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/one.csv", text).status, 200) << "in its own place";
+  EXPECT_EQ(refused.field("RateLimit"), fmt::format("\"bytes\";r={}", 20'000 - on_disk));
+  EXPECT_EQ(refused.field("RateLimit-Policy"), "\"bytes\";q=20000;qu=\"content-bytes\"");
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/three.csv", "a\n1\n").status, 429) << "its table is larger than its text";
+  EXPECT_EQ(bytes.used("alice"), on_disk) << "what was refused does not count";
   EXPECT_EQ(as("bob", "PUT", "/v1/datasets/two.csv", text).status, 201);
+  EXPECT_EQ(as("alice", "DELETE", "/v1/datasets/one.csv").status, 204);
+  EXPECT_EQ(bytes.used("alice"), 0u);
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/two.csv", text).status, 201);
+}
+
+// Each fits alone, all together do not.
+TEST_F(Tenants, StoreNoMoreThanTheyMayWithManyUploadsAtOnce) {
+  std::string text = "a,b\n";
+  while (text.size() < 3000) text += "1,2\n";   // becomes 10 kB
+  std::atomic<int> stored = 0;
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 20; ++i)
+      clients.emplace_back([&, i] { stored += as("alice", "PUT", fmt::format("/v1/datasets/set{}.csv", i), text).status == 201; });
+  }
+  EXPECT_LE(bytes.used("alice"), 20'000u);
+  EXPECT_EQ(uploads.list("alice").size(), static_cast<std::size_t>(stored));
+  EXPECT_LE(stored, 1);
+}
+
+// A length that is announced is kept free before the bytes come.
+TEST_F(Tenants, AreRefusedAnUploadBeforeItComesIfItIsTooLarge) {
+  tests::HttpConnection own(kept.port());
+  own.send("PUT /v1/datasets/x.csv HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nExpect: 100-continue\r\nContent-Length: 20001\r\n\r\n");
+  EXPECT_EQ(own.read_reply().status, 429);
 }
 
 TEST_F(Tenants, RunJobsOnTheirOwnUploadsPinnedToTheContent) {

@@ -113,7 +113,7 @@ TEST_F(JobServiceTest, TellsTheEndOfAJobThatFailsAndIsTriedAgain) {
 
 TEST_F(JobServiceTest, AddsTheServersTimings) {
   JobServiceOptions given = options();
-  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit, std::stop_token, const std::string&) {
+  given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit, std::stop_token, const DataCaller&) {
     emit(schema::ProgressEvent{.phase = "download", .done = 5, .total = 10, .unit = "bytes"});
     return AcquiredDataset{.path = "/dev/null", .download_seconds = 2.5, .parse_seconds = 0.5, .cold = true};
   };
@@ -142,7 +142,7 @@ TEST_F(JobServiceTest, FailsAJobWithTheWorkersReason) {
 TEST_F(JobServiceTest, FailsAJobWhoseDataCannotBeFetched) {
   JobServiceOptions given = options();
   given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
-                     std::stop_token, const std::string&) -> AcquiredDataset {
+                     std::stop_token, const DataCaller&) -> AcquiredDataset {
     throw schema::Error(ErrorCode::kDatasetUnavailable, "the data's server is down");
   };
   const auto service = start(given);
@@ -150,6 +150,51 @@ TEST_F(JobServiceTest, FailsAJobWhoseDataCannotBeFetched) {
   EXPECT_EQ(job.reason, "DATASET_UNAVAILABLE");
   EXPECT_EQ(job.attempts, 0);
   EXPECT_EQ(tests::story(*service, job.id), "queued fetching failed");
+}
+
+TEST_F(JobServiceTest, LeavesOutAModelForWhichItsTenantHasNoRoom) {
+  JobServiceOptions given = options();
+  given.limits.tenants.bytes = 60;   // one model of the fake worker has 40 bytes and more
+  auto service = start(given);
+  schema::JobSpec spec = job_spec("Succeed");
+  spec.task = schema::Fit{};
+  const Job first = tests::wait_for_end(*service, tests::submit(*service, spec, {.tenant = "alice"}).id);
+  EXPECT_FALSE(first.result->model.empty());
+  const std::uint64_t used = service->tenant_bytes().used("alice");
+  EXPECT_EQ(used, static_cast<std::uint64_t>(service->find_model(first.result->model)->bytes));
+  const Job second = tests::wait_for_end(*service, tests::submit(*service, spec, {.tenant = "alice"}).id);
+  EXPECT_EQ(second.state, JobState::kSucceeded);
+  EXPECT_TRUE(second.result->model.empty());
+  EXPECT_THAT(second.result->warnings, testing::Contains(HasSubstr("was not stored: the data sets, models and artifacts of this tenant")));
+  EXPECT_EQ(service->list_models(10, {}).models.size(), 1u);
+  EXPECT_FALSE(tests::wait_for_end(*service, tests::submit(*service, spec, {.tenant = "bob"}).id).result->model.empty());
+  service.reset();
+  service = start(given);
+  EXPECT_EQ(service->tenant_bytes().used("alice"), used) << "a restart counts them again";
+  service->delete_model(first.result->model);
+  EXPECT_EQ(service->tenant_bytes().used("alice"), 0u);
+}
+
+TEST_F(JobServiceTest, KeepsTheDataThatCameWithAJobUntilItsEnd) {
+  const std::string marker = dir_ / "go";
+  auto service = start();
+  const auto begin = [&](const std::string& how) {
+    const auto upload = service->uploads().begin_for_job("alice", "csv");
+    upload->write("a,b\n1,2\n3," + std::to_string(how.size()) + "\n");
+    const std::string id = service->new_id();
+    service->uploads().give_to_job(id, upload->finish({}));
+    return tests::submit(*service, job_spec(how, marker), {.tenant = "alice", .id = id}).id;
+  };
+  EXPECT_EQ(tests::wait_for_end(*service, begin("Succeed")).state, JobState::kSucceeded);
+  EXPECT_TRUE(tests::Waiter().until([&] { return service->uploads().jobs().empty(); }));
+  const std::string open = begin("Hold");
+  EXPECT_TRUE(tests::wait_for_state(*service, open, JobState::kRunning));
+  service.reset();
+  service = start();
+  EXPECT_EQ(service->uploads().jobs(), std::vector{open}) << "a restart keeps it while the job is open";
+  std::ofstream(marker) << "go";
+  EXPECT_EQ(tests::wait_for_end(*service, open).state, JobState::kSucceeded);
+  EXPECT_TRUE(tests::Waiter().until([&] { return service->uploads().jobs().empty() && service->tenant_bytes().used("alice") == 0; }));
 }
 
 TEST_F(JobServiceTest, RefusesABadSpecWithoutStoringIt) {
@@ -209,7 +254,7 @@ TEST_F(JobServiceTest, GivesEachDeviceTheJobsThatWantIt) {
 TEST_F(JobServiceTest, RunsReadyJobsWhileOthersDownload) {
   JobServiceOptions given = options();
   std::atomic<bool> arrived = false;
-  given.acquire = [&](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>&, std::stop_token, const std::string&) {
+  given.acquire = [&](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>&, std::stop_token, const DataCaller&) {
     if (std::get<schema::BuiltinRef>(ref.source).name == "slow") arrived.wait(false);
     return AcquiredDataset{.path = "/dev/null"};
   };

@@ -50,7 +50,7 @@ TEST_F(LimitsTest, EndsAFetchThatMeetsTheServersDeadline) {
   JobServiceOptions given = options();
   given.limits.deadlines.fetch = kSoon;
   given.acquire = [](const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
-                     std::stop_token stop, const std::string&) -> AcquiredDataset {
+                     std::stop_token stop, const DataCaller&) -> AcquiredDataset {
     std::atomic<bool> stopped = false;
     const std::stop_callback wake(stop, [&] {
       stopped = true;

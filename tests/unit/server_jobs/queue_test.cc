@@ -9,6 +9,7 @@
 
 #include "server/jobs/clock.h"
 #include "server/jobs/devices.h"
+#include "server/jobs/fetch_slots.h"
 #include "server/jobs/progress_gate.h"
 
 namespace kedge::server {
@@ -27,6 +28,40 @@ TEST(JobQueue, GivesTheOldestJobFirstAcrossWishes) {
   EXPECT_EQ(queue.take_to_fetch(), "job_2");
   EXPECT_EQ(queue.take_to_fetch(), "job_3");
   EXPECT_EQ(queue.take_to_fetch(), std::nullopt);
+}
+
+TEST(JobQueue, LetsJobsThatNeedNoNetworkPassThoseThatDo) {
+  JobQueue queue;
+  queue.push("job_1", {"cpu", "alice"}, Supply::kNetwork);
+  queue.push("job_2", {"cpu", "alice"});
+  EXPECT_EQ(queue.take_to_fetch(Supply::kLocal), "job_2");
+  EXPECT_EQ(queue.take_to_fetch(Supply::kLocal), std::nullopt);
+  EXPECT_EQ(queue.take_to_fetch(Supply::kNetwork), "job_1");
+  queue.push("job_3", {"cpu", "alice"}, Supply::kNetwork);
+  queue.remove("job_3", {"cpu", "alice"});
+  EXPECT_EQ(queue.take_to_fetch(Supply::kNetwork), std::nullopt);
+}
+
+TEST(JobQueue, SharesFetchesBetweenTenants) {
+  JobQueue queue;
+  FetchSlots slots(4);
+  slots.set_per_tenant(3);
+  for (int i = 0; i < 9; ++i) queue.push("job_1" + std::to_string(i), {"cpu", "flood"}, Supply::kNetwork);
+  const JobQueue::Fetching fetching{.may = [&](std::string_view tenant) { return slots.has_room(tenant); },
+                                    .running = [&](std::string_view tenant) { return slots.running(tenant); }};
+  const auto take = [&](const std::string& tenant) {
+    const auto job = queue.take_to_fetch(Supply::kNetwork, fetching);
+    if (job) slots.take(tenant);
+    return job;
+  };
+  for (const char* job : {"job_10", "job_11", "job_12"}) EXPECT_EQ(take("flood"), job);
+  EXPECT_EQ(take("flood"), std::nullopt) << "it has as many as one tenant may";
+  queue.push("job_20", {"cpu", "lone"}, Supply::kNetwork);
+  queue.push("job_21", {"cpu", "lone"}, Supply::kNetwork);
+  EXPECT_EQ(take("lone"), "job_20");
+  EXPECT_EQ(take("lone"), std::nullopt) << "no more are fetched at a time";
+  slots.give_back("flood");
+  EXPECT_EQ(take("lone"), "job_21") << "who has the fewest comes first, though the flood's jobs are older";
 }
 
 TEST(JobQueue, GivesReadyJobsOnlyToADeviceThatServesThem) {

@@ -66,6 +66,20 @@ TEST_F(StoreKeysTest, TheSameKeyWithAnotherBodyIsRefused) {
   EXPECT_FALSE(store_.find("job_2"));
 }
 
+TEST_F(StoreKeysTest, AKeyOfAForgottenJobSaysSoAndMakesNoOther) {
+  write([&](StoreWriter& w) { w.insert(job("job_1", "key", "digest")); });
+  write([&](StoreWriter& w) { w.change({.job = "job_1", .state = JobState::kSucceeded, .time = std::string(kLongAgo)}); });
+  write([&](StoreWriter& w) { w.remove("job_1"); });
+  std::promise<schema::Error> refused;
+  store_.enqueue({.apply = [&](StoreWriter& w) { w.insert(job("job_2", "key", "digest")); },
+                  .refused = [&](const schema::Error& error) { refused.set_value(error); }});
+  const schema::Error error = refused.get_future().get();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(error.where, "Idempotency-Key");
+  EXPECT_THAT(error.message, testing::HasSubstr("the job job_1, which has been forgotten since"));
+  EXPECT_FALSE(store_.find("job_2"));
+}
+
 TEST_F(StoreKeysTest, AnotherTenantsKeyIsAnotherKey) {
   NewJob other = job("job_2", "key", "other");
   other.tenant = "bob";

@@ -161,7 +161,7 @@ TEST_F(SupervisionTest, CancelsAFetch) {
   JobServiceOptions given = options();
   std::atomic<bool> stopped = false;
   given.acquire = [&](const schema::DatasetRef&, const std::function<void(schema::EventBody)>& emit,
-                      std::stop_token stop, const std::string&) -> AcquiredDataset {
+                      std::stop_token stop, const DataCaller&) -> AcquiredDataset {
     std::atomic<bool> wake = false;
     const std::stop_callback on_stop(stop, [&] {
       wake = true;

@@ -1,0 +1,119 @@
+// One upload: its bytes on the way to the disk, and the table that they become.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "engine/core/dataset_file.h"
+#include "engine/core/require.h"
+#include "server/data/mapped_text.h"
+#include "server/data/npy.h"
+#include "server/data/source_steps.h"
+#include "server/data/uploads.h"
+
+namespace kedge::server {
+namespace {
+
+using engine::require;
+using schema::ErrorCode;
+
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(std::time(nullptr))); }
+
+// Of a table that is there, and whose head is whole.
+std::optional<engine::DatasetFile> open_table(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    return engine::DatasetFile(file);
+  } catch (const schema::Error& error) {
+    if (error.code != ErrorCode::kDatasetCorrupt) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Uploads::Upload::Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced)
+    : uploads_(uploads), tenant_(tenant_key(tenant)), info_(std::move(info)), digest_(crypto::DigestKind::kSha256),
+      bytes_(uploads.bytes_.reserve(tenant, announced)) {
+  {
+    const std::lock_guard lock(uploads_.mutex_);
+    part_ = uploads_.directory_ / fmt::format("upload-{}.part", ++uploads_.n_parts_);
+  }
+  digest_.update(info_.format + "\n");
+}
+
+Uploads::Upload::~Upload() { discard(); }
+
+void Uploads::Upload::discard() {
+  npy_.reset();
+  out_.close();
+  std::error_code ignored;
+  if (!part_.empty()) std::filesystem::remove(part_, ignored);
+}
+
+void Uploads::Upload::write(std::string_view bytes) {
+  const bool is_first = info_.bytes == 0;
+  info_.bytes += static_cast<std::int64_t>(bytes.size());
+  if (const auto come = static_cast<std::uint64_t>(info_.bytes); come > bytes_.bytes()) bytes_.resize(come);
+  digest_.update(bytes);
+  if (npy_) return npy_->write(bytes);
+  if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());
+  if (!npy_) keep(bytes);
+}
+
+void Uploads::Upload::keep(std::string_view bytes) {
+  if (!out_.is_open()) out_.open(part_, std::ios::binary | std::ios::trunc);
+  out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
+}
+
+// The hold comes before the look at the file, so that what is found stays.
+Uploads::Content Uploads::Upload::finish(std::stop_token stop) {
+  info_.digest = digest_.hex();
+  info_.created = now();
+  const std::string name = uploads_.file_of(tenant_, info_.digest);
+  const std::filesystem::path file = uploads_.datasets_ / name;
+  CacheHold hold = uploads_.references_->hold(name);
+  std::optional<engine::DatasetFile> table = open_table(file);
+  if (!table) {
+    parse(file, std::move(stop));
+    table.emplace(file);
+  }
+  discard();   // here, where it may take its time
+  info_.rows = table->meta().n_rows;
+  info_.columns = table->meta().n_columns();
+  bytes_.resize(std::filesystem::file_size(file));
+  return {.info = info_, .tenant = tenant_, .hold = std::move(hold), .bytes = std::move(bytes_)};
+}
+
+// What the file says of itself is the same for everybody who sent these bytes.
+ParseRequest Uploads::Upload::request(std::stop_token stop) const {
+  const auto describe = [](engine::DatasetMeta& meta) {
+    meta.name = "the uploaded data";
+    set_target(meta, "", "");
+  };
+  return {.source = info_.name.empty() ? "the data of the job" : info_.name, .output = part_.string() + ".kds", .describe = describe,
+          .parallel = {.stop = std::move(stop)}};
+}
+
+// Two that come at once both make the file, and the second takes the first's place.
+void Uploads::Upload::parse(const std::filesystem::path& file, std::stop_token stop) {
+  const RemovedFile made{request().output};
+  if (npy_) {
+    npy_->finish();
+  } else {
+    keep({});   // there may be nothing
+    out_.close();
+    require(out_.good(), ErrorCode::kStorageFull, "the disk takes no more");
+    const MappedText mapped(part_);
+    if (info_.format == "npy")
+      parse_npy(mapped.text(), request(std::move(stop)));
+    else
+      parse_text(mapped.text(), info_.format, request(std::move(stop)));
+  }
+  require(::rename(made.path.c_str(), file.c_str()) == 0, ErrorCode::kStorageFull, "the disk takes no more");
+}
+
+}  // namespace kedge::server
