@@ -79,7 +79,7 @@ struct Forest {
   std::vector<std::uint8_t> bin;            // rows with code <= bin go left
   std::vector<double> threshold;            // the same split on values: value <= threshold goes left
   std::vector<std::int32_t> left, right;
-  std::vector<float> value;                 // n_nodes x n_classes: class shares
+  std::vector<double> value;                // n_nodes x n_classes: class shares
   std::vector<double> mean;                 // without classes, by node: the predicted value
   std::vector<double> impurity;
   std::vector<double> weight;               // weighted rows of the node

@@ -181,6 +181,21 @@ void StateArchive::begin(std::string_view name, Type type) {
   if (read_value<std::uint8_t>() != static_cast<std::uint8_t>(type)) fail(name, "has another type than expected");
 }
 
+bool StateArchive::is_next(Type type) {
+  const std::span<const std::byte> here = state_;
+  read_text();
+  const bool is_type = read_value<std::uint8_t>() == static_cast<std::uint8_t>(type);
+  state_ = here;
+  return is_type;
+}
+
+void StateArchive::widened(std::string_view name, std::vector<double>& values, std::int64_t rows, std::int64_t cols) {
+  if (!is_loading() || !is_next(Type::kFloat32)) return field(name, values, rows, cols);
+  std::vector<float> narrow;
+  field(name, narrow, rows, cols);
+  values.assign(narrow.begin(), narrow.end());
+}
+
 void StateArchive::field(std::string_view name, bool& value) {
   begin(name, Type::kBool);
   if (!is_loading()) return write_value(static_cast<std::uint8_t>(value));

@@ -75,6 +75,8 @@ class StateArchive {
     values.resize(bytes.size() / sizeof(E));
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   }
+  // The same for doubles that models held in float32 before: those are still read.
+  void widened(std::string_view name, std::vector<double>& values, std::int64_t rows, std::int64_t cols);
   // Whole numbers that name something: each from `low` to `high`.
   template <class E>
   void indices(std::string_view name, std::vector<E>& values, std::int64_t size, std::int64_t low, std::int64_t high) {
@@ -129,6 +131,7 @@ class StateArchive {
   }
 
   void begin(std::string_view name, Type type);   // writes or checks what stands before every record
+  bool is_next(Type type);                        // loading: whether the record that comes has this type
   void save_tensor(std::string_view name, Type type, std::size_t element, const void* data, std::size_t size, std::int64_t rows,
                    std::int64_t cols);
   std::span<const std::byte> load_tensor(std::string_view name, Type type, std::size_t element, std::int64_t rows, std::int64_t cols);

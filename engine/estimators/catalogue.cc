@@ -46,11 +46,24 @@
 namespace kedge::engine {
 namespace {
 
+// What require_magnitudes() refuses is a deviation of every estimator that squares.
+template <template <class> class E>
+void add_bounds(schema::EstimatorInfo& info) {
+  if (info.family == "compose" || info.family == "pipeline") return;   // need parameters; what is in them is checked by itself
+  const E<double> made{schema::ValueMap{}};
+  if (made.squares() != Squares::kNone)
+    info.deviations.emplace_back("Columns whose squares leave the type in which they are summed (beyond 1e150 in float64) are refused "
+                                 "by name.");
+  if (made.squares_target())
+    info.deviations.emplace_back("A target whose squares leave float64 (beyond 1e150, below 1e-153) is refused.");
+}
+
 // E<T> has a constructor from the parameters that the user set, and a static info().
 template <template <class> class E>
 CatalogueEntry row(MemoryRule memory) {
   schema::EstimatorInfo info = E<float>::info();
   info.attributes.emplace_back(kFeaturesIn);
+  add_bounds<E>(info);
   return {.info = std::move(info),
           .memory = memory,
           .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {

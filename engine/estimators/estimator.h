@@ -17,6 +17,15 @@ inline constexpr const char* kFeaturesIn = "n_features_in_";   // an attribute o
 
 enum class TargetKind { kNone, kClasses, kValues };
 
+// Which squares of its columns fit() makes, and so which finite values it cannot tell apart: see magnitudes.h.
+enum class Squares {
+  kNone,         // none, or it scales the columns first
+  kColumns,      // of columns, in double; what is small beside 1 may vanish
+  kEachColumn,   // of columns, in double, and none may vanish
+  kRows,         // of the distances of rows, in T
+  kProducts,     // of the whole table, in T
+};
+
 // What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's target_kind() either
 // the class members or `values` are filled; host memory unless it says otherwise.
 struct Target {
@@ -48,6 +57,10 @@ class Estimator {
   virtual bool accepts_sparse() const { return false; }
   // Whether fit() reads binned_table(); the bins are then made, and timed, before it.
   virtual bool reads_bins() const { return false; }
+  // Tables that leave the range of these squares are refused before fit().
+  virtual Squares squares() const { return Squares::kNone; }
+  // Whether fit() squares Target::values: the same for them.
+  virtual bool squares_target() const { return false; }
   // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what
   // follows it, will ask of Context::work. Called on an estimator that is not fitted.
   virtual void announce(WorkCache&, const std::string&) const {}

@@ -423,7 +423,7 @@ MemoryNeed trees(const SampleShape& X, const Step& step) {
   const bool is_single = step.estimator.starts_with("DecisionTree");
   const bool is_exact = is_single && text(step, "splitter", "best") == "best" && !X.has_few_values.value_or(false);
   const std::int64_t n_trees = is_single ? 1 : integer(step, "n_estimators", 100), nodes = nodes_of(X, step);
-  const std::int64_t of_node = 41 + std::max<std::int64_t>(8, 4 * X.n_outputs);
+  const std::int64_t of_node = 41 + std::max<std::int64_t>(8, 8 * X.n_outputs);
   const std::int64_t forest = bytes_of(n_trees, nodes, of_node);
   const std::int64_t growing = threads_for(n_trees) * (nodes * (kOfDraft + 8 * X.n_outputs) + X.rows * kOfRow);
   const std::int64_t exact = is_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfRank) : 0;

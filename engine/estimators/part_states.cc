@@ -37,7 +37,7 @@ void forest_state(StateArchive& archive, Forest& forest, std::int32_t n_classes)
   archive.field("threshold", forest.threshold, n_nodes);
   archive.field("left", forest.left, n_nodes);
   archive.field("right", forest.right, n_nodes);
-  archive.field("value", forest.value, n_nodes, forest.n_classes);
+  archive.widened("value", forest.value, n_nodes, forest.n_classes);
   archive.expect_finite("value", forest.value);
   archive.field("mean", forest.mean, kAnySize);
   archive.expect(n_classes > 0 || static_cast<std::int64_t>(forest.mean.size()) == n_nodes, "mean", "is not one for each node");

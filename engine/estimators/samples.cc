@@ -223,6 +223,20 @@ std::vector<double> column_means(const Context& ctx, const Samples<T>& X) {
   return mean;
 }
 
+namespace {
+
+// Ranges of the table's values, through the affine map.
+template <class T>
+void map_ranges(const Samples<T>& X, Ranges& ranges) {
+  for (std::size_t j = 0; j < X.shift.size(); ++j) {
+    ranges.minimum[j] = (ranges.minimum[j] - X.shift[j]) * X.scale[j];
+    ranges.maximum[j] = (ranges.maximum[j] - X.shift[j]) * X.scale[j];
+    if (X.scale[j] < 0) std::swap(ranges.minimum[j], ranges.maximum[j]);
+  }
+}
+
+}  // namespace
+
 template <class T>
 Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   Array<T> low(ctx.memory(), X.n_cols()), high(ctx.memory(), X.n_cols());
@@ -234,11 +248,15 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   Ranges ranges{{minimum.begin(), minimum.end()}, {maximum.begin(), maximum.end()}};
   for (std::size_t j = 0; j < minimum.size(); ++j)
     if (minimum[j] > maximum[j]) ranges.minimum[j] = ranges.maximum[j] = std::numeric_limits<double>::quiet_NaN();
-  for (std::size_t j = 0; j < X.shift.size(); ++j) {
-    ranges.minimum[j] = (ranges.minimum[j] - X.shift[j]) * X.scale[j];
-    ranges.maximum[j] = (ranges.maximum[j] - X.shift[j]) * X.scale[j];
-    if (X.scale[j] < 0) std::swap(ranges.minimum[j], ranges.maximum[j]);
-  }
+  map_ranges(X, ranges);
+  return ranges;
+}
+
+template <class T>
+Ranges table_ranges(const Context& ctx, const Samples<T>& X) {
+  if (!X.table->ranges) X.table->ranges = column_ranges(ctx, Samples<T>{.table = X.table, .rows = {}, .shift = {}, .scale = {}});
+  Ranges ranges = *X.table->ranges;
+  map_ranges(X, ranges);
   return ranges;
 }
 
@@ -287,6 +305,8 @@ template Moments column_moments(const Context&, const Samples<double>&);
 template std::vector<double> column_means(const Context&, const Samples<float>&);
 template std::vector<double> column_means(const Context&, const Samples<double>&);
 template Ranges column_ranges(const Context&, const Samples<float>&);
+template Ranges table_ranges(const Context&, const Samples<float>&);
+template Ranges table_ranges(const Context&, const Samples<double>&);
 template Ranges column_ranges(const Context&, const Samples<double>&);
 
 }  // namespace kedge::engine

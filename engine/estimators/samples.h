@@ -27,6 +27,11 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
+// Smallest and largest value of each column; NaN is left out, and both are NaN where nothing is left.
+struct Ranges {
+  std::vector<double> minimum, maximum;
+};
+
 // A device-resident table and what is derived from it once, however many folds and steps read it.
 template <class T>
 struct Table {
@@ -35,6 +40,7 @@ struct Table {
   std::vector<Feature> features = {};           // one per column; empty for what a transformer made without naming it
   std::unique_ptr<BinnedTable> binned = {};     // made on first use by binned_table()
   std::optional<bool> is_finite = {};           // made on first use by require_finite()
+  std::optional<Ranges> ranges = {};            // of all rows, made on first use by table_ranges()
   std::vector<ColumnPart<T>> parts = {};        // made on first use by column_part()
   std::shared_ptr<Table> dense = {};            // of a sparse table, made on first use by densified()
 
@@ -131,11 +137,11 @@ Moments column_moments(const Context& ctx, const Samples<T>& X);
 template <class T>
 std::vector<double> column_means(const Context& ctx, const Samples<T>& X);
 
-// Smallest and largest value of each column (of the mapped values), on the host; NaN is left out, and both are NaN where nothing is left.
-struct Ranges {
-  std::vector<double> minimum, maximum;
-};
+// Of the mapped values, on the host.
 template <class T>
 Ranges column_ranges(const Context& ctx, const Samples<T>& X);
+// The same of all rows of the table, and so never narrower. Read once a table.
+template <class T>
+Ranges table_ranges(const Context& ctx, const Samples<T>& X);
 
 }  // namespace kedge::engine

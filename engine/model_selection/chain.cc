@@ -7,6 +7,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/magnitudes.h"
 #include "engine/model_selection/stopwatch.h"
 #include "schemas/value.h"
 
@@ -154,6 +155,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   for (std::size_t i = 0; i <= last; ++i) {
     ctx.check_stop();
     current = readable(ctx, current, i);
+    require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, y);
     steps_[i].n_features = current.n_cols();
     if (steps_[i].estimator->reads_bins() && !current.table->binned) {
       Stopwatch watch(ctx);

@@ -21,6 +21,7 @@
 #include "engine/backend/loader.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/magnitudes.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {
@@ -167,6 +168,7 @@ class Case {
       steps_.push_back(make(std::get<ValueMap>(specs[i].data)));
       if (!steps_[i]->accepts_nan()) require_finite(ctx_, text(std::get<ValueMap>(specs[i].data), "estimator"), current);
       current = readable(i, current);
+      require_magnitudes(ctx_, text(std::get<ValueMap>(specs[i].data), "estimator"), *steps_[i], current, y_);
       steps_[i]->fit(ctx_, current, i + 1 < specs.size() ? unweighted_ : y_);
       if (i + 1 < specs.size()) current = transformer(i).transform(ctx_, current);
     }

@@ -19,6 +19,8 @@ class Dataset {
   Dataset columns(std::vector<std::string> names) const { Dataset d = *this; d.select_.columns = std::move(names); return d; }
   Dataset target(std::string name) const { Dataset d = *this; d.select_.target = std::move(name); return d; }
   Dataset dtype(std::string name) const { Dataset d = *this; d.select_.dtype = std::move(name); return d; }
+  Dataset weights(std::string column) const { Dataset d = *this; d.select_.weights = std::move(column); return d; }
+  Dataset groups(std::string column) const { Dataset d = *this; d.select_.groups = std::move(column); return d; }
   Dataset scale(double factor) const { Dataset d = *this; d.select_.scale = factor; return d; }
 
   const schema::DatasetRef& ref() const { return ref_; }

@@ -32,9 +32,10 @@ struct fit_score {
   bool shuffle = true, stratify = false;
   std::optional<std::int64_t> random_state;
   std::vector<std::string> scoring;
+  bool confusion_matrix = false, curves = false;   // into Result::evaluation; curves: ROC and precision-recall
   schema::Task task() const {
     return schema::FitScore{.testSize = test_size, .trainSize = train_size, .shuffle = shuffle, .stratify = stratify,
-                            .randomState = random_state, .scoring = scoring};
+                            .randomState = random_state, .scoring = scoring, .confusionMatrix = confusion_matrix, .curves = curves};
   }
 };
 
@@ -48,10 +49,11 @@ struct cross_validate {
   std::optional<std::int64_t> n_repeats = {};
   std::optional<schema::Value> test_size = {}, train_size = {};
   std::optional<std::int64_t> gap = {}, max_train_size = {};
+  bool confusion_matrix = false, curves = false;   // of all test folds together, into Result::evaluation
   schema::CrossValidate folds() const {
     return {.cv = cv, .splitter = splitter, .shuffle = shuffle, .randomState = random_state, .scoring = scoring,
             .returnTrainScore = return_train_score, .nRepeats = n_repeats, .testSize = test_size, .trainSize = train_size, .gap = gap,
-            .maxTrainSize = max_train_size};
+            .maxTrainSize = max_train_size, .confusionMatrix = confusion_matrix, .curves = curves};
   }
   schema::Task task() const { return folds(); }
 };

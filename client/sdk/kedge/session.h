@@ -135,15 +135,18 @@ class Session {
 
   // Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key.
   Job submit(const schema::JobSpec& spec, std::stop_token stop = {}) const;
+  // deadlines: {.queue = 60, .fetch = 600, .run = 3600} in seconds; 0: as the server has them.
   template <TaskStruct T>
-  Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto") const {
+  Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto",
+             schema::Deadlines deadlines = {}) const {
     return submit({.dataset = data.ref(), .select = data.select(), .pipeline = std::move(pipeline), .task = task.task(),
-                   .device = std::move(device)});
+                   .device = std::move(device), .deadlines = deadlines});
   }
   // A task that asks a stored model (predict, transform) and so has no pipeline.
   template <TaskStruct T>
-  Job submit(const Dataset& data, const T& task, std::string device = "auto") const {
-    return submit({.dataset = data.ref(), .select = data.select(), .task = task.task(), .device = std::move(device)});
+  Job submit(const Dataset& data, const T& task, std::string device = "auto", schema::Deadlines deadlines = {}) const {
+    return submit({.dataset = data.ref(), .select = data.select(), .task = task.task(), .device = std::move(device),
+                   .deadlines = deadlines});
   }
   Job job(std::string id) const { return Job(transport_, std::move(id)); }
   schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;

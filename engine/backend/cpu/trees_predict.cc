@@ -85,10 +85,10 @@ class PackedForest {
   Node pack(std::int64_t i, std::int64_t base) const {
     if (forest_.feature[i] >= 0)
       return Node::inner(forest_, i, static_cast<std::uint32_t>(forest_.right[i] - base));
-    const float* share = forest_.value.data() + i * forest_.n_classes;   // none without classes
+    const double* share = forest_.value.data() + i * forest_.n_classes;   // none without classes
     std::uint32_t only = kMixed;
     for (std::int32_t c = 0; c < forest_.n_classes; ++c)
-      if (share[c] == 1.0F) only = static_cast<std::uint32_t>(c);
+      if (share[c] == 1.0) only = static_cast<std::uint32_t>(c);
     return Node::leaf(static_cast<std::uint32_t>(i - base), only);
   }
 
@@ -115,7 +115,7 @@ class PackedForest {
       return;
     }
     if (forest_.n_classes == 0) sums[0] += forest_.mean[node];
-    const float* share = forest_.value.data() + node * forest_.n_classes;
+    const double* share = forest_.value.data() + node * forest_.n_classes;
     for (std::int32_t c = 0; c < forest_.n_classes; ++c) sums[c] += share[c];
   }
 

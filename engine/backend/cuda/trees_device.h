@@ -66,7 +66,7 @@ struct DeviceForest {
   Array<std::int32_t> feature, left, right;
   Array<std::uint8_t> bin;
   Array<double> threshold;
-  Array<float> value;
+  Array<double> value;
   Array<double> mean;
   std::int64_t n_trees = 0;
   std::int32_t n_classes = 0;   // 0: values

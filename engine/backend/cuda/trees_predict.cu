@@ -12,7 +12,7 @@ struct NodesView {
   const std::int32_t *feature, *left, *right;
   const std::uint8_t* bin;
   const double* threshold;
-  const float* value;
+  const double* value;
   const double* mean;
   std::int64_t n_trees;
   std::int32_t n_classes;
@@ -56,7 +56,7 @@ __global__ void forest_sums(NodesView nodes, Rows rows, std::int64_t n, const st
     auto node = static_cast<std::int32_t>(nodes.tree_offset[t]);
     while (nodes.feature[node] >= 0) node = rows.goes_left(nodes, i, node) ? nodes.left[node] : nodes.right[node];
     if (nodes.n_classes == 0) sums[0] += nodes.mean[node];
-    const float* share = nodes.value + static_cast<std::int64_t>(node) * nodes.n_classes;
+    const double* share = nodes.value + static_cast<std::int64_t>(node) * nodes.n_classes;
     for (std::int32_t c = 0; c < nodes.n_classes; ++c) sums[c] += share[c];
   }
   if (drawn) return;

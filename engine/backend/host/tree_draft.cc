@@ -38,9 +38,9 @@ void ClassDraft::append_value(std::int32_t node, const TreeRules& rules, Forest&
   const double weight = nodes[node].weight;
   const auto node_counts = counts_of(node);
   out.value.resize(out.value.size() + node_counts.size());
-  float* const share = out.value.data() + (out.value.size() - node_counts.size());
+  double* const share = out.value.data() + (out.value.size() - node_counts.size());
   for (std::int32_t c = 0; c < n_classes; ++c)
-    share[c] = node_counts[c] != 0 && weight > 0 ? static_cast<float>(rules.weight_of(c) * node_counts[c] / weight) : 0.0F;
+    share[c] = node_counts[c] != 0 && weight > 0 ? rules.weight_of(c) * node_counts[c] / weight : 0.0;
 }
 
 double middle_of(double a, double b) {

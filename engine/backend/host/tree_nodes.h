@@ -15,7 +15,7 @@ class ShareNodes {
   DraftNode add(const Weight& weight) {
     SideSum sum;
     for (std::int32_t c = 0; c < n_classes_; ++c) sum.add(weight(c), entropy_);
-    for (std::int32_t c = 0; c < n_classes_; ++c) shares_.push_back(sum.weight > 0 ? static_cast<float>(weight(c) / sum.weight) : 0.0F);
+    for (std::int32_t c = 0; c < n_classes_; ++c) shares_.push_back(sum.weight > 0 ? weight(c) / sum.weight : 0.0);
     return {.impurity = node_impurity(sum, entropy_), .weight = sum.weight};
   }
   void append_value(std::int32_t node, Forest& out) const {
@@ -26,7 +26,7 @@ class ShareNodes {
  private:
   std::int32_t n_classes_ = 0;
   bool entropy_ = false;
-  std::vector<float> shares_;   // nodes x classes
+  std::vector<double> shares_;   // nodes x classes
 };
 
 }  // namespace kedge::engine

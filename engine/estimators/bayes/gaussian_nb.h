@@ -25,6 +25,7 @@ class GaussianNB final : public Classifier<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kEachColumn; }
   bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;

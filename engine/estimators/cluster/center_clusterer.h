@@ -11,6 +11,7 @@ namespace kedge::engine {
 template <class T>
 class CenterClusterer : public Clusterer<T>, public Transformer<T> {
  public:
+  Squares squares() const override { return Squares::kRows; }
   bool takes_weights() const override { return true; }
   const std::vector<std::int32_t>& labels() const override { return labels_; }
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;

@@ -21,6 +21,7 @@ class DBSCAN final : public Clusterer<T> {
   explicit DBSCAN(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return squares_of(params_); }
   bool takes_weights() const override { return true; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   const std::vector<std::int32_t>& labels() const override { return labels_; }

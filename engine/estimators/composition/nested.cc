@@ -9,6 +9,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/magnitudes.h"
 
 namespace kedge::engine {
 namespace {
@@ -207,6 +208,7 @@ void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, con
     for (std::size_t i = 0; i < estimators_.size(); ++i) {
       ctx.check_stop();
       current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+      require_magnitudes(ctx, steps_[i].estimator, *estimators_[i], current, y);
       widths_.push_back(current.n_cols());
       if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
       estimators_[i]->fit(ctx, current, y);

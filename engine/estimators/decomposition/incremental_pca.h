@@ -24,6 +24,7 @@ class IncrementalPCA final : public Transformer<T> {
   explicit IncrementalPCA(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return Squares::kProducts; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;

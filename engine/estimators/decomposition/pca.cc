@@ -10,6 +10,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/magnitudes.h"
 
 namespace kedge::engine {
 namespace {
@@ -61,7 +62,9 @@ schema::EstimatorInfo PCA<T>::info() {
           .params = param_set().infos(),
           .attributes = {"components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_",
                          "n_components_", "n_samples_", "noise_variance_"},
-          .deviations = {"svd_solver \"arpack\" solves exactly, by another method, and ignores tol.",
+          .deviations = {"Rows whose squares leave the type are multiplied by a power of two first; scikit-learn fails, or returns "
+                         "them as they are. explained_variance_ may then be infinite or 0, and whiten is refused.",
+                         "svd_solver \"arpack\" solves exactly, by another method, and ignores tol.",
                          "The randomized solver draws its random vectors from Philox, not from numpy's generator, and solves exactly, "
                          "by the covariance matrix, where that is less work.",
                          "power_iteration_normalizer \"LU\" is done as \"QR\"."}};
@@ -170,7 +173,10 @@ void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const std::string solver = solver_for(n, d);
   check_components(solver, n, d);
-  const Solution solution = solver == "randomized" ? solve_randomized(ctx, X) : solve_fully(ctx, X, solver != "covariance_eigh");
+  const double factor = table_factor(ctx, X);
+  const Samples<T> scaled = factor == 1 ? X : multiplied(ctx, X, std::vector<double>(static_cast<std::size_t>(d), factor));
+  const Solution solution =
+      solver == "randomized" ? solve_randomized(ctx, scaled) : solve_fully(ctx, scaled, solver != "covariance_eigh");
 
   n_samples_ = n, n_features_ = d;
   n_components_ = solution.n_components, noise_variance_ = solution.noise;
@@ -183,6 +189,19 @@ void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
     explained_variance_ratio_.push_back(solution.total > 0 ? v / solution.total : 0.0);
     singular_values_.push_back(std::sqrt(v * static_cast<double>(n - 1)));
   }
+  if (factor != 1) multiply(1 / factor);
+}
+
+// From the model of rows to that of `factor` times the rows.
+template <class T>
+void PCA<T>::multiply(double factor) {
+  for (double& m : mean_) m *= factor;
+  for (double& s : singular_values_) s *= factor;
+  for (double& v : explained_variance_) v = v * factor * factor;
+  noise_variance_ = noise_variance_ * factor * factor;
+  const bool is_lost = std::ranges::any_of(explained_variance_, [](double v) { return !std::isnormal(v); });
+  require(!params_.whiten || !is_lost, schema::ErrorCode::kBadData,
+          "PCA: the variances of columns near {:.3g} leave float64, and whiten divides by them; scale the columns first", factor);
 }
 
 template <class T>

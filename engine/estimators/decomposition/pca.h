@@ -51,6 +51,7 @@ class PCA final : public Transformer<T> {
   Solution solve_randomized(const Context& ctx, const Samples<T>& X);
   Solution solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd);
   std::string solver_for(std::int64_t n, std::int64_t d) const;
+  void multiply(double factor);
   void check_components(const std::string& solver, std::int64_t n, std::int64_t d) const;
   std::int64_t kept_components(const std::vector<double>& variance, double total, std::int64_t n, std::int64_t d) const;
 

@@ -26,6 +26,7 @@ class TruncatedSVD final : public Transformer<T> {
   explicit TruncatedSVD(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return Squares::kProducts; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool accepts_sparse() const override { return true; }
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;

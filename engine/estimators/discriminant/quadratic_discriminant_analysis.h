@@ -28,6 +28,7 @@ class QuadraticDiscriminantAnalysis final : public Classifier<T> {
   explicit QuadraticDiscriminantAnalysis(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return Squares::kEachColumn; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;

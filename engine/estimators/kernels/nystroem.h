@@ -27,6 +27,7 @@ class Nystroem final : public Transformer<T> {
   explicit Nystroem(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return Squares::kRows; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;

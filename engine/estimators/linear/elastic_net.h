@@ -40,6 +40,8 @@ class ElasticNetModel : public Regressor<T> {
  public:
   void announce(WorkCache& plan, const std::string& content) const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kColumns; }
+  bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   bool accepts_sparse() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;

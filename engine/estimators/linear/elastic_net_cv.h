@@ -30,6 +30,8 @@ template <class T>
 class ElasticNetCVModel : public Regressor<T> {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kColumns; }
+  bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;

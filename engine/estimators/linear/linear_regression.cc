@@ -11,6 +11,7 @@
 #include "engine/estimators/linear/least_squares.h"
 #include "engine/estimators/linear/precise_least_squares.h"
 #include "engine/estimators/linear/sparse_problem.h"
+#include "engine/estimators/magnitudes.h"
 
 namespace kedge::engine {
 namespace {
@@ -62,6 +63,8 @@ schema::EstimatorInfo LinearRegression<T>::info() {
                          "drops singular values below tol of the unscaled columns, and with them columns in small units.",
                          "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol says; "
                          "rank_ and singular_ are then not there.",
+                         "Columns and targets whose squares leave float64 are multiplied by powers of two first; singular_ is that of "
+                         "the columns so multiplied, and with fewer rows than columns the shortest coefficients are theirs.",
                          "With positive, rank_ and singular_ are given as well."}};
 }
 
@@ -181,10 +184,36 @@ void LinearRegression<T>::solve_sparse(const Context& ctx, const Samples<T>& X, 
   rank_ = -1, singular_.clear();
 }
 
+// Columns and targets whose squares leave double are brought near 1 by powers of two.
 template <class T>
 void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& given, const Target& y) {
-  if (is_large_sparse(given) && !params_.positive) return solve_sparse(ctx, given, y);
-  const Samples<T> X = densified(ctx, "LinearRegression with these parameters", given);
+  const bool is_sparse = is_large_sparse(given) && !params_.positive;
+  const Samples<T> X = is_sparse ? given : densified(ctx, "LinearRegression with these parameters", given);
+  const std::vector<double> factors = std::is_same_v<T, double> ? column_factors(ctx, X) : std::vector<double>();
+  const double factor = value_factor(y.values);
+  if (factors.empty() && factor == 1) return solve(ctx, X, y);
+  for (std::size_t j = 0; is_sparse && j < factors.size(); ++j)
+    require(factors[j] == 1, schema::ErrorCode::kBadData, "{}: the squares of column {} leave float64; scale it first", kName,
+            X.table->column_label(static_cast<std::int64_t>(j)));
+  Target scaled = y;
+  for (double& value : scaled.values) value *= factor;
+  solve(ctx, factors.empty() ? X : multiplied(ctx, X, factors), scaled);
+  constexpr double kCounts = 1e-12;   // of the largest: less is rounding
+  double least = 0;
+  for (const double coef : coef_) least = std::max(least, kCounts * std::abs(coef));
+  for (std::size_t j = 0; j < coef_.size(); ++j) {
+    const double coef = coef_[j];
+    coef_[j] = (factors.empty() ? coef : coef * factors[j]) / factor;
+    require(std::isnormal(coef_[j]) || (std::isfinite(coef_[j]) && std::abs(coef) <= least), schema::ErrorCode::kBadData,
+            "{}: the coefficient of column {} leaves float64; scale the column or the target first", kName,
+            X.table->column_label(static_cast<std::int64_t>(j)));
+  }
+  intercept_ /= factor;
+}
+
+template <class T>
+void LinearRegression<T>::solve(const Context& ctx, const Samples<T>& X, const Target& y) {
+  if (is_large_sparse(X) && !params_.positive) return solve_sparse(ctx, X, y);
   LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
   if (X.n_rows() < X.n_cols() && !params_.positive)
     solve_wide(ctx, problem);

@@ -37,6 +37,7 @@ class LinearRegression final : public Regressor<T> {
   void state(StateArchive& archive) override;
 
  private:
+  void solve(const Context& ctx, const Samples<T>& X, const Target& y);
   bool solve_refined(const Context& ctx, const LinearProblem<T>& problem);
   void solve_tall(const Context& ctx, LinearProblem<T>& problem, const Samples<T>& X, const Target& y);
   void solve_sparse(const Context& ctx, const Samples<T>& X, const Target& y);

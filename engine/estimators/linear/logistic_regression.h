@@ -39,6 +39,7 @@ class LogisticRegression final : public Classifier<T> {
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   void announce(WorkCache& plan, const std::string& content) const override;
+  Squares squares() const override { return Squares::kColumns; }
   bool takes_weights() const override { return true; }
   bool accepts_sparse() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }

@@ -21,6 +21,8 @@ class Ridge final : public Regressor<T> {
     RidgeModel<T>::announce(plan, content, "values", params_, alphas_);
   }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kColumns; }
+  bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   bool accepts_sparse() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;

@@ -24,6 +24,7 @@ class RidgeClassifier final : public Classifier<T> {
     RidgeModel<T>::announce(plan, content, schema::to_string(params_.class_weight), params_, alphas_);
   }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kColumns; }
   bool takes_weights() const override { return true; }
   bool accepts_sparse() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }

@@ -31,6 +31,8 @@ class RidgeCV final : public Regressor<T> {
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  Squares squares() const override { return Squares::kColumns; }
+  bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;

@@ -28,6 +28,7 @@ class KNeighborsClassifier final : public Classifier<T> {
   void announce(WorkCache& plan, const std::string& content) const override {
     NeighborModel<T>::announce(plan, content, params_, params_.n_neighbors);
   }
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;

@@ -21,6 +21,7 @@ class NearestNeighbors final : public Estimator<T> {
   explicit NearestNeighbors(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
   void state(StateArchive& archive) override;
@@ -57,6 +58,7 @@ class KNeighborsRegressor final : public Regressor<T> {
   void announce(WorkCache& plan, const std::string& content) const override {
     NeighborModel<T>::announce(plan, content, params_, params_.n_neighbors);
   }
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
@@ -81,6 +83,7 @@ class RadiusNeighborsClassifier final : public Classifier<T> {
   explicit RadiusNeighborsClassifier(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
@@ -102,6 +105,7 @@ class RadiusNeighborsRegressor final : public Regressor<T> {
   explicit RadiusNeighborsRegressor(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }

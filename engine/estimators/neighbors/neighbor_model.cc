@@ -315,6 +315,11 @@ std::vector<std::string> NeighborModel<T>::attribute_names() {
   return {"effective_metric_", "effective_metric_params_", "n_samples_fit_"};
 }
 
+Squares squares_of(const NeighborParams& params) {
+  const Metric metric = NeighborMetric(params).distance.metric;
+  return metric == Metric::kManhattan || metric == Metric::kChebyshev ? Squares::kNone : Squares::kRows;
+}
+
 void neighbor_weights(std::span<const double> distances, bool by_distance, std::vector<double>& weights) {
   weights.assign(distances.size(), 1.0);
   if (!by_distance) return;

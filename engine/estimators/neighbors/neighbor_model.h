@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
+#include "engine/estimators/estimator.h"
 #include "engine/estimators/samples.h"
 
 namespace kedge::engine {
@@ -129,6 +130,9 @@ class NeighborModel {
   std::optional<Samples<T>> origin_;             // what they are to be made of
   std::string work_key_;                         // of the points; empty: nothing is shared
 };
+
+// None where distances are sums of absolute values, or the largest of them.
+Squares squares_of(const NeighborParams& params);
 
 // The weights of neighbours at these distances: 1 each, or 1 / distance, where a neighbour at distance 0 takes all.
 void neighbor_weights(std::span<const double> distances, bool by_distance, std::vector<double>& weights);

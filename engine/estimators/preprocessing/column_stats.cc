@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/core/require.h"
+#include "engine/estimators/magnitudes.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -91,8 +92,11 @@ bool has_only_finite(const Context& ctx, const Samples<T>& X) {
   return *table.is_finite;
 }
 
+namespace {
+
+// Before the columns that leave double are read again.
 template <class T>
-PresentMoments present_moments(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights) {
+PresentMoments plain_moments(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights) {
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
   Array<double> count(ctx.memory(), X.n_cols()), mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
   const MatrixView<const T> table = std::as_const(X.table->X).view();
@@ -103,13 +107,54 @@ PresentMoments present_moments(const Context& ctx, const Samples<T>& X, const st
     ctx.ops<T>().column_moments(table, X.row_view(), device_weights.view(), mean.view(), variance.view());
   else
     ctx.ops<T>().present_moments(table, X.row_view(), device_weights.view(), count.view(), mean.view(), variance.view());
-  PresentMoments moments{{}, mean.to_host(), variance.to_host()};
+  PresentMoments moments{{}, mean.to_host(), variance.to_host(), {}};
   const double total = weights.empty() ? static_cast<double>(X.n_rows()) : std::accumulate(weights.begin(), weights.end(), 0.0);
   moments.count = clean ? std::vector<double>(moments.mean.size(), total) : count.to_host();
   for (std::size_t j = 0; j < X.shift.size(); ++j) {
     moments.mean[j] = (moments.mean[j] - X.shift[j]) * X.scale[j];
     moments.variance[j] *= X.scale[j] * X.scale[j];
   }
+  for (std::size_t j = 0; j < moments.mean.size(); ++j) {
+    const bool is_constant = is_constant_column(moments.variance[j], moments.mean[j], moments.count[j]);
+    moments.deviation.push_back(is_constant ? 0.0 : std::sqrt(moments.variance[j]));
+  }
+  return moments;
+}
+
+// Whether the square of the deviation may have lost digits, or overflowed. Zeros are among these columns.
+bool is_doubtful(double mean, double variance) {
+  constexpr double kSmallSquare = 0x1p-900, kSmallMean = 0x1p-400;   // beside a larger mean, a smaller square is rounding
+  constexpr double kLargeMean = 0x1p400;                             // the bound of a constant column is a square of it
+  const double size = std::abs(mean);
+  return !std::isfinite(variance) || !(size <= kLargeMean) || (variance < kSmallSquare && size < kSmallMean);
+}
+
+template <class T>
+void read_again(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights, const std::vector<std::int32_t>& columns,
+                const std::vector<double>& factors, PresentMoments& moments) {
+  const PresentMoments scaled = plain_moments(ctx, multiplied(ctx, selected_columns(ctx, X, columns), factors), weights);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const auto j = static_cast<std::size_t>(columns[c]);
+    moments.mean[j] = scaled.mean[c] / factors[c];
+    moments.deviation[j] = scaled.deviation[c] / factors[c];
+    moments.variance[j] = moments.deviation[j] * moments.deviation[j];
+  }
+}
+
+}  // namespace
+
+template <class T>
+PresentMoments present_moments(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights) {
+  PresentMoments moments = plain_moments(ctx, X, weights);
+  std::vector<std::int32_t> columns;
+  std::vector<double> factors;
+  for (std::size_t j = 0; j < moments.mean.size() && X.n_rows() > 0; ++j) {
+    if (!is_doubtful(moments.mean[j], moments.variance[j])) continue;
+    const Ranges ranges = table_ranges(ctx, X);
+    const double largest = std::fmax(std::abs(ranges.minimum[j]), std::abs(ranges.maximum[j]));
+    if (largest > 0 && std::isfinite(largest)) columns.push_back(static_cast<std::int32_t>(j)), factors.push_back(near_one(largest));
+  }
+  if (!columns.empty()) read_again(ctx, X, weights, columns, factors, moments);
   return moments;
 }
 

@@ -23,9 +23,10 @@ std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, co
 double weighted_mean(std::span<const double> values, std::span<const double> weights);
 
 // Moments of the mapped values without what is missing; weights (one per row) may be empty. Where no value is missing, count is
-// the sum of the weights in every column.
+// the sum of the weights in every column. The deviation is the variance's square root, 0 in a constant column (is_constant_column()), and
+// right even where the variance leaves double: such columns are read again, multiplied by powers of two.
 struct PresentMoments {
-  std::vector<double> count, mean, variance;
+  std::vector<double> count, mean, variance, deviation;
 };
 template <class T>
 PresentMoments present_moments(const Context& ctx, const Samples<T>& X, const std::vector<double>& weights = {});

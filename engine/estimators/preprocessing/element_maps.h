@@ -22,6 +22,7 @@ class Normalizer final : public Transformer<T> {
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   bool accepts_sparse() const override { return true; }
+  Squares squares() const override { return params_.norm == "l2" ? Squares::kColumns : Squares::kNone; }
   schema::ValueMap attributes() const override { return {}; }
   void state(StateArchive& archive) override;
 

@@ -66,6 +66,22 @@ double box_cox_loss(double count, double log_sum, double variance, double lambda
   return count / 2 * (std::log(variance) + 2 * scale) - (lambda - 1) * log_sum;
 }
 
+// The power nearest to lambda with which no value of the column leaves T: scipy.stats.boxcox_normmax's bound, a ten-thousandth of the
+// largest number. The power of x has the size exp(l log x) / l.
+template <class T>
+double bounded_power(double lambda, double least_log, double most_log) {
+  const double log_most = std::log(static_cast<double>(std::numeric_limits<T>::max()) / 10000);
+  const double log_size = std::max(lambda * least_log, lambda * most_log) / std::abs(lambda);
+  const auto is_within = [&](double size) { return size * log_size - std::log(size) <= log_most; };
+  if (lambda == 0 || !(log_size > 0) || is_within(std::abs(lambda))) return lambda;
+  double low = 0, high = std::abs(lambda);
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (is_within(middle) ? low : high) = middle;
+  }
+  return std::copysign(low, lambda);
+}
+
 }  // namespace
 
 template <class T>
@@ -79,7 +95,9 @@ schema::EstimatorInfo PowerTransformer<T>::info() {
           .doc = "Make columns more normally distributed by a power transform.",
           .params = param_set().infos(),
           .attributes = {"lambdas_"},
-          .deviations = {}};
+          .deviations = {"Results whose squares leave float64 are standardised all the same: with method \"box-cox\", numbers near "
+                         "1e10 that hardly vary become powers of up to 1e304, of which scikit-learn makes NaN. A column whose powers all round to one number is refused; scikit-learn "
+                         "returns 0 for it."}};
 }
 
 template <class T>
@@ -103,7 +121,7 @@ std::vector<Search<double>> PowerTransformer<T>::searches(const Context& ctx, co
       require(ranges.minimum[j] < ranges.maximum[j], schema::ErrorCode::kBadData,
               "{}: column {} is constant, which method \"box-cox\" does not allow", kName, column);
       result.push_back(minimize_from(-2, 2, kTolerance));
-    } else if (is_constant_column(moments.variance[j], moments.mean[j], moments.count[j])) {
+    } else if (moments.deviation[j] == 0) {
       result.push_back(minimize_within(1, 1, kTolerance));
     } else {
       result.push_back(yeo_johnson_search<T>(ranges.minimum[j], ranges.maximum[j]));
@@ -135,7 +153,10 @@ void PowerTransformer<T>::find_lambdas(const Context& ctx, const Samples<T>& log
                                : yeo_johnson_loss(count, log_sum, moments.variance[j], lambdas_[j]));
     }
   }
-  for (std::size_t j = 0; j < searches.size(); ++j) lambdas_[j] = searches[j].found();
+  for (std::size_t j = 0; j < searches.size(); ++j) {
+    const double found = searches[j].found();
+    lambdas_[j] = box_cox ? bounded_power<T>(found, ranges.minimum[j], ranges.maximum[j]) : found;
+  }
 }
 
 template <class T>
@@ -155,10 +176,16 @@ void PowerTransformer<T>::fit(const Context& ctx, const Samples<T>& X, const Tar
   std::vector<Search<double>> under_way = searches(ctx, X, ranges);
   const Samples<T> logs = mapped(ctx, params_.method == "box-cox" ? ColumnMap::kLog : ColumnMap::kSignedLog, {}, {}, X);
   find_lambdas(ctx, logs, under_way, column_ranges(ctx, logs));
-  if (!params_.standardize) return;
+  const bool box_cox = params_.method == "box-cox";
+  if (!params_.standardize && !box_cox) return;
   PresentMoments result = present_moments(ctx, powers(ctx, X));
+  for (std::size_t j = 0; j < d && box_cox; ++j)   // whose logarithms do differ
+    require(result.deviation[j] != 0, schema::ErrorCode::kBadData,
+            "{}: the powers of column {} with its lambda {:.3g} do not differ any more; divide the column by its mean first", kName,
+            X.table->column_label(static_cast<std::int64_t>(j)), lambdas_[j]);
+  if (!params_.standardize) return;
   for (std::size_t j = 0; j < d; ++j)
-    if (!is_constant_column(result.variance[j], result.mean[j], result.count[j])) factor_[j] = 1 / std::sqrt(result.variance[j]);
+    if (result.deviation[j] != 0) factor_[j] = 1 / result.deviation[j];
   mean_ = std::move(result.mean);
 }
 

@@ -43,7 +43,8 @@ schema::EstimatorInfo StandardScaler<T>::info() {
           .doc = "Standardise columns by removing the mean and scaling to unit variance.",
           .params = param_set().infos(),
           .attributes = {"mean_", "var_", "scale_", "n_samples_seen_"},
-          .deviations = {}};
+          .deviations = {"Columns whose squares leave float64 (beyond 1e154, below 1e-154) are scaled as all others; scikit-learn "
+                         "makes 0 or NaN of the large ones and leaves the small ones as they are. var_ may then be infinite or 0."}};
 }
 
 template <class T>
@@ -56,7 +57,7 @@ void StandardScaler<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
   mean_ = std::move(moments.mean), variance_ = std::move(moments.variance);
   scale_.assign(mean_.size(), 1.0);
   for (std::size_t j = 0; j < scale_.size(); ++j)
-    if (!is_constant_column(variance_[j], mean_[j], moments.count[j])) scale_[j] = std::sqrt(variance_[j]);
+    if (moments.deviation[j] != 0) scale_[j] = moments.deviation[j];
 }
 
 template <class T>

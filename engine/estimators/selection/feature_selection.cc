@@ -65,7 +65,7 @@ schema::EstimatorInfo VarianceThreshold<T>::info() {
           .doc = "Leave out columns that hardly vary.",
           .params = threshold_params().infos(),
           .attributes = {"variances_"},
-          .deviations = {}};
+          .deviations = {"A variance that leaves float64 is infinite, or, with threshold 0, the least number above 0."}};
 }
 
 template <class T>
@@ -76,12 +76,13 @@ void VarianceThreshold<T>::fit(const Context& ctx, const Samples<T>& X, const Ta
   PresentMoments moments = present_moments(ctx, X);
   variances_ = std::move(moments.variance);
   if (params_.threshold == 0) {
+    constexpr double kLeast = std::numeric_limits<double>::denorm_min();   // for a variance that leaves double
     const Ranges ranges = column_ranges(ctx, X);
     for (std::size_t j = 0; j < variances_.size(); ++j)
       if (moments.count[j] == static_cast<double>(X.n_rows()))   // as scikit-learn: not where values are missing
-        variances_[j] = std::min(variances_[j], ranges.maximum[j] - ranges.minimum[j]);
+        variances_[j] = std::min(moments.deviation[j] > 0 ? std::max(variances_[j], kLeast) : variances_[j], ranges.maximum[j] - ranges.minimum[j]);
   }
-  require(std::ranges::any_of(variances_, [&](double v) { return std::isfinite(v) && v > params_.threshold; }),
+  require(std::ranges::any_of(variances_, [&](double v) { return v > params_.threshold; }),
           schema::ErrorCode::kBadData, "VarianceThreshold: no column has a variance above the threshold, {}{}", params_.threshold,
           X.n_rows() == 1 ? "; there is only one row" : "");
 }

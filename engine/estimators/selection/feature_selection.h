@@ -40,6 +40,7 @@ class VarianceThreshold final : public Transformer<T> {
 template <class T>
 class ScoreSelector : public Transformer<T> {
  public:
+  Squares squares() const override { return Squares::kEachColumn; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   TargetKind target_kind() const override { return score_func_ == "f_regression" ? TargetKind::kValues : TargetKind::kClasses; }
   bool accepts_sparse() const override { return true; }

@@ -48,6 +48,7 @@ template <class T>
 class TreeRegressor : public Regressor<T> {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   bool reads_bins() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;

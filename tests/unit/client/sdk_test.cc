@@ -51,11 +51,20 @@ TEST(SdkPipeline, TakesEveryFormOfAParameterWithSeveral) {
 }
 
 TEST(SdkDataset, CarriesReferenceAndSelection) {
-  const Dataset data = openml("mnist_784", 1).rows(52667).scale(0.5).dtype("float32");
+  const Dataset data = openml("mnist_784", 1).rows(52667).scale(0.5).dtype("float32").weights("w").groups("site");
   EXPECT_EQ(std::get<schema::OpenmlRef>(data.ref().source).name, "mnist_784");
   EXPECT_EQ(data.select().rows, 52667);
   EXPECT_EQ(data.select().scale, 0.5);
   EXPECT_EQ(data.select().dtype, "float32");
+  EXPECT_EQ(data.select().weights, "w");
+  EXPECT_EQ(data.select().groups, "site");
+}
+
+TEST(SdkTask, AsksForMatrixAndCurves) {
+  const auto split = std::get<schema::FitScore>(fit_score{.confusion_matrix = true}.task());
+  EXPECT_TRUE(split.confusionMatrix && !split.curves);
+  const auto folds = std::get<schema::CrossValidate>(cross_validate{.curves = true}.task());
+  EXPECT_TRUE(folds.curves && !folds.confusionMatrix);
 }
 
 TEST(SdkSession, SaysWhichServerDoesNotAnswer) {

@@ -33,7 +33,7 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"SelectKBest", 5, 1},
     {"SelectPercentile", 5, 1},
     {"Nystroem", 5, 2},
-    {"PCA", 5, 1},
+    {"PCA", 6, 1},
     {"IncrementalPCA", 12, 1},
     {"TruncatedSVD", 7, 1},
     {"LinearRegression", 7, 1},

@@ -1,0 +1,37 @@
+// How large values are beside those whose squares a number format holds: factors that bring them near 1, and refusals.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/estimators/estimator.h"
+#include "engine/estimators/samples.h"
+
+namespace kedge::engine {
+
+// The power of two that brings a positive, finite value to 1 .. 2; 2^1000 and 2^-1000 at most. Exact to multiply by.
+double near_one(double value);
+
+// A power of two, 1 in general: X times it has squares, and sums of n_rows x n_cols of them, that T holds. Reads the
+// table's ranges.
+template <class T>
+double table_factor(const Context& ctx, const Samples<T>& X);
+
+// The same by column, in double; empty where all are 1.
+template <class T>
+std::vector<double> column_factors(const Context& ctx, const Samples<T>& X);
+
+// The same of n values; 1 or a power of two.
+double value_factor(const std::vector<double>& values);
+
+// A copy of (dense) X with every column multiplied by its factor.
+template <class T>
+Samples<T> multiplied(const Context& ctx, const Samples<T>& X, const std::vector<double>& factors);
+
+// Errors: kBadData "OWNER: column 'x' has values up to 1e+160 ..." for values that the estimator's squares() cannot
+// hold, or, where that asks for it, that they lose; the same for the target.
+template <class T>
+void require_magnitudes(const Context& ctx, std::string_view owner, const Estimator<T>& estimator, const Samples<T>& X,
+                        const Target& y);
+
+}   // namespace kedge::engine
