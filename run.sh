@@ -168,6 +168,7 @@ differential() {
   fi
   say "comparing every estimator with scikit-learn $version"
   "$venv/bin/python" tests/estimators/differential.py
+  "$venv/bin/python" tests/estimators/sklearn_names.py
 }
 
 demo_server=

@@ -71,7 +71,7 @@ int print_outcome(const Session& session, const schema::Job& job, const Options&
   if (options.json) {
     fmt::print("{}\n", schema::to_json(job));
   } else if (job.result) {
-    fmt::print("{}", result_table(*job.result));
+    fmt::print("{}", result_table(*job.result, page_of(STDOUT_FILENO)));
     print_yield(session, job);
   }
   if (job.error && !job.error->where.empty()) fmt::print(stderr, "at {}\n", job.error->where);

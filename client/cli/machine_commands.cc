@@ -2,11 +2,14 @@
 #include "client/cli/machine_commands.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "client/cli/phase_display.h"
 #include "client/cli/rental.h"
 #include "client/cli/target.h"
+#include "client/cli/text_table.h"
 #include "provisioning/interrupt.h"
 #include "provisioning/json.h"
 
@@ -24,17 +27,19 @@ json::Value offer_value(const Offer& offer, const std::string& reason) {
 }
 
 void print_offers(const Selection& selection, bool json, bool refused) {
-  if (!json)
-    fmt::print("{:<11}{:<28}{:<12}{:<18}{:<11}{:>10}  {}\n", "provider", "offer", "gpu", "region", "market", "USD/h", "price from");
-  const auto print = [json](const Offer& offer, const std::string& reason) {
+  using Fit = TextTable::Fit;
+  TextTable table({{.title = "provider"}, {.title = "offer", .fit = Fit::kCut}, {.title = "gpu", .fit = Fit::kCut}, {.title = "region", .fit = Fit::kCut},
+                   {.title = "market"}, {"USD/h", TextTable::Align::kRight}, {.title = "price from", .fit = Fit::kWrap}});
+  const auto print = [&](const Offer& offer, const std::string& reason) {
     if (json) return fmt::print("{}\n", json::write(offer_value(offer, reason)));
     const std::string gpu = offer.gpus > 1 ? fmt::format("{}x{}", offer.gpus, offer.gpu) : offer.gpu;
-    fmt::print("{:<11}{:<28}{:<12}{:<18}{:<11}{:>10.3f}  {}\n", offer.provider, offer.id, gpu.empty() ? "-" : gpu, offer.region,
-               offer.spot ? "spot" : "on-demand", offer.price_usd_per_hour, reason.empty() ? offer.price_source : reason);
+    table.row({offer.provider, offer.id, gpu.empty() ? "-" : gpu, offer.region, offer.spot ? "spot" : "on-demand",
+               fmt::format("{:.3f}", offer.price_usd_per_hour), reason.empty() ? offer.price_source : reason});
   };
   for (const Offer& offer : selection.order) print(offer, {});
   if (refused)
     for (const auto& [offer, reason] : selection.refused) print(offer, reason);
+  if (!json) fmt::print("{}", table.text(page_of(STDOUT_FILENO)));
 }
 
 // The catalogue and what is chosen from it; no call that changes anything.
@@ -97,13 +102,19 @@ void print_swept(const Swept& swept, bool json) {
   if (swept.ended.empty() && swept.pending.empty() && swept.problems.empty()) fmt::print("nothing to end\n");
 }
 
-void print_row(const MachineRow& row, const std::string& current, std::int64_t now) {
+TextTable machines_table() {
+  using Fit = TextTable::Fit;
+  return TextTable({{.title = "  machine"}, {.title = "stage"}, {.title = "state", .fit = Fit::kWrap}, {"cost", TextTable::Align::kRight},
+                    {"left", TextTable::Align::kRight}, {.title = "offer", .fit = Fit::kWrap}, {.title = "address"}});
+}
+
+void add_row(TextTable& table, const MachineRow& row, const std::string& current, std::int64_t now) {
   const Intent& intent = row.intent;
   const std::string state = !row.problem.empty() ? "unknown" : row.machine ? row.machine->detail : "gone";
   const std::int64_t left = std::max<std::int64_t>(0, intent.created + intent.lease.life_s - now);
-  fmt::print("{}{:<30} {:<10}{:<12}{:>9.2f} USD{:>6} min left  {}  {}\n", intent.id == current ? "* " : "  ", intent.id, stage_name(intent.stage), state,
-             cost_so_far(intent, now), left / 60, machine_line(intent), intent.url());
-  if (!row.problem.empty()) fmt::print(stderr, "  {}: {}\n", intent.id, row.problem);
+  table.row({(intent.id == current ? "* " : "  ") + intent.id, std::string(stage_name(intent.stage)), state,
+             fmt::format("{:.2f} USD", cost_so_far(intent, now)), fmt::format("{} min", left / 60), machine_line(intent), intent.url()});
+  if (!row.problem.empty()) fmt::print(stderr, "{}: {}\n", intent.id, row.problem);
 }
 
 }  // namespace
@@ -119,22 +130,17 @@ int up(const Options& options) {
   const UpResult result = rental.controller.up(wanted);
   const std::string before = current_kept_server();
   use_machine(result.intent.id);
-  if (!before.empty()) fmt::print(stderr, "'{}' is no longer the current server; `kedge use {}` goes back to it\n", before, before);
+  const Page page = page_of(STDERR_FILENO);
+  const auto say = [&](const Line& line) { fmt::print(stderr, "{}", paragraph(page, line, 2)); };
+  if (!before.empty()) say(line_of(fmt::format("'{}' is no longer the current server; `kedge use {}` goes back to it", before, before)));
   const std::string hidden = hidden_by_environment("this machine");
-  if (!hidden.empty()) fmt::print(stderr, "warning: {}\n", hidden);
-  if (!result.no_gpu.empty()) fmt::print(stderr, "warning: its jobs will run on the CPU, not on its {}: {}\n", result.intent.offer.gpu, result.no_gpu);
-  double total = 0;
-  for (const Phase& phase : result.phases) total += phase.seconds;
+  if (!hidden.empty()) say(line_of("warning: " + hidden, Style::kWarning));
+  if (const auto warning = gpu_warning(result)) say(*warning);
   if (options.json) {
     fmt::print("{}\n", intent_json(result.intent, rental.clock.unix_seconds(), result.fuse));
     return kSucceeded;
   }
-  const Lease& lease = result.intent.lease;
-  fmt::print(stderr, "ready   {:>8.2f} s  kedge {} on {}\n", total, result.version, machine_line(result.intent));
-  fmt::print(stderr, "It ends {:.3g} min after its last use, at the latest in {:.1f} h ({:.2f} USD).{} `kedge down` ends it now.\n",
-             static_cast<double>(lease.idle_s) / 60, static_cast<double>(lease.life_s) / 3600, cost_at_most(result.intent),
-             hidden.empty() ? " `kedge run` uses it;" : "");
-  fmt::print(stderr, "When neither this machine nor its server can see to that: {}.\n", result.fuse);
+  for (const Line& line : ready_lines(result, machine_line(result.intent), hidden.empty())) say(line);
   fmt::print("{}\n", result.intent.url());
   return kSucceeded;
 }
@@ -172,11 +178,12 @@ int machines(const Options& options) {
   const std::string current = current_machine_name();
   for (const std::string& file : rental.store.list().damaged)
     fmt::print(stderr, "{} was damaged and is set aside; `kedge machines gc` finds its machine by name and ends it\n", file);
+  TextTable table = machines_table();
   for (const MachineRow& row : rental.controller.machines()) {
     if (options.json) fmt::print("{}\n", intent_json(row.intent, now));
-    else print_row(row, current, now);
+    else add_row(table, row, current, now);
   }
-  if (!options.json) fmt::print("paid in the last 30 days for machines that are gone: {:.2f} USD\n", rental.store.spent_since(now - 30 * 24 * 3600));
+  if (!options.json) fmt::print("{}paid in the last 30 days for machines that are gone: {:.2f} USD\n", table.text(page_of(STDOUT_FILENO)), rental.store.spent_since(now - 30 * 24 * 3600));
   return kSucceeded;
 }
 

@@ -1,97 +1,65 @@
 // Shows the events of a running job.
 #include "client/cli/progress.h"
 
-#include <fmt/core.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <sstream>
-
-#include "kedge/session.h"
 
 namespace kedge::cli {
 namespace {
 
-std::string amount(double value, const std::string& unit) {
-  if (unit != "bytes") return fmt::format("{:.0f} {}", value, unit);
-  if (value >= 1e6) return fmt::format("{:.1f} MB", value / 1e6);
-  return fmt::format("{:.1f} kB", value / 1e3);
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
-std::string bar(double share) {
-  constexpr int kWidth = 24;
-  const int full = static_cast<int>(share * kWidth);
-  return fmt::format("[{}{}]", std::string(full, '='), std::string(kWidth - full, ' '));
+sigset_t resize_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGWINCH);
+  return set;
 }
 
 }  // namespace
 
-std::string progress_text(const schema::ProgressEvent& progress, double seconds, std::int64_t before) {
-  const std::string fold = progress.fold < 0 ? "" : fmt::format(" fold {}", progress.fold + 1);
-  std::string text = fmt::format("{}{}", progress.phase, fold);
-  const double done = static_cast<double>(progress.done), total = static_cast<double>(progress.total);
-  if (progress.total > 0) {
-    const double share = std::min(1.0, done / total);
-    text += fmt::format(" {:3.0f} % {} {} of {}", 100 * share, bar(share), amount(done, progress.unit), amount(total, progress.unit));
-  } else {
-    text += fmt::format(" {}", amount(done, progress.unit));
-  }
-  const double rate = seconds > 0.2 ? (done - static_cast<double>(before)) / seconds : 0;
-  if (rate <= 0) return text;
-  text += fmt::format("  {}/s", amount(rate, progress.unit));
-  if (progress.total > progress.done) text += fmt::format("  {:.0f} s left", (total - done) / rate);
-  return text;
+ProgressDisplay::ProgressDisplay() {
+  const sigset_t resize = resize_signal();
+  pthread_sigmask(SIG_BLOCK, &resize, &before_);   // the thread inherits it, and waits for the signal
+  redraw_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-ProgressDisplay::ProgressDisplay() : ProgressDisplay(isatty(STDERR_FILENO) == 1) {}
-ProgressDisplay::~ProgressDisplay() { clear(); }
-
-void ProgressDisplay::clear() {
-  if (live_shown_) std::fputs("\r\033[K", stderr);
-  live_shown_ = false;
+ProgressDisplay::~ProgressDisplay() {
+  redraw_.request_stop();
+  pthread_kill(redraw_.native_handle(), SIGWINCH);   // ends its wait
+  redraw_.join();
+  put(area_.clear(page_of(STDERR_FILENO)));
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-void ProgressDisplay::line(const std::string& text) {
-  clear();
-  std::fprintf(stderr, "%s\n", text.c_str());
-}
+double ProgressDisplay::now() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
-void ProgressDisplay::live(const schema::ProgressEvent& progress) {
-  const auto now = std::chrono::steady_clock::now();
-  const std::string key = fmt::format("{}/{}", progress.phase, progress.fold);
-  if (key != phase_) phase_ = key, phase_start_ = now, first_done_ = progress.done;
-  const double seconds = std::chrono::duration<double>(now - phase_start_).count();
-  std::fprintf(stderr, "\r\033[K%s", progress_text(progress, seconds, first_done_).c_str());
-  std::fflush(stderr);
-  live_shown_ = true;
-}
-
-void ProgressDisplay::gather(std::int64_t fold, const std::string& text) {
-  if (fold != fold_) finish_fold();
-  fold_ = fold;
-  fold_text_ += (fold_text_.empty() ? "" : ", ") + text;
-}
-
-void ProgressDisplay::finish_fold() {
-  if (!fold_text_.empty()) line(fmt::format("fold {}: {}", fold_ + 1, fold_text_));
-  fold_text_.clear();
+void ProgressDisplay::draw() {
+  const Page page = page_of(STDERR_FILENO);
+  if (page.is_live) return put(area_.draw(page, progress_.live(page.columns - 1, now())));
+  if (const auto text = progress_.plain(now())) put(paragraph(page, line_of(*text)));
 }
 
 void ProgressDisplay::show(const schema::Event& event) {
-  constexpr double kShortest = 0.0005;   // s; what is shorter is not worth a word
-  if (const auto* metric = std::get_if<schema::MetricEvent>(&event.body); metric && metric->fold >= 0)
-    return gather(metric->fold, fmt::format("{} {:.4f}", metric->name, metric->value));
-  const auto* timing = std::get_if<schema::TimingEvent>(&event.body);
-  if (timing && timing->seconds < kShortest) return;
-  if (timing && timing->fold >= 0) return gather(timing->fold, fmt::format("{} {:.3f} s", timing->phase, timing->seconds));
-  const auto* progress = std::get_if<schema::ProgressEvent>(&event.body);
-  if (!progress || progress->phase == "fold") finish_fold();
-  if (progress && terminal_) return live(*progress);
-  if (progress && (progress->done < progress->total || progress->fold >= 0 || progress->phase == "fold")) return;
-  if (std::holds_alternative<schema::ResultEvent>(event.body)) return;   // the table follows
-  std::ostringstream text;
-  text << event.body;
-  line(text.str());
+  const std::lock_guard lock(mutex_);
+  const Page page = page_of(STDERR_FILENO);
+  for (const Line& line : progress_.take(event, now())) put(page.is_live ? area_.print(page, line, 2) : paragraph(page, line, 2));
+  draw();
+}
+
+void ProgressDisplay::run(const std::stop_token& stop) {
+  const sigset_t resize = resize_signal();
+  const timespec second{.tv_sec = 1, .tv_nsec = 0};
+  while (!stop.stop_requested()) {
+    sigtimedwait(&resize, nullptr, &second);
+    const std::lock_guard lock(mutex_);
+    if (!stop.stop_requested()) draw();
+  }
 }
 
 }  // namespace kedge::cli

@@ -1,40 +1,38 @@
-// Shows the events of a running job: a live line on a terminal, plain lines elsewhere. All of it goes to stderr.
+// Shows the events of a running job on stderr: lines that are drawn in place on a terminal, a plain line every few seconds elsewhere.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <string>
+#include <csignal>
+#include <mutex>
+#include <thread>
 
+#include "client/cli/job_progress.h"
+#include "client/cli/live_area.h"
 #include "schemas/event.h"
 
 namespace kedge::cli {
 
+// Draws whenever an event comes, once a second, and at once when the terminal changes its size. While it lives, SIGWINCH is blocked in the
+// thread that made it. What else is written to stderr meanwhile spoils the picture.
 class ProgressDisplay {
  public:
-  ProgressDisplay();             // asks whether stderr is a terminal
-  explicit ProgressDisplay(bool terminal) : terminal_(terminal) {}
-  ~ProgressDisplay();            // leaves the cursor on a fresh line
+  ProgressDisplay();
+  ~ProgressDisplay();   // leaves the cursor at the start of an empty line
   ProgressDisplay(const ProgressDisplay&) = delete;
 
-  void show(const schema::Event& event);   // scores and timings of a fold are gathered into one line
+  void show(const schema::Event& event);
 
  private:
-  void live(const schema::ProgressEvent& progress);
-  void gather(std::int64_t fold, const std::string& text);
-  void finish_fold();                   // prints what was gathered
-  void line(const std::string& text);   // a line that stays
-  void clear();
+  void run(const std::stop_token& stop);   // the thread that draws again
+  void draw();                             // with mutex_ held
+  double now() const;
 
-  bool terminal_;
-  bool live_shown_ = false;
-  std::int64_t fold_ = -1;                                 // of what is gathered
-  std::string fold_text_;
-  std::string phase_;                                      // of the live line, for the rate
-  std::int64_t first_done_ = 0;
-  std::chrono::steady_clock::time_point phase_start_{};
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  JobProgress progress_;   // guarded by mutex_
+  LiveArea area_;          // guarded by mutex_
+  sigset_t before_{};      // the signals that were blocked
+  std::jthread redraw_;    // last: it uses the others
 };
-
-// "download  45 % [=====>    ]  57 of 128 MB  31.0 MB/s  2 s left"; seconds: since the phase began; before: done at that time.
-std::string progress_text(const schema::ProgressEvent& progress, double seconds, std::int64_t before);
 
 }  // namespace kedge::cli

@@ -10,7 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <memory>
 
+#include "client/cli/phase_display.h"
 #include "provisioning/json.h"
 
 namespace kedge::cli {
@@ -18,15 +21,6 @@ namespace {
 
 namespace json = provisioning::json;
 using provisioning::Phase;
-
-void show_phase(const Phase& phase) {
-  if (phase.seconds < 0) {
-    if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{:<8} {} ...", phase.name, phase.note);
-    return;
-  }
-  if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
-  fmt::print(stderr, "{:<8}{:>8.2f} s  {}\n", phase.name, phase.seconds, phase.note);
-}
 
 void print_phase(const Phase& phase) {
   if (phase.seconds < 0) return;
@@ -57,7 +51,8 @@ provisioning::Surroundings surroundings(Rental& rental) {
 
 Rental::Rental(Reach reach, const std::string& provider, bool json)
     : providers(reach == Reach::kRent ? make_providers(surroundings(*this), provider) : make_every_provider(surroundings(*this))),
-      controller(store, providers, clock, provisioning::https_probe(curl), json ? print_phase : show_phase) {}
+      controller(store, providers, clock, provisioning::https_probe(curl),
+                 json ? std::function(print_phase) : [display = std::make_shared<PhaseDisplay>()](const Phase& phase) { display->show(phase); }) {}
 
 bool ask_to_keep(const provisioning::Intent& intent) {
   constexpr int kPatience_ms = 20'000;

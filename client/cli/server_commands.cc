@@ -60,24 +60,17 @@ void print_estimator(const schema::EstimatorInfo& info) {
 }  // namespace
 
 int estimators(const Options& options) {
-  const schema::Catalogue catalogue = connect_server(options).estimators();
-  if (options.argument.empty()) {
-    if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
-    else
-      for (const auto& info : catalogue.estimators) fmt::print("{:<30}{:<14}{}\n", info.name, info.kind, info.doc);
+  const Session session = connect_server(options);
+  if (!options.argument.empty()) {
+    const schema::EstimatorInfo info = session.estimator(options.argument);
+    if (options.json) fmt::print("{}\n", schema::to_json(info));
+    else print_estimator(info);
     return kSucceeded;
   }
-  const auto& list = catalogue.estimators;
-  const auto found = std::ranges::find(list, options.argument, &schema::EstimatorInfo::name);
-  if (found == list.end()) {
-    std::vector<std::string_view> names;
-    for (const auto& info : list) names.push_back(info.name);
-    const auto near = schema::nearest_name(options.argument, names);
-    throw Error(schema::ErrorCode::kUnknownEstimator,
-                fmt::format("no estimator '{}'{}", options.argument, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-  }
-  if (options.json) fmt::print("{}\n", schema::to_json(*found));
-  else print_estimator(*found);
+  const schema::Catalogue catalogue = session.estimators();
+  if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
+  else
+    for (const auto& info : catalogue.estimators) fmt::print("{:<30}{:<14}{}\n", info.name, info.kind, info.doc);
   return kSucceeded;
 }
 

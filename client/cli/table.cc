@@ -1,34 +1,40 @@
 // The final table of a job.
 #include "client/cli/table.h"
 
-#include <fmt/format.h>   // not core.h alone: clang does not find libfmt's format_to() by the name that gcc gave it
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
+
+#include "client/cli/live_area.h"
+#include "client/cli/text_table.h"
+#include "client/cli/warnings.h"
 
 namespace kedge::cli {
 namespace {
 
-using Out = std::back_insert_iterator<std::string>;
+// Four digits after the point, but for what is too large for them to mean anything.
+std::string score_text(double value) { return std::abs(value) < 1e9 ? fmt::format("{:.4f}", value) : fmt::format("{:.6g}", value); }
 
-void print_scores(Out out, const schema::Result& result) {
+void print_scores(std::string& out, const schema::Result& result, const Page& page) {
   if (result.scores.empty()) return;
-  fmt::format_to(out, "{:<26}", "fold");
+  using enum TextTable::Align;
+  std::vector<TextTable::Column> columns{{.title = "score", .fit = TextTable::Fit::kCut}, {"mean", kRight}, {"std", kRight}};
   const std::size_t folds = result.scores.front().second.perFold.size();
-  for (std::size_t i = 0; i < folds; ++i) fmt::format_to(out, "{:>9}", i + 1);
-  fmt::format_to(out, "{:>10}{:>10}\n", "mean", "std");
+  for (std::size_t i = 0; i < folds; ++i) columns.push_back({fmt::format("fold {}", i + 1), kRight});
+  TextTable table(std::move(columns));
   for (const auto& [name, score] : result.scores) {
-    fmt::format_to(out, "{:<26}", name);
-    for (const double value : score.perFold) fmt::format_to(out, "{:>9.4f}", value);
-    fmt::format_to(out, "{:>10.4f}{:>10.4f}\n", score.mean, score.std);
+    std::vector<std::string> cells{name, score_text(score.mean), score_text(score.std)};
+    for (const double value : score.perFold) cells.push_back(score_text(value));
+    table.row(std::move(cells));
   }
-  if (result.timings.folds.empty()) return;
-  fmt::format_to(out, "{:<26}", "seconds");
-  for (const schema::FoldTimings& f : result.timings.folds)
-    fmt::format_to(out, "{:>9.3f}", f.fit + f.transform + f.predict + f.score);
-  *out++ = '\n';
+  if (!result.timings.folds.empty()) {
+    std::vector<std::string> cells{"seconds", "", ""};
+    for (const schema::FoldTimings& f : result.timings.folds) cells.push_back(fmt::format("{:.3f}", f.fit + f.transform + f.predict + f.score));
+    table.row(std::move(cells));
+  }
+  out += table.text(page);
 }
 
 const schema::Value* find(const schema::ValueMap& map, std::string_view key) {
@@ -55,8 +61,20 @@ std::vector<double> numbers(const schema::ValueMap& map, std::string_view key) {
   return {};
 }
 
+// "n_neighbors=5, weights=uniform": what a page can break between words.
+std::string params_text(const schema::Value& params) {
+  const auto* map = std::get_if<schema::ValueMap>(&params.data);
+  if (!map) return schema::to_string(params);
+  std::string text;
+  for (const auto& [name, value] : *map) {
+    const auto* word = std::get_if<std::string>(&value.data);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, word ? *word : schema::to_string(value));
+  }
+  return text.empty() ? "none" : text;
+}
+
 // The best candidates of a search, best first.
-void print_search(Out out, const schema::SearchResult& search) {
+void print_search(std::string& out, const schema::SearchResult& search, const Page& page) {
   constexpr std::size_t kShown = 10;
   const schema::Value* params = find(search.cvResults, "params");
   const auto* candidates = params ? std::get_if<schema::ValueList>(&params->data) : nullptr;
@@ -67,27 +85,31 @@ void print_search(Out out, const schema::SearchResult& search) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return means[a] > means[b] || (!std::isnan(means[a]) && std::isnan(means[b]));
   });
-  fmt::format_to(out, "best of {} candidates: {}, score {:.4f}\n\n      mean       std  parameters\n", means.size(),
-                 schema::to_string(search.bestParams), search.bestScore);
-  for (std::size_t i = 0; i < std::min(kShown, order.size()); ++i) {
-    fmt::format_to(out, "{:>10.4f}{:>10.4f}  {}\n", means[order[i]], deviations[order[i]],
-                   schema::to_string((*candidates)[order[i]]));
-  }
-  *out++ = '\n';
+  const std::string best = fmt::format("best of {} candidates: {}, score {}", means.size(), printable(params_text(search.bestParams)),
+                                       score_text(search.bestScore));
+  out += paragraph(page, line_of(best, Style::kBold), 2);
+  out += '\n';
+  TextTable table({{"mean", TextTable::Align::kRight}, {"std", TextTable::Align::kRight}, {.title = "parameters", .fit = TextTable::Fit::kWrap}});
+  const std::size_t shown = std::min(kShown, order.size());
+  for (std::size_t i = 0; i < shown; ++i)
+    table.row({score_text(means[order[i]]), score_text(deviations[order[i]]), params_text((*candidates)[order[i]])});
+  out += table.text(page);
+  if (shown < order.size()) out += fmt::format("{} of {} shown\n", shown, order.size());
+  out += '\n';
 }
 
-void print_times(Out out, const schema::Timings& t) {
+void print_times(std::string& out, const schema::Timings& t, const Page& page) {
   const std::pair<const char*, double> rows[] = {
       {"queued", t.queued}, {"download", t.download},   {"parse", t.parse},
       {"load", t.load},     {"to device", t.toDevice},  {"prepare (shared)", t.prepare},
       {"fit", t.fit},       {"transform", t.transform}, {"predict", t.predict},
       {"score", t.score}};
-  fmt::format_to(out, "\nwhere the time went{}\n", t.cold ? "" : " (data was already there)");
+  out += '\n' + paragraph(page, line_of(fmt::format("where the time went{}", t.cold ? "" : " (data was already there)"), Style::kBold));
   for (const auto& [name, seconds] : rows) {
     if (seconds < 0.0005) continue;
-    fmt::format_to(out, "  {:<18}{:>9.3f} s {:>5.1f} %\n", name, seconds, t.total > 0 ? 100 * seconds / t.total : 0);
+    out += fmt::format("  {:<18}{:>9.3f} s {:>5.1f} %\n", name, seconds, t.total > 0 ? 100 * seconds / t.total : 0);
   }
-  fmt::format_to(out, "  {:<18}{:>9.3f} s\n", "total", t.total);
+  out += fmt::format("  {:<18}{:>9.3f} s\n", "total", t.total);
 }
 
 std::string in_mib(std::int64_t bytes) {
@@ -95,25 +117,24 @@ std::string in_mib(std::int64_t bytes) {
 }
 
 // One line, by which a machine can be sized.
-void print_memory(Out out, const schema::MemoryReport& memory) {
-  fmt::format_to(out, "\nmemory: ");
-  if (memory.peakBytes > 0) fmt::format_to(out, "{} at the peak, ", in_mib(memory.peakBytes));
-  fmt::format_to(out, "{} predicted, {} needed at least\n", in_mib(memory.predictedBytes), in_mib(memory.neededBytes));
+void print_memory(std::string& out, const schema::MemoryReport& memory, const Page& page) {
+  const std::string peak = memory.peakBytes > 0 ? in_mib(memory.peakBytes) + " at the peak, " : "";
+  const std::string text = fmt::format("memory: {}{} predicted, {} needed at least", peak, in_mib(memory.predictedBytes), in_mib(memory.neededBytes));
+  out += '\n' + paragraph(page, line_of(text), 2);
 }
 
 }   // namespace
 
-std::string result_table(const schema::Result& result) {
-  std::string text;
-  Out out(text);
-  fmt::format_to(out, "\n{} rows x {} features, {}, on {}\n\n", result.nSamples, result.nFeatures, result.dtype,
-                 result.device.name.empty() ? result.device.kind : result.device.name);
-  if (result.search) print_search(out, *result.search);
-  print_scores(out, result);
-  print_times(out, result.timings);
-  if (result.memory) print_memory(out, *result.memory);
-  for (const std::string& warning : result.warnings) fmt::format_to(out, "warning: {}\n", warning);
-  return text;
+std::string result_table(const schema::Result& result, const Page& page) {
+  std::string out = "\n";
+  const std::string device = printable(result.device.name.empty() ? result.device.kind : result.device.name);
+  out += paragraph(page, line_of(fmt::format("{} rows x {} features, {}, on {}", result.nSamples, result.nFeatures, result.dtype, device)), 2) + '\n';
+  if (result.search) print_search(out, *result.search, page);
+  print_scores(out, result, page);
+  print_times(out, result.timings, page);
+  if (result.memory) print_memory(out, *result.memory, page);
+  for (const std::string& warning : collapsed(result.warnings)) out += paragraph(page, line_of("warning: " + printable(warning), Style::kWarning), 2);
+  return out;
 }
 
 }   // namespace kedge::cli

@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "client/cli/terminal.h"
 #include "schemas/job.h"
 
 namespace kedge::cli {
 
-std::string result_table(const schema::Result& result);
+std::string result_table(const schema::Result& result, const Page& page = {});
 
 }  // namespace kedge::cli

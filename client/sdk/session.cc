@@ -15,6 +15,16 @@
 namespace kedge {
 namespace {
 
+// Everything but letters, digits, "-" and "_" by its bytes in hexadecimal.
+std::string path_segment(std::string_view text) {
+  std::string segment;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    segment += byte < 128 && (std::isalnum(byte) || c == '-' || c == '_') ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return segment;
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -100,6 +110,10 @@ void Model::remove() const { transport_->exchange("DELETE", model_path(id_), {},
 
 schema::Catalogue Session::estimators() const {
   return schema::from_json<schema::Catalogue>(transport_->get("/v1/estimators").body);
+}
+
+schema::EstimatorInfo Session::estimator(std::string_view name) const {
+  return schema::from_json<schema::EstimatorInfo>(transport_->get("/v1/estimators/" + path_segment(name)).body);
 }
 
 schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }

@@ -2,7 +2,9 @@
 #include "engine/estimators/catalogue.h"
 
 #include <array>
+#include <vector>
 
+#include "engine/core/estimator_names.h"
 #include "engine/estimators/bayes/discrete_bayes.h"
 #include "engine/estimators/bayes/gaussian_nb.h"
 #include "engine/estimators/cluster/dbscan.h"
@@ -142,6 +144,13 @@ const CatalogueEntry* find_estimator(std::string_view name) {
   for (const CatalogueEntry& entry : catalogue())
     if (entry.info.name == name) return &entry;
   return nullptr;
+}
+
+const CatalogueEntry& known_estimator(std::string_view name, const std::string& where) {
+  if (const CatalogueEntry* entry = find_estimator(name)) return *entry;
+  std::vector<EstimatorName> here;
+  for (const CatalogueEntry& entry : catalogue()) here.push_back({entry.info.name, entry.info.kind});
+  throw schema::Error(schema::ErrorCode::kUnknownEstimator, "unknown estimator " + unknown_estimator(name, here), where);
 }
 
 }  // namespace kedge::engine

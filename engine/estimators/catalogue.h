@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "engine/estimators/estimator.h"
@@ -23,5 +24,7 @@ struct CatalogueEntry {
 
 std::span<const CatalogueEntry> catalogue();
 const CatalogueEntry* find_estimator(std::string_view name);   // null if there is none
+// The same, or Error{kUnknownEstimator} at `where` with what is nearest: see unknown_estimator().
+const CatalogueEntry& known_estimator(std::string_view name, const std::string& where);
 
 }  // namespace kedge::engine

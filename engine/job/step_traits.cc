@@ -11,14 +11,6 @@
 namespace kedge::engine {
 namespace {
 
-const CatalogueEntry& find_entry(const schema::Step& step, const std::string& path) {
-  if (const CatalogueEntry* entry = find_estimator(step.estimator)) return *entry;
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.info.name);
-  refuse(path + ".estimator", fmt::format("unknown estimator '{}'{}", step.estimator, suggestion(step.estimator, names)),
-         schema::ErrorCode::kUnknownEstimator);
-}
-
 std::unique_ptr<Estimator<double>> make_step(const CatalogueEntry& entry, const schema::Step& step, const std::string& path) {
   try {
     return entry.make_f64(step.params);
@@ -32,7 +24,7 @@ const char* noun(TargetKind kind) { return kind == TargetKind::kClasses ? "class
 }  // namespace
 
 StepTraits traits_of(const schema::Step& step, const std::string& path) {
-  const CatalogueEntry& entry = find_entry(step, path);
+  const CatalogueEntry& entry = known_estimator(step.estimator, path + ".estimator");
   const auto made = make_step(entry, step, path);
   const auto* classifier = dynamic_cast<const Classifier<double>*>(made.get());
   const auto* clusterer = dynamic_cast<const Clusterer<double>*>(made.get());

@@ -195,11 +195,11 @@ template <class T>
 void run_candidates(const Context& ctx, const schema::CrossValidate& cv, const Value& error_score, const Value& refit,
                     const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   const CheckedJob& job = input.job;
-  const SearchSetup setup = setup_of(job, cv, error_score);
+  SearchSetup setup = setup_of(job, cv, error_score);
+  setup.decides = deciding_scorer(refit, setup.scorers).value_or(0);
   const std::vector<Split> splits = make_splits(ctx, cv, data.n_rows(), input.target, job.last().classifies);
   const std::vector<Round> rounds{score_candidates(ctx, Survivors(job).contenders(), data, splits, setup)};
-  const std::size_t decides = deciding_scorer(refit, setup.scorers).value_or(0);
-  const std::vector<double> means = mean_test_scores(rounds[0], decides);
+  const std::vector<double> means = mean_test_scores(rounds[0], setup.decides);
   const std::size_t best = best_position(means);
   const bool wants_refit = refit != Value(false);
   finish_search(ctx, rounds, best, means[best], wants_refit, setup, input, data, result);
@@ -235,14 +235,23 @@ Halving plan_of(const schema::HalvingGridSearch& task, const CheckedJob& job, st
                       task.aggressiveElimination);
 }
 
+// Of all rounds: of each round's candidates the best 1/factor go on.
+std::int64_t fits_of(const Halving& plan, std::size_t n_candidates, std::size_t n_splits) {
+  std::int64_t fits = 0, left = static_cast<std::int64_t>(n_candidates);
+  for (std::int64_t i = 0; i < plan.n_iterations; ++i, left = (left + plan.factor - 1) / plan.factor)
+    fits += left * static_cast<std::int64_t>(n_splits);
+  return fits;
+}
+
 template <class T>
 void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
   const CheckedJob& job = input.job;
-  const SearchSetup setup = setup_of(job, task.crossValidate, task.errorScore);
+  SearchSetup setup = setup_of(job, task.crossValidate, task.errorScore);
   const std::vector<Split> splits = make_splits(ctx, task.crossValidate, data.n_rows(), input.target, job.last().classifies);
   const Halving plan = plan_of(task, job, data.n_rows(), splits.size(), input.target);
   const std::uint32_t seed = static_cast<std::uint32_t>(task.randomState.value_or(static_cast<std::int64_t>(ctx.seed)));
+  setup.fits_total = fits_of(plan, job.candidates.size(), splits.size());
   Survivors left(job);
   std::vector<Round> rounds;
   std::vector<double> means;
@@ -254,6 +263,7 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
     const auto fraction = static_cast<double>(amount) / static_cast<double>(data.n_rows());
     rounds.push_back(score_candidates(ctx, left.contenders(), data, by_rows ? subsampled(splits, fraction, seed) : splits, setup));
     rounds.back().iteration = i, rounds.back().n_resources = amount;
+    setup.fits_before += static_cast<std::int64_t>(rounds.back().contenders.size * splits.size());
     means = mean_test_scores(rounds.back(), 0);
   }
   const std::size_t best = best_position(means);

@@ -56,6 +56,7 @@ CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Ste
   const auto n_folds = static_cast<std::int64_t>(splits.size());
   std::vector<std::vector<double>> test(scorers.size()), train(scorers.size());
   CrossValidation result;
+  ctx.progress("fold", 0, n_folds, "folds");
   for (std::int64_t k = 0; k < n_folds; ++k) {
     Context fold = ctx;
     fold.fold = k;

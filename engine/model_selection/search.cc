@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -74,6 +75,36 @@ std::vector<std::int32_t> folds_of_rows(const std::vector<Split>& splits, std::i
   if (splits_from_folds(fold_of_row, static_cast<std::int64_t>(splits.size())) != splits) fold_of_row.clear();
   return fold_of_row;
 }
+
+// The best mean so far, told at most ten times a second and once more when the round is done.
+class BestSoFar {
+ public:
+  BestSoFar(const SearchSetup& setup, std::size_t n_candidates) : setup_(setup), means_(n_candidates, std::nan("")) {}
+
+  void add(std::size_t candidate, const std::vector<FoldScores>& folds) {
+    double sum = 0;
+    for (const FoldScores& fold : folds) sum += fold.test[setup_.decides];
+    means_[candidate] = sum / static_cast<double>(folds.size());
+    if (candidate == best_) best_ = best_position(means_);   // its mean may have fallen
+    else if (means_[candidate] > means_[best_] || std::isnan(means_[best_])) best_ = candidate;
+  }
+
+  void tell(const Context& ctx, bool is_last) {
+    constexpr std::chrono::milliseconds kInterval{100};
+    const auto now = std::chrono::steady_clock::now();
+    const double mean = means_[best_];
+    if (!ctx.emit || std::isnan(mean) || (told_ && *told_ == mean) || (told_ && !is_last && now - told_at_ < kInterval)) return;
+    told_ = mean, told_at_ = now;
+    ctx.emit(schema::MetricEvent{"best_" + std::string(setup_.scorers[setup_.decides]->name), mean, -1});
+  }
+
+ private:
+  const SearchSetup& setup_;   // the search's own, which outlives this
+  std::vector<double> means_;  // by candidate, over its folds so far
+  std::size_t best_ = 0;
+  std::optional<double> told_;
+  std::chrono::steady_clock::time_point told_at_{};
+};
 
 // Reads one number of each fold of a candidate.
 using Read = std::function<double(const FoldScores&)>;
@@ -182,7 +213,10 @@ Round score_candidates(const Context& ctx, Contenders contenders, const TaskData
   const Contenders& all = round.contenders;
   round.scores.resize(all.size);
   const auto total = static_cast<std::int64_t>(all.size * splits.size());
+  const std::int64_t of_all_rounds = std::max(total, setup.fits_total);
   std::int64_t done = 0, n_failed = 0;
+  BestSoFar best(setup, all.size);
+  ctx.progress("candidate", setup.fits_before, of_all_rounds, "fits");
   std::optional<schema::Error> last_failure;
   FoldParts parts{.fold_of_row = folds_of_rows(splits, data.n_rows())};
   for (std::size_t k = 0; k < splits.size(); ++k) {
@@ -199,7 +233,9 @@ Round score_candidates(const Context& ctx, Contenders contenders, const TaskData
       std::optional<schema::Error> failure;
       round.scores[i].push_back(score_one(fold_ctx, all, i, fold, setup, failure));
       if (failure) last_failure = std::move(failure), ++n_failed;
-      ctx.progress("candidate", ++done, total, "fits");
+      best.add(i, round.scores[i]);
+      best.tell(ctx, ++done == total);
+      ctx.progress("candidate", setup.fits_before + done, of_all_rounds, "fits");
     }
     for (const auto& [kind, count] : work.made()) round.made[kind] += count;
   }

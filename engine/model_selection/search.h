@@ -15,6 +15,9 @@ struct SearchSetup {
   std::vector<const Scorer*> scorers;
   bool return_train_score = false;
   std::optional<double> error_score;   // score of a fit that fails; without it the failure is the job's
+  std::size_t decides = 0;             // the scorer by which a candidate is the best so far
+  std::int64_t fits_before = 0;        // of earlier rounds of the same search
+  std::int64_t fits_total = 0;         // of all rounds; 0: this one is the only one
 };
 
 // The candidates of a round by place: their pipelines, and the parameters that make them. Each is made when it is wanted, so that many
@@ -34,7 +37,8 @@ struct Round {
 };
 
 // Scores candidates on the folds. Transformers and other work that is equal for
-// several candidates are done once a fold (Context::work); each candidate announces first what it will want. Emits one progress event ("candidate") for each candidate and fold,
+// several candidates are done once a fold (Context::work); each candidate announces first what it will want. Emits a progress event ("candidate") at the beginning and
+// one for each candidate and fold, a metric ("best_SCORER") whenever another mean over the folds so far is the best, at most ten a second,
 // and a warning for each candidate that fails. Errors: kCancelled; without error_score those of the fits; with it, the last of them
 // when every fit has failed.
 template <class T>

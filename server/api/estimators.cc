@@ -1,9 +1,8 @@
 // /v1/estimators: the catalogue.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "engine/core/estimator_names.h"
 #include "engine/core/params.h"
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
@@ -14,15 +13,12 @@ namespace {
 constexpr std::string_view kJsonSchema = "application/schema+json";
 
 const schema::EstimatorInfo& find_estimator(const schema::Catalogue& catalogue, std::string_view name) {
-  std::vector<std::string_view> names;
+  std::vector<engine::EstimatorName> names;
   for (const auto& estimator : catalogue.estimators) {
     if (estimator.name == name) return estimator;
-    names.push_back(estimator.name);
+    names.push_back({estimator.name, estimator.kind});
   }
-  const std::string_view near = schema::nearest_name(name, names);
-  throw schema::Error(schema::ErrorCode::kNotFound,
-                      fmt::format("there is no estimator '{}'{}", name,
-                                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  throw schema::Error(schema::ErrorCode::kNotFound, "there is no estimator " + engine::unknown_estimator(name, names));
 }
 
 }  // namespace

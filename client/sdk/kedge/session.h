@@ -154,6 +154,7 @@ class Session {
   schema::ModelPage models(std::int64_t page_size = 50, std::string_view page_token = {}) const;   // newest first
   Model upload_model(std::string_view file) const;   // Error{kModelCorrupt} for what is no model
   schema::Catalogue estimators() const;
+  schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;
   // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin; format
   // "csv", "arff", "libsvm" or "npy", empty: by the name's ending.

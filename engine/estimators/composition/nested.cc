@@ -27,16 +27,6 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-const CatalogueEntry& entry_of(const schema::Step& step, const std::string& path) {
-  if (const CatalogueEntry* entry = find_estimator(step.estimator)) return *entry;
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.info.name);
-  const std::string_view nearest = schema::nearest_name(step.estimator, names);
-  refuse(ErrorCode::kUnknownEstimator, path + ".estimator",
-         fmt::format("unknown estimator '{}'{}", step.estimator,
-                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
-}
-
 template <class T>
 std::unique_ptr<Estimator<T>> make(const CatalogueEntry& entry, const schema::Step& step, const std::string& path) {
   try {
@@ -185,7 +175,7 @@ NestedTransformer<T>::NestedTransformer(const Value& value, const std::string& p
 template <class T>
 void NestedTransformer<T>::add_step(const Value& value, const std::string& path) {
   steps_.push_back(step_of(value, path));
-  const CatalogueEntry& entry = entry_of(steps_.back(), path);
+  const CatalogueEntry& entry = known_estimator(steps_.back().estimator, path + ".estimator");
   estimators_.push_back(make<T>(entry, steps_.back(), path));
   if (!dynamic_cast<const Transformer<T>*>(estimators_.back().get())) {
     refuse(ErrorCode::kInvalidValue, path,

@@ -227,7 +227,7 @@ TEST(PipelineRun, EmitsMetricTimingAndProgressOfEachFold) {
     if (const auto* e = std::get_if<schema::TimingEvent>(&event)) told.push_back(fmt::format("{} {}", e->phase, e->fold));
     if (const auto* e = std::get_if<schema::ProgressEvent>(&event)) told.push_back(fmt::format("{} {}/{}", e->phase, e->done, e->total));
   }
-  EXPECT_THAT(told, testing::ElementsAre("load -1", "toDevice -1", "accuracy 0", "train_accuracy 0", "fit 0", "transform 0",
+  EXPECT_THAT(told, testing::ElementsAre("load -1", "toDevice -1", "fold 0/2", "accuracy 0", "train_accuracy 0", "fit 0", "transform 0",
                                          "predict 0", "score 0", "fold 1/2", "accuracy 1", "train_accuracy 1", "fit 1",
                                          "transform 1", "predict 1", "score 1", "fold 2/2"));
 }

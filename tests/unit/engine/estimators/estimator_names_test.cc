@@ -1,0 +1,73 @@
+// What is said about estimators that there are none of.
+#include "engine/core/estimator_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/estimators/catalogue.h"
+
+namespace kedge::engine {
+namespace {
+
+std::string said_of(std::string_view name) {
+  try {
+    known_estimator(name, "pipeline[0].estimator");
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kUnknownEstimator);
+    EXPECT_EQ(error.where, "pipeline[0].estimator");
+    return error.message;
+  }
+  return "known";
+}
+
+struct Asked {
+  std::string name, said;
+  friend void PrintTo(const Asked& c, std::ostream* out) { *out << c.name; }
+};
+
+class UnknownEstimator : public testing::TestWithParam<Asked> {};
+
+TEST_P(UnknownEstimator, IsSaidToBeWhatItIs) { EXPECT_EQ(said_of(GetParam().name), "unknown estimator '" + GetParam().name + "'" + GetParam().said); }
+
+INSTANTIATE_TEST_SUITE_P(OfScikitLearn, UnknownEstimator, testing::ValuesIn(std::vector<Asked>{
+    {"GradientBoostingClassifier", ": scikit-learn has it, Kedge does not; the nearest here is 'RandomForestClassifier'"},
+    {"GradientBoostingRegressor", ": scikit-learn has it, Kedge does not; the nearest here is 'RandomForestRegressor'"},
+    {"SVC", ": scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"},
+    {"IterativeImputer", ": scikit-learn has it, Kedge does not; the nearest here is 'SimpleImputer'"},
+    {"IsolationForest", ": scikit-learn has it, Kedge does not, and nothing here is like it"},
+    {"GridSearchCV", ": in Kedge it is the task gridSearch"},
+    {"GradientBoostingClasifier", "; did you mean 'GradientBoostingClassifier'? scikit-learn has it, Kedge does not; the nearest here is 'RandomForestClassifier'"},
+}));
+
+INSTANTIATE_TEST_SUITE_P(ByWordsKindAndSpelling, UnknownEstimator, testing::ValuesIn(std::vector<Asked>{
+    {"GausianNB", "; did you mean 'GaussianNB'?"},
+    {"RandomForestClasifier", "; did you mean 'RandomForestClassifier'?"},
+    {"kmeans", "; did you mean 'KMeans'?"},
+    {"random forest regressor", "; did you mean 'RandomForestRegressor'?"},
+    {"ForestClassifier", "; did you mean 'RandomForestClassifier'?"},
+    {"ClassifierRandomForest", "; did you mean 'RandomForestClassifier'?"},
+    {"RandomForest", "; did you mean 'RandomForestClassifier' or 'RandomForestRegressor'?"},
+    {"LinearRegressor", "; did you mean 'LinearRegression'?"},
+    {"LogisticRegressor", "; did you mean 'LogisticRegression'?"},
+    {"StandardScalar", "; did you mean 'StandardScaler'?"},
+    {"MyOwnClassifier", ""},   // a kind alone is not near
+    {"zzzzzzzzzzzzzzzzzzzz", ""},
+    {"", ""},
+    {std::string(300, 'K'), ""},
+}));
+
+TEST(SklearnNames, AreNoneOfOursAndNameWhatIsHere) {
+  for (const SklearnName& entry : sklearn_names()) {
+    EXPECT_EQ(find_estimator(entry.name), nullptr) << entry.name << " is here now: take its row out of engine/core/sklearn_names.cc";
+    EXPECT_TRUE(entry.nearest.empty() || find_estimator(entry.nearest)) << entry.name << ": there is no " << entry.nearest;
+    EXPECT_TRUE(entry.nearest.empty() || entry.instead.empty()) << entry.name;
+  }
+}
+
+TEST(SklearnNames, AreInOrderAndOnce) {
+  const auto names = sklearn_names();
+  for (std::size_t i = 1; i < names.size(); ++i) EXPECT_LT(names[i - 1].name, names[i].name);
+}
+
+}  // namespace
+}  // namespace kedge::engine
