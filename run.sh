@@ -175,9 +175,9 @@ demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
 demo() {
-  local preset=${KEDGE_PRESET:-release} url=${KEDGE_OPENML_URL:-https://www.openml.org} spec=examples/mnist_forest.json
+  local preset=${KEDGE_PRESET:-$([ -x build/release/bin/kedge-worker ] && echo release || echo demo)} url=${KEDGE_OPENML_URL:-https://www.openml.org} spec=examples/mnist_forest.json
   build "$preset" kedged kedge kedge-worker
-  local bin=build/$preset/bin data=build/demo
+  local bin=build/$preset/bin data=build/demo/data
   mkdir -p "$data"; rm -f "$data/port"
   say "starting kedged (its data lies in $data)"
   "$bin/kedged" --listen 127.0.0.1:0 --port-file "$data/port" --data-dir "$data/state" --openml-url "$url" 2>"$data/kedged.log" &

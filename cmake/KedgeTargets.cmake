@@ -1,14 +1,20 @@
 # The three kinds of target. A folder's sources are its files: adding one needs no edit here.
 
-# kedge_library(NAME DEPS ... [SOURCES ...] [FOLDERS ...]): a static library of every .cc in this folder and in FOLDERS, or of SOURCES.
+# kedge_library(NAME DEPS ... [SOURCES ...] [FOLDERS ...] [HEADERS ...]): a static library of every .cc in this folder and in FOLDERS, or of
+# SOURCES. HEADERS: what most of its files include, compiled once (KEDGE_PCH); each file includes what it needs all the same.
 function(kedge_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;FOLDERS;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;FOLDERS;HEADERS;DEPS" ${ARGN})
   if(NOT arg_SOURCES)
     list(TRANSFORM arg_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS "*.cc" ${patterns})
   endif()
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC kedge_flags ${arg_DEPS})
+  if(KEDGE_PCH AND arg_HEADERS)
+    # In <>, so that the text, and what the compiler cache makes of it, does not depend on where the sources lie.
+    list(TRANSFORM arg_HEADERS REPLACE "^(.+)$" "<\\1>")
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  endif()
 endfunction()
 
 function(kedge_executable name)

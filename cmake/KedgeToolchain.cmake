@@ -43,12 +43,26 @@ if(KEDGE_TIDY)
   set(CMAKE_CXX_CLANG_TIDY "${KEDGE_CLANG_TIDY};--quiet")
 endif()
 
+set(native_archs "")   # of the GPUs of this machine, such as 90-real
+if(KEDGE_CUDA STREQUAL "NATIVE")
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE capabilities RESULT_VARIABLE failed ERROR_QUIET)
+  if(failed EQUAL 0)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" native_archs "${capabilities}")
+    list(REMOVE_DUPLICATES native_archs)
+    list(TRANSFORM native_archs REPLACE "\\." "")
+    list(TRANSFORM native_archs APPEND "-real")
+  endif()
+endif()
+
 set(KEDGE_HAS_CUDA OFF)
-if(NOT KEDGE_CUDA STREQUAL "OFF")
+if(NOT KEDGE_CUDA STREQUAL "OFF" AND NOT (KEDGE_CUDA STREQUAL "NATIVE" AND NOT native_archs))
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(KEDGE_CUDA_ALL_ARCHS)
+    if(native_archs)
+      set(CMAKE_CUDA_ARCHITECTURES ${native_archs})
+    elseif(KEDGE_CUDA_ALL_ARCHS)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120)   # 120 also as PTX, for newer devices
     else()
       set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real)
