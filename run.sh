@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -151,6 +151,19 @@ contract() {
   KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/metrics_test.py
 }
 
+# docs: the site of docs/, with pages written from the programs, in build/docs/html.
+docs() {
+  local venv=build/docs/venv
+  build dev kedged kedge kedge-worker
+  if [ ! -x "$venv/bin/mkdocs" ]; then
+    say "installing mkdocs from PyPI"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet "mkdocs>=1.6,<2" || { say "PyPI does not answer: no site"; return; }
+  fi
+  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/mkdocs" build --strict --quiet
+  say "the site is in build/docs/html"
+}
+
 tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
   install_packages clang-tidy-19
   build tidy "$@"
@@ -202,6 +215,7 @@ case "${1:-}" in
   differential) shift; differential "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;
+  docs) docs ;;
   fuzz) shift; fuzz "${@:-60}" ;;
   tidy) shift; tidy "$@" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
