@@ -33,8 +33,9 @@ class Session:
         self.page = page
         self.folder = tempfile.TemporaryDirectory()
         self.home = pathlib.Path(self.folder.name)
-        (self.home / "project" / "build" / "release").mkdir(parents=True)
-        (self.home / "project" / "build" / "release" / "bin").symlink_to(BIN)
+        for preset in ("release", "demo"):
+            (self.home / "project" / "build" / preset).mkdir(parents=True)
+            (self.home / "project" / "build" / preset / "bin").symlink_to(BIN)
         (self.home / ".curlrc").write_text("fail-with-body\nshow-error\n")   # else curl ends with 0 whatever the server answers
         shutil.copytree(ROOT / "examples", self.home / "project" / "examples")
         self.project = self.home / "project"
