@@ -62,6 +62,11 @@ class ThreeClients(unittest.TestCase):
                 self.assertEqual([line.split(":")[0] for line in said], ["one parameter", "several grids", "draws"])
                 self.assertIn("logisticregression__C=", said[0])
                 self.assertRegex(run("mixed_table", table), r"mean accuracy 0\.\d")
+                answer = pathlib.Path(folder) / "answer.csv"
+                self.assertEqual(run("predict", answer), f"predictions.csv: {answer.stat().st_size} bytes in {answer}\n")
+                head, *lines = answer.read_text().splitlines()
+                self.assertEqual((len(head.split(",")), len(lines)), (3, 150))
+                self.assertAlmostEqual(sum(map(float, lines[0].split(","))), 1)
             finally:
                 server.stop()
 
