@@ -65,7 +65,7 @@ inline constexpr std::array<std::string_view, 36> kControls = {
     "trust-counts",                // a model's lists get memory for as many things as they say
     "remove-shared-content",       // an upload's file goes with the first of those who have it
     "store-beyond-quotas",         // what tenants store is counted, and not bounded
-    "share-no-fetches",            // downloads run in the order in which they came, whoever wants them
+    "share-no-fetches",            // downloads run in the order of their arrival, whatever their tenant
     "serve-urls-to-all",           // what a URL led to is given to tenants that its server may refuse
     "keep-data-of-jobs",           // the data that came with a job stays when it has ended
     "name-every-column"};          // a column of libsvm is stored with its name

@@ -1,4 +1,4 @@
-// Who has which content: a file that several names and jobs share goes when the last of them has let go.
+// Counts the holders of each content file: names, jobs and uploads. The file is removed with its last holder.
 #pragma once
 
 #include <atomic>

@@ -89,7 +89,7 @@ Uploads::Stored Uploads::take_up(const std::string& tenant, UploadInfo info) {
   return stored;
 }
 
-// Content whose upload was cut off between its file and its entry. Where an entry is damaged nobody knows what it led to.
+// Content whose upload was cut off between its file and its entry. A damaged entry does not say which file it had.
 void Uploads::remove_orphans() {
   if (is_damaged_) return;
   for (const fs::path& file : files_in(datasets_))

@@ -1,4 +1,4 @@
-// Data sets that clients sent: who has which, under which name or for which job, and the file that each became.
+// Data sets that clients sent: their tenants, their names or jobs, and the table file of each.
 #pragma once
 
 #include <cstdint>

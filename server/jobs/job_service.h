@@ -74,7 +74,7 @@ class JobService {
   // Checks a description (Pipeline::build) within ten seconds of processor time. Errors: the first broken rule; kInvalidValue when the time
   // is over; kCancelled when stopped.
   void validate(const schema::JobSpec& spec, std::stop_token stop = {}) const;
-  // Whether that may take longer than some milliseconds: the thread that does it should be one that nobody else waits for.
+  // Whether that may take longer than some milliseconds. Such a check belongs on a thread that serves no other calls.
   bool takes_long_to_validate(const schema::JobSpec& spec) const;
 
   // Validates, stores, queues. `submitted` is called once, from a service thread, when the job is on disk.

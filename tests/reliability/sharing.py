@@ -1,4 +1,4 @@
-"""Rows on what tenants and jobs share: S1 names of data, S2 downloads, S3 room on the disk, S4 columns that nobody names.
+"""Rows on what tenants and jobs share: S1 names of data, S2 downloads, S3 room on the disk, S4 columns without values.
 
 python3 sharing.py ROW [--long] [--seed N] [--control NAME]"""
 import collections
