@@ -41,9 +41,9 @@ run_tests() {
   build dev
   say "running the tests"
   local tests=(ctest --test-dir build/dev --output-on-failure --timeout 900 "$@")
-  "${tests[@]}" -LE reliability
-  # These kill, stop and starve a server by the clock: on a machine that does other work one may need a second try, which shows in the output.
-  "${tests[@]}" -L reliability --repeat until-pass:2
+  "${tests[@]}" -LE 'integration|reliability'
+  # These run servers by the clock, kill, stop and starve them: on a machine that does other work one may need a second try, which shows in the output.
+  "${tests[@]}" -L 'integration|reliability' --repeat until-pass:2
 }
 
 threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_auth_test kedge_server_api_test)

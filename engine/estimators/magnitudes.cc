@@ -12,26 +12,26 @@ namespace kedge::engine {
 namespace {
 
 // Of the largest magnitude: above `most`, the sum of `terms` squares may overflow; below `least`, squares lose digits.
-struct Bounds {
+struct SquareBounds {
   double least, most;
 };
 
 template <class F>
-Bounds bounds_of(double terms) {
+SquareBounds bounds_of(double terms) {
   using Limits = std::numeric_limits<F>;
   return {16 * std::sqrt(static_cast<double>(Limits::min())),
           std::sqrt(static_cast<double>(Limits::max()) / std::max(terms, 1.0))};
 }
 
-bool is_small(const Bounds& bounds, double magnitude) {
+bool is_small(const SquareBounds& bounds, double magnitude) {
   return magnitude > 0 && magnitude < bounds.least;
 }
-bool is_large(const Bounds& bounds, double magnitude) {
+bool is_large(const SquareBounds& bounds, double magnitude) {
   return magnitude > bounds.most && std::isfinite(magnitude);
 }
 
 // The factor for this magnitude: 1 within the bounds.
-double factor_within(const Bounds& bounds, double magnitude) {
+double factor_within(const SquareBounds& bounds, double magnitude) {
   return is_small(bounds, magnitude) || is_large(bounds, magnitude) ? near_one(magnitude) : 1.0;
 }
 
@@ -70,7 +70,7 @@ void require_columns(const Context& ctx, std::string_view owner, const Samples<T
   constexpr bool kIsFloat32 = std::is_same_v<T, float>;
   const bool is_table = squares == Squares::kRows || squares == Squares::kProducts;
   if (kIsFloat32 && !is_table) return;   // the square of any float is a double
-  const Bounds bounds = is_table ? bounds_of<T>(squares == Squares::kRows ? 4 * static_cast<double>(X.n_cols()) : cells(X))
+  const SquareBounds bounds = is_table ? bounds_of<T>(squares == Squares::kRows ? 4 * static_cast<double>(X.n_cols()) : cells(X))
                                  : bounds_of<double>(cells(X));
   const std::vector<double> size = magnitudes(ctx, X);
   const auto largest = std::ranges::max_element(size) - size.begin();
@@ -97,7 +97,7 @@ double table_factor(const Context& ctx, const Samples<T>& X) {
 
 template <class T>
 std::vector<double> column_factors(const Context& ctx, const Samples<T>& X) {
-  const Bounds bounds = bounds_of<double>(cells(X));
+  const SquareBounds bounds = bounds_of<double>(cells(X));
   std::vector<double> factors;
   for (const double size : magnitudes(ctx, X)) factors.push_back(factor_within(bounds, size));
   if (std::ranges::all_of(factors, [](double f) { return f == 1; })) factors.clear();
@@ -123,7 +123,7 @@ void require_magnitudes(const Context& ctx, std::string_view owner, const Estima
   if (X.n_rows() == 0 || X.n_cols() == 0) return;
   if (const Squares squares = estimator.squares(); squares != Squares::kNone) require_columns(ctx, owner, X, squares);
   if (!estimator.squares_target()) return;
-  const Bounds bounds = bounds_of<double>(static_cast<double>(y.values.size()));
+  const SquareBounds bounds = bounds_of<double>(static_cast<double>(y.values.size()));
   const double size = largest_of(y.values);
   if (is_small(bounds, size)) refuse_values(owner, "the target", size, "small", false);
   if (is_large(bounds, size)) refuse_values(owner, "the target", size, "large", false);

@@ -305,8 +305,10 @@ class Http(unittest.TestCase):
             self.assertEqual((refused.status, refused.problem()["code"]), (400, "UNKNOWN_ESTIMATOR"))
         if not SANITIZED:
             self.assertLess(peak_kib() - before, 12 * 1024, "KiB")
-        left = [file for file in (self.server.data_dir / "state" / "datasets").rglob("*") if "stored" in file.name or "upload-" in file.name]
-        self.assertEqual(left, [])
+        def left():
+            return [file for file in (self.server.data_dir / "state" / "datasets").rglob("*") if "stored" in file.name or "upload-" in file.name]
+
+        wait_for(lambda: not left(), 20, "the removal of the data, which comes after the answer")
 
     def test_a_job_may_bring_its_data(self):
         job, table = (pathlib.Path(self.folder.name) / name for name in ("job.json", "table.csv"))
