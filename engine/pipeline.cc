@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/memory/column_check.h"
+#include "engine/core/dates.h"
 #include "engine/core/require.h"
 #include "engine/job/job_check.h"
 #include "engine/job/task_run.h"
@@ -10,6 +12,7 @@
 #include "engine/model/stored_model.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/table/target.h"
+#include "engine/table/typed_columns.h"
 #include "engine/table/value_counts.h"
 #include "engine/version.h"
 
@@ -71,8 +74,16 @@ struct Pipeline::Impl {
                            .device = report_of(ctx.device.info()).kind};
     if (auto* text = std::get_if<schema::InlineRef>(&info.dataset.source)) text->csv.clear();
     if (const ColumnInfo* column = find_target(job.spec.select, meta); column && target.kind != TargetKind::kNone) info.target = column->name;
-    for (const Feature& feature : selection.features)
-      info.columns.push_back({.name = feature.name, .kind = feature.is_nominal ? "category" : "number", .categories = feature.categories});
+    for (std::size_t j = 0; j < selection.features.size(); ++j) {
+      const Feature& feature = selection.features[j];
+      const FeatureSource& from = selection.sources[j];
+      info.columns.push_back({.name = feature.name,
+                              .kind = feature.is_nominal ? "category" : "number",
+                              .categories = feature.categories,
+                              .type = date_type(from.type) ? from.type : "",
+                              .source = from.column});
+    }
+    info.naValues = job.spec.select.naValues;
     return info;
   }
 
@@ -89,19 +100,30 @@ struct Pipeline::Impl {
     }
   }
 
-  Selection selection_of(const DatasetMeta& meta) const {
+  Selection selection_of(const DatasetMeta& meta, const DatasetFile& data) const {
     const StepTraits& first = job.steps.front();
-    return select_features(job.spec.select, meta, {.nan = first.accepts_nan, .categories = first.accepts_categories});
+    return select_features(job.spec.select, meta, {.nan = first.accepts_nan, .categories = first.accepts_categories}, &data);
+  }
+
+  // Says which column is the target where the job and its data set leave that open.
+  void tell_target(const Context& ctx, const DatasetMeta& meta, const TaskTarget& target, schema::Result& result) const {
+    const ColumnInfo* column = find_target(job.spec.select, meta);
+    if (!column) return;
+    if (target.kind != TargetKind::kNone) result.target = column->name;
+    if (job.spec.select.target || names_target(job.spec.dataset)) return;
+    ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another", column->name,
+                         target.kind == TargetKind::kNone ? "taken for it and left out of the features" : "the target"));
   }
 
   // Loads the table and does the task.
   template <class T>
-  void compute(const Context& ctx, const DatasetFile& data, const Selection& selection, const TaskTarget& target, Stopwatch& watch,
+  void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
+               const TaskTarget& target, Stopwatch& watch,
                WarmTable& warm, RunFiles* files, schema::Result& result) const {
     TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
-        keep_model(ctx, selection, data.meta(), target, steps, chain, *files);
+        keep_model(ctx, selection, columns, target, steps, chain, *files);
       };
     }
     result.timings.toDevice = watch.lap();
@@ -113,11 +135,12 @@ struct Pipeline::Impl {
   }
 
   template <class T>
-  void run(const Context& ctx, const DatasetFile& data, WarmTable& warm, RunFiles* files, schema::Result& result) const {
-    Stopwatch watch(ctx);
-    const Selection selection = selection_of(data.meta());
+  void run(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection, Stopwatch& watch,
+           WarmTable& warm, RunFiles* files, schema::Result& result) const {
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
-    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name);
+    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name, &columns);
+    tell_target(ctx, columns, target, result);
+    const std::string wide_columns = check_columns(ctx, job, selection, data);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
     const bool has_table = is_warm<T>(selection, warm);
@@ -125,7 +148,7 @@ struct Pipeline::Impl {
     const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
     std::optional<bool> has_few_values;
     if (is_host && wants_value_counts(job)) has_few_values = have_few_values(data, selection);
-    const MemoryPlan plan = plan_memory({.job = job,
+    MemoryPlan plan = plan_memory({.job = job,
                                          .meta = data.meta(),
                                          .selection = selection,
                                          .target = target,
@@ -133,9 +156,10 @@ struct Pipeline::Impl {
                                          .is_host = is_host,
                                          .has_few_values = has_few_values,
                                          .stop = ctx.stop});
+    plan.columns = wide_columns;
     require_memory(ctx, plan);
     const MemoryMeasure measure(ctx, plan);
-    within_memory(ctx, plan, [&] { compute<T>(ctx, data, selection, target, watch, warm, files, result); });
+    within_memory(ctx, plan, [&] { compute<T>(ctx, data, columns, selection, target, watch, warm, files, result); });
     result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
                                          .predictedBytes = plan.peak_bytes,
                                          .peakBytes = measure.report(ctx)};
@@ -160,11 +184,14 @@ schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTa
     if (ctx.emit) ctx.emit(std::move(body));
   };
   WarmTable own;
-  const bool is_float32 = impl_->selection_of(data.meta()).is_float32;
-  if (is_float32) {
-    impl_->run<float>(run_ctx, data, warm ? *warm : own, files, result);
+  Stopwatch load(ctx);
+  const std::optional<DatasetMeta> typed = typed_meta(impl_->job.spec.select, data);
+  const DatasetMeta& columns = typed ? *typed : data.meta();
+  const Selection selection = impl_->selection_of(columns, data);
+  if (selection.is_float32) {
+    impl_->run<float>(run_ctx, data, columns, selection, load, warm ? *warm : own, files, result);
   } else {
-    impl_->run<double>(run_ctx, data, warm ? *warm : own, files, result);
+    impl_->run<double>(run_ctx, data, columns, selection, load, warm ? *warm : own, files, result);
   }
   result.timings.total = watch.lap();
   return result;

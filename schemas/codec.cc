@@ -32,6 +32,8 @@ constexpr std::size_t kMaxItems = std::size_t{16} << 20;
 template <>
 constexpr std::size_t kMaxItems<JobSpec> = 200'000;
 template <>
+constexpr std::size_t kMaxItems<PreviewRequest> = 200'000;
+template <>
 constexpr std::size_t kMaxItems<WorkerCommand> = kMaxItems<JobSpec>;
 
 template <class T>
@@ -83,6 +85,14 @@ struct WireOf<ModelInfo> {
 template <>
 struct WireOf<ModelPage> {
   using Type = wire::ModelPage;
+};
+template <>
+struct WireOf<PreviewRequest> {
+  using Type = wire::PreviewRequest;
+};
+template <>
+struct WireOf<DatasetPreview> {
+  using Type = wire::DatasetPreview;
 };
 template <>
 struct WireOf<WorkerCommand> {
@@ -212,6 +222,8 @@ template std::string to_json(const ServerInfo&);
 template std::string to_json(const DeviceList&);
 template std::string to_json(const ModelInfo&);
 template std::string to_json(const ModelPage&);
+template std::string to_json(const PreviewRequest&);
+template std::string to_json(const DatasetPreview&);
 
 template JobSpec from_json(std::string_view);
 template Job from_json(std::string_view);
@@ -225,6 +237,8 @@ template ServerInfo from_json(std::string_view);
 template DeviceList from_json(std::string_view);
 template ModelInfo from_json(std::string_view);
 template ModelPage from_json(std::string_view);
+template PreviewRequest from_json(std::string_view);
+template DatasetPreview from_json(std::string_view);
 
 template std::vector<std::byte> to_binary(const JobSpec&);
 template std::vector<std::byte> to_binary(const Job&);
@@ -238,6 +252,8 @@ template std::vector<std::byte> to_binary(const ServerInfo&);
 template std::vector<std::byte> to_binary(const DeviceList&);
 template std::vector<std::byte> to_binary(const ModelInfo&);
 template std::vector<std::byte> to_binary(const ModelPage&);
+template std::vector<std::byte> to_binary(const PreviewRequest&);
+template std::vector<std::byte> to_binary(const DatasetPreview&);
 template std::vector<std::byte> to_binary(const WorkerCommand&);
 template std::vector<std::byte> to_binary(const WorkerReport&);
 
@@ -253,6 +269,8 @@ template ServerInfo from_binary(std::span<const std::byte>);
 template DeviceList from_binary(std::span<const std::byte>);
 template ModelInfo from_binary(std::span<const std::byte>);
 template ModelPage from_binary(std::span<const std::byte>);
+template PreviewRequest from_binary(std::span<const std::byte>);
+template DatasetPreview from_binary(std::span<const std::byte>);
 template WorkerCommand from_binary(std::span<const std::byte>);
 template WorkerReport from_binary(std::span<const std::byte>);
 

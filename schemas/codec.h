@@ -12,12 +12,13 @@
 #include "schemas/event.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
+#include "schemas/preview.h"
 #include "schemas/worker.h"
 
 namespace kedge::schema {
 
 // Instantiated for JobSpec, Job, JobPage, Result, Event, Error, Catalogue, EstimatorInfo, ServerInfo, DeviceList, ModelInfo,
-// ModelPage (JSON and
+// ModelPage, PreviewRequest, DatasetPreview (JSON and
 // binary) and WorkerCommand, WorkerReport (binary only).
 
 // Compact JSON on one line; optional fields that have their default are left out. README.md says how numbers are written.

@@ -1,4 +1,4 @@
-# Where a data set comes from, and which part of it a job wants, as in dataset.h.
+# Where a data set comes from, and which part of it a job wants, as in dataset.h; what it holds, as in preview.h.
 @0xa7e6aab00e27d37e;
 using Cxx = import "/capnp/c++.capnp";
 using Json = import "annotations.capnp";
@@ -51,4 +51,38 @@ struct Select {
   scale @4 :V.BoxedFloat64 $Json.optional;
   weights @5 :Text $Json.optional;
   groups @6 :Text $Json.optional;
+  naValues @7 :List(Text) $Json.optional;
+  keepDefaultNa @8 :Bool = true $Json.optional;
+  types @9 :List(NamedText) $Json.map $Json.optional;
+}
+
+struct NamedText {
+  name @0 :Text;
+  value @1 :Text;
+}
+
+struct PreviewRequest {
+  dataset @0 :DatasetRef $Json.required;
+  select @1 :Select $Json.optional;
+}
+
+struct PreviewColumn {
+  name @0 :Text;
+  type @1 :Text;
+  role @2 :Text;
+  missing @3 :Int64;
+  distinct @4 :Int64;
+  moreDistinct @5 :Bool $Json.optional;
+  hint @6 :Text $Json.optional;
+}
+
+struct DatasetPreview {
+  name @0 :Text;
+  rows @1 :Int64;
+  nColumns @2 :Int64;
+  countedRows @3 :Int64;
+  target @4 :Text $Json.optional;
+  columns @5 :List(PreviewColumn);
+  firstRows @6 :List(V.Value);
+  notes @7 :List(Text);
 }

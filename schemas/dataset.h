@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,6 +65,11 @@ struct Select {
   std::optional<double> scale;           // every feature value is multiplied by it
   std::optional<std::string> weights = {};   // column of sample weights, for the last step's fit; not a feature
   std::optional<std::string> groups = {};    // column of groups, for group splitters; not a feature
+  std::vector<std::string> naValues = {};    // cells with these texts are missing, in every column
+  bool keepDefaultNa = true;                 // as are, of guessed columns, pandas' usual texts: "", "NA", "N/A", "null", "None" ...
+  // By column: "number", "category", "date" (days since 1970-01-01), "date:parts" (year, month, day, weekday), "drop". Dates with
+  // the day or the month first are "date:dmy", "date:mdy", "date:dmy:parts" ...
+  std::vector<std::pair<std::string, std::string>> types = {};
   friend bool operator==(const Select&, const Select&) = default;
 };
 

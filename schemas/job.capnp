@@ -200,6 +200,7 @@ struct Result {
   artifacts @13 :List(Artifact) $Json.optional;
   evaluation @14 :List(V.NamedValue) $Json.map $Json.optional;
   memory @15 :MemoryReport $Json.optional;
+  target @16 :Text $Json.optional;
 }
 
 struct SearchResult {

@@ -209,6 +209,7 @@ struct Result {
   std::vector<Artifact> artifacts = {};
   ValueMap evaluation = {};                // what confusionMatrix and curves ask for
   std::optional<MemoryReport> memory = {};
+  std::string target = {};                 // name of the target column; empty: none
   friend bool operator==(const Result&, const Result&) = default;
 };
 

@@ -10,6 +10,8 @@ struct ModelColumn {
   name @0 :Text;
   kind @1 :Text = "number";
   categories @2 :List(Text) $Json.optional;
+  type @3 :Text $Json.optional;
+  source @4 :Text $Json.optional;
 }
 
 struct ModelInfo {
@@ -31,6 +33,7 @@ struct ModelInfo {
   dataDigest @15 :Text $Json.optional;
   version @16 :Text;
   device @17 :Text;
+  naValues @18 :List(Text) $Json.optional;
 }
 
 struct ModelPage {

@@ -14,6 +14,8 @@ struct ModelColumn {
   std::string name;
   std::string kind = "number";             // number or category
   std::vector<std::string> categories = {};   // names of the categories, in code order
+  std::string type = {};     // of dates, how cells are read: "date", "date:dmy", "date:year" ...; else empty
+  std::string source = {};   // the column of the rows that it is made of, where that has another name
   friend bool operator==(const ModelColumn&, const ModelColumn&) = default;
 };
 
@@ -34,6 +36,7 @@ struct ModelInfo {
   std::int64_t nSamples = 0;             // rows of the data set that it was fitted on
   std::int64_t seed = 0;
   std::string dataDigest, version, device;   // version: of kedge; device: cpu or cuda
+  std::vector<std::string> naValues = {};    // select.naValues: cells with these texts are missing
   friend bool operator==(const ModelInfo&, const ModelInfo&) = default;
 };
 

@@ -18,6 +18,7 @@
 #include "schemas/json_text.h"
 #include "schemas/model.capnp.h"
 #include "schemas/model.h"
+#include "schemas/preview.h"
 #include "schemas/value.capnp.h"
 #include "schemas/worker.capnp.h"
 #include "schemas/worker.h"
@@ -37,6 +38,10 @@ void store(const DatasetRef&, wire::DatasetRef::Builder);
 void load(DatasetRef&, wire::DatasetRef::Reader);
 void store(const Select&, wire::Select::Builder);
 void load(Select&, wire::Select::Reader);
+void store(const PreviewRequest&, wire::PreviewRequest::Builder);
+void load(PreviewRequest&, wire::PreviewRequest::Reader);
+void store(const DatasetPreview&, wire::DatasetPreview::Builder);
+void load(DatasetPreview&, wire::DatasetPreview::Reader);
 void store(const JobSpec&, wire::JobSpec::Builder);
 void load(JobSpec&, wire::JobSpec::Reader);
 void store(const Result&, wire::Result::Builder);

@@ -42,6 +42,15 @@ UrlRef load_url(wire::UrlRef::Reader reader) {
           .target = text(reader.getTarget())};
 }
 
+void store_types(const std::vector<std::pair<std::string, std::string>>& types, capnp::List<wire::NamedText>::Builder builder) {
+  unsigned i = 0;
+  for (const auto& [column, type] : types) {
+    auto entry = builder[i++];
+    entry.setName(Utf8(column));
+    entry.setValue(Utf8(type));
+  }
+}
+
 InlineRef load_inline(wire::InlineRef::Reader reader) {
   return {.csv = text(reader.getCsv()), .target = text(reader.getTarget()), .bytes = reader.getBytes(), .sha256 = text(reader.getSha256())};
 }
@@ -80,6 +89,9 @@ void store(const Select& select, wire::Select::Builder builder) {
   if (select.scale) builder.initScale().setValue(*select.scale);
   if (select.weights) builder.setWeights(Utf8(*select.weights));
   if (select.groups) builder.setGroups(Utf8(*select.groups));
+  if (!select.naValues.empty()) store(select.naValues, builder.initNaValues(select.naValues.size()));
+  builder.setKeepDefaultNa(select.keepDefaultNa);
+  if (!select.types.empty()) store_types(select.types, builder.initTypes(select.types.size()));
 }
 
 void load(Select& select, wire::Select::Reader reader) {
@@ -90,6 +102,61 @@ void load(Select& select, wire::Select::Reader reader) {
   if (reader.hasScale()) select.scale = reader.getScale().getValue();
   if (reader.hasWeights()) select.weights = text(reader.getWeights());
   if (reader.hasGroups()) select.groups = text(reader.getGroups());
+  load(select.naValues, reader.getNaValues());
+  select.keepDefaultNa = reader.getKeepDefaultNa();
+  for (const auto& type : reader.getTypes()) select.types.emplace_back(text(type.getName()), text(type.getValue()));
+}
+
+void store(const PreviewRequest& request, wire::PreviewRequest::Builder builder) {
+  store(request.dataset, builder.initDataset());
+  if (request.select != Select{}) store(request.select, builder.initSelect());
+}
+
+void load(PreviewRequest& request, wire::PreviewRequest::Reader reader) {
+  load(request.dataset, reader.getDataset());
+  if (reader.hasSelect()) load(request.select, reader.getSelect());
+}
+
+static void store(const PreviewColumn& column, wire::PreviewColumn::Builder builder) {
+  builder.setName(Utf8(column.name));
+  builder.setType(Utf8(column.type));
+  builder.setRole(Utf8(column.role));
+  builder.setMissing(column.missing);
+  builder.setDistinct(column.distinct);
+  builder.setMoreDistinct(column.moreDistinct);
+  if (!column.hint.empty()) builder.setHint(Utf8(column.hint));
+}
+
+static void load(PreviewColumn& column, wire::PreviewColumn::Reader reader) {
+  column = {.name = text(reader.getName()),
+            .type = text(reader.getType()),
+            .role = text(reader.getRole()),
+            .missing = reader.getMissing(),
+            .distinct = reader.getDistinct(),
+            .moreDistinct = reader.getMoreDistinct(),
+            .hint = text(reader.getHint())};
+}
+
+void store(const DatasetPreview& preview, wire::DatasetPreview::Builder builder) {
+  builder.setName(Utf8(preview.name));
+  builder.setRows(preview.rows);
+  builder.setNColumns(preview.nColumns);
+  builder.setCountedRows(preview.countedRows);
+  if (!preview.target.empty()) builder.setTarget(Utf8(preview.target));
+  store_list(preview.columns, builder.initColumns(preview.columns.size()));
+  store_list(preview.firstRows, builder.initFirstRows(preview.firstRows.size()));
+  store(preview.notes, builder.initNotes(preview.notes.size()));
+}
+
+void load(DatasetPreview& preview, wire::DatasetPreview::Reader reader) {
+  preview.name = text(reader.getName());
+  preview.rows = reader.getRows();
+  preview.nColumns = reader.getNColumns();
+  preview.countedRows = reader.getCountedRows();
+  preview.target = text(reader.getTarget());
+  load_list(preview.columns, reader.getColumns());
+  load_list(preview.firstRows, reader.getFirstRows());
+  load(preview.notes, reader.getNotes());
 }
 
 }  // namespace kedge::schema

@@ -7,11 +7,15 @@ static void store(const ModelColumn& column, wire::ModelColumn::Builder builder)
   builder.setName(Utf8(column.name));
   builder.setKind(Utf8(column.kind));
   if (!column.categories.empty()) store(column.categories, builder.initCategories(column.categories.size()));
+  if (!column.type.empty()) builder.setType(Utf8(column.type));
+  if (!column.source.empty()) builder.setSource(Utf8(column.source));
 }
 
 static void load(ModelColumn& column, wire::ModelColumn::Reader reader) {
   column = {.name = text(reader.getName()), .kind = text(reader.getKind())};
   load(column.categories, reader.getCategories());
+  column.type = text(reader.getType());
+  column.source = text(reader.getSource());
 }
 
 void store(const ModelInfo& model, wire::ModelInfo::Builder builder) {
@@ -33,6 +37,7 @@ void store(const ModelInfo& model, wire::ModelInfo::Builder builder) {
   if (!model.dataDigest.empty()) builder.setDataDigest(Utf8(model.dataDigest));
   builder.setVersion(Utf8(model.version));
   builder.setDevice(Utf8(model.device));
+  if (!model.naValues.empty()) store(model.naValues, builder.initNaValues(model.naValues.size()));
 }
 
 void load(ModelInfo& model, wire::ModelInfo::Reader reader) {
@@ -54,6 +59,7 @@ void load(ModelInfo& model, wire::ModelInfo::Reader reader) {
   model.dataDigest = text(reader.getDataDigest());
   model.version = text(reader.getVersion());
   model.device = text(reader.getDevice());
+  load(model.naValues, reader.getNaValues());
 }
 
 void store(const ModelPage& page, wire::ModelPage::Builder builder) {

@@ -160,6 +160,7 @@ void store(const Result& result, wire::Result::Builder builder) {
   if (!result.artifacts.empty()) store_list(result.artifacts, builder.initArtifacts(result.artifacts.size()));
   if (!result.evaluation.empty()) store(result.evaluation, builder.initEvaluation(result.evaluation.size()));
   if (result.memory) store(*result.memory, builder.initMemory());
+  if (!result.target.empty()) builder.setTarget(Utf8(result.target));
 }
 
 void load(Result& result, wire::Result::Reader reader) {
@@ -179,6 +180,7 @@ void load(Result& result, wire::Result::Reader reader) {
   load_list(result.artifacts, reader.getArtifacts());
   load(result.evaluation, reader.getEvaluation());
   if (reader.hasMemory()) load(result.memory.emplace(), reader.getMemory());
+  result.target = text(reader.getTarget());
 }
 
 }  // namespace kedge::schema

@@ -231,6 +231,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   api::StreamCounts streams(config.tenant_streams);
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);
+  api::Previews previews;
   observe::Gpus gpus(config.nvml);
   if (!gpus.problem().empty()) log_info(fmt::format("no figures of GPUs in /metrics: {}", gpus.problem()));
   const api::Api api{.jobs = jobs,
@@ -240,6 +241,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .streams = &streams,
                      .uploads = &jobs.uploads(),
                      .checks = &checks,
+                     .previews = &previews,
                      .upload_threads = &upload_threads,
                      .metrics = [&metrics](const http::Caller& caller) {
                        return metrics.text(caller.admin ? std::nullopt : std::optional(caller.tenant));
@@ -272,6 +274,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                        config.tls_cert.empty() ? "" : ", TLS with the certificate " + server.fingerprint()));
   const bool may_drain = server.run(/*handle_signals=*/true);
   running = nullptr;
+  previews.end();
   upload_threads.join();   // before the loop goes that they answer to
   if (!may_drain) return EXIT_SUCCESS;
   log_info("stopping: running jobs may end");

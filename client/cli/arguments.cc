@@ -128,6 +128,15 @@ void job_artifact(CLI::App& app, Options& options) {
       ->type_name("FILE");
 }
 
+void shown_data(CLI::App& app, Options& options) {
+  CLI::App* show = app.add_subcommand("show", "Columns, types, missing and distinct values, first rows");
+  app.require_subcommand(1);
+  show->add_option("data", options.argument, "An upload or a built-in set by its name, a JSON file with a job, or a reference as JSON")
+      ->required()
+      ->type_name("DATA");
+  show->add_option("--rows", options.rows, "How many first rows: 1 to 100 (default 10)")->type_name("N")->check(within(1, 100));
+}
+
 void model(CLI::App& app, Options& options) {
   CLI::Option* id =
       app.add_option("model", options.argument, "One model; else all are listed, with their sizes")->type_name("ID");

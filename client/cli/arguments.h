@@ -17,6 +17,7 @@ void job_artifact(CLI::App& app, Options& options);
 void model(CLI::App& app, Options& options);
 void rows(CLI::App& app, Options& options);
 void estimator_name(CLI::App& app, Options& options);
+void shown_data(CLI::App& app, Options& options);
 void uploads(CLI::App& app, Options& options);
 void patience(CLI::App& app, Options& options);
 

@@ -3,6 +3,7 @@
 
 #include "client/cli/arguments.h"
 #include "client/cli/artifact_commands.h"
+#include "client/cli/data_command.h"
 #include "client/cli/help_command.h"
 #include "client/cli/host_command.h"
 #include "client/cli/job_commands.h"
@@ -49,6 +50,8 @@ constexpr Command kCommands[] = {
     {"datasets", kData, "Upload, list or delete data sets of your own",
      "kedge datasets\nkedge datasets churn.csv --name churn\nkedge datasets --delete churn", arguments::uploads,
      datasets},
+    {"data", kData, "Show what a data set holds and what a job would make of its columns",
+     "kedge data show iris\nkedge data show churn --rows 20\nkedge data show job.json --json", arguments::shown_data, data},
     {"login", kServers, "Keep a server's address, token and pin by name, and use it",
      "kedge login https://gpu.example:5334\nkedge login https://gpu.example:5334 --name lab --token-file token.txt",
      arguments::new_server, login},

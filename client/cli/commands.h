@@ -39,6 +39,7 @@ struct Options {
   std::string state;           // jobs --state
   std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit
+  int rows = 10;               // data show --rows
   std::string input;           // predict: the rows; models --upload
   std::string output = "predict";            // predict --output
   std::string file;            // models --download, download -o

@@ -94,7 +94,9 @@ const KeptServer& ServerList::find(const std::string& name) const {
   const std::string_view near = schema::nearest_name(name, names);
   throw Error(ErrorCode::kNotFound,
               fmt::format("no server is kept as '{}'{}", name,
-                          near.empty() ? "; `kedge login URL` keeps one" : fmt::format("; did you mean '{}'?", near)));
+                          name.find("://") != std::string::npos ? "; an address goes into --url"
+                          : near.empty()                        ? "; `kedge login URL` keeps one"
+                                                                : fmt::format("; did you mean '{}'?", near)));
 }
 
 void ServerList::put(const KeptServer& server) {

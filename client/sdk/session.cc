@@ -125,6 +125,12 @@ schema::Value Session::upload(const std::string& name, const std::string& file, 
 
 schema::Value Session::datasets() const { return schema::value_from_json(transport_->get("/v1/datasets").body); }
 
+schema::DatasetPreview Session::preview(const schema::PreviewRequest& request, std::int64_t rows) const {
+  const std::string path = fmt::format("/v1/datasets/preview?rows={}", rows);
+  return schema::from_json<schema::DatasetPreview>(
+      transport_->exchange("POST", path, schema::to_json(request), "application/json", "application/json").body);
+}
+
 void Session::remove_dataset(const std::string& name) const { transport_->remove("/v1/datasets/" + name); }
 
 schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/core/cell_map.h"
+
 namespace kedge::engine {
 
 // One column as the source declares it. Numeric columns lie in the matrix; others only in `names` and in the target.
@@ -20,6 +22,10 @@ struct ColumnInfo {
   std::vector<std::string> categories;   // of a nominal column, in declared order
   std::int64_t missing = 0;              // number of missing cells
   std::int64_t values_column = -1;       // where it is in the values; -1: only as text that is not stored (kString)
+  // Set for a job alone (typed_meta), never in a file: how its values are read, the type that the job gave it, and the column of
+  // the file that it was made of, where that has another name.
+  CellMapRef cells = {};
+  std::string type_name = {}, source = {};
   friend bool operator==(const ColumnInfo&, const ColumnInfo&) = default;
 };
 
@@ -39,6 +45,7 @@ struct DatasetMeta {
   std::string target;                   // default target column; empty: none
   std::vector<std::string> ignored;     // columns the source says to leave out (row ids)
   IndexedColumns indexed = {};          // come before `columns`, which has the others
+  bool types_are_guessed = false;       // from the cells, as of CSV; else the source declares them
   bool is_sparse() const { return n_entries >= 0; }
   std::int64_t n_columns() const { return indexed.count + static_cast<std::int64_t>(columns.size()); }
   bool has_column(std::string_view name) const;

@@ -98,10 +98,13 @@ std::string encode_meta(const DatasetMeta& meta) {
     out.integer(column.missing);
     out.integer(column.values_column);
   }
-  if (meta.indexed.count > 0) {   // else as earlier programs wrote it
-    out.integer(meta.indexed.first);
-    out.integer(meta.indexed.count);
+  // Behind what the first programs wrote; a file of theirs ends before.
+  const bool has_index = meta.indexed.count > 0;
+  if (has_index || meta.types_are_guessed) {
+    out.integer(has_index ? meta.indexed.first : 0);
+    out.integer(has_index ? meta.indexed.count : 0);
   }
+  if (meta.types_are_guessed) out.integer(1);
   return out.take();
 }
 
@@ -119,8 +122,9 @@ DatasetMeta decode_meta(std::string_view bytes, const std::string& file) {
   for (std::int64_t i = 0; i < n_columns; ++i) meta.columns.push_back(decode_column(in, meta.n_rows, meta.n_values_columns));
   if (!in.is_at_end()) {
     meta.indexed.first = in.integer(0, kMostIndex);
-    meta.indexed.count = in.integer(1, std::min(meta.n_values_columns, kMostIndex));
+    meta.indexed.count = in.integer(0, std::min(meta.n_values_columns, kMostIndex));
   }
+  if (!in.is_at_end()) meta.types_are_guessed = in.integer(1, 1) != 0;
   in.end();
   return meta;
 }

@@ -86,7 +86,7 @@ std::span<const CatalogueEntry> catalogue() {
       row<FeatureUnion>(memory::feature_union),
       row<OneHotEncoder>(memory::categories),
       row<OrdinalEncoder>(memory::maps_cells),
-      row<SimpleImputer>(memory::maps_cells),
+      row<SimpleImputer>(memory::imputed),
       row<MissingIndicator>(memory::maps_cells),
       row<MaxAbsScaler>(memory::affine),
       row<RobustScaler>(memory::sorted_affine),

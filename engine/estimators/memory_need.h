@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/estimators/samples.h"
@@ -12,6 +13,19 @@ namespace kedge::engine {
 
 // rows x cols elements of some bytes, at most 2^55, so that sums of such terms do not overflow.
 std::int64_t bytes_of(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes);
+
+// A step that reads nominal columns, where somebody wants to know.
+struct NominalUse {
+  struct Column {
+    std::string name;
+    std::int64_t n_categories = 0;
+  };
+  std::string step;                 // its estimator
+  std::vector<Column> columns;      // those that are nominal
+  std::int64_t made_columns = 0;    // of its result, at most
+  bool is_refused = false;          // it needs numbers
+  bool refuses_unknown = false;     // a category that no fitted row had is an error
+};
 
 // Samples as far as they are known beforehand.
 struct SampleShape {
@@ -23,6 +37,9 @@ struct SampleShape {
   std::int64_t table_rows = 0;                         // of the table that they are some rows of, if it has more
   std::optional<bool> has_few_values = std::nullopt;   // whether no column has more than 256 distinct values, where that is known
   std::vector<Feature> features = {};                  // one per column, or empty where a transformer does not name what it makes
+  std::vector<NominalUse>* uses = nullptr;             // filled with each step that reads nominal columns of these samples
+
+  bool on_host = false;                                // on the CPU, where encoders may leave their result sparse
 
   bool is_sparse() const { return entries >= 0; }
   std::int64_t value_size() const;                                    // of a copy
@@ -37,6 +54,7 @@ struct MemoryNeed {
   std::int64_t kept = 0;   // of a search: what stays until the fold is done, beside what transform makes
   std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data
   SampleShape out = {};    // its shape
+  bool refuses_categories = false;   // with these parameters, though the estimator may take them
   bool is_exact = true;    // else `made` and `out` are the most that can be: the data have the last word
 };
 

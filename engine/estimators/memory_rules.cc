@@ -10,6 +10,7 @@
 #include "engine/core/params.h"
 #include "engine/estimators/composition/column_choice.h"
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/sparse_choice.h"
 
 namespace kedge::engine::memory {
 namespace {
@@ -73,8 +74,12 @@ std::int64_t gram(const SampleShape& X, std::int64_t side) {
 }
 
 SampleShape made_of(const SampleShape& X, std::int64_t cols) {
-  return {
-      .rows = X.rows, .cols = std::min(cols, kMost), .value_bytes = X.value_bytes, .n_outputs = X.n_outputs, .in_place = true};
+  return {.rows = X.rows,
+          .cols = std::min(cols, kMost),
+          .value_bytes = X.value_bytes,
+          .n_outputs = X.n_outputs,
+          .in_place = true,
+          .on_host = X.on_host};
 }
 
 // A transformer that makes a matrix of `cols` columns and holds `work` more while it does.
@@ -113,8 +118,17 @@ MemoryNeed scales_rows(const SampleShape& X, const Step&) {
 MemoryNeed maps_cells(const SampleShape& X, const Step& step) {
   MemoryNeed need = makes_alike(X, X.cols, X.copy() + X.value_size());
   need.out.features = X.features;
+  for (Feature& feature : need.out.features) feature.is_nominal = false;   // codes and marks are numbers
   need.is_exact =
       step.estimator == "Binarizer";   // columns without any value are dropped, those without a missing one not told of
+  return need;
+}
+
+MemoryNeed imputed(const SampleShape& X, const Step& step) {
+  MemoryNeed need = maps_cells(X, step);
+  need.out.features = X.features;   // a category is filled by a category
+  const std::string strategy = text(step, "strategy", "mean");
+  need.refuses_categories = strategy == "mean" || strategy == "median";
   return need;
 }
 
@@ -173,16 +187,33 @@ MemoryNeed bins(const SampleShape& X, const Step& step) {
   return need;
 }
 
+// Columns that one of categories becomes at most, by max_categories and min_frequency: the rare ones are one together.
+std::int64_t most_categories(const SampleShape& X, const Step& step) {
+  std::int64_t most = integer(step, "max_categories", kMost);
+  const Value* const rare = find_value(step.params, "min_frequency");
+  const double* const share = rare ? std::get_if<double>(&rare->data) : nullptr;
+  const double least = share ? *share * static_cast<double>(X.rows) : static_cast<double>(integer(step, "min_frequency", 0));
+  if (least > 1) most = std::min(most, static_cast<std::int64_t>(static_cast<double>(X.rows) / least) + 1);
+  return std::max<std::int64_t>(most, 1);
+}
+
 // Of a column of numbers nobody knows the categories: as many as rows would be refused for nothing.
-MemoryNeed categories(const SampleShape& X, const Step&) {
+MemoryNeed categories(const SampleShape& X, const Step& step) {
   constexpr std::int64_t kOfNumbers = 2;
   std::int64_t cols = kOfNumbers * X.cols;
   if (!X.features.empty()) {
+    const std::int64_t most = most_categories(X, step);
     cols = 0;
     for (const Feature& feature : X.features)
-      cols += feature.is_nominal ? static_cast<std::int64_t>(feature.categories.size()) + 1 : kOfNumbers;
+      cols += feature.is_nominal ? std::min(static_cast<std::int64_t>(feature.categories.size()) + 1, most) : kOfNumbers;
   }
   MemoryNeed need = makes(X, cols, X.copy() + 2 * X.value_size());
+  const std::int64_t entries = X.rows * X.cols;
+  if (X.on_host && is_better_sparse(X.rows, cols, entries, X.value_bytes)) {
+    need.out.entries = entries;
+    need.made = need.out.value_size();
+    need.work += need.made;   // while it is copied
+  }
   need.is_exact = false;
   return need;
 }
@@ -227,6 +258,7 @@ MemoryNeed nested(const SampleShape& X, const Value& value) {
     all.out.cols = 0, all.out.features.clear();
   }
   for (const Step& step : steps) {
+    all.out.uses = X.uses;
     MemoryNeed need = memory_need(all.out, step);
     all.work = std::max(all.work, all.made + need.work);
     all.made += need.made;
@@ -241,19 +273,29 @@ void add_part(MemoryNeed part, MemoryNeed& all) {
   all.work = std::max(all.work, all.kept + part.work) + part.made;
   all.kept += part.made;
   all.is_exact = all.is_exact && part.is_exact;
+  if (part.out.is_sparse() || all.out.is_sparse()) {
+    const auto entries_of = [](const SampleShape& X) { return X.is_sparse() ? X.entries : X.rows * X.cols; };
+    all.out.entries = entries_of(all.out) + entries_of(part.out);
+  }
+  all.out.rows = part.out.rows;
   all.out.cols += part.out.cols;
   if (part.out.features.empty()) part.out.features.resize(static_cast<std::size_t>(part.out.cols));
   std::ranges::move(part.out.features, std::back_inserter(all.out.features));
 }
 
 MemoryNeed joined(const SampleShape& X, MemoryNeed all) {
+  const bool is_sparse = X.on_host && all.out.is_sparse() && is_better_sparse(X.rows, all.out.cols, all.out.entries, X.value_bytes);
   all.out = {.rows = X.rows,
              .cols = all.out.cols,
+             .entries = is_sparse ? all.out.entries : -1,
              .value_bytes = X.value_bytes,
              .n_outputs = X.n_outputs,
              .in_place = true,
-             .features = std::move(all.out.features)};
-  all.made = all.out.value_size(), all.kept = 0;
+             .features = std::move(all.out.features),
+             .on_host = X.on_host};
+  all.made = all.out.value_size();
+  if (is_sparse) all.work += all.made;   // while it is copied
+  all.kept = 0;
   return all;
 }
 

@@ -10,6 +10,7 @@ MemoryNeed affine(const SampleShape& X, const schema::Step& step);          // s
 MemoryNeed sorted_affine(const SampleShape& X, const schema::Step& step);   // the same from sorted columns
 MemoryNeed scales_rows(const SampleShape& X, const schema::Step& step);     // the same shape, each row by itself
 MemoryNeed maps_cells(const SampleShape& X, const schema::Step& step);      // the same shape, each cell by itself
+MemoryNeed imputed(const SampleShape& X, const schema::Step& step);         // SimpleImputer
 MemoryNeed power(const SampleShape& X, const schema::Step& step);           // PowerTransformer
 MemoryNeed quantiles(const SampleShape& X, const schema::Step& step);       // QuantileTransformer
 MemoryNeed takes_columns(const SampleShape& X, const schema::Step& step);   // some columns of X

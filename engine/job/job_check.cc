@@ -10,6 +10,7 @@
 #include "engine/core/value_size.h"
 #include "engine/job/refuse.h"
 #include "engine/job/task_check.h"
+#include "engine/table/typed_columns.h"
 
 namespace kedge::engine {
 namespace {
@@ -49,6 +50,16 @@ void check(const schema::StoredRef& ref) {
   if (ref.name.empty()) refuse("dataset.stored", "the name of the data set is empty");
 }
 
+void check_types(const schema::Select& select) {
+  constexpr std::size_t kMost = 10000;
+  for (const auto& [column, type] : select.types) {
+    if (!is_column_type(type))
+      refuse("select.types." + column, fmt::format("type is '{}', must be {}", type.substr(0, 64), kColumnTypes));
+  }
+  if (select.naValues.size() > kMost)
+    refuse("select.naValues", fmt::format("naValues has {} texts, at most {}", select.naValues.size(), kMost));
+}
+
 void check(const schema::Select& select) {
   if (select.rows && *select.rows < 1) refuse("select.rows", fmt::format("rows is {}, must be at least 1", *select.rows));
   if (select.dtype && *select.dtype != "float32" && *select.dtype != "float64") {
@@ -63,6 +74,7 @@ void check(const schema::Select& select) {
       refuse(fmt::format("select.columns[{}]", i), fmt::format("column '{}' is named twice", select.columns[i]));
     }
   }
+  check_types(select);
 }
 
 // --- pipeline ---
@@ -137,11 +149,15 @@ void check_device(std::string_view device) {
 
 }  // namespace
 
+void check_dataset(const schema::DatasetRef& dataset, const schema::Select& select) {
+  std::visit([](const auto& ref) { check(ref); }, dataset.source);
+  check(select);
+}
+
 CheckedJob check_job(const schema::JobSpec& spec, const CheckBudget& budget) {
   const CheckClock clock(budget);
   CheckedJob job{.spec = spec};
-  std::visit([](const auto& ref) { check(ref); }, spec.dataset.source);
-  check(spec.select);
+  check_dataset(spec.dataset, spec.select);
   if (schema::model_of(spec.task)) {
     check_model_task(spec);
     check_device(spec.device);

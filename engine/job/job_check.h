@@ -21,6 +21,9 @@ struct CheckedJob {
   const StepTraits& last() const { return steps.back(); }
 };
 
+// The parts of a job that say what it reads. Errors: as check_job().
+void check_dataset(const schema::DatasetRef& dataset, const schema::Select& select);
+
 // Of the steps of a pipeline, those inside others included: each is compiled where it is checked.
 inline constexpr std::size_t kMostPatterns = 1000;
 

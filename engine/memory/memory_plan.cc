@@ -230,7 +230,8 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
                         .in_place = true,
                         .table_rows = n,
                         .has_few_values = in.has_few_values,
-                        .features = in.selection.features};
+                        .features = in.selection.features,
+                        .on_host = in.is_host};
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
   const std::int64_t table = table_size(in, all);
   const Peak peak = task_peak(in, all);
@@ -278,6 +279,12 @@ void require_memory(const Context& ctx, const MemoryPlan& plan) {
     throw schema::Error(schema::ErrorCode::kOutOfMemory,
                         fmt::format("{} needs at least {} of memory at the peak of this job, {} are available", plan.step,
                                     in_mib(plan.needed_bytes), in_mib(available)),
+                        plan.where);
+  }
+  if (!plan.columns.empty()) {
+    throw schema::Error(schema::ErrorCode::kOutOfMemory,
+                        fmt::format("{} would need {} of memory at the peak of this job, {} are available. {}", plan.step, in_mib(most),
+                                    in_mib(available), plan.columns),
                         plan.where);
   }
   ctx.warn(fmt::format(

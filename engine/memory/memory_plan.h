@@ -23,6 +23,7 @@ struct MemoryPlan {
   std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
   std::int64_t mapped_bytes = 0;   // of the peak, what is mapped from the data file: the system can have it back at any time
   std::string step, where;         // the step with the largest share of the peak: "PolynomialFeatures", "pipeline[0]"
+  std::string columns = {};        // why it is so large, where that is known: columns of very many categories, by name
 };
 
 // What a plan is made of. Borrows for the call.
@@ -52,7 +53,8 @@ bool wants_value_counts(const CheckedJob& job);
 std::int64_t memory_for_job(const Context& ctx);
 
 // Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes is
-// available; below plan.peak_bytes there is a warning, with both numbers as well.
+// available, or less than plan.peak_bytes and plan.columns says which columns are too many; else below plan.peak_bytes there is a
+// warning, with both numbers as well.
 void require_memory(const Context& ctx, const MemoryPlan& plan);
 
 // Does the work of a job that is not small, on the CPU, within what is available, so that it ends with an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.

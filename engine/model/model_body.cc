@@ -1,6 +1,7 @@
 // The rows of a request's body: JSON, CSV or NPY.
 #include <algorithm>
 
+#include "engine/core/missing_text.h"
 #include "engine/core/require.h"
 #include "engine/model/model_rows.h"
 #include "engine/model/npy.h"
@@ -17,8 +18,8 @@ using schema::Value;
 
 // --- JSON ---
 
-void set_cell(ModelRowsBuilder& builder, int column, const Value& cell) {
-  if (column < 0 || cell.is_null()) return;
+void set_cell(ModelRowsBuilder& builder, std::size_t column, const Value& cell) {
+  if (!builder.reads(column) || cell.is_null()) return;
   if (const auto* text = std::get_if<std::string>(&cell.data)) return builder.set(column, std::string_view(*text));
   if (const auto* number = std::get_if<double>(&cell.data)) return builder.set(column, *number);
   if (const auto* whole = std::get_if<std::int64_t>(&cell.data)) return builder.set(column, static_cast<double>(*whole));
@@ -39,7 +40,7 @@ ModelRows rows_of_lists(const schema::ModelInfo& model, const std::vector<std::s
     const schema::ValueList& row = list_of(rows[i], "a row");
     if (row.size() != width) refuse_body(fmt::format("row {} (counted from 0) has {} values, the others have {}", i, row.size(), width));
     builder.add_row();
-    for (std::size_t c = 0; c < width; ++c) set_cell(builder, builder.target_of(c), row[c]);
+    for (std::size_t c = 0; c < width; ++c) set_cell(builder, c, row[c]);
   }
   return builder.finish();
 }
@@ -55,8 +56,8 @@ ModelRows rows_of_objects(const schema::ModelInfo& model, const schema::ValueLis
     builder.add_row();
     for (std::size_t c = 0; c < names.size(); ++c) {
       const auto found = std::find_if(row->begin(), row->end(), [&](const auto& cell) { return cell.first == names[c]; });
-      if (found == row->end() && builder.target_of(c) >= 0) refuse_body(fmt::format("row {} (counted from 0) has no '{}'", i, names[c]));
-      if (found != row->end()) set_cell(builder, builder.target_of(c), found->second);
+      if (found == row->end() && builder.reads(c)) refuse_body(fmt::format("row {} (counted from 0) has no '{}'", i, names[c]));
+      if (found != row->end()) set_cell(builder, c, found->second);
     }
   }
   return builder.finish();
@@ -137,6 +138,7 @@ ModelRows rows_of_csv(const schema::ModelInfo& model, std::string_view body, boo
   CsvReader reader(body);
   std::vector<std::string> names, cells;
   if (has_header && !reader.next(names)) refuse_body("it is empty, must have a header line and rows");
+  for (std::string& name : names) name = without_blanks(name);   // as in a table
   if (!reader.next(cells)) refuse_body("it has no rows");
   const std::size_t width = has_header ? names.size() : cells.size();
   ModelRowsBuilder builder(model, names, width);
@@ -144,7 +146,7 @@ ModelRows rows_of_csv(const schema::ModelInfo& model, std::string_view body, boo
     if (cells.size() != width) refuse_body(fmt::format("row {} (counted from 0) has {} cells, must have {}", i, cells.size(), width));
     builder.add_row();
     for (std::size_t c = 0; c < width; ++c)
-      if (builder.target_of(c) >= 0) builder.set(builder.target_of(c), std::string_view(cells[c]));
+      if (builder.reads(c)) builder.set(c, std::string_view(cells[c]));
     if (!reader.next(cells)) return builder.finish();
   }
 }
@@ -154,7 +156,7 @@ ModelRows rows_of_npy(const schema::ModelInfo& model, std::string_view body) {
   ModelRowsBuilder builder(model, {}, static_cast<std::size_t>(array.cols));
   for (std::int64_t i = 0; i < array.rows; ++i) {
     builder.add_row();
-    for (std::int64_t j = 0; j < array.cols; ++j) builder.set(static_cast<int>(j), array.values[static_cast<std::size_t>(i * array.cols + j)]);
+    for (std::int64_t j = 0; j < array.cols; ++j) builder.set(static_cast<std::size_t>(j), array.values[static_cast<std::size_t>(i * array.cols + j)]);
   }
   return builder.finish();
 }

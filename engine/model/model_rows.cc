@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/missing_text.h"
 #include "engine/core/number_text.h"
 #include "engine/core/require.h"
+#include "engine/table/typed_columns.h"
 
 namespace kedge::engine {
 namespace {
@@ -16,48 +18,58 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
-// A number as the name of a category: whole numbers without decimals.
-std::string category_name(double value) {
-  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value + 0.0) : fmt::format("{}", value);
+// The column of the rows that a column of the model is made of.
+const std::string& input_of(const schema::ModelColumn& column) { return column.source.empty() ? column.name : column.source; }
+
+// What rows without names have, in order: the parts of a date are one column.
+std::vector<std::string> inputs_of(const schema::ModelInfo& model) {
+  std::vector<std::string> inputs;
+  for (const schema::ModelColumn& column : model.columns)
+    if (std::find(inputs.begin(), inputs.end(), input_of(column)) == inputs.end()) inputs.push_back(input_of(column));
+  return inputs;
 }
 
-std::vector<int> matched(const schema::ModelInfo& model, const std::vector<std::string>& names) {
-  std::vector<int> target(names.size(), -1);
+std::vector<std::vector<std::size_t>> matched(const schema::ModelInfo& model, const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t c = names.size(); c > 0; --c) places[names[c - 1]] = c - 1;   // the first of a name
+  std::vector<std::vector<std::size_t>> targets(names.size());
   for (std::size_t j = 0; j < model.columns.size(); ++j) {
-    const std::string& wanted = model.columns[j].name;
-    const auto found = std::find(names.begin(), names.end(), wanted);
-    if (found == names.end()) {
+    const std::string& wanted = input_of(model.columns[j]);
+    const auto found = places.find(wanted);
+    if (found == places.end()) {
       const std::string_view nearest = schema::nearest_name(wanted, names);
       const std::string hint = nearest.empty() ? "" : fmt::format("; the nearest name is '{}'", nearest);
       throw Error(ErrorCode::kBadData, fmt::format("the rows have no column '{}', which the model reads{}", wanted, hint));
     }
-    target[static_cast<std::size_t>(found - names.begin())] = static_cast<int>(j);
+    targets[found->second].push_back(j);
   }
-  return target;
+  return targets;
 }
 
 }  // namespace
 
 ModelRowsBuilder::ModelRowsBuilder(const schema::ModelInfo& model, const std::vector<std::string>& names, std::size_t n_columns)
     : model_(model), columns_(model.columns.size()) {
-  if (!names.empty()) {
-    target_ = matched(model, names);
-  } else {
-    require(n_columns == model.columns.size(), ErrorCode::kBadData, "a row has {} values, the model reads {} columns", n_columns,
-            model.columns.size());
-    for (std::size_t j = 0; j < n_columns; ++j) target_.push_back(static_cast<int>(j));
+  const std::vector<std::string> inputs = names.empty() ? inputs_of(model) : std::vector<std::string>();
+  require(!names.empty() || n_columns == inputs.size(), ErrorCode::kBadData, "a row has {} values, the model reads {} columns", n_columns,
+          inputs.size());
+  targets_ = matched(model, names.empty() ? inputs : names);
+  for (const std::string& text : model.naValues) {
+    na_values_.insert(text);
+    if (const auto number = number_of(text); number && !std::isnan(*number)) na_numbers_.push_back(*number);
   }
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const schema::ModelColumn& column = model.columns[j];
     columns_[j].is_category = column.kind == "category";
+    columns_[j].date = date_type(column.type);
     for (std::size_t c = 0; c < column.categories.size(); ++c) columns_[j].codes.emplace(column.categories[c], static_cast<double>(c));
     rows_.features.push_back({column.name, column.categories, columns_[j].is_category});
   }
 }
 
-void ModelRowsBuilder::refuse(int column, const std::string& problem) const {
-  throw Error(ErrorCode::kBadData, fmt::format("column '{}', row {} (counted from 0) {}",
-                                               model_.columns[static_cast<std::size_t>(column)].name, first_row_ + rows_.n_rows - 1, problem));
+void ModelRowsBuilder::refuse(std::size_t column, const std::string& problem) const {
+  throw Error(ErrorCode::kBadData, fmt::format("column '{}', row {} (counted from 0) {}", input_of(model_.columns[column]),
+                                               first_row_ + rows_.n_rows - 1, problem));
 }
 
 void ModelRowsBuilder::expect(std::int64_t n_rows, std::int64_t first_row) {
@@ -70,26 +82,55 @@ void ModelRowsBuilder::add_row() {
   rows_.values.resize(rows_.values.size() + columns_.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
-void ModelRowsBuilder::set(int column, double value) {
-  const auto j = static_cast<std::size_t>(column);
+void ModelRowsBuilder::set(std::size_t source_column, double value) {
   if (std::isnan(value)) return;
-  if (columns_[j].is_category) return set(column, category_name(value));
-  if (std::isinf(value)) refuse(column, "is infinite");
-  rows_.values[rows_.values.size() - columns_.size() + j] = value * model_.scale;
+  for (const std::size_t column : targets_[source_column]) {
+    if (columns_[column].is_category) put_category(column, category_name(value));
+    else put_number(column, value);
+  }
 }
 
-void ModelRowsBuilder::set(int column, std::string_view text) {
-  const auto j = static_cast<std::size_t>(column);
-  if (text.empty()) return;
-  if (!columns_[j].is_category) {
-    const std::optional<double> number = number_of(text);
-    if (!number) refuse(column, fmt::format("is '{}', must be a number", text.substr(0, 64)));
-    return set(column, *number);
+void ModelRowsBuilder::set(std::size_t source_column, std::string_view text) {
+  if (text.empty() || is_na(text)) return;
+  for (const std::size_t column : targets_[source_column]) put_text(column, text);
+}
+
+bool ModelRowsBuilder::is_na(std::string_view text) const {
+  return !na_values_.empty() && (na_values_.contains(std::string(text)) || na_values_.contains(std::string(without_blanks(text))));
+}
+
+void ModelRowsBuilder::put_text(std::size_t column, std::string_view text) {
+  if (columns_[column].is_category) return put_category(column, text);
+  const std::optional<DateType>& date = columns_[column].date;
+  const std::optional<double> value = date ? days_of(text, date->order) : number_of(text);
+  if (!value && is_missing_text(text)) return;
+  if (!value) refuse(column, fmt::format("is '{}', must be a {}", text.substr(0, 64), date ? "date" : "number"));
+  put_number(column, *value);
+}
+
+void ModelRowsBuilder::put_number(std::size_t column, double value) {
+  if (std::isnan(value) || std::ranges::find(na_numbers_, value) != na_numbers_.end()) return;
+  if (std::isinf(value)) refuse(column, "is infinite");
+  const std::optional<DateType>& date = columns_[column].date;
+  put(column, (date ? part_of(value, date->part) : value) * model_.scale);
+}
+
+// A text that usually stands for a missing cell is one, unless the model knows it as a category.
+void ModelRowsBuilder::put_category(std::size_t column, std::string_view text) {
+  if (is_na(text)) return;
+  std::string name(text);
+  std::vector<std::string>& names = rows_.features[column].categories;
+  auto found = columns_[column].codes.find(name);
+  if (found == columns_[column].codes.end()) {
+    if (is_missing_text(text)) return;
+    found = columns_[column].codes.emplace(name, static_cast<double>(names.size())).first;
+    names.push_back(std::move(name));
   }
-  std::vector<std::string>& names = rows_.features[j].categories;
-  const auto [found, is_new] = columns_[j].codes.emplace(std::string(text), static_cast<double>(names.size()));
-  if (is_new) names.emplace_back(text);
-  rows_.values[rows_.values.size() - columns_.size() + j] = found->second;
+  put(column, found->second);
+}
+
+void ModelRowsBuilder::put(std::size_t column, double value) {
+  rows_.values[rows_.values.size() - columns_.size() + column] = value;
 }
 
 ModelRows ModelRowsBuilder::finish() { return std::move(rows_); }
@@ -99,15 +140,13 @@ DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data
   for (const ColumnInfo& column : meta.columns) names_.push_back(column.name);
   const ModelRowsBuilder builder(model, names_, names_.size());
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    const int target = builder.target_of(c);
-    if (target < 0) continue;
-    require(meta.columns[c].type != ColumnInfo::Type::kString, ErrorCode::kBadData, "{}: column '{}' is text, the model reads a {}", meta.name,
-            names_[c], model.columns[static_cast<std::size_t>(target)].kind);
+    require(!builder.reads(c) || meta.columns[c].type != ColumnInfo::Type::kString, ErrorCode::kBadData,
+            "{}: column '{}' is text whose cells are not kept, the model reads it", meta.name, names_[c]);
   }
   if (!meta.is_sparse()) return;
   sparse_.resize(names_.size());
   for (std::size_t c = 0; c < names_.size(); ++c)
-    if (builder.target_of(c) >= 0) sparse_[c] = data.column(meta.columns[c].values_column, n_rows);
+    if (builder.reads(c)) sparse_[c] = data.column(meta.columns[c].values_column, n_rows);
 }
 
 double DatasetRows::cell(std::size_t column, std::int64_t row) const {
@@ -124,12 +163,11 @@ ModelRows DatasetRows::rows(std::int64_t first, std::int64_t count) const {
   for (std::int64_t i = first; i < first + count; ++i) {
     builder.add_row();
     for (std::size_t c = 0; c < names_.size(); ++c) {
-      const int target = builder.target_of(c);
-      if (target < 0) continue;
+      if (!builder.reads(c)) continue;
       const double value = cell(c, i);
       const bool is_code = meta.columns[c].type == ColumnInfo::Type::kNominal && !std::isnan(value);
-      if (is_code) builder.set(target, std::string_view(meta.columns[c].categories.at(static_cast<std::size_t>(value))));
-      else builder.set(target, value);
+      if (is_code) builder.set(c, std::string_view(meta.columns[c].categories.at(static_cast<std::size_t>(value))));
+      else builder.set(c, value);
     }
   }
   return builder.finish();

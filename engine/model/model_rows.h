@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/core/dataset_file.h"
+#include "engine/core/dates.h"
 #include "engine/estimators/samples.h"
 #include "schemas/model.h"
 
@@ -28,25 +31,34 @@ class ModelRowsBuilder {
   // Errors: a column of the model that is missing, with the nearest name there is; `n_columns` other than the model's.
   ModelRowsBuilder(const schema::ModelInfo& model, const std::vector<std::string>& names, std::size_t n_columns);
 
-  // The model's column that a column of the source is, or -1.
-  int target_of(std::size_t source_column) const { return target_[source_column]; }
+  // Whether the model reads a column of the source.
+  bool reads(std::size_t source_column) const { return !targets_[source_column].empty(); }
   // Before the first row: how many follow, and the number of the first in messages.
   void expect(std::int64_t n_rows, std::int64_t first_row = 0);
   void add_row();   // all missing; the next cells are its
-  void set(int column, double value);
-  void set(int column, std::string_view text);   // empty: missing
-  void set_missing(int) {}
+  // A cell of a column of the source. A number is one, the name of a category, or a date as days since 1970-01-01; a text is what a
+  // CSV file would say: missing where it is in the model's naValues, or usually stands for that and is no category.
+  void set(std::size_t source_column, double value);
+  void set(std::size_t source_column, std::string_view text);
   ModelRows finish();
 
  private:
   struct Column {
     std::unordered_map<std::string, double> codes;   // of a category
     bool is_category = false;
+    std::optional<DateType> date;                    // of a column of dates
   };
-  [[noreturn]] void refuse(int column, const std::string& problem) const;
+  [[noreturn]] void refuse(std::size_t column, const std::string& problem) const;
+  void put(std::size_t column, double value);
+  void put_number(std::size_t column, double value);
+  bool is_na(std::string_view text) const;   // by the model's naValues
+  void put_text(std::size_t column, std::string_view text);
+  void put_category(std::size_t column, std::string_view text);
 
   const schema::ModelInfo& model_;
-  std::vector<int> target_;   // by column of the source
+  std::vector<std::vector<std::size_t>> targets_;   // by column of the source: the model's columns that it becomes
+  std::unordered_set<std::string> na_values_;
+  std::vector<double> na_numbers_;
   std::vector<Column> columns_;
   ModelRows rows_;
   std::int64_t first_row_ = 0;

@@ -24,23 +24,38 @@ struct Source {
   const Selection& selection;
   bool adjacent;                // the columns lie side by side
   std::vector<double> scales;   // of the columns, where they differ: codes of categories are not scaled
+  std::vector<const CellMap*> maps;   // of the columns, where any has one
 
   Source(std::span<const S> all, const DatasetMeta& meta, const Selection& selection)
       : values(all.data()), stride(meta.n_values_columns), selection(selection), adjacent(true) {
     for (std::size_t j = 1; j < selection.columns.size(); ++j) {
       adjacent = adjacent && selection.columns[j] == selection.columns[j - 1] + 1;
     }
+    const auto has_map = [](const FeatureSource& from) { return static_cast<bool>(from.cells); };
+    if (std::any_of(selection.sources.begin(), selection.sources.end(), has_map))
+      for (const FeatureSource& from : selection.sources) maps.push_back(from.cells.map.get());
     const auto is_nominal = [](const Feature& feature) { return feature.is_nominal; };
     if (selection.scale == 1 || std::none_of(selection.features.begin(), selection.features.end(), is_nominal)) return;
     for (const Feature& feature : selection.features) scales.push_back(feature.is_nominal ? 1 : selection.scale);
   }
   double at(std::int64_t row, std::int64_t feature) const {
-    return static_cast<double>(values[row * stride + selection.columns[static_cast<std::size_t>(feature)]]);
+    const auto j = static_cast<std::size_t>(feature);
+    const auto stored = static_cast<double>(values[row * stride + selection.columns[j]]);
+    return maps.empty() || !maps[j] ? stored : maps[j]->of(stored);
   }
 };
 
 template <class T, class S>
+void copy_mapped_row(const Source<S>& source, std::int64_t row, T* out) {
+  for (std::int64_t j = 0; j < source.selection.n_cols(); ++j) {
+    const double scale = source.scales.empty() ? source.selection.scale : source.scales[static_cast<std::size_t>(j)];
+    out[j] = static_cast<T>(source.at(row, j) * scale);
+  }
+}
+
+template <class T, class S>
 void copy_row(const Source<S>& source, std::int64_t row, T* out) {
+  if (!source.maps.empty()) return copy_mapped_row(source, row, out);
   const std::int64_t n_cols = source.selection.n_cols();
   const S* in = source.values + row * source.stride;
   const double scale = source.selection.scale;

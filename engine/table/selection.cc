@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/table/column_advice.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -15,16 +16,27 @@ using schema::ErrorCode;
 constexpr std::int64_t kLargeTable = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxRows = 0x7fffffff;   // row numbers are 32 bits wide on the device
 
-void require_usable(const ColumnInfo& column, const DatasetMeta& meta, Accepted accepted) {
-  if (column.type == ColumnInfo::Type::kNumeric) return;
-  const bool is_nominal = column.type == ColumnInfo::Type::kNominal;
-  if (is_nominal && accepted.categories) return;
-  const char* problem = is_nominal ? "nominal, a feature must be numeric or go through a step that takes categories (ColumnTransformer, "
-                                     "OneHotEncoder, OrdinalEncoder)"
-                                   : "text, a feature must be numeric or nominal";
-  throw Error(ErrorCode::kBadData,
-              fmt::format("{}: column '{}' is {}; name the columns to keep in select.columns, without it", meta.name, column.name, problem),
-              "select.columns");
+constexpr std::size_t kNamed = 5;   // columns that one message explains
+
+bool is_usable(const ColumnInfo& column, Accepted accepted) {
+  return column.type == ColumnInfo::Type::kNumeric || (column.type == ColumnInfo::Type::kNominal && accepted.categories);
+}
+
+// All columns that cannot be features, so that one more attempt can mend them all.
+[[noreturn]] void refuse_columns(const std::vector<const ColumnInfo*>& columns, const DatasetMeta& meta, const DatasetFile* data) {
+  std::string message = meta.name + ":";
+  for (std::size_t i = 0; i < std::min(columns.size(), kNamed); ++i) {
+    const ColumnInfo& column = *columns[i];
+    const bool is_nominal = column.type == ColumnInfo::Type::kNominal;
+    const ColumnInfo* stored = data && is_nominal ? file_column(column.name, data->meta()) : nullptr;
+    message += fmt::format("{} column '{}' is {}; {}", i > 0 ? "." : "", column.name,
+                           is_nominal ? "nominal, a feature must be numeric or go through a step that takes categories "
+                                        "(ColumnTransformer, OneHotEncoder, OrdinalEncoder)"
+                                      : "text, a feature must be numeric or nominal",
+                           stored ? nominal_advice(*stored, *data) : "name the columns to keep in select.columns, without it");
+  }
+  if (columns.size() > kNamed) message += fmt::format(". {} more columns are no numbers", columns.size() - kNamed);
+  throw Error(ErrorCode::kBadData, message, "select.columns");
 }
 
 Feature feature_of(const ColumnInfo& column) {
@@ -39,11 +51,24 @@ const char* other_role(const schema::Select& select, const ColumnInfo& column, c
   return select.groups == column.name ? "the groups" : nullptr;
 }
 
+// Of a date in parts, by the name that the file gives it.
+std::vector<const ColumnInfo*> parts_of(const DatasetMeta& meta, const std::string& name) {
+  std::vector<const ColumnInfo*> parts;
+  for (const ColumnInfo& column : meta.columns)
+    if (!name.empty() && column.source == name) parts.push_back(&column);
+  return parts;
+}
+
 std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, const DatasetMeta& meta) {
   const ColumnInfo* target = find_target(select, meta);
   std::vector<const ColumnInfo*> chosen;
   for (std::size_t i = 0; i < select.columns.size(); ++i) {
     const std::string path = fmt::format("select.columns[{}]", i);
+    const std::vector<const ColumnInfo*> parts = parts_of(meta, select.columns[i]);
+    if (!parts.empty()) {
+      chosen.insert(chosen.end(), parts.begin(), parts.end());
+      continue;
+    }
     const ColumnInfo& column = find_column(meta, select.columns[i], path);
     if (const char* role = other_role(select, column, target)) {
       throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is {}, it cannot be a feature as well", column.name, role), path);
@@ -70,6 +95,12 @@ std::int64_t row_count(const schema::Select& select, const DatasetMeta& meta) {
 
 }  // namespace
 
+bool names_target(const schema::DatasetRef& ref) {
+  if (const auto* url = std::get_if<schema::UrlRef>(&ref.source)) return !url->target.empty();
+  if (const auto* text = std::get_if<schema::InlineRef>(&ref.source)) return !text->target.empty();
+  return !std::holds_alternative<schema::StoredRef>(ref.source);
+}
+
 const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path) {
   for (const ColumnInfo& column : meta.columns) {
     if (column.name == name) return column;
@@ -89,17 +120,20 @@ const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& m
   return &find_column(meta, meta.target, "");
 }
 
-Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted) {
+Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted, const DatasetFile* data) {
   Selection selection{.n_rows = row_count(select, meta), .accepted = accepted, .scale = select.scale.value_or(1)};
+  std::vector<const ColumnInfo*> refused;
   for (const ColumnInfo* column : feature_columns(select, meta)) {
     if (column->type == ColumnInfo::Type::kString && select.columns.empty() && accepted.categories) {
       selection.left_out.push_back(column->name);
       continue;
     }
-    require_usable(*column, meta, accepted);
+    if (!is_usable(*column, accepted)) refused.push_back(column);
     selection.columns.push_back(column->values_column);
     selection.features.push_back(feature_of(*column));
+    selection.sources.push_back({column->cells, column->type_name, column->source});
   }
+  if (!refused.empty()) refuse_columns(refused, meta, data);
   require(!selection.columns.empty(), ErrorCode::kBadData, "{} has no feature columns", meta.name);
   const bool is_large = selection.n_rows >= kLargeTable / selection.n_cols() + (kLargeTable % selection.n_cols() != 0 ? 1 : 0);
   selection.is_float32 = select.dtype ? *select.dtype == "float32" : meta.is_float32 && is_large;

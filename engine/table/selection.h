@@ -18,11 +18,19 @@ struct Accepted {
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
+// Where the values of a feature come from.
+struct FeatureSource {
+  CellMapRef cells;             // what its stored values become
+  std::string type, column;     // ColumnInfo::type_name and ::source
+  friend bool operator==(const FeatureSource&, const FeatureSource&) = default;
+};
+
 // The feature part of a selection, checked against the data set. A value.
 struct Selection {
   std::int64_t n_rows = 0;
   std::vector<std::int64_t> columns;      // positions in the data set's value matrix
   std::vector<Feature> features;          // the columns' names and categories
+  std::vector<FeatureSource> sources;     // how their values are read
   std::vector<std::string> left_out;      // text columns that nobody named
   Accepted accepted;
   bool is_float32 = false;                // dtype to compute in
@@ -36,7 +44,11 @@ struct Selection {
 // an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
 // a nominal one where categories are not accepted, and for no columns at all. Text columns that nobody named are an error too,
 // unless categories are accepted: such a table is meant to be mixed, and what nobody can use is left out of it.
-Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {});
+// `data`, if given: looked into for the message about a nominal column, which then names a cell and a cure.
+Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {}, const DatasetFile* data = nullptr);
+
+// Whether the reference says which column is the target, or its source does: of built-in sets and OpenML. Else it is the last one.
+bool names_target(const schema::DatasetRef& ref);
 
 // Errors: kInvalidValue at `path` for an unknown name, with the nearest one.
 const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path);

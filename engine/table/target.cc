@@ -17,6 +17,7 @@ std::vector<double> read_column(const ColumnInfo& column, const DatasetFile& dat
   require(column.values_column >= 0, ErrorCode::kBadData, "{} '{}' is text, must be nominal or numeric", role, column.name);
   std::vector<double> values = data.column(column.values_column, n_rows);
   for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = column.cells.of(values[i]);
     require(!std::isnan(values[i]), ErrorCode::kBadData, "{} '{}' is missing (NaN) in row {} (counted from 0)", role, column.name, i);
   }
   return values;
@@ -56,7 +57,9 @@ void set_classes(const ColumnInfo& column, const std::vector<double>& values, Ta
 }
 
 void set_values(const ColumnInfo& column, std::vector<double> values, const std::string& owner, TaskTarget& target) {
-  require(column.type == ColumnInfo::Type::kNumeric, ErrorCode::kBadData, "target '{}' is nominal, {} needs numbers", column.name, owner);
+  require(column.type == ColumnInfo::Type::kNumeric, ErrorCode::kBadData,
+          "target '{}' is nominal, {} needs numbers; \"select\": {{\"types\": {{\"{}\": \"number\"}}}} reads it as such, or says which cell "
+          "is none", column.name, owner, column.name);
   for (std::size_t i = 0; i < values.size(); ++i) {
     require(std::isfinite(values[i]), ErrorCode::kBadData, "target '{}' is infinite in row {} (counted from 0)", column.name, i);
   }
@@ -78,21 +81,22 @@ std::vector<double> read_weights(const ColumnInfo& column, const DatasetFile& da
 }  // namespace
 
 TaskTarget read_target(const schema::Select& select, const DatasetFile& data, std::int64_t n_rows, TargetKind kind,
-                       const std::string& owner) {
+                       const std::string& owner, const DatasetMeta* typed) {
   TaskTarget target{.kind = kind};
-  const ColumnInfo* column = find_target(select, data.meta());
+  const DatasetMeta& meta = typed ? *typed : data.meta();
+  const ColumnInfo* column = find_target(select, meta);
   if (kind != TargetKind::kNone) {
     if (!column) {
       throw schema::Error(ErrorCode::kBadData, fmt::format("{} has no target column, {} needs one: name it in select.target",
-                                                           data.meta().name, owner), "select.target");
+                                                           meta.name, owner), "select.target");
     }
     std::vector<double> values = read_column(*column, data, n_rows, "target");
     if (kind == TargetKind::kClasses) set_classes(*column, values, target);
     else set_values(*column, std::move(values), owner, target);
   }
-  if (select.weights) target.weights = read_weights(find_column(data.meta(), *select.weights, "select.weights"), data, n_rows);
+  if (select.weights) target.weights = read_weights(find_column(meta, *select.weights, "select.weights"), data, n_rows);
   if (select.groups) {
-    const auto values = read_column(find_column(data.meta(), *select.groups, "select.groups"), data, n_rows, "groups");
+    const auto values = read_column(find_column(meta, *select.groups, "select.groups"), data, n_rows, "groups");
     target.groups = positions(values, distinct_values(values));
   }
   return target;

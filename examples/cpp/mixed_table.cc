@@ -6,8 +6,11 @@
 int main(int argc, char** argv) try {
   auto session = kedge::connect();
   session.upload("passengers", argc > 1 ? argv[1] : "titanic.csv", "csv");
+  const auto passengers = kedge::stored("passengers").target("survived");
+  for (const auto& column : session.preview(passengers).columns)
+    if (column.missing > 0) std::cout << column.name << ": " << column.type << ", " << column.missing << " cells are missing\n";
   auto job = session.submit(
-      kedge::stored("passengers").target("survived"),
+      passengers,
       kedge::pipeline(
           kedge::ColumnTransformer{.transformers = {
               {"numbers", kedge::pipeline(kedge::SimpleImputer{.strategy = "median"}, kedge::StandardScaler{}), kedge::columns_of_type("number")},

@@ -10,6 +10,7 @@
 #include "schemas/catalogue.h"
 #include "server/api/answer_cache.h"
 #include "server/api/check_desk.h"
+#include "server/api/previews.h"
 #include "server/api/shared_reads.h"
 #include "server/api/stream_counts.h"
 #include "server/data/uploads.h"
@@ -32,6 +33,7 @@ struct Api {
   std::unique_ptr<AnswerCache> answers = std::make_unique<AnswerCache>();   // about jobs that have ended
   Uploads* uploads = nullptr;                        // null: none are taken
   CheckDesk* checks = nullptr;                       // where long checks of jobs are done; null: where all that may block is done
+  Previews* previews = nullptr;                      // null: none are made
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
   // Both in Prometheus' text format; may be empty. `metrics` for this caller, on the loop's thread; `service_metrics` where it may
   // take its time.

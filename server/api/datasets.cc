@@ -61,6 +61,7 @@ Response page_of(const std::vector<UploadInfo>& infos, const std::string& after,
 }  // namespace
 
 std::string format_of(std::string_view file_name, std::string_view content_type) {
+  file_name = without_coding(file_name);
   for (const std::string_view format : {"csv", "arff", "libsvm", "npy"})
     if (file_name.ends_with("." + std::string(format))) return std::string(format);
   if (http::is_media_type(content_type, "text/csv")) return "csv";
@@ -74,18 +75,24 @@ Uploads& uploads(const Api& api) {
   return *api.uploads;
 }
 
-awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload) {
-  const auto piece = std::make_unique_for_overwrite<char[]>(kPiece);
-  std::size_t filled = 0;
-  auto write = [&] { upload.write({piece.get(), filled}); };
-  for (bool more = true; more; filled = 0) {
-    while (more && filled < kPiece) {
-      const std::size_t n = co_await body.read_into(std::span(piece.get() + filled, kPiece - filled));
-      filled += n;
-      more = n > 0;
-    }
-    if (filled > 0) co_await peer.offload(write);
+awaitable<void> BodyPieces::next() {
+  filled_ = 0;
+  for (bool more = true; more && filled_ < kPiece;) {
+    const std::size_t n = co_await body_.read_into(std::span(piece_.get() + filled_, kPiece - filled_));
+    filled_ += n;
+    more = n > 0;
   }
+}
+
+awaitable<void> receive(BodyPieces& pieces, http::Peer& peer, Uploads::Upload& upload) {
+  auto write = [&] { upload.write(pieces.piece()); };
+  for (; !pieces.piece().empty(); co_await pieces.next()) co_await peer.offload(write);
+}
+
+awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload) {
+  BodyPieces pieces(body);
+  co_await pieces.next();
+  co_await receive(pieces, peer, upload);
 }
 
 awaitable<void> finish(const Api& api, http::Peer& peer, const std::function<void()>& work) {
@@ -100,9 +107,17 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   Uploads& store = uploads(api);
   const std::string name(request.capture("name")), tenant = request.caller.tenant;
   const auto wanted = request.query_value("format");
-  const std::string format = wanted ? std::string(*wanted) : format_of(name, request.field("Content-Type"));
+  std::string format = wanted ? std::string(*wanted) : format_of(name, request.field("Content-Type"));
+  BodyPieces pieces(*request.body_reader);
+  if (format.empty()) {
+    co_await pieces.next();
+    auto look = [&] { format = format_of_content(decoded_head(pieces.piece())); };
+    co_await request.peer->offload(look);
+  }
   if (format.empty())
-    throw Error(ErrorCode::kInvalidValue, "the format of the data set is not known: say ?format=csv, arff, libsvm or npy", "format");
+    throw Error(ErrorCode::kInvalidValue,
+                "the format of the data set is not known, neither by its name, its Content-Type nor its content: say ?format=csv, arff, libsvm "
+                "or npy", "format");
   bool existed = false;
   std::unique_ptr<Uploads::Upload> upload;
   auto begin = [&] {
@@ -110,7 +125,8 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
     upload = store.begin(tenant, name, format, announced_bytes(request));
   };
   co_await request.peer->offload(begin);
-  co_await receive(*request.body_reader, *request.peer, *upload);
+  if (pieces.piece().empty()) co_await pieces.next();
+  co_await receive(pieces, *request.peer, *upload);
   UploadInfo info;
   const std::function<void()> publish = [&] { info = store.publish(upload->finish({})); };
   co_await finish(api, *request.peer, publish);

@@ -31,6 +31,8 @@ awaitable<Response> put_dataset(const Api& api, Request request);
 awaitable<Response> list_datasets(const Api& api, Request request);
 awaitable<Response> get_dataset(const Api& api, Request request);
 awaitable<Response> delete_dataset(const Api& api, Request request);
+awaitable<Response> preview_upload(const Api& api, Request request);
+awaitable<Response> preview_dataset(const Api& api, Request request);
 awaitable<Response> get_metrics(const Api& api, Request request);
 awaitable<Response> get_openapi(const Api& api, Request request);
 awaitable<Response> get_info(const Api& api, Request request);

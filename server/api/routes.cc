@@ -31,6 +31,8 @@ constexpr std::array kRows{
     Row{"PUT", "/v1/datasets/{name}", put_dataset, Access::kSubmit, BodyForm::kPieces},
     Row{"GET", "/v1/datasets/{name}", get_dataset, Access::kRead},
     Row{"DELETE", "/v1/datasets/{name}", delete_dataset, Access::kSubmit},
+    Row{"GET", "/v1/datasets/{name}/preview", preview_upload, Access::kRead},
+    Row{"POST", "/v1/datasets/preview", preview_dataset, Access::kSubmit},
     Row{"POST", "/v1/jobs", create_job, Access::kSubmit, BodyForm::kPiecesOfMultipart},
     Row{"GET", "/v1/jobs", list_jobs, Access::kRead},
     Row{"GET", "/v1/jobs/{id}", get_job, Access::kRead},

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/core/missing_text.h"
 #include "engine/core/require.h"
 #include "server/data/cell.h"
 #include "server/data/number.h"
@@ -112,15 +113,27 @@ class RecordReader {
       ++found_.missing[c];
       out[c] = std::numeric_limits<T>::quiet_NaN();
     } else if (nominal_[c]) {
-      store_category(c, cell->text, out);
+      store_category(c, cell->quoted ? cell->text : bare(p, cell->next, end), out);
     } else {
       store_text(c, cell->text, out);
     }
     return cell->next;
   }
 
-  // A cell of a numeric column that is quoted, has blanks around, or is no number after all.
+  // A text without quotes is what stands between the commas, blanks included: two classes that differ by a blank are two.
+  static std::string_view bare(const char* p, const char* next, const char* end) {
+    if (next == end && next != p && next[-1] == '\r') --next;
+    return {p, static_cast<std::size_t>(next - p)};
+  }
+
+  // A cell of a numeric column that is quoted, has blanks around, or is no number after all. What usually means a missing cell makes
+  // no column nominal: of a nominal one it stays a text, which a job may take for missing or not.
   void store_text(std::size_t c, std::string_view text, T* out) {
+    if (engine::is_missing_text(text)) {
+      ++found_.missing[c];
+      out[c] = std::numeric_limits<T>::quiet_NaN();
+      return;
+    }
     const auto number = scan_number<T>(text.data(), text.data() + text.size());
     if (number.next == text.data() + text.size()) return store_number(c, number, out);
     plan_.nominal[c] = true;
@@ -200,6 +213,7 @@ class CsvParser {
     const std::size_t body = static_cast<std::size_t>(end - text_.data()) + (end != text_end);
     chunks_ = cut_at_line_ends(text_.substr(body), kChunkBytes, quoted_);
     meta_.is_float32 = true;
+    meta_.types_are_guessed = true;
     meta_.n_values_columns = static_cast<std::int64_t>(meta_.columns.size());
   }
 

@@ -32,8 +32,8 @@ engine::DatasetMeta parse_arff(std::string_view text, const ParseRequest& reques
 // feature), then "label".
 engine::DatasetMeta parse_libsvm(std::string_view text, const ParseRequest& request);
 
-// CSV with a header line (RFC 4180). A column is numeric when all its cells are numbers or missing (empty, NA, nan, ?),
-// otherwise nominal with its categories sorted.
+// CSV with a header line (RFC 4180). A column is numeric when all its cells are numbers or missing (empty, or a text of
+// missing_text.h), otherwise nominal with its categories sorted: missing are then an empty cell, and NA, nan and ? without quotes.
 engine::DatasetMeta parse_csv(std::string_view text, const ParseRequest& request);
 
 // Bytes of text that one task works on: small enough for progress and balance, large enough not to matter.

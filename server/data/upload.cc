@@ -36,7 +36,7 @@ std::optional<engine::DatasetFile> open_table(const std::filesystem::path& file)
 
 Uploads::Upload::Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced)
     : uploads_(uploads), tenant_(tenant_key(tenant)), info_(std::move(info)), digest_(crypto::DigestKind::kSha256),
-      bytes_(uploads.bytes_.reserve(tenant, announced)) {
+      bytes_(uploads.bytes_.reserve(tenant, announced)), decoder_(info_.name.empty() ? "the data of the job" : info_.name) {
   {
     const std::lock_guard lock(uploads_.mutex_);
     part_ = uploads_.directory_ / fmt::format("upload-{}.part", ++uploads_.n_parts_);
@@ -54,13 +54,23 @@ void Uploads::Upload::discard() {
 }
 
 void Uploads::Upload::write(std::string_view bytes) {
-  const bool is_first = info_.bytes == 0;
   info_.bytes += static_cast<std::int64_t>(bytes.size());
-  if (const auto come = static_cast<std::uint64_t>(info_.bytes); come > bytes_.bytes()) bytes_.resize(come);
+  reserve(static_cast<std::uint64_t>(info_.bytes));
   digest_.update(bytes);
-  if (npy_) return npy_->write(bytes);
-  if (is_first && info_.format == "npy") npy_ = NpyStream::begin(bytes, request());
-  if (!npy_) keep(bytes);
+  decoder_.feed(bytes, [this](std::string_view decoded) { take(decoded); });
+}
+
+void Uploads::Upload::reserve(std::uint64_t bytes) {
+  if (bytes > bytes_.bytes()) bytes_.resize(bytes);
+}
+
+void Uploads::Upload::take(std::string_view decoded) {
+  const bool is_first = decoded_ == 0;
+  decoded_ += decoded.size();
+  reserve(decoded_);
+  if (npy_) return npy_->write(decoded);
+  if (is_first && info_.format == "npy") npy_ = NpyStream::begin(decoded, request());
+  if (!npy_) keep(decoded);
 }
 
 void Uploads::Upload::keep(std::string_view bytes) {
@@ -71,6 +81,7 @@ void Uploads::Upload::keep(std::string_view bytes) {
 
 // The hold comes before the look at the file, so that what is found stays.
 Uploads::Content Uploads::Upload::finish(std::stop_token stop) {
+  decoder_.finish([this](std::string_view decoded) { take(decoded); });
   info_.digest = digest_.hex();
   info_.created = now();
   const std::string name = uploads_.file_of(tenant_, info_.digest);

@@ -19,6 +19,7 @@
 #include "server/data/npy.h"
 #include "server/data/tenant_bytes.h"
 #include "server/data/upload_entries.h"
+#include "server/data/upload_decoder.h"
 
 namespace kedge::server {
 
@@ -45,7 +46,8 @@ class Uploads {
    public:
     ~Upload();
     Upload(const Upload&) = delete;
-    // Errors: schema::QuotaExceeded when the tenant's bytes would be too many, kStorageFull when the disk is full.
+    // gzip and zstd are decoded. Errors: schema::QuotaExceeded when the tenant's bytes, as sent or as decoded, would be too many,
+    // kStorageFull when the disk is full, those of UploadDecoder.
     void write(std::string_view bytes);
     // Parses what came. Errors: those of the parser, with line and column; QuotaExceeded when the table is too large.
     Content finish(std::stop_token stop);
@@ -53,6 +55,8 @@ class Uploads {
    private:
     friend class Uploads;
     Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced);
+    void take(std::string_view decoded);
+    void reserve(std::uint64_t bytes);
     void keep(std::string_view bytes);
     void discard();
     ParseRequest request(std::stop_token stop = {}) const;
@@ -65,6 +69,8 @@ class Uploads {
     std::ofstream out_;                // else they are kept until the end
     crypto::Digest digest_;
     TenantBytes::Reservation bytes_;
+    UploadDecoder decoder_;
+    std::uint64_t decoded_ = 0;   // bytes
   };
   // name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'. `announced`: so many bytes will come at least. Errors:
   // kInvalidValue for name or format; schema::QuotaExceeded.

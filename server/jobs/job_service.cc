@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 #include "engine/job/job_check.h"
+#include "engine/table/preview.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/data/inline_data.h"
@@ -256,6 +257,14 @@ std::string JobService::new_id() { return impl_->ids.next(); }
 Uploads& JobService::uploads() { return impl_->uploads; }
 
 TenantBytes& JobService::tenant_bytes() { return impl_->bytes; }
+schema::DatasetPreview JobService::preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows,
+                                           std::stop_token stop) const {
+  engine::check_dataset(request.dataset, request.select);
+  const AcquiredDataset acquired = impl_->options.acquire(request.dataset, [](schema::EventBody) {}, std::move(stop), {.tenant = tenant});
+  schema::DatasetPreview preview = engine::preview_of(request, engine::DatasetFile(acquired.path), n_rows);
+  if (!acquired.name.empty()) preview.name = acquired.name;   // what the caller calls it
+  return preview;
+}
 
 void JobService::require_room(const std::string& tenant) const { impl_->dispatcher.require_room(tenant); }
 

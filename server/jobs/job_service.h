@@ -16,6 +16,7 @@
 #include "schemas/event.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
+#include "schemas/preview.h"
 #include "server/data/dataset_cache.h"
 #include "server/data/uploads.h"
 #include "server/jobs/job_end.h"
@@ -89,6 +90,9 @@ class JobService {
 
   // For a job that is submitted soon: what comes with it can have its name.
   std::string new_id();
+  // What a data set holds, which is fetched and parsed where it is not there yet: blocks for that. n_rows: 1 to 100. Errors: those of
+  // submit() for the reference and the selection, of fetching and parsing, kCancelled when `stop` says so.
+  schema::DatasetPreview preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows, std::stop_token stop) const;
 
   // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
   // before it.

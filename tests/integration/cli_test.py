@@ -88,7 +88,7 @@ class Json(WithServer):
         self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
         commands = {
             "jobs": [], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
-            "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
+            "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "data": ["show", "iris"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
             "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
         }
         for command, arguments in commands.items():

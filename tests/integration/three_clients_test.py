@@ -61,7 +61,7 @@ class ThreeClients(unittest.TestCase):
                 said = run("search").splitlines()
                 self.assertEqual([line.split(":")[0] for line in said], ["one parameter", "several grids", "draws"])
                 self.assertIn("logisticregression__C=", said[0])
-                self.assertRegex(run("mixed_table", table), r"mean accuracy 0\.\d")
+                self.assertRegex(run("mixed_table", table), r"(?s)age: number, \d+ cells are missing.*mean accuracy 0\.\d")
                 answer = pathlib.Path(folder) / "answer.csv"
                 self.assertEqual(run("predict", answer), f"predictions.csv: {answer.stat().st_size} bytes in {answer}\n")
                 head, *lines = answer.read_text().splitlines()

@@ -23,6 +23,15 @@ class Dataset {
   Dataset groups(std::string column) const { Dataset d = *this; d.select_.groups = std::move(column); return d; }
   Dataset scale(double factor) const { Dataset d = *this; d.select_.scale = factor; return d; }
 
+  Dataset na_values(std::vector<std::string> texts) const { Dataset d = *this; d.select_.naValues = std::move(texts); return d; }
+  Dataset keep_default_na(bool keep) const { Dataset d = *this; d.select_.keepDefaultNa = keep; return d; }
+  // "number", "category", "date", "date:parts", "drop"; a call for each column.
+  Dataset type(std::string column, std::string name) const {
+    Dataset d = *this;
+    d.select_.types.emplace_back(std::move(column), std::move(name));
+    return d;
+  }
+
   const schema::DatasetRef& ref() const { return ref_; }
   const schema::Select& select() const { return select_; }
 

@@ -70,7 +70,7 @@ schema::EstimatorInfo ColumnTransformer<T>::info() {
       .deviations = {"transformers is a list of objects, or of lists in place of tuples; columns are lists, slices and functions "
                      "do not exist.",
                      "Patterns of columns are RE2's regular expressions, of at most 1000 characters: no lookahead, no lookbehind, no backreferences.",
-                     "The result is always dense. Nominal columns that pass through stay categories; a step that needs numbers "
+                     "The result is dense, or on the CPU sparse where a part is and it takes less than half of the space. Nominal columns that pass through stay categories; a step that needs numbers "
                      "refuses them."}};
 }
 

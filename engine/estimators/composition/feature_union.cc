@@ -57,7 +57,7 @@ schema::EstimatorInfo FeatureUnion<T>::info() {
       .doc = "Apply several transformers to the same columns and put the results side by side.",
       .params = param_set().infos(),
       .attributes = {"named_transformers", "feature_names_in_", "feature_names_out_"},
-      .deviations = {"transformer_list is a list of objects, or of lists in place of tuples.", "The result is always dense."}};
+      .deviations = {"transformer_list is a list of objects, or of lists in place of tuples.", "The result is dense, or on the CPU sparse where a part is and it takes less than half of the space."}};
 }
 
 template <class T>

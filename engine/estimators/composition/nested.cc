@@ -301,28 +301,6 @@ std::vector<double> transformer_weights(std::string_view owner, const Value& wei
 }
 
 template <class T>
-Samples<T> side_by_side(const Context& ctx, const std::vector<Samples<T>>& made, const std::vector<double>& weights,
-                        std::vector<Feature> features) {
-  const std::int64_t n_rows = made.front().n_rows(), n_cols = static_cast<std::int64_t>(features.size());
-  Matrix<T> out(ctx.memory(), n_rows, n_cols);
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const Samples<T>& X = made[i];
-    std::vector<double> shift = X.shift, scale = X.scale;
-    if (weights[i] != 1) {
-      if (!X.is_affine()) shift.assign(static_cast<std::size_t>(X.n_cols()), 0.0), scale.assign(shift.size(), 1.0);
-      for (double& s : scale) s *= weights[i];
-    }
-    const Array<double> device_shift(ctx.memory(), std::span<const double>(shift)),
-        device_scale(ctx.memory(), std::span<const double>(scale));
-    ctx.ops<T>().gather(std::as_const(X.table->X).view(), X.row_view(), device_shift.view(), device_scale.view(),
-                        {out.data() + first, n_rows, X.n_cols(), n_cols});
-    first += X.n_cols();
-  }
-  return samples_of(std::move(out), std::move(features));
-}
-
-template <class T>
 Samples<T> first_row(const Context& ctx, const Samples<T>& X) {
   std::int32_t place = 0;
   if (X.rows) ctx.memory().to_host(&place, X.rows->data(), sizeof place);
@@ -356,9 +334,5 @@ template class NestedTransformer<float>;
 template class NestedTransformer<double>;
 template Samples<float> first_row(const Context&, const Samples<float>&);
 template Samples<double> first_row(const Context&, const Samples<double>&);
-template Samples<float> side_by_side(const Context&, const std::vector<Samples<float>>&, const std::vector<double>&,
-                                     std::vector<Feature>);
-template Samples<double> side_by_side(const Context&, const std::vector<Samples<double>>&, const std::vector<double>&,
-                                      std::vector<Feature>);
 
 }  // namespace kedge::engine

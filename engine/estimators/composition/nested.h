@@ -74,7 +74,8 @@ std::vector<NamedValue> named_transformers(std::string_view owner, std::string_v
 std::vector<double> transformer_weights(std::string_view owner, const schema::Value& weights,
                                         const std::vector<std::string>& names);
 
-// The results of several transformers side by side, each times its weight, in one matrix. `features`: of all of them.
+// The results of several transformers side by side, each times its weight, in one matrix: dense, or on the CPU sparse where a part is
+// and that is much smaller (sparse_choice.h). `features`: of all of them.
 template <class T>
 Samples<T> side_by_side(const Context& ctx, const std::vector<Samples<T>>& made, const std::vector<double>& weights,
                         std::vector<Feature> features);

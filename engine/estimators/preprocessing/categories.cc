@@ -282,7 +282,7 @@ void refuse_unknown_cells(const Context& ctx, std::string_view owner, const Samp
   if (feature && feature->is_nominal && !std::isnan(value))
     text = "'" + feature->categories[static_cast<std::size_t>(value)] + "'";
   require(false, ErrorCode::kBadData,
-          "{}: column {} has the unknown category {} in row {} (counted from 0), which no fitted row had; see handle_unknown",
+          "{}: column {} has the unknown category {} in row {} (counted from 0), which no fitted row had; set its handle_unknown to another value than \"error\"",
           owner, X.table->column_label(cell->col), text, cell->row);
 }
 

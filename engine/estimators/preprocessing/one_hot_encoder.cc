@@ -7,6 +7,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
+#include "engine/estimators/sparse_choice.h"
 
 namespace kedge::engine {
 namespace {
@@ -49,7 +50,8 @@ schema::EstimatorInfo OneHotEncoder<T>::info() {
           .doc = "Encode categories as columns of zeros and ones, one for each category.",
           .params = param_set().infos(),
           .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "feature_names_in_", "feature_names_out_"},
-          .deviations = {"The result is dense whatever sparse_output says, in the precision of the job.",
+          .deviations = {"Whatever sparse_output says, the result is dense, or on the CPU sparse where it would have 64 MiB and sparse takes less "
+                         "than half of that; in the precision of the job.",
                          "A missing category in `categories` or `drop` is null, in a numeric column also \"NaN\"; None and NaN "
                          "are one category."}};
 }
@@ -175,13 +177,38 @@ void OneHotEncoder<T>::warn_of_unknown(const Context& ctx, const Samples<T>& X) 
                          params_.handle_unknown == "ignore" ? "all zeros" : "the infrequent category"));
 }
 
+// The places of a row ascend, because its columns' outputs follow each other. The device is the host.
+template <class T>
+CsrMatrix<T> OneHotEncoder<T>::sparse_ones(const Context& ctx, const Matrix<T>& places) const {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> columns;
+  offsets.reserve(static_cast<std::size_t>(places.rows() + 1));
+  columns.reserve(static_cast<std::size_t>(places.rows() * places.cols()));
+  for (std::int64_t i = 0; i < places.rows(); ++i) {
+    const T* const row = places.data() + i * places.cols();
+    for (std::int64_t j = 0; j < places.cols(); ++j)
+      if (row[j] >= 0) columns.push_back(static_cast<std::int32_t>(row[j]));
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  const std::vector<T> ones(columns.size(), T{1});
+  return CsrMatrix<T>(ctx.memory(), static_cast<std::int64_t>(features_out_.size()), std::span<const std::int64_t>(offsets),
+                      std::span<const std::int32_t>(columns), std::span<const T>(ones));
+}
+
 template <class T>
 Samples<T> OneHotEncoder<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns(kOwner, X, categories_.size());
   ctx.check_stop();
   warn_of_unknown(ctx, X);
   const Matrix<T> places = positions(ctx, X);
-  Matrix<T> out(ctx.memory(), X.n_rows(), static_cast<std::int64_t>(features_out_.size()));
+  const auto width = static_cast<std::int64_t>(features_out_.size());
+  const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
+  if (is_host && is_better_sparse(X.n_rows(), width, places.rows() * places.cols(), sizeof(T))) {
+    Samples<T> result = samples_of(sparse_ones(ctx, places), features_out_);
+    result.table->is_finite = true;
+    return result;
+  }
+  Matrix<T> out(ctx.memory(), X.n_rows(), width);
   ctx.ops<T>().one_hot(places.view(), out.view());
   Samples<T> result = samples_of(std::move(out), features_out_);
   result.table->is_finite = true;

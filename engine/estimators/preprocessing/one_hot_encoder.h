@@ -16,7 +16,8 @@ struct OneHotEncoderParams {
 };
 
 // Takes nominal columns and numbers; a missing value is a category of its own. Categories are found on the host, one copy of X;
-// transform() is one look-up and one pass that writes the result: dense, X.n_rows() x (all kept categories). Errors: kBadData for
+// transform() is one look-up and one pass that writes the result, X.n_rows() x (all kept categories): dense, or on the CPU sparse where
+// that is much smaller (sparse_choice.h). Errors: kBadData for
 // a category that no fitted row had, unless handle_unknown says otherwise; for a `drop` that the data do not have.
 template <class T>
 class OneHotEncoder final : public Transformer<T> {
@@ -50,6 +51,7 @@ class OneHotEncoder final : public Transformer<T> {
   ColumnAnswers<T> answers(std::size_t j, T unknown) const;
   Matrix<T> positions(const Context& ctx, const Samples<T>& X) const;
   void warn_of_unknown(const Context& ctx, const Samples<T>& X) const;
+  CsrMatrix<T> sparse_ones(const Context& ctx, const Matrix<T>& places) const;
 
   OneHotEncoderParams params_;
   std::vector<ColumnCategories> categories_;

@@ -39,11 +39,13 @@ class MemoryOfAJob : public ::testing::Test {
   }
   schema::JobSpec polynomial(std::int64_t degree, schema::Task task) const {
     return {.dataset = {schema::StoredRef{"made"}},
+            .select = {.target = "y"},
             .pipeline = {{"PolynomialFeatures", {{"degree", degree}}}, {"GaussianNB", {}}},
             .task = std::move(task)};
   }
   static schema::JobSpec forest(std::int64_t n_estimators) {
     return {.dataset = {schema::StoredRef{"made"}},
+            .select = {.target = "y"},
             .pipeline = {{"RandomForestClassifier", {{"n_estimators", n_estimators}}}},
             .task = schema::Fit{}};
   }

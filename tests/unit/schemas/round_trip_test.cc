@@ -60,6 +60,9 @@ TEST(Codec, KeepsTheCatalogueAndTheServer) {
   expect_round_trip(ServerInfo{});
   expect_round_trip(samples::model());
   expect_round_trip(ModelInfo{});
+  expect_round_trip(samples::preview());
+  expect_round_trip(DatasetPreview{});
+  expect_round_trip(PreviewRequest{.dataset = samples::spec().dataset, .select = samples::spec().select});
   expect_round_trip(ModelPage{.models = {samples::model()}, .nextPageToken = "abc"});
 }
 

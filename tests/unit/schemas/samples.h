@@ -40,7 +40,10 @@ inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .versio
                      .dtype = "float32",
                      .scale = 1.0 / 255,
                      .weights = "w",
-                     .groups = "patient"},
+                     .groups = "patient",
+                     .naValues = {"unknown", "-999"},
+                     .keepDefaultNa = false,
+                     .types = {{"signup", "date:parts"}, {"zip", "category"}}},
           .pipeline = {{.estimator = "StandardScaler", .name = "scale"},
                        {.estimator = "RandomForestClassifier", .params = values()}},
           .task = std::move(task),
@@ -128,7 +131,8 @@ inline Result result() {
           .model = "mdl_1",
           .artifacts = {{.name = "predictions.npy", .bytes = 210796}},
           .evaluation = {{"confusion_matrix", ValueList{1, 2}}},
-          .memory = MemoryReport{.neededBytes = 1 << 20, .predictedBytes = std::int64_t{5} << 30, .peakBytes = 3 << 20}};
+          .memory = MemoryReport{.neededBytes = 1 << 20, .predictedBytes = std::int64_t{5} << 30, .peakBytes = 3 << 20},
+          .target = "class"};
 }
 
 inline ModelInfo model() {
@@ -140,7 +144,9 @@ inline ModelInfo model() {
           .dataset = {BuiltinRef{"iris"}},
           .pipeline = {{.estimator = "StandardScaler", .name = "scale"}},
           .outputs = {"transform"},
-          .columns = {{.name = "age"}, {.name = "sex", .kind = "category", .categories = {"f", "m"}}},
+          .columns = {{.name = "age"},
+                      {.name = "sex", .kind = "category", .categories = {"f", "m"}},
+                      {.name = "signup_year", .type = "date:year", .source = "signup"}},
           .target = "class",
           .classes = {"a", "b"},
           .dtype = "float32",
@@ -149,7 +155,26 @@ inline ModelInfo model() {
           .seed = 3,
           .dataDigest = "cd",
           .version = "0.1.0",
-          .device = "cuda"};
+          .device = "cuda",
+          .naValues = {"unknown"}};
+}
+
+inline DatasetPreview preview() {
+  return {.name = "stored customers",
+          .rows = 50000,
+          .nColumns = 12,
+          .countedRows = 40000,
+          .target = "churned",
+          .columns = {{.name = "age",
+                       .type = "number",
+                       .role = "feature",
+                       .missing = 812,
+                       .distinct = 1000,
+                       .moreDistinct = true,
+                       .hint = "it has texts"},
+                      {.name = "plan", .type = "category", .role = "target", .distinct = 3}},
+          .firstRows = {ValueList{31.5, "basic"}, ValueList{Value(), "plus"}},
+          .notes = {"no target is named"}};
 }
 
 inline Error error() {

@@ -45,6 +45,22 @@ TEST(Csv, KnowsTheFormsOfAMissingCell) {
   EXPECT_EQ(p.at(5, 0), 5);
 }
 
+TEST(Csv, StaysNumericWithTheUsualTextsOfAMissingCell) {
+  const Parsed p = csv("x,c\n1,a\nN/A,None\nNULL,b\n\"n/a\",null\n2.5,a\n");
+  EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kNumeric);
+  EXPECT_EQ(p.meta.columns[0].missing, 3);
+  EXPECT_THAT(p.meta.columns[1].categories, ElementsAre("None", "a", "b", "null"));   // which a job may take for missing or not
+  EXPECT_TRUE(p.meta.types_are_guessed);
+}
+
+TEST(Csv, KeepsTheBlanksOfTextsSoThatClassesStayApart) {
+  const Parsed p = csv("x, c\r\n1,a\r\n 2, a\r\n3,\"a\"\r\n4,a \r\n5, NA\r\n");
+  EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kNumeric);
+  EXPECT_EQ(p.meta.columns[1].name, "c");
+  EXPECT_THAT(p.meta.columns[1].categories, ElementsAre(" a", "a", "a "));
+  EXPECT_EQ(p.meta.columns[1].missing, 1);
+}
+
 TEST(Csv, TakesAnAllMissingColumnForNumeric) {
   const Parsed p = csv("x,y\n,1\nNA,2\n");
   EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kNumeric);

@@ -154,7 +154,7 @@ TEST_F(Tenants, UploadListAndDeleteTheirOwnDataSets) {
 TEST_F(Tenants, AreToldWhatIsWrongWithAnUpload) {
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.csv", "a,b\n1\n").status, 422);
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.npy", "a,b\n1,2\n").status, 422);
-  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x", "a,b\n1,2\n").status, 400) << "which format?";
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x", "PK\x03\x04").status, 400) << "which format?";
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x?format=xls", "a,b\n1,2\n").status, 400);
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/..%2f..%2fx.csv", "a,b\n1,2\n").status, 400);
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/.csv", "a,b\n1,2\n").status, 400);

@@ -1,0 +1,261 @@
+// Types columns by their categories: a nominal column keeps its texts once in the file, so that no cell is read for most of it.
+#include "engine/table/typed_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "engine/core/dates.h"
+#include "engine/core/missing_text.h"
+#include "engine/core/number_text.h"
+#include "engine/core/require.h"
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMostCategories = std::size_t{1} << 24;   // codes beyond are not exact in float32
+constexpr std::size_t kUnsorted = std::size_t{1} << 20;         // numbers that are kept although some may be equal
+
+// One column on its way to its type. Borrows the data set and the job's choice.
+class ColumnTyper {
+ public:
+  ColumnTyper(const schema::Select& select, const DatasetFile& data) : select_(select), data_(data) {
+    texts_.insert(select.naValues.begin(), select.naValues.end());
+    for (const std::string& text : select.naValues)
+      if (const auto number = number_of(text); number && !std::isnan(*number)) numbers_.push_back(*number);
+    std::ranges::sort(numbers_);
+  }
+
+  // What the column becomes; empty where it is left as it is.
+  std::vector<ColumnInfo> typed(const ColumnInfo& column, const std::string& type) const {
+    if (!type.empty() && column.type == ColumnInfo::Type::kString) refuse_text(column, type);
+    if (const auto date = date_type(type)) return dates(column, *date);
+    if (column.type == ColumnInfo::Type::kNominal) return typed_nominal(column, type);
+    if (column.type != ColumnInfo::Type::kNumeric) return {};
+    if (type == "category") return {as_categories(column)};
+    if (numbers_.empty()) return {};
+    return {with_map(column, ColumnInfo::Type::kNumeric, {.missing = numbers_}, type)};
+  }
+
+ private:
+  bool is_missing(const ColumnInfo& column, const std::string& text) const {
+    if (texts_.contains(text) || texts_.contains(std::string(without_blanks(text)))) return true;
+    const std::string& target = select_.target ? *select_.target : data_.meta().target;
+    const bool is_answer = column.name == target || column.name == select_.groups.value_or("");
+    return !is_answer && select_.keepDefaultNa && data_.meta().types_are_guessed && is_missing_text(text);
+  }
+
+  static ColumnInfo with_map(const ColumnInfo& column, ColumnInfo::Type kind, CellMap map, const std::string& type) {
+    ColumnInfo typed = column;
+    typed.type = kind, typed.type_name = type;
+    if (kind == ColumnInfo::Type::kNumeric) typed.categories.clear();
+    typed.cells.map = std::make_shared<const CellMap>(std::move(map));
+    return typed;
+  }
+
+  std::vector<ColumnInfo> typed_nominal(const ColumnInfo& column, const std::string& type) const {
+    std::vector<char> missing;
+    for (const std::string& text : column.categories) missing.push_back(is_missing(column, text));
+    const bool has_missing = std::ranges::find(missing, char{1}) != missing.end();
+    if (type == "number") return {as_numbers(column, missing, type)};
+    if (!has_missing) return {};
+    if (type.empty() && are_numbers(column, missing)) return {as_numbers(column, missing, type)};
+    ColumnInfo typed = column;
+    typed.categories.clear();
+    CellMap map;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      map.by_code.push_back(missing[i] ? kMissing : static_cast<double>(typed.categories.size()));
+      if (!missing[i]) typed.categories.push_back(column.categories[i]);
+    }
+    typed.type_name = type;
+    typed.cells.map = std::make_shared<const CellMap>(std::move(map));
+    return {std::move(typed)};
+  }
+
+  bool are_numbers(const ColumnInfo& column, const std::vector<char>& missing) const {
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      if (!missing[i] && !number_of(column.categories[i])) return false;
+    return true;
+  }
+
+  ColumnInfo as_numbers(const ColumnInfo& column, const std::vector<char>& missing, const std::string& type) const {
+    CellMap map;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      const auto number = missing[i] ? std::optional(kMissing) : number_of(column.categories[i]);
+      if (!number) refuse_cell(column, "number", [this, &column](const std::string& text) {
+        return !is_missing(column, text) && !number_of(text);
+      });
+      const bool is_na = std::ranges::binary_search(numbers_, *number);
+      map.by_code.push_back(is_na ? kMissing : *number);
+    }
+    return with_map(column, ColumnInfo::Type::kNumeric, std::move(map), type);
+  }
+
+  ColumnInfo as_categories(const ColumnInfo& column) const {
+    const std::int64_t n_rows = std::clamp<std::int64_t>(select_.rows.value_or(data_.meta().n_rows), 0, data_.meta().n_rows);
+    const StoredColumn stored(data_, column, n_rows);
+    std::vector<double> values;
+    const auto keep_distinct = [&] {
+      std::ranges::sort(values);
+      values.erase(std::ranges::unique(values).begin(), values.end());
+    };
+    std::size_t room = kUnsorted;
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      if (const double v = stored.at(i); !std::isnan(v) && !std::ranges::binary_search(numbers_, v)) values.push_back(v + 0.0);   // -0 is 0
+      if (values.size() < room) continue;
+      keep_distinct();
+      if (values.size() > kMostCategories) break;
+      room = 2 * values.size() + kUnsorted;
+    }
+    keep_distinct();
+    require(values.size() <= kMostCategories, ErrorCode::kBadData, "column '{}' holds {} different numbers, as categories at most {}",
+            column.name, values.size(), kMostCategories);
+    ColumnInfo typed = column;
+    for (const double value : values) typed.categories.push_back(category_name(value));
+    typed.type = ColumnInfo::Type::kNominal, typed.type_name = "category";
+    typed.cells.map = std::make_shared<const CellMap>(CellMap{.codes = std::move(values)});
+    return typed;
+  }
+
+  std::vector<ColumnInfo> dates(const ColumnInfo& column, const DateType& type) const {
+    if (column.type != ColumnInfo::Type::kNominal)
+      throw Error(ErrorCode::kBadData, fmt::format("{}: column '{}' holds numbers, a date is text such as 2024-05-31", data_.meta().name,
+                                                   column.name), path_of(column));
+    std::vector<double> days;
+    for (const std::string& text : column.categories) {
+      const auto day = is_missing(column, text) || is_missing_text(text) ? std::optional(kMissing) : days_of(text, type.order);
+      if (!day) refuse_cell(column, "date", [&](const std::string& other) {
+        return !is_missing(column, other) && !is_missing_text(other) && !days_of(other, type.order);
+      });
+      days.push_back(*day);
+    }
+    std::vector<ColumnInfo> made;
+    for (const DateType& single : single_parts(type)) {
+      CellMap map;
+      for (const double day : days) map.by_code.push_back(part_of(day, single.part));
+      ColumnInfo part = with_map(column, ColumnInfo::Type::kNumeric, std::move(map), to_text(single));
+      if (single.part != DatePart::kDays) part.name = column.name + "_" + name_of(single.part), part.source = column.name;
+      made.push_back(std::move(part));
+    }
+    return made;
+  }
+
+  static std::string path_of(const ColumnInfo& column) { return "select.types." + column.name; }
+
+  // Names the first cell that cannot be read, and the next ones of another text, so that one more attempt can name them all.
+  [[noreturn]] void refuse_cell(const ColumnInfo& column, const char* noun, const std::function<bool(const std::string&)>& is_bad) const {
+    constexpr std::size_t kShown = 5;
+    const auto cell = find_cell(data_, column, is_bad);
+    std::vector<std::string> bad;
+    for (const std::string& text : column.categories)
+      if (is_bad(text) && bad.size() <= kShown) bad.push_back(text);
+    std::string list;
+    for (const std::string& text : bad) list += (list.empty() ? "" : ", ") + fmt::format("\"{}\"", text);
+    const std::string place = cell ? fmt::format(" in row {} (counted from 0), one of {} such cells", cell->row, cell->cells) : "";
+    const std::string cure = bad.size() <= kShown ? fmt::format("; if they mean a missing value, add \"naValues\": [{}] to select", list)
+                                                  : std::string("; \"drop\" leaves the column out");
+    throw Error(ErrorCode::kBadData, fmt::format("{}: column '{}': {} is no {}{}{}", data_.meta().name, column.name,
+                                                 shown_text(cell ? cell->text : bad.front()), noun, place, cure), path_of(column));
+  }
+
+  [[noreturn]] void refuse_text(const ColumnInfo& column, const std::string& type) const {
+    throw Error(ErrorCode::kBadData, fmt::format("{}: column '{}' is text whose cells are not kept (ARFF string or date), it cannot be "
+                                                 "read as {}; send the table as CSV", data_.meta().name, column.name, type), path_of(column));
+  }
+
+  const schema::Select& select_;
+  const DatasetFile& data_;
+  std::unordered_set<std::string> texts_;
+  std::vector<double> numbers_;
+};
+
+const std::string* type_of(const schema::Select& select, const std::string& name) {
+  const auto found = std::ranges::find(select.types, name, &std::pair<std::string, std::string>::first);
+  return found == select.types.end() ? nullptr : &found->second;
+}
+
+void require_known_columns(const schema::Select& select, const DatasetMeta& meta) {
+  std::vector<std::string_view> names;
+  for (const ColumnInfo& column : meta.columns) names.push_back(column.name);
+  for (const auto& [name, type] : select.types) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    const std::string_view nearest = schema::nearest_name(name, names);
+    throw Error(ErrorCode::kInvalidValue, fmt::format("{} has no column '{}'{}", meta.name, name,
+                                                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+                "select.types." + name);
+  }
+}
+
+// A column that the job leaves out: one more that the source says to leave out. It must have no other use.
+void drop(const schema::Select& select, const std::string& name, DatasetMeta& meta) {
+  const bool is_named = std::ranges::find(select.columns, name) != select.columns.end();
+  const std::string target = select.target ? *select.target : meta.target;
+  if (is_named || name == target || name == select.weights.value_or("") || name == select.groups.value_or(""))
+    throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is dropped, but {}", name,
+                                                      is_named ? "select.columns names it" : name == target ? "it is the target"
+                                                                                                            : "it has another use"),
+                "select.types." + name);
+  meta.ignored.push_back(name);
+}
+
+void require_unique(const DatasetMeta& meta) {
+  std::unordered_set<std::string_view> names;
+  for (const ColumnInfo& column : meta.columns)
+    if (!names.insert(column.name).second)
+      throw Error(ErrorCode::kInvalidValue, fmt::format("{} has a column '{}' beside the part of a date of that name", meta.name, column.name),
+                  "select.types");
+}
+
+}  // namespace
+
+bool is_column_type(const std::string& type) {
+  return type == "number" || type == "category" || type == "drop" || date_type(type).has_value();
+}
+
+std::optional<DatasetMeta> typed_meta(const schema::Select& select, const DatasetFile& data) {
+  const DatasetMeta& meta = data.meta();
+  if (select.naValues.empty() && select.types.empty() && !(select.keepDefaultNa && meta.types_are_guessed)) return std::nullopt;
+  if (meta.is_sparse() && (!select.naValues.empty() || !select.types.empty()))
+    throw Error(ErrorCode::kInvalidValue, fmt::format("{} is sparse: types and missing texts are of dense tables alone", meta.name),
+                select.types.empty() ? "select.naValues" : "select.types");
+  require_known_columns(select, meta);
+  const ColumnTyper typer(select, data);
+  DatasetMeta typed = meta;
+  typed.columns.clear();
+  bool has_changed = false;
+  for (const ColumnInfo& column : meta.columns) {
+    const std::string* type = type_of(select, column.name);
+    const bool is_dropped = type && *type == "drop";
+    if (is_dropped) drop(select, column.name, typed);
+    std::vector<ColumnInfo> made = typer.typed(column, type && !is_dropped ? *type : "");
+    has_changed = has_changed || is_dropped || !made.empty();
+    if (made.empty()) made.push_back(column);
+    std::ranges::move(made, std::back_inserter(typed.columns));
+  }
+  if (!has_changed) return std::nullopt;
+  require_unique(typed);
+  return typed;
+}
+
+std::string category_name(double value) {
+  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value + 0.0) : fmt::format("{}", value);
+}
+
+std::string shown_text(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return fmt::format("'{}'", text);
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;   // not within a character
+  return fmt::format("'{}...'", text.substr(0, most));
+}
+
+}  // namespace kedge::engine
