@@ -104,14 +104,14 @@ class Kedged(Process):
 
     listen = "127.0.0.1:0"
 
-    def __init__(self, data_dir, *arguments, env=None):
-        self.data_dir, self.arguments, self.extra_env = pathlib.Path(data_dir), arguments, env
+    def __init__(self, data_dir, *arguments, env=None, programs=BIN):
+        self.data_dir, self.arguments, self.extra_env, self.programs = pathlib.Path(data_dir), arguments, env, pathlib.Path(programs)
         self.start()
 
     def start(self):
         port_file = self.data_dir / "port"
         port_file.unlink(missing_ok=True)
-        super().__init__([BIN / "kedged", "--listen", self.listen, "--port-file", port_file,
+        super().__init__([self.programs / "kedged", "--listen", self.listen, "--port-file", port_file,
                           "--data-dir", self.data_dir / "state", *self.arguments],
                          env=self.extra_env, log=self.data_dir / "kedged.log")
 

@@ -1,0 +1,190 @@
+"""The same jobs on two builds give the same results, byte for byte: every estimator of the catalogue and every task.
+
+    python3 tests/integration/same_results_test.py --against ../before/build/dev/bin     # before and after a change that should change nothing
+    python3 tests/integration/same_results_test.py                                       # this build twice
+    python3 tests/integration/same_results_test.py --threads 1                           # the same with one thread at the first time
+
+Prints each place that differs, with both values. What depends on time or place (ids, timings, memory) is left out.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from kedge_server import BIN, Kedged  # noqa: E402
+
+IRIS, DIGITS, WINE, CANCER, DIABETES = ({"builtin": name} for name in ("iris", "digits", "wine", "breast_cancer", "diabetes"))
+MESSY = {"inline": {"csv": "age,plan,when,y\n" + "".join(
+    f"{'' if i % 7 == 0 else 20 + i * 13 % 50},{'abc'[i % 3]},2024-0{1 + i % 9}-1{i % 8},{'yes' if (i * 13 % 50 + 9 * (i % 3)) % 40 > 18 else 'no'}\n" for i in range(90)),
+    "target": "y"}}
+LEFT_OUT = {"timings", "memory", "device", "id", "model", "created", "started", "ended", "host", "version", "seconds", "fitSeconds", "predictSeconds", "threads", "refit"}
+MOST_SHOWN = 20
+
+
+def cross_validate(**fields):
+    return {"crossValidate": {"cv": 3, "returnTrainScore": True, **fields}}
+
+
+def job(dataset, steps, task, **more):
+    pipeline = [s if isinstance(s, dict) else {"estimator": s} for s in steps]
+    return {"dataset": dataset, "pipeline": pipeline, "task": task, **more}
+
+
+def step(estimator, **params):
+    return {"estimator": estimator, "params": params}
+
+
+def classifiers():
+    both = {"scoring": ["accuracy", "f1_macro"], "confusionMatrix": True}
+    with_probabilities = {"scoring": ["accuracy", "neg_log_loss"], "confusionMatrix": True, "curves": True}
+    for name in ("LogisticRegression", "KNeighborsClassifier", "GaussianNB", "LinearDiscriminantAnalysis", "DecisionTreeClassifier", "ExtraTreesClassifier", "DummyClassifier"):
+        yield f"{name} wine", job(WINE, ["StandardScaler", name], cross_validate(**with_probabilities))
+    for name in ("MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"):
+        yield f"{name} iris", job(IRIS, [step("KBinsDiscretizer", encode="ordinal", n_bins=4), step(name, **({"min_categories": 4} if name == "CategoricalNB" else {}))],
+                                  cross_validate(**both, splitter="StratifiedShuffleSplit", randomState=1))
+    yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
+    yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
+    yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
+    yield "RandomForestClassifier", job(DIGITS, [step("RandomForestClassifier", n_estimators=20)], cross_validate(**both), select={"dtype": "float32"})
+
+
+def regressors():
+    task = cross_validate(scoring=["r2", "neg_root_mean_squared_error"], splitter="RepeatedKFold", nRepeats=2, randomState=3)
+    for name in ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "KNeighborsRegressor", "DecisionTreeRegressor", "DummyRegressor"):
+        yield name, job(DIABETES, ["StandardScaler", name], task)
+    yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
+    for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
+        yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)
+
+
+def transformers():
+    fit = {"fit": {}}
+    yield "scalers", job(CANCER, ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer", "BernoulliNB"], fit)
+    yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
+    yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
+                              "LinearDiscriminantAnalysis"], fit)
+    for name in ("PCA", "IncrementalPCA", "TruncatedSVD"):
+        yield name, job(DIGITS, [step(name, n_components=10), "KNeighborsClassifier"], cross_validate())
+    yield "Nystroem", job(WINE, ["StandardScaler", step("Nystroem", n_components=40), "LogisticRegression"], cross_validate())
+    yield "FeatureUnion", job(WINE, [step("FeatureUnion", transformer_list=[["pca", step("PCA", n_components=3)], ["bins", step("KBinsDiscretizer", n_bins=3)]]),
+                                     "LogisticRegression"], cross_validate())
+    columns = [{"name": "num", "columns": {"dtypeInclude": "number"},
+                "transformer": [step("SimpleImputer", strategy="median", add_indicator=True), step("StandardScaler")]},
+               {"name": "cat", "columns": {"dtypeInclude": "category"}, "transformer": [step("OneHotEncoder", handle_unknown="ignore")]}]
+    yield "ColumnTransformer", job(MESSY, [step("ColumnTransformer", transformers=columns), "LogisticRegression"], cross_validate(),
+                                   select={"types": {"when": "date:parts"}})
+    ordinal = [["cat", step("OrdinalEncoder"), ["plan"]], ["gaps", "MissingIndicator", ["age"]]]
+    ordinal[1][1] = step("MissingIndicator", features="all")
+    yield "OrdinalEncoder", job(MESSY, [step("ColumnTransformer", transformers=ordinal), "DecisionTreeClassifier"], cross_validate(), select={"types": {"when": "date"}})
+
+
+def others():
+    fit = {"fit": {}}
+    for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("NearestNeighbors", {})):
+        yield name, job(IRIS, ["StandardScaler", step(name, **params)], fit)
+    yield "fitScore", job(WINE, ["StandardScaler", "LogisticRegression"], {"fitScore": {"testSize": 0.3, "stratify": True, "randomState": 5, "curves": True}})
+    grid = [{"model__n_neighbors": [1, 3, 5]}, {"model": [step("LogisticRegression")], "model__C": [0.1, 1.0]},
+            {"model": [step("RandomForestClassifier")], "model__n_estimators": [5, 10]}]
+    named = [{"estimator": "StandardScaler"}, {"name": "model", "estimator": "KNeighborsClassifier"}]
+    yield "gridSearch", job(DIGITS, named, {"gridSearch": {"paramGrid": grid, "crossValidate": {"cv": 3}}})
+    drawn = {"model__n_neighbors": {"randint": [1, 9]}, "model__weights": ["uniform", "distance"]}
+    yield "randomizedSearch", job(WINE, named, {"randomizedSearch": {"paramDistributions": drawn, "nIter": 5, "randomState": 1, "crossValidate": {"cv": 3}}})
+    yield "halvingGridSearch", job(DIGITS, named, {"halvingGridSearch": {"paramGrid": grid[0], "randomState": 2, "crossValidate": {"cv": 3}}})
+
+
+def specs():
+    return dict(pair for group in (classifiers, regressors, transformers, others) for pair in group())
+
+
+def asks():
+    """(job that fits a model, task with that model) of both tasks that take one."""
+    transformers = ["StandardScaler", step("PCA", n_components=8)]
+    forest = job(DIGITS, [*transformers, step("RandomForestClassifier", n_estimators=10)], {"fit": {}})
+    return {"predict": (forest, {"predict": {"output": "predict_proba", "format": "csv"}}),
+            "transform": (job(DIGITS, transformers, {"fit": {}}), {"transform": {"format": "npy"}})}
+
+
+def named_in(value):
+    """Names of estimators in a description."""
+    if isinstance(value, dict):
+        own = {value["estimator"]} if "estimator" in value else set()
+        return own.union(*map(named_in, value.values()))
+    return set().union(*map(named_in, value)) if isinstance(value, list) else set()
+
+
+def kept(value):
+    """A result without what depends on time and place."""
+    if isinstance(value, dict):
+        return {name: kept(inner) for name, inner in value.items() if name not in LEFT_OUT and not name.endswith("_time")}
+    return [kept(inner) for inner in value] if isinstance(value, list) else value
+
+
+def differences(before, after, path=""):
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        return [d for name in before for d in differences(before[name], after[name], f"{path}.{name}")]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [d for i, (b, a) in enumerate(zip(before, after)) for d in differences(b, a, f"{path}[{i}]")]
+    return [] if json.dumps(before) == json.dumps(after) else [f"{path}: {json.dumps(before)[:200]} before, {json.dumps(after)[:200]} after"]
+
+
+class Side:
+    """A server of one build."""
+
+    def __init__(self, folder, programs, threads):
+        folder.mkdir()
+        self.server = Kedged(folder, env={"OMP_NUM_THREADS": str(threads)} if threads else None, programs=programs)
+
+    def result(self, spec):
+        ended = self.server.run(spec)
+        assert ended["state"] == "succeeded", ended.get("error")
+        return ended
+
+    def answer(self, name):
+        """What a job leaves, without what depends on time and place; of a model task its artifact, too."""
+        if name in specs():
+            return kept(self.result(specs()[name])["result"])
+        fitted, task = asks()[name]
+        (kind, fields), = task.items()
+        ended = self.result(job(fitted["dataset"], [], {kind: {**fields, "model": self.result(fitted)["result"]["model"]}}))
+        files = [self.server.call("GET", f"/v1/jobs/{ended['id']}/artifacts/{file['name']}").body.hex() for file in ended["result"]["artifacts"]]
+        return {"result": kept(ended["result"]), "files": files}
+
+    def catalogue(self):
+        return {estimator["name"] for estimator in self.server.call("GET", "/v1/estimators").json()["estimators"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", metavar="DIR", help="the programs of another build; else this build, again")
+    parser.add_argument("--threads", type=int, help="of the other build (default: all)")
+    parser.add_argument("--control", action="store_true", help="change the last digit of one result: only this must be found")
+    options = parser.parse_args()
+    names = [*specs(), *asks()]
+    with tempfile.TemporaryDirectory() as folder:
+        before = Side(pathlib.Path(folder) / "before", options.against or BIN, options.threads)
+        after = Side(pathlib.Path(folder) / "after", BIN, None)
+        try:
+            missing = after.catalogue() - set().union(*(named_in(spec) for spec in specs().values()))
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                pairs = [(name, pool.submit(before.answer, name), pool.submit(after.answer, name)) for name in names]
+                results = [(name, b.result(), a.result()) for name, b, a in pairs]
+        finally:
+            before.server.stop(), after.server.stop()
+    if options.control:
+        score = results[0][2]["scores"]["accuracy"]
+        score["mean"] += 2 ** -53
+    found = [f"{name}{line}" for name, b, a in results for line in differences(b, a)]
+    for line in found[:MOST_SHOWN]:
+        print(line)
+    if missing:
+        print("no job has these estimators of the catalogue:", ", ".join(sorted(missing)))
+    print(f"{len(names)} jobs, {len(found)} differences")
+    return 1 if len(found) != options.control or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
