@@ -10,6 +10,7 @@ struct StateEvent {
   state @0 :Job.JobState $Json.required;
   reason @1 :Text $Json.optional;
   error @2 :E.Error $Json.optional;
+  device @3 :Text $Json.optional;
 }
 
 struct ProgressEvent {

@@ -12,11 +12,12 @@
 
 namespace kedge::schema {
 
-// The last event of a job is a StateEvent with a final state; `error` is set when it failed.
+// The last event of a job is a StateEvent with a final state; `error` is set when it failed, and where a lost attempt puts it back into the queue.
 struct StateEvent {
   JobState state = JobState::kQueued;
   std::string reason;
   std::optional<Error> error;
+  std::string device = {};   // of an attempt that begins: where
   friend bool operator==(const StateEvent&, const StateEvent&) = default;
 };
 

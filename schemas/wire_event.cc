@@ -12,6 +12,7 @@ struct BodyStorer {
     state.setState(static_cast<wire::JobState>(event.state));
     if (!event.reason.empty()) state.setReason(Utf8(event.reason));
     if (event.error) store(*event.error, state.initError());
+    if (!event.device.empty()) state.setDevice(Utf8(event.device));
   }
   void operator()(const ProgressEvent& event) {
     auto progress = builder.initProgress();
@@ -48,7 +49,7 @@ struct BodyStorer {
 };
 
 StateEvent load_state(wire::StateEvent::Reader reader) {
-  StateEvent event{.state = static_cast<JobState>(reader.getState()), .reason = text(reader.getReason())};
+  StateEvent event{.state = static_cast<JobState>(reader.getState()), .reason = text(reader.getReason()), .device = text(reader.getDevice())};
   if (reader.hasError()) load(event.error.emplace(), reader.getError());
   return event;
 }

@@ -41,6 +41,12 @@ std::string one_line(std::string_view message) {
   return line;
 }
 
+// A value of more than one word is quoted, as JSON quotes it: so that none looks like several fields.
+std::string field_text(std::string_view value) {
+  const std::string line = one_line(value);
+  return line.find_first_of(" \"=") == std::string::npos ? line : schema::value_to_json(schema::Value(ascii(line)));
+}
+
 std::string to_json(std::string_view level, std::string_view message, LogFields fields) {
   schema::ValueMap line;
   line.emplace_back("level", std::string(level));
@@ -56,7 +62,7 @@ void write(spdlog::level::level_enum level, std::string_view message, LogFields 
   if (as_json()) return logger().log(level, "{}", to_json(spdlog::level::to_string_view(level).data(), message, fields));
   std::string line = one_line(message);
   for (const auto& [name, value] : fields)
-    if (!value.empty()) line += " " + std::string(name) + "=" + one_line(value);
+    if (!value.empty()) line += " " + std::string(name) + "=" + field_text(value);
   logger().log(level, "{}", line);
 }
 

@@ -148,9 +148,11 @@ class Watch final : public observe::Metrics {
   void job_step(const JobStep& step) override {
     Metrics::job_step(step);
     constexpr std::size_t kTraceAt = 3, kTraceSize = 32;   // of the id in a traceparent
+    constexpr std::size_t kLongestMessage = 1000;          // bytes of a failure in a line
     const std::string_view trace_id = step.trace.size() > kTraceAt ? step.trace.substr(kTraceAt, kTraceSize) : std::string_view();
     log_event(schema::is_final(step.state) ? LogLevel::kInfo : LogLevel::kDebug, "job",
-              {{"job_id", step.job}, {"state", schema::job_state_name(step.state)}, {"reason", step.reason}, {"device", step.device},
+              {{"job_id", step.job}, {"state", schema::job_state_name(step.state)}, {"reason", step.reason},
+               {"error", step.message.substr(0, kLongestMessage)}, {"where", step.where}, {"device", step.device},
                {"attempt", step.lease == 0 ? std::string() : std::to_string(step.lease)},
                {"queued_seconds", fmt::format("{:.6f}", step.queued_seconds)}, {"run_seconds", fmt::format("{:.6f}", step.run_seconds)},
                {"seconds", fmt::format("{:.6f}", step.total_seconds)}, {"trace_id", trace_id}, {"tenant", step.tenant}});

@@ -4,6 +4,7 @@
 #include "client/cli/arguments.h"
 #include "client/cli/artifact_commands.h"
 #include "client/cli/data_command.h"
+#include "client/cli/explain_command.h"
 #include "client/cli/help_command.h"
 #include "client/cli/host_command.h"
 #include "client/cli/job_commands.h"
@@ -33,6 +34,8 @@ constexpr Command kCommands[] = {
      "kedge jobs\nkedge jobs --state failed --limit 100", arguments::job_filter, jobs},
     {"result", kJobs, "Wait for a job and print its result, or why there is none",
      "kedge result job_01K2ZT\nkedge result job_01K2ZT --json", arguments::job_id, result},
+    {"explain", kJobs, "Tell the story of a job: attempts, why one failed, memory, where the time went",
+     "kedge explain job_01K2ZT\nkedge explain job_01K2ZT --json", arguments::job_id, explain},
     {"artifacts", kJobs, "List the files that a job has left", "kedge artifacts job_01K2ZT", arguments::job_id,
      artifacts},
     {"download", kJobs, "Fetch a file that a job has left",

@@ -2,27 +2,23 @@
 #include "client/cli/data_command.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "client/cli/live_area.h"
 #include "client/cli/target.h"
+#include "client/cli/text_table.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
 namespace kedge::cli {
 namespace {
 
-constexpr std::size_t kPlainWidth = 100;   // where no terminal says its own
-constexpr std::size_t kWidest = 24;        // of a name or a cell
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : kPlainWidth;
-}
+constexpr int kPlainWidth = 100;   // where no terminal says its own
+constexpr int kWidest = 24;        // of a name or a cell
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -51,83 +47,57 @@ schema::PreviewRequest asked_for(const Session& session, const std::string& what
   return {.dataset = {schema::StoredRef{what}}};
 }
 
-// At most `most` characters, counted as code points.
-std::string cut(const std::string& text, std::size_t most) {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
-    if (++n > most) return text.substr(0, i) + "...";
-  }
-  return text;
-}
-
-std::size_t characters(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string cell_text(const schema::Value& cell) {
   if (cell.is_null()) return "-";
-  if (const auto* text = std::get_if<std::string>(&cell.data)) return cut(*text, kWidest);
+  if (const auto* text = std::get_if<std::string>(&cell.data)) return cut(printable(*text), kWidest);
   if (const auto* number = std::get_if<double>(&cell.data)) return fmt::format("{:.6g}", *number);
   return schema::value_to_json(cell);
 }
 
-void append_padded(std::string& out, const std::string& text, std::size_t width, bool is_left) {
-  const std::string pad(width - std::min(width, characters(text)), ' ');
-  out += is_left ? text + pad : pad + text;
+std::string columns_table(const schema::DatasetPreview& preview, const Page& page) {
+  using enum TextTable::Align;
+  TextTable table({{.title = "column", .fit = TextTable::Fit::kCut}, {"type"}, {"role"}, {"missing", kRight}, {"distinct", kRight}});
+  for (const schema::PreviewColumn& column : preview.columns)
+    table.row({column.name, column.type, column.role == "leftOut" ? "left out" : column.role, std::to_string(column.missing),
+               std::to_string(column.distinct) + (column.moreDistinct ? "+" : "")});
+  return table.text(page);
 }
 
-using Texts = std::vector<std::string>;
-
-// Columns as wide as their widest text, two blanks between; the first is aligned left.
-std::string table_of(const std::vector<Texts>& rows, std::size_t n_left) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Texts& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], characters(row[c]));
-  std::string out;
-  for (const Texts& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c > 0) line += "  ";
-      append_padded(line, row[c], widths[c], c < n_left);
+// The first rows, of as many columns as fit beside each other.
+std::string rows_table(const schema::DatasetPreview& preview, const Page& page) {
+  std::vector<TextTable::Column> columns;
+  std::vector<std::vector<std::string>> rows(preview.firstRows.size());
+  int used = 0;
+  for (const schema::PreviewColumn& column : preview.columns) {
+    const std::string title = cut(printable(column.name), kWidest);
+    int widest = display_width(title);
+    std::vector<std::string> cells;
+    for (const schema::Value& row : preview.firstRows) {
+      cells.push_back(cell_text(std::get<schema::ValueList>(row.data).at(columns.size())));
+      widest = std::max(widest, display_width(cells.back()));
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    used += widest + (columns.empty() ? 0 : 2);
+    if (!columns.empty() && used > (page.columns > 0 ? page.columns : kPlainWidth)) break;
+    columns.push_back({title, TextTable::Align::kRight});
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(std::move(cells[i]));
   }
-  return out;
-}
-
-// The first rows, of as many columns as fit.
-std::string rows_table(const schema::DatasetPreview& preview, std::size_t width) {
-  std::vector<Texts> rows(1 + preview.firstRows.size());
-  std::size_t used = 0, shown = 0;
-  for (; shown < preview.columns.size(); ++shown) {
-    Texts column{cut(preview.columns[shown].name, kWidest)};
-    for (const schema::Value& row : preview.firstRows) column.push_back(cell_text(std::get<schema::ValueList>(row.data).at(shown)));
-    std::size_t widest = 0;
-    for (const std::string& text : column) widest = std::max(widest, characters(text));
-    if (shown > 0 && used + 2 + widest > width) break;
-    used += widest + (shown > 0 ? 2 : 0);
-    for (std::size_t i = 0; i < column.size(); ++i) rows[i].push_back(column[i]);
-  }
-  const std::string rest = shown < preview.columns.size() ? fmt::format("{} of {} columns shown\n", shown, preview.columns.size()) : "";
-  return table_of(rows, 0) + rest;
+  const std::size_t shown = columns.size();
+  TextTable table(std::move(columns));
+  for (std::vector<std::string>& row : rows) table.row(std::move(row));
+  return table.text(page) + (shown < preview.columns.size() ? fmt::format("{} of {} columns shown\n", shown, preview.columns.size()) : "");
 }
 
 }  // namespace
 
-std::string preview_table(const schema::DatasetPreview& preview, std::size_t width) {
-  std::vector<Texts> rows{{"column", "type", "role", "missing", "distinct"}};
-  for (const schema::PreviewColumn& column : preview.columns)
-    rows.push_back({cut(column.name, kWidest), column.type, column.role == "leftOut" ? "left out" : column.role, std::to_string(column.missing),
-                    std::to_string(column.distinct) + (column.moreDistinct ? "+" : "")});
-  std::string out = fmt::format("{}: {} rows, {} columns\n\n", preview.name, preview.rows, preview.nColumns) + table_of(rows, 3);
+std::string preview_table(const schema::DatasetPreview& preview, const Page& page) {
+  const std::string title = fmt::format("{}: {} rows, {} columns", printable(preview.name), preview.rows, preview.nColumns);
+  std::string out = paragraph(page, line_of(title, Style::kBold)) + "\n" + columns_table(preview, page);
   if (preview.countedRows < preview.rows) out += fmt::format("missing and distinct are of the first {} rows\n", preview.countedRows);
-  if (!preview.firstRows.empty() && !preview.columns.empty()) out += "\n" + rows_table(preview, width);
+  if (!preview.firstRows.empty() && !preview.columns.empty()) out += "\n" + rows_table(preview, page);
   std::string notes;
   for (const schema::PreviewColumn& column : preview.columns)
-    if (!column.hint.empty()) notes += fmt::format("{}: {}\n", cut(column.name, kWidest), column.hint);
-  for (const std::string& note : preview.notes) notes += note + "\n";
+    if (!column.hint.empty()) notes += paragraph(page, line_of(printable(column.name + ": " + column.hint)), 2);
+  for (const std::string& note : preview.notes) notes += paragraph(page, line_of(printable(note)), 2);
   return notes.empty() ? out : out + "\n" + notes;
 }
 
@@ -135,7 +105,7 @@ int data(const Options& options) {
   const Session session = connect_server(options);
   const schema::DatasetPreview preview = session.preview(asked_for(session, options.argument), options.rows);
   if (options.json) fmt::print("{}\n", schema::to_json(preview));
-  else fmt::print("{}", preview_table(preview, terminal_width()));
+  else fmt::print("{}", preview_table(preview, page_of(STDOUT_FILENO)));
   return kSucceeded;
 }
 

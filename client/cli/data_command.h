@@ -4,13 +4,14 @@
 #include <string>
 
 #include "client/cli/commands.h"
+#include "client/cli/terminal.h"
 #include "schemas/preview.h"
 
 namespace kedge::cli {
 
 int data(const Options& options);
 
-// The columns, the first rows of those that fit `width` characters, and the notes.
-std::string preview_table(const schema::DatasetPreview& preview, std::size_t width);
+// The columns, the first rows of as many as fit, and the notes.
+std::string preview_table(const schema::DatasetPreview& preview, const Page& page = {});
 
 }  // namespace kedge::cli

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <sstream>
 
+#include "client/cli/units.h"
 #include "client/cli/warnings.h"
 #include "kedge/session.h"
 
@@ -19,17 +18,6 @@ constexpr double kShortest_s = 0.0005;                    // what is shorter is 
 constexpr double kLeastRateTime_s = 0.2;                  // before that a rate means nothing
 constexpr double kPlainEvery_s = JobProgress::kPlainEvery_s, kPlainAtMost_s = 60;   // between plain lines
 constexpr std::string_view kBest = "best_";               // a metric of a search: its best score so far
-
-// Seconds since 1970 of an event's time, or nothing.
-std::optional<double> seconds_of(const std::string& time) {
-  std::tm tm{};
-  int ms = 0;
-  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%d.%3dZ", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms) != 7)
-    return std::nullopt;
-  tm.tm_year -= 1900;
-  --tm.tm_mon;
-  return static_cast<double>(timegm(&tm)) + ms / 1000.0;
-}
 
 std::string amount(double value, const std::string& unit) {
   if (unit != "bytes") return fmt::format("{:.0f}", value);
@@ -145,7 +133,7 @@ std::vector<Line> JobProgress::take(const schema::Event& event, double now) {
 }
 
 std::vector<Line> JobProgress::taken(const schema::Event& event, double now) {
-  const double at = seconds_of(event.time).value_or(now);
+  const double at = unix_time(event.time).value_or(now);
   if (state_seen_ < 0) work_at_ = at, state_seen_ = shown_at_ = now;
   if (const auto* progress = std::get_if<schema::ProgressEvent>(&event.body)) {
     take_progress(*progress, at, now);

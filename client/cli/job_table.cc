@@ -19,8 +19,9 @@ std::string jobs_table(const std::vector<schema::Job>& jobs, const Page& page, d
   if (is_wide) columns.push_back({"submitted"});
   TextTable table(std::move(columns));
   for (const schema::Job& job : jobs) {
-    std::vector<std::string> cells{job.id, std::string(schema::job_state_name(job.state)), job_text(job.spec),
-                                   job.result ? score_text(*job.result, is_wide) : "", run_time_text(job, now)};
+    const std::string why = job.error ? ": " + job.error->message : "";
+    std::vector<std::string> cells{job.id, std::string(schema::job_state_name(job.state)), job_text(job.spec) + why,
+                                   job.result ? score_text(*job.result, is_wide) : job.reason, run_time_text(job, now)};
     if (is_wide) cells.push_back(job.created);
     table.row(std::move(cells));
   }

@@ -13,18 +13,6 @@
 namespace kedge::cli {
 namespace {
 
-// Of an RFC 3339 time in UTC, as the server writes them; unset for what is none.
-std::optional<double> seconds_since_1970(const std::string& text) {
-  std::tm parts{};
-  double seconds = 0;
-  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lf", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
-                  &parts.tm_min, &seconds) != 6)
-    return std::nullopt;
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(timegm(&parts)) + seconds;
-}
-
 struct DatasetName {
   std::string operator()(const schema::OpenmlRef& openml) const {
     return openml.name.empty() ? fmt::format("openml {}", openml.id) : openml.name;
@@ -40,6 +28,16 @@ struct DatasetName {
 };
 
 }   // namespace
+
+std::optional<double> unix_time(const std::string& time) {
+  std::tm parts{};
+  double seconds = 0;
+  if (std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lf", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &seconds) != 6)
+    return std::nullopt;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<double>(timegm(&parts)) + seconds;
+}
 
 std::string size_text(std::int64_t bytes) {
   constexpr std::pair<double, const char*> kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
@@ -74,9 +72,9 @@ std::string job_text(const schema::JobSpec& spec) {
 }
 
 std::string run_time_text(const schema::Job& job, double now) {
-  const auto start = seconds_since_1970(job.started);
+  const auto start = unix_time(job.started);
   if (!start) return {};
-  return seconds_text(std::max(0.0, seconds_since_1970(job.ended).value_or(now) - *start));
+  return seconds_text(std::max(0.0, unix_time(job.ended).value_or(now) - *start));
 }
 
 std::string score_text(const schema::Result& result, bool with_name) {

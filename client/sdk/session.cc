@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "client/sdk/transport.h"
@@ -134,6 +135,15 @@ schema::DatasetPreview Session::preview(const schema::PreviewRequest& request, s
 void Session::remove_dataset(const std::string& name) const { transport_->remove("/v1/datasets/" + name); }
 
 schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }
+
+std::vector<schema::Event> Job::events_so_far(std::int64_t after) const {
+  const std::string path = fmt::format("{}/events?follow=false&after={}", job_path(id_), after);
+  std::istringstream lines(transport_->exchange("GET", path, {}, {}, "application/x-ndjson").body);
+  std::vector<schema::Event> events;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) events.push_back(schema::from_json<schema::Event>(line));
+  return events;
+}
 
 schema::Job Job::wait(std::stop_token stop) const {
   while (true) {

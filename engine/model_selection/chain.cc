@@ -71,6 +71,17 @@ void keep(const Predicted& predicted, const Target& y, ScoredRows& rows) {
   if (rows.wants_scores) rows.scores.insert(rows.scores.end(), scores.begin(), scores.end());
 }
 
+// What fails in a step of a job's pipeline says in which, unless it says more.
+template <class Work>
+void in_step(std::size_t step, Work&& work) {
+  try {
+    work();
+  } catch (schema::Error& error) {
+    if (error.where.empty() && error.code != schema::ErrorCode::kCancelled) error.where = fmt::format("pipeline[{}]", step);
+    throw;
+  }
+}
+
 template <class T>
 struct FittedStep {
   std::shared_ptr<Estimator<T>> estimator;
@@ -152,7 +163,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (!y.weights.empty()) unweighted = y, unweighted.weights.clear();
   Samples<T> current = X;
   const std::size_t last = steps_.size() - 1;
-  for (std::size_t i = 0; i <= last; ++i) {
+  const auto fit_step = [&](std::size_t i) {
     ctx.check_stop();
     current = readable(ctx, current, i);
     require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, y);
@@ -163,8 +174,9 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
       timings_.prepare += watch.lap();
     }
     if (i < last) current = fit_transform(ctx, current, y.weights.empty() ? y : unweighted, i);
-  }
-  timed(ctx, last, &ChainTimings::fit, [&] { return steps_[last].estimator->fit(ctx, current, y), 0; });
+    else timed(ctx, last, &ChainTimings::fit, [&] { return steps_[last].estimator->fit(ctx, current, y), 0; });
+  };
+  for (std::size_t i = 0; i <= last; ++i) in_step(i, [&] { fit_step(i); });
 }
 
 template <class T>
@@ -193,9 +205,10 @@ template <class T>
 std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, const Target& y,
                                     const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
   Samples<T> current = X;
-  for (std::size_t i = 0; i + 1 < steps_.size(); ++i) current = transform(ctx, current, i);
+  const std::size_t last = steps_.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) in_step(i, [&] { current = transform(ctx, current, i); });
   ctx.check_stop();
-  current = readable(ctx, current, steps_.size() - 1);
+  in_step(last, [&] { current = readable(ctx, current, last); });
   Stopwatch watch(ctx);
   const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
   timings_.predict += watch.lap();

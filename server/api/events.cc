@@ -40,6 +40,7 @@ struct JobCursor {
 struct Cursor {
   std::vector<JobCursor> jobs;
   bool names_jobs = false;  // each event says whose it is
+  bool follows = true;      // else the stream ends behind what is stored now
 
   std::string text() const {
     std::string out;
@@ -148,6 +149,7 @@ struct Telling {
   http::BodyWriter& out;
   Peer::Clock::time_point quiet_until = {};
   std::size_t room = kBatchBytes;   // what the next text needs
+  bool is_dry = false;              // all that is stored has been told
 };
 
 // Writes what there is. True if there may be more; if not, the bell rings for whatever comes, and for room where that lacks. A text that
@@ -163,6 +165,7 @@ awaitable<bool> tell_more(const Api& api, Telling& telling, Cursor& cursor, cons
     co_return false;
   }
   telling.room = kBatchBytes;
+  telling.is_dry = !read->more;
   if (read->text.empty()) co_return false;
   co_await telling.out.write(read->text);
   telling.out.reserve(0);
@@ -184,6 +187,7 @@ awaitable<void> stream_events(const Api& api, std::shared_ptr<Peer> peer, Cursor
   while (!cursor.ended() && !peer->gone()) {
     const bool more = co_await tell_more(api, telling, cursor, framing);
     if (more || cursor.ended()) continue;
+    if (telling.is_dry && !cursor.follows) co_return;
     if (std::exchange(may_have_ended, false)) {
       co_await peer->offload(look);
       continue;
@@ -243,9 +247,17 @@ http::Response stream_of(const Api& api, const Request& request, Cursor cursor, 
   return response;
 }
 
+// `?follow=false`: only what is stored now.
+bool follows(const Request& request) {
+  const auto follow = request.query_value("follow");
+  if (follow && *follow != "true" && *follow != "false")
+    throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("follow is '{}', must be true or false", *follow), "follow");
+  return follow != "false";
+}
+
 // The jobs of `?jobs=a,b,c`.
 Cursor named_jobs(const Request& request) {
-  Cursor cursor{.names_jobs = true};
+  Cursor cursor{.names_jobs = true, .follows = follows(request)};
   for (const std::string_view id : split(request.query_value("jobs").value_or(""), ','))
     if (!id.empty()) cursor.jobs.push_back({.id = std::string(id)});
   if (cursor.jobs.empty() || cursor.jobs.size() > kMaxJobs)
@@ -277,9 +289,9 @@ http::Response event_stream(const Api& api, const Request& request, std::string 
 }
 
 awaitable<Response> get_events(const Api& api, Request request) {
-  check_query(request, {"after"});
+  check_query(request, {"after", "follow"});
   const std::string_view form = negotiate(request, {kSse, kNdjson});
-  Cursor cursor{.jobs = {{.id = std::string(request.capture("id"))}}};
+  Cursor cursor{.jobs = {{.id = std::string(request.capture("id"))}}, .follows = follows(request)};
   resume(request, cursor);
   auto check = [&] { check_jobs(api, request, cursor); };
   co_await request.peer->offload(check);
@@ -287,7 +299,7 @@ awaitable<Response> get_events(const Api& api, Request request) {
 }
 
 awaitable<Response> get_events_of_jobs(const Api& api, Request request) {
-  check_query(request, {"jobs", "after"});
+  check_query(request, {"jobs", "after", "follow"});
   const std::string_view form = negotiate(request, {kSse, kNdjson});
   Cursor cursor = named_jobs(request);
   resume(request, cursor);

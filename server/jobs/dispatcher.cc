@@ -357,6 +357,7 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
   change.time = now();
   const schema::JobState state = change.state;
   const std::string reason = change.reason;
+  const Error error = change.error.value_or(Error());
   if (change.starts_attempt && ++job->attempts == 1) job->started = change.time;
   struct Step {
     StateChange change;
@@ -380,6 +381,8 @@ void Dispatcher::write(const JobPointer& job, StateChange change) {
                       .trace = job->trace,
                       .state = state,
                       .reason = reason,
+                      .message = error.message,
+                      .where = error.where,
                       .device = job->device,
                       .lease = job->lease,
                       .queued_seconds = job->queued_seconds,

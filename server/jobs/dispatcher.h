@@ -142,7 +142,7 @@ class Dispatcher final : public SupervisorListener {
   void fail(const JobPointer& job, schema::Error error);
   void fail_crashed(const JobPointer& job, schema::Error error);
   void finish(const JobPointer& job, StateChange change);
-  void retry(const JobPointer& job, bool crashed);
+  void retry(const JobPointer& job, bool crashed, schema::Error why);
   void fail_impossible();   // jobs that wait for a device that is not there
   void append(const JobPointer& job, schema::EventBody body);
   void write(const JobPointer& job, StateChange change);

@@ -233,7 +233,7 @@ void Dispatcher::worker_lost(const std::string& device, const WorkerLoss& loss) 
                     fmt::format("the worker on {} died {} times while it ran this job, the last time: {}", device,
                                 job->crashes + job->false_starts, loss.how)));
   else
-    retry(job, loss.job_begun);
+    retry(job, loss.job_begun, Error(ErrorCode::kWorkerCrashed, fmt::format("the worker on {} died while it ran this job: {}; it runs again", device, loss.how)));
 }
 
 void Dispatcher::fail_crashed(const JobPointer& job, Error error) {
@@ -242,11 +242,12 @@ void Dispatcher::fail_crashed(const JobPointer& job, Error error) {
 }
 
 // Its data is still there, so it only waits for a worker; being the oldest, it is the next to run.
-void Dispatcher::retry(const JobPointer& job, bool crashed) {
+void Dispatcher::retry(const JobPointer& job, bool crashed, Error why) {
   KEDGE_FAIL_POINT("job.retry.before");
   job->state = JobState::kQueued, job->lease = ++last_lease_;   // a late word from the dead worker is stale
   write(job, {.state = JobState::kQueued,
-              .reason = std::string(schema::error_code_name(ErrorCode::kWorkerCrashed)),
+              .reason = std::string(schema::error_code_name(why.code)),
+              .error = std::move(why),
               .new_lease = job->lease,
               .crashed = crashed});
   make_ready(job);

@@ -32,6 +32,7 @@ struct JobStep {
   std::string_view job, tenant, trace;   // trace: the traceparent (W3C) of the request that submitted it; may be empty
   schema::JobState state;
   std::string_view reason;                // as in the job, empty for none
+  std::string_view message, where;        // of its failure, or of a lost attempt; empty for none
   std::string_view device;                // where it runs or ran; empty: nowhere yet
   std::int64_t lease = 0;                 // of the present attempt, or the last; 0: none yet
   double queued_seconds = 0, run_seconds = 0, total_seconds = 0;   // so far

@@ -136,7 +136,8 @@ bool SqlStoreWriter::change(const StateChange& change) {
   KEDGE_FAIL_POINT("store.change.before");
   const std::optional<std::string> now = change.time;
   const std::optional<std::string> never;
-  const std::optional<Bytes> error = change.error ? std::optional(schema::to_binary(*change.error)) : std::nullopt;
+  const bool has_failed = change.error && schema::is_final(change.state);   // else the error is of an attempt
+  const std::optional<Bytes> error = has_failed ? std::optional(schema::to_binary(*change.error)) : std::nullopt;
   std::int64_t seq = 0;
   {
     SqliteStatement::Rows rows = change_.open(
@@ -157,7 +158,8 @@ bool SqlStoreWriter::change(const StateChange& change) {
     KEDGE_FAIL_POINT("store.result.after");
   }
   insert_event(change.job, seq, change.time,
-               schema::StateEvent{.state = change.state, .reason = change.reason, .error = change.error});
+               schema::StateEvent{
+                   .state = change.state, .reason = change.reason, .error = change.error, .device = change.starts_attempt ? change.device.value_or("") : ""});
   KEDGE_FAIL_POINT("store.change.after");
   return true;
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import stat
 import struct
@@ -16,7 +17,7 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from kedge_server import BIN, ROOT, Kedged  # noqa: E402
+from kedge_server import BIN, ROOT, Kedged, wait_for  # noqa: E402
 
 FIT = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "LogisticRegression"}], "task": {"fit": {}}}
 ROWS = "sepal_length_cm,sepal_width_cm,petal_length_cm,petal_width_cm\n5.1,3.5,1.4,0.2\n"
@@ -87,7 +88,7 @@ class Json(WithServer):
         self.assertEqual([line["id"] for line in lines[1:]], list(range(1, len(lines))))
         self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
         commands = {
-            "jobs": [], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
+            "jobs": [], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
             "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "data": ["show", "iris"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
             "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
         }
@@ -120,6 +121,43 @@ class Json(WithServer):
                 self.assertLessEqual({"type", "title", "status", "detail", "code"}, problem.keys())
                 self.assertIn(problem["detail"].splitlines()[0], done.stderr)   # people read it, too
         self.assertEqual(json.loads(user.run("--json", "run", spec, code=1).stdout)["where"], "pipeline[0].estimator")
+
+
+class Stories(WithServer):
+    def explain(self, job):
+        return json.loads(self.user.run("--json", "explain", job).stdout)
+
+    def test_a_failure_names_its_step_in_each_place(self):
+        spec = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "PowerTransformer", "params": {"method": "box-cox"}}], "task": {"fit": {}}}
+        job = self.user.run("submit", self.user.file("failing.json", spec)).stdout.strip()
+        why = "must be above 0 for method \"box-cox\""
+        for command in ("watch", "result"):
+            done = self.user.run(command, job, code=1)
+            self.assertIn(why, done.stderr)
+            self.assertIn("at pipeline[1]", done.stderr)
+        self.assertIn(why, self.user.run("jobs").stdout)
+        self.assertIn(f"{why} [BAD_DATA at pipeline[1]]", self.user.run("explain", job).stdout)
+        line = next(line for line in (self.server.data_dir / "kedged.log").read_text().splitlines() if f"job job_id={job} state=failed" in line)
+        self.assertIn("where=pipeline[1]", line)
+        self.assertIn('error="PowerTransformer: column', line)
+
+    def test_a_running_job_is_told_so_far_with_the_attempt_that_was_lost(self):
+        spec = {"dataset": {"builtin": "digits"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 100_000}}], "task": {"crossValidate": {"cv": 2}}}
+        job = self.user.run("submit", self.user.file("long.json", spec)).stdout.strip()
+        wait_for(lambda: self.server.job(job)["state"] == "running", 60, "the first attempt")
+        for worker in self.server.workers():
+            os.kill(worker, signal.SIGKILL)
+        wait_for(lambda: self.server.job(job).get("attempts") == 2, 60, "the second attempt")
+        story = self.explain(job)
+        self.assertEqual([(a["device"], a["end"]) for a in story["attempts"]], [("cpu", "queued"), ("cpu", "")])
+        self.assertIn("signal 9", story["attempts"][0]["error"]["message"])
+        self.assertIn("lost: the worker on cpu died", self.user.run("explain", job).stdout)
+        self.user.run("cancel", job)
+        wait_for(lambda: self.server.job(job)["state"] == "cancelled", 60, "the cancel")
+        self.assertIn("cancelled after", self.user.run("explain", job).stdout)
+
+    def test_a_job_that_is_not_there(self):
+        self.assertIn("there is no job 'job_none'", self.user.run("explain", "job_none", code=1).stderr)
 
 
 class Files(WithServer):

@@ -56,7 +56,7 @@ def put_things_there(contract):
 def example_of(parameter, known):
     for value in (parameter.get("example"), parameter.get("schema", {}).get("default")):
         if value is not None:
-            return str(value)
+            return value if isinstance(value, str) else json.dumps(value)
     return known.get(parameter["name"]) if parameter.get("required") else None
 
 

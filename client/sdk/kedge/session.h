@@ -81,6 +81,7 @@ class Job {
   // All that wait end with Error{kCancelled} soon after a stop; the job itself goes on.
   schema::Job wait(std::stop_token stop = {}) const;                             // when it has ended
   EventStream events(std::int64_t after = 0, std::stop_token stop = {}) const;   // from the event after number `after`
+  std::vector<schema::Event> events_so_far(std::int64_t after = 0) const;        // those that are stored now
   Result result(std::stop_token stop = {}) const;   // waits; throws the job's error if it failed or was cancelled
   // The result from another thread, over a connection of its own. The future's destructor waits for it: stop it to leave early.
   std::future<Result> future(std::stop_token stop = {}) const;

@@ -185,7 +185,7 @@ inline std::vector<Job> jobs();
 
 inline std::vector<EventBody> event_bodies() {
   return {StateEvent{.state = JobState::kFailed, .reason = "BAD_DATA", .error = error()},
-          StateEvent{.state = JobState::kRunning},
+          StateEvent{.state = JobState::kRunning, .device = "cuda:1"},
           ProgressEvent{.phase = "fold", .done = 2, .total = 5, .unit = "folds", .fold = 1},
           ProgressEvent{},
           MetricEvent{.name = "accuracy", .value = 0.96, .fold = 4},

@@ -48,6 +48,12 @@ TEST_F(SupervisionTest, TriesAJobAgainWhenItsWorkerDies) {
   EXPECT_EQ(job.attempts, 2);
   EXPECT_EQ(tests::story(*service, job.id),
             "queued fetching running queued running progress metric timing finalizing result succeeded");
+  const auto events = service->events(job.id, 0, 100);
+  EXPECT_EQ(std::get<schema::StateEvent>(events.at(2).body).device, "cpu");
+  const auto& lost = std::get<schema::StateEvent>(events.at(3).body);
+  ASSERT_TRUE(lost.error);
+  EXPECT_THAT(lost.error->message, HasSubstr("signal 6"));
+  EXPECT_FALSE(job.error) << "of an attempt, not of the job";
 }
 
 TEST_F(SupervisionTest, FailsAJobThatKillsItsWorkerTwice) {
