@@ -10,7 +10,7 @@
 #include "crypto/digest.h"
 #include "crypto/random.h"
 #include "schemas/error.h"
-#include "server/jobs/store_sqlite.h"
+#include "server/store/sqlite.h"
 
 namespace kedge::server::auth {
 namespace {

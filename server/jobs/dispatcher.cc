@@ -12,7 +12,7 @@
 #include "schemas/quota.h"
 #include "server/data/flight.h"
 #include "server/jobs/active_job.h"
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 
 namespace kedge::server {
 namespace {

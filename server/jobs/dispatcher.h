@@ -26,7 +26,7 @@
 #include "server/jobs/job_files.h"
 #include "server/jobs/model_journal.h"
 #include "server/jobs/queue.h"
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 #include "server/jobs/supervisor.h"
 
 namespace kedge::server {

@@ -13,14 +13,14 @@
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/data/inline_data.h"
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/fetch_pool.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/model_journal.h"
 #include "server/jobs/model_retention.h"
-#include "server/jobs/store.h"
-#include "server/jobs/store_retention.h"
+#include "server/store/store.h"
+#include "server/store/retention.h"
 #include "server/jobs/subscriptions.h"
 
 namespace kedge::server {

@@ -23,7 +23,7 @@
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
-#include "server/jobs/owned_job.h"
+#include "server/store/owned_job.h"
 #include "server/jobs/service_limits.h"
 
 namespace kedge::server {

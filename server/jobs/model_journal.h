@@ -12,7 +12,7 @@
 
 #include "schemas/model.h"
 #include "server/jobs/job_files.h"
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 

@@ -10,7 +10,7 @@
 
 #include "server/jobs/job_files.h"
 #include "server/jobs/service_limits.h"
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "schemas/job.h"
+#include "server/store/retention_options.h"
 
 namespace kedge::server {
 
@@ -18,15 +19,6 @@ struct TenantLimits {
   std::size_t fetches = 8;     // of one tenant at the same time; 0: no bound but that of all
   std::uint64_t bytes = 0;     // of data sets, models and artifacts of one tenant on the disk; 0: no bound
   TenantWeights weights;
-};
-
-// Open jobs are never forgotten. 0: no bound.
-struct RetentionOptions {
-  std::chrono::seconds jobs{30 * 24 * 3600};    // after their end
-  std::chrono::seconds events{7 * 24 * 3600};   // after their job's end; its last two, result and final state, stay with the job
-  std::int64_t events_per_job = 100'000;        // the newest; older ones become a gap, also while the job runs
-  std::int64_t store_bytes = std::int64_t{8} << 30;
-  std::chrono::milliseconds interval{60'000};
 };
 
 // Of models that jobs have left. 0: no bound.

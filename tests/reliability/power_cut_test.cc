@@ -5,7 +5,7 @@
 #include <future>
 #include <set>
 
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 #include "tests/support/jobs_service.h"
 #include "tests/support/power_cut_vfs.h"
 

@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 #include "server/jobs/devices.h"
 #include "server/jobs/fetch_slots.h"
 #include "server/jobs/progress_gate.h"

@@ -1,5 +1,5 @@
 // The writing statements of the job store: see store_writer.h.
-#include "server/jobs/store_writer.h"
+#include "server/store/writer.h"
 
 #include <fmt/core.h>
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "server/jobs/service_limits.h"
-#include "server/jobs/store.h"
+#include "server/store/retention_options.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 

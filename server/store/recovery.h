@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/jobs/store.h"
-#include "server/jobs/store_sqlite.h"
-#include "server/jobs/store_writer.h"
+#include "server/store/store.h"
+#include "server/store/sqlite.h"
+#include "server/store/writer.h"
 
 namespace kedge::server {
 

@@ -1,5 +1,5 @@
 // The tables of the job store: see store_schema.h.
-#include "server/jobs/store_schema.h"
+#include "server/store/schema.h"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // A result as lists show it.
-#include "server/jobs/result_headline.h"
+#include "server/store/result_headline.h"
 
 namespace kedge::server {
 

@@ -1,5 +1,5 @@
 // The store alone: what is written together, what is refused, what is found again.
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "crypto/digest.h"
 #include "schemas/codec.h"
 #include "server/data/inline_data.h"
-#include "server/jobs/store_pages.h"
+#include "server/store/pages.h"
 #include "tests/support/jobs_service.h"
 
 namespace kedge::server {

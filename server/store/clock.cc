@@ -1,5 +1,5 @@
 // Times as the API shows them, and job ids that sort by time: see clock.h.
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // What a start makes of the jobs that the last run left open: see store_recovery.h.
-#include "server/jobs/store_recovery.h"
+#include "server/store/recovery.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 
 namespace kedge::server {
 namespace {

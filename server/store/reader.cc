@@ -1,5 +1,5 @@
 // The reading statements of the job store: see store_reader.h.
-#include "server/jobs/store_reader.h"
+#include "server/store/reader.h"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 #include "server/data/inline_data.h"
-#include "server/jobs/clock.h"
-#include "server/jobs/result_headline.h"
+#include "server/store/clock.h"
+#include "server/store/result_headline.h"
 
 namespace kedge::server {
 namespace {

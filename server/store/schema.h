@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "server/jobs/store_sqlite.h"
+#include "server/store/sqlite.h"
 
 namespace kedge::server {
 

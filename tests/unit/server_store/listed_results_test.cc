@@ -5,8 +5,8 @@
 #include <future>
 
 #include "schemas/codec.h"
-#include "server/jobs/result_headline.h"
-#include "server/jobs/store.h"
+#include "server/store/result_headline.h"
+#include "server/store/store.h"
 #include "tests/support/jobs_service.h"
 
 namespace kedge::server {

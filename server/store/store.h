@@ -14,7 +14,7 @@
 #include "schemas/event.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
-#include "server/jobs/owned_job.h"
+#include "server/store/owned_job.h"
 
 namespace kedge::server {
 

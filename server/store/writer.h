@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "server/jobs/store.h"
-#include "server/jobs/store_sqlite.h"
+#include "server/store/store.h"
+#include "server/store/sqlite.h"
 
 namespace kedge::server {
 

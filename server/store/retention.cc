@@ -1,11 +1,11 @@
 // How long jobs are kept: see store_retention.h.
-#include "server/jobs/store_retention.h"
+#include "server/store/retention.h"
 
 #include <future>
 #include <memory>
 
 #include "schemas/error.h"
-#include "server/jobs/clock.h"
+#include "server/store/clock.h"
 
 namespace kedge::server {
 namespace {

@@ -1,5 +1,5 @@
 // The lock that keeps a second server out of a data directory: see data_lock.h.
-#include "server/jobs/data_lock.h"
+#include "server/store/data_lock.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -4,8 +4,8 @@
 
 #include <future>
 
-#include "server/jobs/store.h"
-#include "server/jobs/store_retention.h"
+#include "server/store/store.h"
+#include "server/store/retention.h"
 #include "tests/support/jobs_service.h"
 
 namespace kedge::server {

@@ -1,5 +1,5 @@
 // Checksums of pages: see store_pages.h. Follows the idea of SQLite's cksumvfs.c, which Debian does not build.
-#include "server/jobs/store_pages.h"
+#include "server/store/pages.h"
 
 #include <sqlite3.h>
 

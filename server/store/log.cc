@@ -1,5 +1,5 @@
 // The log of the job store: see store_log.h.
-#include "server/jobs/store_log.h"
+#include "server/store/log.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

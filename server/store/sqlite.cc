@@ -1,5 +1,5 @@
 // A thin layer over SQLite: see store_sqlite.h.
-#include "server/jobs/store_sqlite.h"
+#include "server/store/sqlite.h"
 
 #include <fmt/core.h>
 #include <sqlite3.h>
@@ -8,7 +8,7 @@
 
 #include "engine/core/disk_error.h"
 #include "schemas/error.h"
-#include "server/jobs/store_pages.h"
+#include "server/store/pages.h"
 
 namespace kedge::server {
 namespace {

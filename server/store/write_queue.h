@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "schemas/error.h"
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 

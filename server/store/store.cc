@@ -1,5 +1,5 @@
 // The job store: opening and recovery, the writer thread with its group commit, and a pool of readers. See store.h.
-#include "server/jobs/store.h"
+#include "server/store/store.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,13 +13,13 @@
 
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
-#include "server/jobs/data_lock.h"
-#include "server/jobs/store_log.h"
-#include "server/jobs/store_reader.h"
-#include "server/jobs/store_recovery.h"
-#include "server/jobs/store_schema.h"
-#include "server/jobs/store_writer.h"
-#include "server/jobs/write_queue.h"
+#include "server/store/data_lock.h"
+#include "server/store/log.h"
+#include "server/store/reader.h"
+#include "server/store/recovery.h"
+#include "server/store/schema.h"
+#include "server/store/writer.h"
+#include "server/store/write_queue.h"
 
 namespace kedge::server {
 namespace {

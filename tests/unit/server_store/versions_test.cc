@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "server/jobs/store.h"
-#include "server/jobs/store_schema.h"
+#include "server/store/store.h"
+#include "server/store/schema.h"
 #include "tests/support/jobs_service.h"
 
 namespace kedge::server {

@@ -1,5 +1,5 @@
 // Handing writes over with as few wake-ups as will do: see write_queue.h.
-#include "server/jobs/write_queue.h"
+#include "server/store/write_queue.h"
 
 #include <fmt/core.h>
 #include <poll.h>
