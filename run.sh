@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -207,7 +207,7 @@ demo() {
 }
 
 case "${1:-}" in
-  build) build release ;;
+  build) build "${2:-release}" ;;
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;
