@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -184,6 +184,26 @@ differential() {
   "$venv/bin/python" tests/estimators/sklearn_names.py
 }
 
+# The wheel of the Python client, its types, and its tests with the wheel installed and with what people have beside it.
+wheels() {
+  local dist=$PWD/build/wheels venv=build/wheels/venv
+  build dev kedged kedge kedge-worker
+  if [ ! -x "$venv/bin/twine" ]; then
+    say "installing what builds and checks wheels from PyPI"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet build hatchling twine mypy numpy pandas scipy scikit-learn polars || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
+  fi
+  say "building the wheel"
+  rm -f "$dist"/*.whl
+  "$venv/bin/python" -m build --wheel --no-isolation --outdir "$dist" client/python >"$dist/build.log" 2>&1 || { cat "$dist/build.log" >&2; exit 1; }
+  "$venv/bin/twine" check --strict "$dist"/*.whl
+  (cd client/python && "../../$venv/bin/mypy")
+  "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/*.whl
+  say "testing the wheel"
+  KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/client_test.py
+  ls "$dist"/*.whl
+}
+
 demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
@@ -216,6 +236,7 @@ case "${1:-}" in
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;
   docs) docs ;;
+  wheels) wheels ;;
   fuzz) shift; fuzz "${@:-60}" ;;
   tidy) shift; tidy "$@" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;

@@ -16,7 +16,7 @@ from kedge_server import BIN, SANITIZED, Kedged  # noqa: E402
 from pages import ROOT, pages  # noqa: E402
 
 # What a block may need that this test does not have; the block is then read but not run.
-NOT_HERE = {"OpenML", "Debian 12 and root", "root", "a cloud account", "Docker", "a build", "a GPU", "a terminal", "the network"}
+NOT_HERE = {"OpenML", "Debian 12 and root", "root", "a cloud account", "Docker", "a build", "a GPU", "a terminal", "the network", "numpy"}
 PAGE_SECONDS = 1500 if SANITIZED else 300
 
 
@@ -44,7 +44,7 @@ class Session:
         self.server = None if starts_one else Kedged(self.home)
         self.port = free_port() if starts_one else int(self.server.url.rsplit(":", 1)[1])
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KEDGE_", "XDG_"))}
-        self.environment = {**kept, "HOME": str(self.home), "PATH": f"{BIN}:{kept['PATH']}", "no_proxy": "*"}
+        self.environment = {**kept, "HOME": str(self.home), "PATH": f"{BIN}:{kept['PATH']}", "PYTHONPATH": str(ROOT / "client" / "python" / "src"), "no_proxy": "*"}
         if starts_one:
             self.environment.update(KEDGE_LISTEN=f"127.0.0.1:{self.port}", KEDGE_DATA_DIR=str(self.home / "state"))
         self.rents = "kedge up" in typed
@@ -77,6 +77,8 @@ def steps_of(block):
         return [(f"kedge run - {job}" if ours else f"kedge submit - >submitted {job}kedge cancel $(tail -1 submitted)", None)]
     if block.language == "sh":
         return [(block.text, None)]
+    if block.language == "python":
+        return [(f"python3 - <<'PYTHON'\n{block.text}\nPYTHON", None)]
     steps = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
@@ -120,10 +122,10 @@ class Documents(unittest.TestCase):
 
     def run_page(self, page):
         for block in page.blocks:
-            self.assertIn(block.language, {"sh", "console", "json", "csv", "toml", "cpp", "text", "promql"}, f"{block}: say what the block is; `text` is for what is neither")
+            self.assertIn(block.language, {"sh", "console", "json", "csv", "toml", "cpp", "python", "text", "promql"}, f"{block}: say what the block is; `text` is for what is neither")
             self.assertTrue(block.needs is None or block.needs in NOT_HERE, f"{block}: what it needs is not one of {sorted(NOT_HERE)}")
         blocks = [block for block in page.blocks if not block.needs]
-        if not any(block.language in {"sh", "console", "json"} for block in blocks):
+        if not any(block.language in {"sh", "console", "python", "json"} for block in blocks):
             return
         session = Session(page)
         try:
@@ -132,7 +134,7 @@ class Documents(unittest.TestCase):
                     self.check_shown(block)
                     session.write(block)
             # Jobs run last: the page's commands have then stored what they name.
-            shown = [b for b in blocks if b.language in {"sh", "console"}] + [b for b in blocks if b.language == "json"]
+            shown = [b for b in blocks if b.language in {"sh", "console", "python"}] + [b for b in blocks if b.language == "json"]
             script, steps = script_of(session, shown)
             done = subprocess.run(["bash", "-c", script], cwd=session.project, env=session.environment, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=PAGE_SECONDS)

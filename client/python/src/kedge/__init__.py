@@ -1,0 +1,23 @@
+"""Client of Kedge: describes a pipeline of estimators, named as in scikit-learn, and has a server run it.
+
+    import kedge
+    from kedge.estimators import LogisticRegression, StandardScaler
+
+    session = kedge.connect()                      # KEDGE_URL, or http://127.0.0.1:5334
+    job = session.submit(kedge.builtin("iris"), [StandardScaler(), LogisticRegression(C=10)], kedge.cross_validate(cv=5))
+    print(job.result().mean("accuracy"))
+"""
+from __future__ import annotations
+
+from .data import Dataset, builtin, inline, openml, stored, url
+from .errors import ConnectionFailed, JobFailed, KedgeError
+from .job import Event, Job, Result
+from .local import server
+from .model import Model
+from .session import Session, connect
+from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, predict, randomized_search, transform)
+
+__version__ = "0.1.0"
+
+__all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
+           "fit_score", "grid_search", "halving_grid_search", "inline", "openml", "predict", "randomized_search", "server", "stored", "transform", "url"]

@@ -1,0 +1,100 @@
+"""The same for asyncio: calls run on threads, so that the loop goes on. Cancelling a task leaves its job; `await job.cancel()` ends it.
+
+    session = kedge.aio.connect()
+    job = await session.submit(kedge.builtin("iris"), [GaussianNB()], kedge.cross_validate())
+    async for event in job.events(): ...
+    result = await job
+"""
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Generator, Iterator
+from typing import Any, TypeVar
+
+from . import job as _job
+from . import session as _session
+from .job import Event, Result
+
+T = TypeVar("T")
+_END = object()
+
+
+async def _each(items: Iterator[T]) -> AsyncIterator[T]:
+    """One item at a time from a thread, which ends when its reader has gone."""
+    loop, queue, gone = asyncio.get_running_loop(), asyncio.Queue[Any](1), threading.Event()
+
+    def read() -> None:
+        try:
+            for item in items:
+                if gone.is_set():
+                    return
+                asyncio.run_coroutine_threadsafe(queue.put(item), loop).result()
+            end: Any = _END
+        except BaseException as error:   # told to the reader
+            end = error
+        if not gone.is_set():
+            asyncio.run_coroutine_threadsafe(queue.put(end), loop).result()
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while (item := await queue.get()) is not _END:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        gone.set()
+        while not queue.empty():
+            queue.get_nowait()
+
+
+class Job:
+    """As kedge.Job. `await job` is its result."""
+
+    def __init__(self, job: _job.Job) -> None:
+        self._job, self.id = job, job.id
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        return self.result().__await__()
+
+    async def result(self, timeout: float | None = None) -> Result:
+        return await asyncio.to_thread(self._job.result, timeout)
+
+    async def wait(self, timeout: float | None = None) -> dict[str, Any]:
+        return await asyncio.to_thread(self._job.wait, timeout)
+
+    async def status(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self._job.status)
+
+    async def cancel(self) -> None:
+        await asyncio.to_thread(self._job.cancel)
+
+    def events(self, after: int = 0, follow: bool = True) -> AsyncIterator[Event]:
+        return _each(self._job.events(after, follow))
+
+
+class Session:
+    """As kedge.Session."""
+
+    def __init__(self, session: _session.Session) -> None:
+        self._session = session
+
+    async def submit(self, *arguments: Any, **named: Any) -> Job:
+        return Job(await asyncio.to_thread(self._session.submit, *arguments, **named))
+
+    async def run(self, *arguments: Any, **named: Any) -> Result:
+        return await (await self.submit(*arguments, **named))
+
+    def job(self, id: str) -> Job:
+        return Job(self._session.job(id))
+
+    async def dataset(self, X: Any, y: Any = None) -> Any:
+        return await asyncio.to_thread(self._session.dataset, X, y)
+
+    async def info(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self._session.info)
+
+
+def connect(*arguments: Any, **named: Any) -> Session:
+    """As kedge.connect()."""
+    return Session(_session.connect(*arguments, **named))

@@ -1,0 +1,1352 @@
+"""The estimators of the server, with scikit-learn's names, parameters and defaults. Written by client/python/generate.py from the catalogue."""
+from __future__ import annotations
+
+from typing import Any
+
+from .steps import Estimator
+
+# What is not set has the server's default.
+UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET"})()
+
+
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in ("self", "__class__") and value is not UNSET}
+
+
+class BernoulliNB(Estimator):
+    """Naive Bayes for columns of 0 and 1.
+
+    alpha: Added to every count; a list has one for each column. Default 1.0.
+    force_alpha: Take alpha as it is; else it is raised to 1e-10. Default True.
+    binarize: Values above count as 1, others as 0; null: they are 0 and 1 already. Default 0.0.
+    fit_prior: Learn the classes' probabilities; else they are equal. Default True.
+    class_prior: Prior probabilities of the classes, in order. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 force_alpha: bool = UNSET,
+                 binarize: float | None = UNSET,
+                 fit_prior: bool = UNSET,
+                 class_prior: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Binarizer(Estimator):
+    """Set values above a threshold to 1 and the others to 0.
+
+    threshold: Values above it become 1. Default 0.0.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 threshold: float = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class CategoricalNB(Estimator):
+    """Naive Bayes for columns of categories 0, 1, 2 ...
+
+    alpha: Added to every count. Default 1.0.
+    force_alpha: Take alpha as it is; else it is raised to 1e-10. Default True.
+    fit_prior: Learn the classes' probabilities; else they are equal. Default True.
+    class_prior: Prior probabilities of the classes, in order. Default None.
+    min_categories: Least number of categories of each column; a list has one for each column. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 force_alpha: bool = UNSET,
+                 fit_prior: bool = UNSET,
+                 class_prior: Any = UNSET,
+                 min_categories: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ColumnTransformer(Estimator):
+    """Apply transformers to columns of their own and put the results side by side.
+
+    transformers: The transformers with their columns, {"name", "transformer", "columns"} each, or [name, transformer, columns]. Default [].
+    remainder: What happens to columns that no transformer names. Default 'drop'.
+    sparse_threshold: Accepted for compatibility and ignored. Default 0.3.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    transformer_weights: What the results of transformers are multiplied by, by name. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    verbose_feature_names_out: Name output columns TRANSFORMER__COLUMN, as they are, or by a format with {transformer_name} and {feature_name}.
+        Default True.
+    """
+
+    def __init__(self, *,
+                 transformers: Any = UNSET,
+                 remainder: Any = UNSET,
+                 sparse_threshold: float = UNSET,
+                 n_jobs: int | None = UNSET,
+                 transformer_weights: Any = UNSET,
+                 verbose: bool | int = UNSET,
+                 verbose_feature_names_out: bool | str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ComplementNB(Estimator):
+    """Naive Bayes for counts that learns each class from all others; for classes of unequal size.
+
+    alpha: Added to every count; a list has one for each column. Default 1.0.
+    force_alpha: Take alpha as it is; else it is raised to 1e-10. Default True.
+    fit_prior: Learn the classes' probabilities; else they are equal. Default True.
+    class_prior: Prior probabilities of the classes, in order. Default None.
+    norm: Divide each class's weights by their sum. Default False.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 force_alpha: bool = UNSET,
+                 fit_prior: bool = UNSET,
+                 class_prior: Any = UNSET,
+                 norm: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DBSCAN(Estimator):
+    """Clusters of dense rows, and noise.
+
+    eps: Distance within which two rows are neighbours. Default 0.5.
+    min_samples: Neighbours, itself included, or their weight, that make a row core. Default 5.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default None.
+    metric: Distance. Default 'euclidean'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 eps: float = UNSET,
+                 min_samples: int = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DecisionTreeClassifier(Estimator):
+    """A decision tree.
+
+    criterion: Impurity that a split decreases most. Default 'gini'.
+    splitter: The best cut of a column, or one at a random value. Default 'best'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default None.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 criterion: str = UNSET,
+                 splitter: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 random_state: int | None = UNSET,
+                 class_weight: Any = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DecisionTreeRegressor(Estimator):
+    """A regression tree.
+
+    criterion: Impurity that a split decreases most; friedman_mse is squared_error. Default 'squared_error'.
+    splitter: The best cut of a column, or one at a random value. Default 'best'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default None.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 criterion: str = UNSET,
+                 splitter: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 random_state: int | None = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DummyClassifier(Estimator):
+    """Predicts classes without looking at the features.
+
+    strategy: prior and most_frequent predict the most frequent class, stratified and uniform draw one, constant takes what is given. Default 'prior'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    constant: The class that strategy constant predicts. Default None.
+    """
+
+    def __init__(self, *,
+                 strategy: str = UNSET,
+                 random_state: int | None = UNSET,
+                 constant: str | int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DummyRegressor(Estimator):
+    """Predicts a constant: the target's mean, a quantile of it, or what is given.
+
+    strategy: What is predicted. Default 'mean'.
+    constant: What strategy constant predicts; a list must have one number. Default None.
+    quantile: The quantile of the target that strategy quantile predicts. Default None.
+    """
+
+    def __init__(self, *,
+                 strategy: str = UNSET,
+                 constant: Any = UNSET,
+                 quantile: float | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ElasticNet(Estimator):
+    """Least squares with L1 and L2 penalties.
+
+    alpha: Strength of the penalty. Default 1.0.
+    l1_ratio: Share of the L1 penalty; the rest is L2. Default 0.5.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    precompute: Accepted for compatibility and ignored. Default False.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Largest number of passes over the coordinates. Default 1000.
+    tol: Stop when the duality gap is at most this part of the target's sum of squares. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    selection: Coordinates in order, or drawn. Default 'cyclic'.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 l1_ratio: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 precompute: Any = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 warm_start: bool = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 selection: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ElasticNetCV(Estimator):
+    """ElasticNet with its penalty chosen by cross-validation.
+
+    l1_ratio: Share of the L1 penalty, or a list to choose from. Default 0.5.
+    eps: The smallest alpha of a grid, relative to the largest. Default 0.001.
+    alphas: Number of alphas of a grid, or a list. Default 100.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    max_iter: Largest number of passes over the coordinates. Default 1000.
+    tol: Stop when the duality gap is at most this part of the target's sum of squares. Default 0.0001.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    cv: Number of folds; null for 5. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    selection: Coordinates in order, or drawn. Default 'cyclic'.
+    """
+
+    def __init__(self, *,
+                 l1_ratio: Any = UNSET,
+                 eps: float = UNSET,
+                 alphas: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 precompute: Any = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 copy_X: bool = UNSET,
+                 cv: int | None = UNSET,
+                 verbose: bool | int = UNSET,
+                 n_jobs: int | None = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 selection: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ExtraTreesClassifier(Estimator):
+    """The mean of trees that cut random columns at random values.
+
+    n_estimators: Number of trees. Default 100.
+    criterion: Impurity that a split decreases most. Default 'gini'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default 'sqrt'.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    bootstrap: Draw the rows of each tree with replacement; false takes all. Default False.
+    oob_score: Estimate the score from the rows that trees did not draw. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Only false: every fit starts anew. Default False.
+    class_weight: Weight of each class: an object by class name, balanced, balanced_subsample, or null for 1 each. Default None.
+    max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 n_estimators: int = UNSET,
+                 criterion: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 bootstrap: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET,
+                 class_weight: Any = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class ExtraTreesRegressor(Estimator):
+    """The mean of regression trees that cut columns at random values.
+
+    n_estimators: Number of trees. Default 100.
+    criterion: Impurity that a split decreases most; friedman_mse is squared_error. Default 'squared_error'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default 1.0.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    bootstrap: Draw the rows of each tree with replacement; false takes all. Default False.
+    oob_score: Estimate the score from the rows that trees did not draw. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Only false: every fit starts anew. Default False.
+    max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 n_estimators: int = UNSET,
+                 criterion: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 bootstrap: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class FeatureUnion(Estimator):
+    """Apply several transformers to the same columns and put the results side by side.
+
+    transformer_list: The transformers, {"name", "transformer"} each, or [name, transformer]. Default [].
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    transformer_weights: What the results of transformers are multiplied by, by name. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    verbose_feature_names_out: Name output columns TRANSFORMER__COLUMN, or as they are. Default True.
+    """
+
+    def __init__(self, *,
+                 transformer_list: Any = UNSET,
+                 n_jobs: int | None = UNSET,
+                 transformer_weights: Any = UNSET,
+                 verbose: bool | int = UNSET,
+                 verbose_feature_names_out: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class GaussianNB(Estimator):
+    """Gaussian naive Bayes.
+
+    priors: Prior probabilities of the classes, in order; null takes the shares in the data. Default None.
+    var_smoothing: This part of the largest column variance is added to every variance, for stability. Default 1e-09.
+    """
+
+    def __init__(self, *,
+                 priors: Any = UNSET,
+                 var_smoothing: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class IncrementalPCA(Estimator):
+    """Principal component analysis by batches of rows.
+
+    n_components: Components to keep; null for as many as the first batch has. Default None.
+    whiten: Scale the result to unit variance. Default False.
+    copy: Accepted for compatibility and ignored. Default True.
+    batch_size: Rows of a batch; null for five times the columns. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int | None = UNSET,
+                 whiten: bool = UNSET,
+                 copy: bool = UNSET,
+                 batch_size: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class KBinsDiscretizer(Estimator):
+    """Cut columns into bins.
+
+    n_bins: Bins of each column, or a list with one number a column. Default 5.
+    encode: A column a bin, or the number of the bin. Default 'onehot'.
+    strategy: Where the edges are. Default 'quantile'.
+    quantile_method: Which quantiles, for strategy quantile. Default 'averaged_inverted_cdf'.
+    dtype: Accepted for compatibility and ignored. Default None.
+    subsample: Most rows to find the edges from; null for all. Default 200000.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 n_bins: Any = UNSET,
+                 encode: str = UNSET,
+                 strategy: str = UNSET,
+                 quantile_method: str = UNSET,
+                 dtype: None | str = UNSET,
+                 subsample: int | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class KMeans(Estimator):
+    """Clusters around means, from k-means++ starts.
+
+    n_clusters: Number of clusters. Default 8.
+    init: Where centres start: k-means++ (greedy), random rows, or the centres, one row each. Default 'k-means++'.
+    n_init: Runs from different starts; auto: 10 with init="random", else 1. Default 'auto'.
+    max_iter: Most iterations of a run. Default 300.
+    tol: A run ends when the centres move less, squared, relative to the mean variance of the columns. Default 0.0001.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    copy_x: Accepted for compatibility and ignored. Default True.
+    algorithm: Both give the nearest centres exactly; the same code does both. Default 'lloyd'.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int = UNSET,
+                 init: Any = UNSET,
+                 n_init: str | int = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 copy_x: bool = UNSET,
+                 algorithm: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class KNeighborsClassifier(Estimator):
+    """Vote of the k nearest training rows.
+
+    n_neighbors: Number of neighbours that vote. Default 5.
+    weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_neighbors: int = UNSET,
+                 weights: str | None = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class KNeighborsRegressor(Estimator):
+    """Mean target of the k nearest training rows.
+
+    n_neighbors: Number of neighbours. Default 5.
+    weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_neighbors: int = UNSET,
+                 weights: str | None = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Lasso(Estimator):
+    """Least squares with an L1 penalty.
+
+    alpha: Strength of the penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    precompute: Accepted for compatibility and ignored. Default False.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Largest number of passes over the coordinates. Default 1000.
+    tol: Stop when the duality gap is at most this part of the target's sum of squares. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    selection: Coordinates in order, or drawn. Default 'cyclic'.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 precompute: Any = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 warm_start: bool = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 selection: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LassoCV(Estimator):
+    """Lasso with its penalty chosen by cross-validation.
+
+    eps: The smallest alpha of a grid, relative to the largest. Default 0.001.
+    alphas: Number of alphas of a grid, or a list. Default 100.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    max_iter: Largest number of passes over the coordinates. Default 1000.
+    tol: Stop when the duality gap is at most this part of the target's sum of squares. Default 0.0001.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    cv: Number of folds; null for 5. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    selection: Coordinates in order, or drawn. Default 'cyclic'.
+    """
+
+    def __init__(self, *,
+                 eps: float = UNSET,
+                 alphas: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 precompute: Any = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 copy_X: bool = UNSET,
+                 cv: int | None = UNSET,
+                 verbose: bool | int = UNSET,
+                 n_jobs: int | None = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 selection: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LinearDiscriminantAnalysis(Estimator):
+    """Linear discriminant analysis: normal distributions with a common covariance; also projects onto what separates the classes.
+
+    solver: svd forms no covariance; lsqr cannot transform; lsqr and eigen can shrink. Default 'svd'.
+    shrinkage: Share by which covariances are pulled towards a multiple of the unit matrix; auto by Ledoit and Wolf. Default None.
+    priors: Prior probabilities of the classes, in order; null takes their shares. Default None.
+    n_components: Columns of transform; null for as many as there can be. Default None.
+    store_covariance: Also give covariance_ with solver svd. Default False.
+    tol: Singular values up to this count as 0, with solver svd. Default 0.0001.
+    covariance_estimator: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 solver: str = UNSET,
+                 shrinkage: float | str | None = UNSET,
+                 priors: Any = UNSET,
+                 n_components: int | None = UNSET,
+                 store_covariance: bool = UNSET,
+                 tol: float = UNSET,
+                 covariance_estimator: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LinearRegression(Estimator):
+    """Ordinary least squares.
+
+    fit_intercept: Fit an intercept: centre columns and target. Default True.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    tol: In float32, singular values up to this part of the largest count as 0. Default 1e-06.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    positive: Coefficients of at least 0. Default False.
+    """
+
+    def __init__(self, *,
+                 fit_intercept: bool = UNSET,
+                 copy_X: bool = UNSET,
+                 tol: float = UNSET,
+                 n_jobs: int | None = UNSET,
+                 positive: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LogisticRegression(Estimator):
+    """Logistic regression without penalty, with L1, L2 or both; multinomial for three classes and more.
+
+    penalty: l1, l2, elasticnet, or null for none; deprecated leaves it to C and l1_ratio. Default 'deprecated'.
+    C: Inverse of the strength of the penalty; inf for none. Default 1.0.
+    l1_ratio: Share of the L1 penalty; null means 0. Default 0.0.
+    dual: Solver liblinear with L2 only, where the minimum is the same. Default False.
+    tol: Stop when no element of the gradient is larger. Default 0.0001.
+    fit_intercept: Add an intercept, which only solver liblinear penalises. Default True.
+    intercept_scaling: Solver liblinear penalises the intercept divided by this. Default 1.0.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    random_state: Accepted for compatibility and ignored. Default None.
+    solver: How the minimum is found. Default 'lbfgs'.
+    max_iter: Largest number of iterations. Default 100.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 penalty: str | None = UNSET,
+                 C: float | str = UNSET,
+                 l1_ratio: float | None = UNSET,
+                 dual: bool = UNSET,
+                 tol: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 intercept_scaling: float = UNSET,
+                 class_weight: Any = UNSET,
+                 random_state: int | None = UNSET,
+                 solver: str = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MaxAbsScaler(Estimator):
+    """Scale each column by its largest absolute value.
+
+    copy: Accepted for compatibility and ignored. Default True.
+    clip: Clip values outside -1 to 1, which new data may have. Default False.
+    """
+
+    def __init__(self, *,
+                 copy: bool = UNSET,
+                 clip: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MinMaxScaler(Estimator):
+    """Scale each column to a given range.
+
+    feature_range: Lower and upper end of the result, as a list of two. Default [0.0, 1.0].
+    clip: Clip values outside the range, which new data may have. Default False.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 feature_range: Any = UNSET,
+                 clip: bool = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MiniBatchKMeans(Estimator):
+    """Clusters around means, moved by small random batches.
+
+    n_clusters: Number of clusters. Default 8.
+    init: Where centres start: k-means++ (greedy), random rows, or the centres, one row each. Default 'k-means++'.
+    max_iter: Most passes over as many rows as there are. Default 100.
+    batch_size: Rows of a batch. Default 1024.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    compute_labels: Label all rows at the end. Default True.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    tol: Ends when the centres move less, squared, relative to the mean variance of the columns; 0: never. Default 0.0.
+    max_no_improvement: Ends after so many batches without a better smoothed inertia; null: never. Default 10.
+    init_size: Rows that starts are chosen from; null: 3 batches. Default None.
+    n_init: Starts of which the best is taken; auto: 3 with init="random", else 1. Default 'auto'.
+    reassignment_ratio: Clusters lighter than this share of the heaviest start anew. Default 0.01.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int = UNSET,
+                 init: Any = UNSET,
+                 max_iter: int = UNSET,
+                 batch_size: int = UNSET,
+                 verbose: int | bool = UNSET,
+                 compute_labels: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET,
+                 max_no_improvement: int | None = UNSET,
+                 init_size: int | None = UNSET,
+                 n_init: str | int = UNSET,
+                 reassignment_ratio: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MissingIndicator(Estimator):
+    """Mark missing values by ones.
+
+    missing_values: What stands for a missing value: "NaN", a number or a category. Default 'NaN'.
+    features: Mark the columns that lack values in the fitted rows, or all. Default 'missing-only'.
+    sparse: Accepted for compatibility and ignored. Default 'auto'.
+    error_on_new: Refuse new rows that lack values where the fitted ones did not. Default True.
+    """
+
+    def __init__(self, *,
+                 missing_values: str | float | None = UNSET,
+                 features: str = UNSET,
+                 sparse: bool | str = UNSET,
+                 error_on_new: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MultinomialNB(Estimator):
+    """Naive Bayes for counts, such as words of a text.
+
+    alpha: Added to every count; a list has one for each column. Default 1.0.
+    force_alpha: Take alpha as it is; else it is raised to 1e-10. Default True.
+    fit_prior: Learn the classes' probabilities; else they are equal. Default True.
+    class_prior: Prior probabilities of the classes, in order. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 force_alpha: bool = UNSET,
+                 fit_prior: bool = UNSET,
+                 class_prior: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class NearestNeighbors(Estimator):
+    """Keeps rows, prepared for searches of neighbours.
+
+    n_neighbors: Number of neighbours. Default 5.
+    radius: Distance within which rows are neighbours. Default 1.0.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_neighbors: int = UNSET,
+                 radius: float = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Normalizer(Estimator):
+    """Scale each row to unit norm.
+
+    norm: The norm that becomes 1. Default 'l2'.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 norm: str = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Nystroem(Estimator):
+    """Approximate feature map of a kernel, from a subset of the rows.
+
+    kernel: The kernel that is approximated. Default 'rbf'.
+    gamma: Factor of the rbf, polynomial, sigmoid and laplacian kernels; null for 1 / n_features. Default None.
+    coef0: Constant of the polynomial and sigmoid kernels; null for 1. Default None.
+    degree: Degree of the polynomial kernel; null for 3. Default None.
+    kernel_params: Accepted for compatibility and ignored. Default None.
+    n_components: Features to make, and rows to make them from. Default 100.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 kernel: str = UNSET,
+                 gamma: float | None = UNSET,
+                 coef0: float | None = UNSET,
+                 degree: float | None = UNSET,
+                 kernel_params: None = UNSET,
+                 n_components: int = UNSET,
+                 random_state: int | None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OneHotEncoder(Estimator):
+    """Encode categories as columns of zeros and ones, one for each category.
+
+    categories: "auto": what the fitted rows hold; or a list of categories for each column, ascending where it is numeric. Default 'auto'.
+    drop: Leave out the first category of each column, or of columns with two, or a given one for each column. Default None.
+    sparse_output: Accepted for compatibility and ignored. Default True.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    handle_unknown: What a category is that no fitted row had: an error, all zeros, or the group of infrequent ones ("warn": with a warning). Default
+        'error'.
+    min_frequency: Categories with fewer rows, or a smaller share of them, are infrequent. Default None.
+    max_categories: Largest number of output columns per column; the rest is infrequent. Default None.
+    feature_name_combiner: How output columns are named: COLUMN_CATEGORY. Default 'concat'.
+    """
+
+    def __init__(self, *,
+                 categories: Any = UNSET,
+                 drop: Any = UNSET,
+                 sparse_output: bool = UNSET,
+                 dtype: str = UNSET,
+                 handle_unknown: str = UNSET,
+                 min_frequency: int | float | None = UNSET,
+                 max_categories: int | None = UNSET,
+                 feature_name_combiner: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OrdinalEncoder(Estimator):
+    """Encode the categories of each column as whole numbers.
+
+    categories: "auto": what the fitted rows hold; or a list of categories for each column, ascending where it is numeric. Default 'auto'.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    handle_unknown: What to do with a category that no fitted row had. Default 'error'.
+    unknown_value: Code of unknown categories with handle_unknown = "use_encoded_value". Default None.
+    encoded_missing_value: Code of missing values. Default 'NaN'.
+    min_frequency: Categories with fewer rows, or a smaller share of them, get one code, the last. Default None.
+    max_categories: Largest number of codes per column; the rest shares the last. Default None.
+    """
+
+    def __init__(self, *,
+                 categories: Any = UNSET,
+                 dtype: str = UNSET,
+                 handle_unknown: str = UNSET,
+                 unknown_value: int | str | None = UNSET,
+                 encoded_missing_value: int | str = UNSET,
+                 min_frequency: int | float | None = UNSET,
+                 max_categories: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PCA(Estimator):
+    """Principal component analysis.
+
+    n_components: Components to keep: a number; the share of the variance that they must explain; mle for Minka's estimate; null for all. Default
+        None.
+    copy: Accepted for compatibility and ignored. Default True.
+    whiten: Scale the result to unit variance. Default False.
+    svd_solver: How the components are found. Default 'auto'.
+    tol: Accepted for compatibility and ignored. Default 0.0.
+    iterated_power: Power iterations of the randomized solver. Default 'auto'.
+    n_oversamples: Extra random vectors of the randomized solver. Default 10.
+    power_iteration_normalizer: What the randomized solver does between power iterations; LU is done as QR, with the same result. Default 'auto'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int | float | str | None = UNSET,
+                 copy: bool = UNSET,
+                 whiten: bool = UNSET,
+                 svd_solver: str = UNSET,
+                 tol: float = UNSET,
+                 iterated_power: int | str = UNSET,
+                 n_oversamples: int = UNSET,
+                 power_iteration_normalizer: str = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PolynomialFeatures(Estimator):
+    """Products of columns up to a degree.
+
+    degree: Largest degree, or smallest and largest as a list of two. Default 2.
+    interaction_only: Leave out powers of single features. Default False.
+    include_bias: Begin with a column of ones. Default True.
+    order: Accepted for compatibility and ignored. Default 'C'.
+    """
+
+    def __init__(self, *,
+                 degree: Any = UNSET,
+                 interaction_only: bool = UNSET,
+                 include_bias: bool = UNSET,
+                 order: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PowerTransformer(Estimator):
+    """Make columns more normally distributed by a power transform.
+
+    method: Which power; box-cox needs positive values. Default 'yeo-johnson'.
+    standardize: Scale the result to mean 0 and variance 1. Default True.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 method: str = UNSET,
+                 standardize: bool = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class QuadraticDiscriminantAnalysis(Estimator):
+    """Quadratic discriminant analysis: a normal distribution with its own covariance for each class.
+
+    solver: svd forms no covariance; eigen can shrink. Default 'svd'.
+    shrinkage: Share by which covariances are pulled towards a multiple of the unit matrix; auto by Ledoit and Wolf. Default None.
+    priors: Prior probabilities of the classes, in order; null takes their shares. Default None.
+    reg_param: Share by which variances are pulled towards 1, with solver svd. Default 0.0.
+    store_covariance: Also give covariance_. Default False.
+    tol: Variances up to this count as 0. Default 0.0001.
+    covariance_estimator: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 solver: str = UNSET,
+                 shrinkage: float | str | None = UNSET,
+                 priors: Any = UNSET,
+                 reg_param: float = UNSET,
+                 store_covariance: bool = UNSET,
+                 tol: float = UNSET,
+                 covariance_estimator: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class QuantileTransformer(Estimator):
+    """Map columns to a uniform or normal distribution by their quantiles.
+
+    n_quantiles: Quantiles to compute; at most as many as rows are used. Default 1000.
+    output_distribution: Distribution of the result. Default 'uniform'.
+    ignore_implicit_zeros: Accepted for compatibility and ignored. Default False.
+    subsample: Most rows to find the quantiles from; null for all. Default 10000.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 n_quantiles: int = UNSET,
+                 output_distribution: str = UNSET,
+                 ignore_implicit_zeros: bool = UNSET,
+                 subsample: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RadiusNeighborsClassifier(Estimator):
+    """Vote of the training rows within a radius.
+
+    radius: Distance within which rows are neighbours. Default 1.0.
+    weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    outlier_label: Class of rows without neighbours; most_frequent takes the commonest; null refuses them. Default None.
+    """
+
+    def __init__(self, *,
+                 radius: float = UNSET,
+                 weights: str | None = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 outlier_label: str | int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RadiusNeighborsRegressor(Estimator):
+    """Mean target of the training rows within a radius.
+
+    radius: Distance within which rows are neighbours. Default 1.0.
+    weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 radius: float = UNSET,
+                 weights: str | None = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RandomForestClassifier(Estimator):
+    """Random forest: the mean of trees grown on bootstrap samples with random columns at each split.
+
+    n_estimators: Number of trees. Default 100.
+    criterion: Impurity that a split decreases most. Default 'gini'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default 'sqrt'.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    bootstrap: Draw the rows of each tree with replacement; false takes all. Default True.
+    oob_score: Estimate the score from the rows that trees did not draw. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Only false: every fit starts anew. Default False.
+    class_weight: Weight of each class: an object by class name, balanced, balanced_subsample, or null for 1 each. Default None.
+    max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 n_estimators: int = UNSET,
+                 criterion: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 bootstrap: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET,
+                 class_weight: Any = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RandomForestRegressor(Estimator):
+    """Random forest: the mean of regression trees grown on bootstrap samples.
+
+    n_estimators: Number of trees. Default 100.
+    criterion: Impurity that a split decreases most; friedman_mse is squared_error. Default 'squared_error'.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_features: Columns looked at for a split; null for all. Default 1.0.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    bootstrap: Draw the rows of each tree with replacement; false takes all. Default True.
+    oob_score: Estimate the score from the rows that trees did not draw. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Only false: every fit starts anew. Default False.
+    max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
+    ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
+    monotonic_cst: Only null: no column is constrained. Default None.
+    """
+
+    def __init__(self, *,
+                 n_estimators: int = UNSET,
+                 criterion: str = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 bootstrap: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 ccp_alpha: float = UNSET,
+                 monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Ridge(Estimator):
+    """Least squares with an L2 penalty.
+
+    alpha: Strength of the penalty; a list has one for each target. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Accepted for compatibility and ignored. Default None.
+    tol: Accepted for compatibility and ignored. Default 0.0001.
+    solver: svd: by singular values; any other: by Cholesky's decomposition, and by singular values where that fails. Default 'auto'.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int | None = UNSET,
+                 tol: float = UNSET,
+                 solver: str = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RidgeCV(Estimator):
+    """Ridge regression with its penalty chosen by exact leave-one-out, or by folds.
+
+    alphas: Penalties to choose from. Default [0.1, 1.0, 10.0].
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    scoring: What is best; null: the mean squared error, or r2 with cv. Default None.
+    cv: Number of folds; null leaves out one row at a time. Default None.
+    gcv_mode: Has no influence on the answer: always by eigenvectors. Default None.
+    store_cv_results: Give the errors of each row under each alpha; not with cv. Default False.
+    alpha_per_target: Has no influence: there is one target. Default False.
+    """
+
+    def __init__(self, *,
+                 alphas: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 scoring: str | None = UNSET,
+                 cv: int | None = UNSET,
+                 gcv_mode: str | None = UNSET,
+                 store_cv_results: bool = UNSET,
+                 alpha_per_target: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RidgeClassifier(Estimator):
+    """Classification by ridge regression on -1 and 1.
+
+    alpha: Strength of the penalty; a list has one for each target. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Accepted for compatibility and ignored. Default None.
+    tol: Accepted for compatibility and ignored. Default 0.0001.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    solver: svd: by singular values; any other: by Cholesky's decomposition, and by singular values where that fails. Default 'auto'.
+    positive: Coefficients of at least 0. Default False.
+    random_state: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int | None = UNSET,
+                 tol: float = UNSET,
+                 class_weight: Any = UNSET,
+                 solver: str = UNSET,
+                 positive: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RobustScaler(Estimator):
+    """Scale columns by statistics that outliers do not move.
+
+    with_centering: Subtract the median of each column. Default True.
+    with_scaling: Divide each column by the distance of its quantiles. Default True.
+    quantile_range: Lower and upper quantile in percent, as a list of two. Default [25.0, 75.0].
+    copy: Accepted for compatibility and ignored. Default True.
+    unit_variance: Scale so that normally distributed columns get variance 1. Default False.
+    """
+
+    def __init__(self, *,
+                 with_centering: bool = UNSET,
+                 with_scaling: bool = UNSET,
+                 quantile_range: Any = UNSET,
+                 copy: bool = UNSET,
+                 unit_variance: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SelectKBest(Estimator):
+    """Keep the columns with the highest scores.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    k: Columns to keep. Default 10.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 k: int | str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SelectPercentile(Estimator):
+    """Keep a percentage of the columns, those with the highest scores.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    percentile: Columns to keep, in percent. Default 10.0.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 percentile: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SimpleImputer(Estimator):
+    """Replace missing values by the mean, median or most frequent value of their column, or by a constant.
+
+    missing_values: What stands for a missing value: "NaN", a number or a category. Default 'NaN'.
+    strategy: What a missing value is replaced by. Default 'mean'.
+    fill_value: The constant; null: 0 in numeric columns, "missing_value" in nominal ones. Default None.
+    copy: Accepted for compatibility and ignored. Default True.
+    add_indicator: Add a column of zeros and ones for each column that lacked values. Default False.
+    keep_empty_features: Keep columns without any value, filled with 0 or the constant. Default False.
+    """
+
+    def __init__(self, *,
+                 missing_values: str | float | None = UNSET,
+                 strategy: str = UNSET,
+                 fill_value: float | str | None = UNSET,
+                 copy: bool = UNSET,
+                 add_indicator: bool = UNSET,
+                 keep_empty_features: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SplineTransformer(Estimator):
+    """Univariate B-spline bases of the columns.
+
+    n_knots: Knots of each column, if knots is not an array. Default 5.
+    degree: Degree of the polynomials. Default 3.
+    knots: Where the knots are: evenly spaced, at quantiles, or an array of rows, one number a column. Default 'uniform'.
+    extrapolation: What values beyond the first and last knot give. Default 'constant'.
+    include_bias: Keep the last spline of each column, so that they sum to 1. Default True.
+    order: Accepted for compatibility and ignored. Default 'C'.
+    handle_missing: What a missing value gives. Default 'error'.
+    sparse_output: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 n_knots: int = UNSET,
+                 degree: int = UNSET,
+                 knots: Any = UNSET,
+                 extrapolation: str = UNSET,
+                 include_bias: bool = UNSET,
+                 order: str = UNSET,
+                 handle_missing: str = UNSET,
+                 sparse_output: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class StandardScaler(Estimator):
+    """Standardise columns by removing the mean and scaling to unit variance.
+
+    with_mean: Subtract the mean of each column. Default True.
+    with_std: Divide each column by its standard deviation. Default True.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 with_mean: bool = UNSET,
+                 with_std: bool = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TruncatedSVD(Estimator):
+    """Singular value decomposition without centring, cut to its leading components.
+
+    n_components: Components to keep. Default 2.
+    algorithm: arpack: exact; randomized: by random projection. Default 'randomized'.
+    n_iter: Power iterations of the randomized algorithm. Default 5.
+    n_oversamples: Extra random vectors of the randomized algorithm. Default 10.
+    power_iteration_normalizer: What is done between power iterations; LU is done as QR, with the same result. Default 'auto'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    tol: Accepted for compatibility and ignored. Default 0.0.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 algorithm: str = UNSET,
+                 n_iter: int = UNSET,
+                 n_oversamples: int = UNSET,
+                 power_iteration_normalizer: str = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class VarianceThreshold(Estimator):
+    """Leave out columns that hardly vary.
+
+    threshold: Columns with at most this variance are left out. Default 0.0.
+    """
+
+    def __init__(self, *,
+                 threshold: float = UNSET) -> None:
+        super().__init__(**_given(locals()))

@@ -1,0 +1,68 @@
+"""Stored models: asked, fetched, removed."""
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from ._http import JSON, LONG_S, Call, Transport
+from .data import upload_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NPY, CSV, MODEL = "application/x-npy", "text/csv", "application/vnd.kedge.model"
+
+
+class Model:
+    """A handle to a stored model."""
+
+    def __init__(self, transport: Transport, id: str) -> None:
+        self._transport, self.id = transport, id
+
+    def __repr__(self) -> str:
+        return f"Model({self.id!r})"
+
+    def _path(self, rest: str = "") -> str:
+        return f"/v1/models/{quote(self.id, safe='')}{rest}"
+
+    def info(self) -> dict[str, Any]:
+        """Pipeline, columns, classes, size."""
+        found: dict[str, Any] = self._transport.call(Call("GET", self._path())).json()
+        return found
+
+    def predict(self, X: Any, output: str = "predict") -> np.ndarray[Any, Any]:
+        """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,); classes
+        by name), predict_proba or decision_function. Raises KedgeError, which names the column and row."""
+        return self._ask("/predict?" + urlencode({"output": output}), X)
+
+    def transform(self, X: Any) -> np.ndarray[Any, Any]:
+        """What the model's transformers make of the rows."""
+        return self._ask("/transform", X)
+
+    def _ask(self, path: str, X: Any) -> np.ndarray[Any, Any]:
+        import numpy as np
+        call = Call("POST", self._path(path), timeout=LONG_S, repeats=False)
+        if hasattr(X, "columns") or hasattr(X, "dtype"):
+            rows = upload_of(X)
+            call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
+        else:
+            import json
+            call.body, call.content_type = json.dumps({"rows": X}).encode(), JSON
+        answer = self._transport.call(call).json()
+        return np.asarray(answer["values"])
+
+    def download(self) -> bytes:
+        """The file, for Session.upload_model() on another server."""
+        return self._transport.call(Call("GET", self._path("/download"), accept=MODEL, timeout=LONG_S)).body
+
+    def remove(self) -> None:
+        """Jobs that have opened the model go on with it."""
+        self._transport.call(Call("DELETE", self._path()))
+
+
+def npy(content: bytes) -> np.ndarray[Any, Any]:
+    """An artifact such as predictions.npy."""
+    import numpy as np
+    array: np.ndarray[Any, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    return array

@@ -1,0 +1,186 @@
+"""A connection to a server: submits jobs, uploads data, lists what there is."""
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from . import data
+from ._http import JSON, LONG_S, Call, Transport, Trust
+from .data import Dataset, Upload
+from .errors import KedgeError
+from .job import Job
+from .model import MODEL, Model
+from .steps import pipeline_of, value_of
+from .tasks import Task
+
+CONTENT_TYPES = {"npy": "application/x-npy", "csv": "text/csv", "libsvm": "text/plain", "arff": "text/plain"}
+
+
+class Session:
+    """Thread safe. Calls are tried again for a minute where that is safe, while the server is away or busy. All raise KedgeError."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"Session({self.url!r})"
+
+    @property
+    def url(self) -> str:
+        return self._transport.url
+
+    def _get(self, path: str) -> Any:
+        return self._transport.call(Call("GET", path)).json()
+
+    # Jobs
+
+    def submit(self, dataset: Dataset | dict[str, Any], pipeline: Any = None, task: Task | None = None, *, device: str = "auto",
+               deadlines: dict[str, float] | None = None) -> Job:
+        """Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key. dataset: a Dataset, or a whole
+        job as a dict; pipeline: estimators (see kedge.estimators), scikit-learn's, or names; deadlines: seconds of queue, fetch and run."""
+        spec = dict(dataset) if isinstance(dataset, dict) else self._spec(dataset, pipeline, task, device, deadlines)
+        call = Call("POST", "/v1/jobs", json.dumps(value_of(spec)).encode(), content_type=JSON, key=secrets.token_hex(16), timeout=LONG_S)
+        return Job(self._transport, self._transport.call(call).json()["id"])
+
+    @staticmethod
+    def _spec(dataset: Dataset, pipeline: Any, task: Task | None, device: str, deadlines: dict[str, float] | None) -> dict[str, Any]:
+        if task is None:
+            raise KedgeError("INVALID_VALUE", "the job has no task: kedge.fit(), kedge.cross_validate() ...", "task")
+        return {**dataset.document(), **({"pipeline": pipeline_of(pipeline)} if pipeline is not None else {}), "task": task.document(), "device": device,
+                **({"deadlines": deadlines} if deadlines else {})}
+
+    def run(self, dataset: Dataset | dict[str, Any], pipeline: Any = None, task: Task | None = None, **more: Any) -> Any:
+        """submit() and the result."""
+        return self.submit(dataset, pipeline, task, **more).result()
+
+    def job(self, id: str) -> Job:
+        return Job(self._transport, id)
+
+    def jobs(self, state: str = "", page_size: int = 50) -> Iterator[dict[str, Any]]:
+        """Newest first, page by page as they are read."""
+        yield from self._pages("/v1/jobs", "jobs", {"pageSize": page_size, **({"state": state} if state else {})})
+
+    def _pages(self, path: str, member: str, query: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        while True:
+            page = self._get(f"{path}?{urlencode(query)}")
+            yield from page[member]
+            if not page.get("nextPageToken"):
+                return
+            query = {**query, "pageToken": page["nextPageToken"]}
+
+    # Data
+
+    def dataset(self, X: Any, y: Any = None) -> Dataset:
+        """An array, data frame or sparse matrix as a data set, with y as its target. Uploaded under a name that says its content, once: equal data is not
+        sent again."""
+        upload = data.upload_of(X, y)
+        digest = upload.digest()
+        name = f"sha256-{digest[:40]}"
+        try:
+            is_there = self._get(f"/v1/datasets/{name}")["digest"] == f"sha256:{digest}"
+        except KedgeError as error:
+            if error.status != 404:
+                raise
+            is_there = False
+        if not is_there:
+            self._put(name, upload)
+        found = data.stored(name)
+        return found.target(upload.target) if upload.target else found
+
+    def upload(self, name: str, source: Any, *, format: str = "") -> dict[str, Any]:
+        """Stores a data set under a name: a file by its path (CSV, ARFF, libsvm or NPY, also packed by gzip or zstd; format: where neither the file's name nor its
+        content says it), an array or a data frame."""
+        if not isinstance(source, (str, os.PathLike)):
+            return self._put(name, data.upload_of(source))
+        path = Path(source)
+
+        def pieces() -> Iterator[bytes]:
+            with open(path, "rb") as file:
+                while piece := file.read(data.PIECE):
+                    yield piece
+        call = Call("PUT", self._upload_path(name, format or _format_of(path.name)), pieces, path.stat().st_size, "application/octet-stream", timeout=600.0)
+        stored: dict[str, Any] = self._transport.call(call).json()
+        return stored
+
+    @staticmethod
+    def _upload_path(name: str, format: str) -> str:
+        return f"/v1/datasets/{quote(name, safe='')}" + (f"?format={quote(format)}" if format else "")
+
+    def _put(self, name: str, upload: Upload) -> dict[str, Any]:
+        call = Call("PUT", self._upload_path(name, upload.format), upload.pieces, upload.size, CONTENT_TYPES[upload.format], timeout=600.0)
+        stored: dict[str, Any] = self._transport.call(call).json()
+        return stored
+
+    def datasets(self) -> list[dict[str, Any]]:
+        return list(self._pages("/v1/datasets", "datasets", {}))
+
+    def remove_dataset(self, name: str) -> None:
+        self._transport.call(Call("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
+
+    def preview(self, dataset: Dataset, rows: int = 10) -> dict[str, Any]:
+        """What a data set holds and what a job would make of its columns, with 1 to 100 first rows."""
+        call = Call("POST", f"/v1/datasets/preview?rows={rows}", json.dumps(dataset.document()).encode(), content_type=JSON, timeout=60.0)
+        found: dict[str, Any] = self._transport.call(call).json()
+        return found
+
+    # Models
+
+    def model(self, id: str) -> Model:
+        return Model(self._transport, id)
+
+    def models(self, page_size: int = 50) -> Iterator[dict[str, Any]]:
+        """Newest first."""
+        yield from self._pages("/v1/models", "models", {"pageSize": page_size})
+
+    def upload_model(self, content: bytes) -> Model:
+        """A file that Model.download() gave."""
+        return Model(self._transport, self._transport.call(Call("POST", "/v1/models", content, content_type=MODEL, timeout=LONG_S, repeats=False)).json()["id"])
+
+    # The server
+
+    def info(self) -> dict[str, Any]:
+        """Version, devices, built-in data sets, scorers."""
+        found: dict[str, Any] = self._get("/v1/info")
+        return found
+
+    def estimators(self) -> list[dict[str, Any]]:
+        return list(self._get("/v1/estimators")["estimators"])
+
+    def close(self) -> None:
+        """The connection of this thread."""
+        self._transport.close()
+
+
+def _format_of(file_name: str) -> str:
+    name = file_name.removesuffix(".gz").removesuffix(".zst")
+    return next((format for format in CONTENT_TYPES if name.endswith("." + format)), "")
+
+
+def _kept_server(name: str) -> dict[str, str]:
+    """As `kedge login` keeps it."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    file = Path(folder) / "kedge" / "servers.json"
+    servers = json.loads(file.read_text())["servers"] if file.exists() else []
+    for server in servers:
+        if server["name"] == name:
+            return dict(server)
+    raise KedgeError("NOT_FOUND", f"no server is kept as '{name}', there are: {', '.join(s['name'] for s in servers) or 'none'}", "name")
+
+
+def _token() -> str:
+    file = os.environ.get("KEDGE_TOKEN_FILE", "")
+    return os.environ.get("KEDGE_TOKEN", "") or (Path(file).read_text().strip() if file else "")
+
+
+def connect(url: str = "", token: str = "", *, pin: str = "", name: str = "") -> Session:
+    """url: else KEDGE_URL, or http://127.0.0.1:5334; token: else KEDGE_TOKEN, or the file KEDGE_TOKEN_FILE; pin: SHA-256 of the server's certificate, else KEDGE_PIN.
+    name: a server that `kedge login` keeps, in place of the three. Nothing is sent yet."""
+    if name:
+        kept = _kept_server(name)
+        url, token, pin = kept["url"], kept.get("token", ""), kept.get("pin", "")
+    return Session(Transport(url or os.environ.get("KEDGE_URL", "") or "http://127.0.0.1:5334", token or ("" if name else _token()), Trust.from_environment(pin)))
