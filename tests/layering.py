@@ -44,7 +44,7 @@ HOMES = {
     "kj/": ["schemas"],
     "simdjson": ["schemas"],
     "curl/": ["server/data/fetch", "client/sdk/transport", "provisioning/http"],
-    "boost/": ["server/http", "server/api", "server/auth", "server/main.cc", "tests"],
+    "boost/": ["server/http", "server/api", "server/auth", "server/main.cc", "engine/estimators/selection/tail_probabilities", "tests"],
     "sqlite3": ["server/store", "tests/unit/server_store", "tests/support/power_cut"],
     "isa-l/": ["server/data/inflate", "server/http/compress"],
     "zstd": ["server/data/upload_decoder", "server/http/compress", "tests"],
