@@ -19,6 +19,7 @@ find_package(SQLite3 REQUIRED)
 find_package(zstd REQUIRED)
 find_library(KEDGE_ISAL isal REQUIRED)   # inflates three to four times as fast as zlib
 find_path(KEDGE_ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
+find_library(KEDGE_PUGIXML libpugixml.a REQUIRED)   # static: one program reads one provider's XML
 find_library(KEDGE_RE2 re2 REQUIRED)   # patterns of column names: neither recursion nor backtracking
 find_path(KEDGE_RE2_INCLUDE re2/re2.h REQUIRED)
 if(KEDGE_TESTS OR KEDGE_BENCH OR KEDGE_FUZZ)   # all of tests/ is configured

@@ -59,6 +59,7 @@ HOMES = {
     "spdlog": ["server/main.cc", "server/log"],
     "CLI/": ["server/config", "server/admin", "client/cli", "engine/worker"],
     "toml++": ["server/config"],
+    "pugixml": ["provisioning/providers/xml"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
