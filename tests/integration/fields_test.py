@@ -1,0 +1,142 @@
+"""Every field of a job can be set wherever a job is described, and comes back: the contract, the schema, its binary form, C++ and Python name the same fields."""
+import inspect
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from kedge_server import ROOT, Kedged, spec  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
+import kedge  # noqa: E402
+
+# By the name on the wire: the struct of the schema, of the C++ client, and the function of the Python client.
+TASKS = {"fitScore": ("FitScore", "fit_score"), "crossValidate": ("CrossValidate", "cross_validate"), "gridSearch": ("GridSearch", "grid_search"),
+         "randomizedSearch": ("RandomizedSearch", "randomized_search"), "halvingGridSearch": ("HalvingGridSearch", "halving_grid_search"),
+         "predict": ("Predict", "predict"), "transform": ("Transform", "transform")}
+# Fields with another name in a client, by what they are there.
+CPP_NAMES = {"crossValidate": "cv"}
+PYTHON_NAMES = {"crossValidate": "splits"}
+
+CONTRACT = json.loads((ROOT / "server" / "api" / "openapi.json").read_text())["components"]["schemas"]
+
+
+def snake(name):
+    return re.sub(r"([A-Z])", lambda m: "_" + m[1].lower(), name)
+
+
+def contract_fields(task):
+    described = CONTRACT["Task"]["properties"][task]
+    return set(CONTRACT[described["$ref"].rsplit("/", 1)[1]]["properties"] if "$ref" in described else described["properties"])
+
+
+def body_of(text, struct):
+    found = re.search(rf"^struct {struct} \{{(.*?)^\}}", text, re.M | re.S)
+    assert found, struct
+    return re.sub(r"(//|#).*", "", found[1])
+
+
+def cpp_members(file, struct):
+    """Names of the data members of a struct in a header, several in one declaration included."""
+    members = set()
+    for statement in body_of((ROOT / file).read_text(), struct).split(";"):
+        if "(" in statement or "friend" in statement or "{" in statement.replace("{}", ""):
+            statement = statement.split("\n")[-1] if "(" not in statement.split("\n")[-1] else ""
+        declared = re.match(r"\s*[\w:<>, ]+?[>\w]\s+(\w+(?:\s*=\s*[^,]+)?(?:,\s*\w+(?:\s*=\s*[^,]+)?)*)\s*$", statement.strip())
+        if declared:
+            members.update(re.match(r"\s*(\w+)", part)[1] for part in declared[1].split(","))
+    return members
+
+
+def capnp_fields(struct):
+    text = "\n".join(path.read_text() for path in (ROOT / "schemas").glob("*.capnp"))
+    return set(re.findall(r"^\s*(\w+) @\d+", body_of(text, struct), re.M))
+
+
+class Names(unittest.TestCase):
+    def test_of_tasks_are_the_same_everywhere(self):
+        for task, (struct, client) in TASKS.items():
+            fields = contract_fields(task)
+            with self.subTest(task):
+                self.assertEqual(cpp_members("schemas/job.h", struct), fields, "schemas/job.h")
+                self.assertEqual(capnp_fields(struct), fields, "schemas/job.capnp")
+                self.assertLessEqual({snake(CPP_NAMES.get(name, name)) for name in fields}, cpp_members("client/sdk/kedge/pipeline.h", client), "the C++ client")
+                python = set(inspect.signature(getattr(kedge, client)).parameters)
+                self.assertEqual({snake(PYTHON_NAMES.get(name, name)) for name in fields}, python, "the Python client")
+
+    def test_of_the_selection_and_the_job_are_the_same_everywhere(self):
+        for name, file, struct in (("Select", "schemas/dataset.h", "Select"), ("Deadlines", "schemas/job.h", "Deadlines"), ("JobSpec", "schemas/job.h", "JobSpec")):
+            fields = set(CONTRACT[name]["properties"]) if name in CONTRACT else set(CONTRACT["JobSpec"]["properties"]["deadlines"]["properties"])
+            with self.subTest(name):
+                self.assertEqual(capnp_fields(struct), fields)
+                self.assertEqual(cpp_members(file, struct), fields)
+        builder = (ROOT / "client" / "sdk" / "kedge" / "dataset.h").read_text()
+        for field in CONTRACT["Select"]["properties"]:
+            name = {"types": "type"}.get(field, snake(field))
+            self.assertRegex(builder, rf"Dataset {name}\(", "client/sdk/kedge/dataset.h")
+
+    def test_are_found_in_a_header_that_has_them_and_not_where_one_lacks(self):
+        self.assertIn("max_train_size", cpp_members("client/sdk/kedge/pipeline.h", "cross_validate"))
+        self.assertNotIn("folds", cpp_members("client/sdk/kedge/pipeline.h", "cross_validate"))
+
+
+class RoundTrip(unittest.TestCase):
+    """What a client sets comes back from the server as it was sent."""
+
+    SELECT = {"rows": 120, "columns": ["a", "b"], "target": "y", "dtype": "float64", "scale": 2.0, "weights": "w", "groups": "g", "naValues": ["-"], "keepDefaultNa": False,
+              "types": {"a": "number"}}
+    COMMON = {"scoring": ["accuracy"], "confusionMatrix": True, "curves": True}
+    FOLDS = {**COMMON, "shuffle": True, "randomState": 3, "returnTrainScore": True, "cv": 3}
+    SPLITS = [FOLDS, {**FOLDS, "shuffle": False, "splitter": "RepeatedKFold", "nRepeats": 2}, {"splitter": "ShuffleSplit", "cv": 2, "testSize": 0.3, "trainSize": 0.5, "randomState": 1},
+              {"splitter": "TimeSeriesSplit", "cv": 2, "gap": 1, "maxTrainSize": 50}]
+    GRID = {"gaussiannb__var_smoothing": [1e-9, 1e-8]}
+
+    def tasks(self, model):
+        yield from ({"crossValidate": fields} for fields in self.SPLITS)
+        yield {"fitScore": {"testSize": 0.25, "trainSize": 0.5, "shuffle": True, "stratify": True, "randomState": 7, **self.COMMON}}
+        search = {"crossValidate": {"cv": 2}, "refit": False, "errorScore": 0.5}
+        yield {"gridSearch": {"paramGrid": self.GRID, **search}}
+        yield {"randomizedSearch": {"paramDistributions": self.GRID, "nIter": 2, "randomState": 1, **search}}
+        yield {"halvingGridSearch": {"paramGrid": self.GRID, "factor": 2, "resource": "n_samples", "minResources": 40, "maxResources": 100, "aggressiveElimination": True,
+                                     "randomState": 1, **search}}
+        yield {"predict": {"model": model, "output": "predict_proba", "format": "csv"}}
+        yield {"transform": {"model": model, "format": "csv"}}
+
+    def set_in(self, sent, got, path="spec"):
+        """What was sent is there; what has its default may be left out."""
+        for name, value in sent.items():
+            if name not in got:
+                self.assertIn(value, (False, True, "npy", "predict", "n_samples", 5, "auto", []), f"{path}.{name} was lost")
+            elif isinstance(value, dict):
+                self.set_in(value, got[name], f"{path}.{name}")
+            else:
+                self.assertEqual(got[name], value, f"{path}.{name}")
+
+    def test_every_field_comes_back(self):
+        rows = "a,b,w,g,y\n" + "".join(f"{i % 7},{i % 5}.5,{1 + i % 3},{i % 10},{'mn'[i % 2]}\n" for i in range(120))
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder)
+            try:
+                model = server.run(spec(steps=("StandardScaler", "GaussianNB"), task={"fit": {}}))["result"]["model"]
+                seen = {}
+                for task in self.tasks(model):
+                    asks = {"predict", "transform"} & task.keys()
+                    job = {"dataset": {"inline": {"csv": rows}}, "task": task, "device": "cpu", "deadlines": {"queue": 50.0, "fetch": 60.0, "run": 70.0},
+                           **({"pipeline": []} if asks else {"select": self.SELECT, "pipeline": [{"estimator": "GaussianNB"}]})}
+                    with self.subTest(task):
+                        self.set_in(job, server.job(server.submit(job))["spec"])
+                    for name, fields in task.items():
+                        seen.setdefault(name, set()).update(fields)
+                for task in TASKS:
+                    self.assertEqual(seen[task], contract_fields(task), f"{task} was not set with each of its fields")
+                self.assertEqual(set(self.SELECT), set(CONTRACT["Select"]["properties"]))
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
