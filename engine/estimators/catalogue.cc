@@ -7,31 +7,40 @@
 #include "engine/core/estimator_names.h"
 #include "engine/estimators/bayes/discrete_bayes.h"
 #include "engine/estimators/bayes/gaussian_nb.h"
+#include "engine/estimators/bayes/memory.h"
 #include "engine/estimators/cluster/dbscan.h"
 #include "engine/estimators/cluster/k_means.h"
+#include "engine/estimators/cluster/memory.h"
 #include "engine/estimators/cluster/mini_batch_k_means.h"
 #include "engine/estimators/composition/column_transformer.h"
 #include "engine/estimators/composition/feature_union.h"
+#include "engine/estimators/composition/memory.h"
 #include "engine/estimators/decomposition/incremental_pca.h"
+#include "engine/estimators/decomposition/memory.h"
 #include "engine/estimators/decomposition/pca.h"
 #include "engine/estimators/decomposition/truncated_svd.h"
 #include "engine/estimators/discriminant/discriminant_analysis.h"
+#include "engine/estimators/discriminant/memory.h"
 #include "engine/estimators/discriminant/quadratic_discriminant_analysis.h"
 #include "engine/estimators/dummy/dummy.h"
+#include "engine/estimators/dummy/memory.h"
+#include "engine/estimators/kernels/memory.h"
 #include "engine/estimators/kernels/nystroem.h"
 #include "engine/estimators/linear/elastic_net.h"
 #include "engine/estimators/linear/elastic_net_cv.h"
 #include "engine/estimators/linear/linear_regression.h"
 #include "engine/estimators/linear/logistic_regression.h"
+#include "engine/estimators/linear/memory.h"
 #include "engine/estimators/linear/ridge.h"
 #include "engine/estimators/linear/ridge_classifier.h"
 #include "engine/estimators/linear/ridge_cv.h"
-#include "engine/estimators/memory_rules.h"
 #include "engine/estimators/neighbors/k_neighbors_classifier.h"
+#include "engine/estimators/neighbors/memory.h"
 #include "engine/estimators/neighbors/neighbor_estimators.h"
 #include "engine/estimators/preprocessing/column_scalers.h"
 #include "engine/estimators/preprocessing/element_maps.h"
 #include "engine/estimators/preprocessing/k_bins_discretizer.h"
+#include "engine/estimators/preprocessing/memory.h"
 #include "engine/estimators/preprocessing/min_max_scaler.h"
 #include "engine/estimators/preprocessing/missing_indicator.h"
 #include "engine/estimators/preprocessing/one_hot_encoder.h"
@@ -43,6 +52,8 @@
 #include "engine/estimators/preprocessing/spline_transformer.h"
 #include "engine/estimators/preprocessing/standard_scaler.h"
 #include "engine/estimators/selection/feature_selection.h"
+#include "engine/estimators/selection/memory.h"
+#include "engine/estimators/trees/memory.h"
 #include "engine/estimators/trees/tree_estimators.h"
 
 namespace kedge::engine {
@@ -91,27 +102,27 @@ std::span<const CatalogueEntry> catalogue() {
       row<MaxAbsScaler>(memory::affine),
       row<RobustScaler>(memory::sorted_affine),
       row<Normalizer>(memory::scales_rows),
-      row<Binarizer>(memory::maps_cells),
+      row<Binarizer>(memory::maps_numbers),
       row<PolynomialFeatures>(memory::polynomial),
       row<SplineTransformer>(memory::splines),
       row<KBinsDiscretizer>(memory::bins),
       row<QuantileTransformer>(memory::quantiles),
       row<PowerTransformer>(memory::power),
       row<VarianceThreshold>(memory::takes_columns),
-      row<SelectKBest>(memory::takes_columns),
+      row<SelectKBest>(memory::k_best),
       row<SelectPercentile>(memory::takes_columns),
       row<Nystroem>(memory::landmarks),
-      row<PCA>(memory::components),
-      row<IncrementalPCA>(memory::components),
-      row<TruncatedSVD>(memory::components),
+      row<PCA>(memory::principal_components),
+      row<IncrementalPCA>(memory::incremental_components),
+      row<TruncatedSVD>(memory::truncated_components),
       row<LinearRegression>(memory::least_squares),
       row<Ridge>(memory::ridge),
-      row<RidgeCV>(memory::ridge),
+      row<RidgeCV>(memory::ridge_cv),
       row<RidgeClassifier>(memory::ridge),
       row<Lasso>(memory::coordinate_descent),
       row<ElasticNet>(memory::coordinate_descent),
-      row<LassoCV>(memory::coordinate_descent),
-      row<ElasticNetCV>(memory::coordinate_descent),
+      row<LassoCV>(memory::coordinate_descent_cv),
+      row<ElasticNetCV>(memory::coordinate_descent_cv),
       row<LogisticRegression>(memory::logistic),
       row<KNeighborsClassifier>(memory::neighbours),
       row<KNeighborsRegressor>(memory::neighbours),
@@ -126,14 +137,14 @@ std::span<const CatalogueEntry> catalogue() {
       row<ComplementNB>(memory::bayes),
       row<BernoulliNB>(memory::bayes),
       row<CategoricalNB>(memory::category_bayes),
-      row<LinearDiscriminantAnalysis>(memory::discriminant),
-      row<QuadraticDiscriminantAnalysis>(memory::discriminant),
-      row<DecisionTreeClassifier>(memory::trees),
-      row<DecisionTreeRegressor>(memory::trees),
-      row<RandomForestClassifier>(memory::trees),
-      row<RandomForestRegressor>(memory::trees),
-      row<ExtraTreesClassifier>(memory::trees),
-      row<ExtraTreesRegressor>(memory::trees),
+      row<LinearDiscriminantAnalysis>(memory::linear_discriminant),
+      row<QuadraticDiscriminantAnalysis>(memory::quadratic_discriminant),
+      row<DecisionTreeClassifier>(memory::tree_classifier),
+      row<DecisionTreeRegressor>(memory::tree_regressor),
+      row<RandomForestClassifier>(memory::forest_classifier),
+      row<RandomForestRegressor>(memory::forest_regressor),
+      row<ExtraTreesClassifier>(memory::extra_trees_classifier),
+      row<ExtraTreesRegressor>(memory::extra_trees_regressor),
       row<DummyClassifier>(memory::constant),
       row<DummyRegressor>(memory::constant),
   };
