@@ -58,7 +58,7 @@ struct MemoryNeed {
   bool is_exact = true;    // else `made` and `out` are the most that can be: the data have the last word
 };
 
-// The need of a step on X, at the worst of what it may choose to do. Declared by each row of catalogue.cc.
+// The need of a step on X, at the worst of what it may choose to do. Named by its row, in rows.cc of its family.
 using MemoryRule = MemoryNeed (*)(const SampleShape& X, const schema::Step& step);
 
 // The need of a step whose estimator is in the catalogue.

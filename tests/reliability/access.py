@@ -119,7 +119,7 @@ def request_for(operation, things):
         "GET /v1/datasets/{name}": lambda: plain(f"/v1/datasets/{things.dataset}"),
         "DELETE /v1/datasets/{name}": lambda: plain(f"/v1/datasets/{things.upload()}"),
         "GET /v1/datasets/{name}/preview": lambda: plain(f"/v1/datasets/{things.dataset}/preview"),
-        "POST /v1/datasets/preview": lambda: ("/v1/datasets/preview", {"dataset": {"stored": things.dataset}}, "application/json"),
+        "POST /v1/datasets/preview": lambda: ("/v1/datasets/preview", {"dataset": {"builtin": "iris"}}, "application/json"),
         "POST /v1/jobs": lambda: ("/v1/jobs", spec(), "application/json"),
         "GET /v1/jobs/{id}": lambda: plain(f"/v1/jobs/{things.job}"),
         "DELETE /v1/jobs/{id}": lambda: plain(f"/v1/jobs/{things.waiting_job()}"),

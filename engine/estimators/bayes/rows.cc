@@ -1,0 +1,17 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/bayes/discrete_bayes.h"
+#include "engine/estimators/bayes/gaussian_nb.h"
+#include "engine/estimators/bayes/memory.h"
+#include "engine/estimators/catalogue_rows.h"
+
+namespace kedge::engine {
+
+void add_bayes(Rows& rows) {
+  add<GaussianNB>(rows, memory::bayes);
+  add<MultinomialNB>(rows, memory::bayes);
+  add<ComplementNB>(rows, memory::bayes);
+  add<BernoulliNB>(rows, memory::bayes);
+  add<CategoricalNB>(rows, memory::category_bayes);
+}
+
+}  // namespace kedge::engine

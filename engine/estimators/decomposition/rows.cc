@@ -1,0 +1,16 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/decomposition/incremental_pca.h"
+#include "engine/estimators/decomposition/memory.h"
+#include "engine/estimators/decomposition/pca.h"
+#include "engine/estimators/decomposition/truncated_svd.h"
+
+namespace kedge::engine {
+
+void add_decomposition(Rows& rows) {
+  add<PCA>(rows, memory::principal_components);
+  add<IncrementalPCA>(rows, memory::incremental_components);
+  add<TruncatedSVD>(rows, memory::truncated_components);
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,12 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/kernels/memory.h"
+#include "engine/estimators/kernels/nystroem.h"
+
+namespace kedge::engine {
+
+void add_kernels(Rows& rows) {
+  add<Nystroem>(rows, memory::landmarks);
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,26 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/linear/elastic_net.h"
+#include "engine/estimators/linear/elastic_net_cv.h"
+#include "engine/estimators/linear/linear_regression.h"
+#include "engine/estimators/linear/logistic_regression.h"
+#include "engine/estimators/linear/memory.h"
+#include "engine/estimators/linear/ridge.h"
+#include "engine/estimators/linear/ridge_classifier.h"
+#include "engine/estimators/linear/ridge_cv.h"
+
+namespace kedge::engine {
+
+void add_linear(Rows& rows) {
+  add<LinearRegression>(rows, memory::least_squares);
+  add<Ridge>(rows, memory::ridge);
+  add<RidgeCV>(rows, memory::ridge_cv);
+  add<RidgeClassifier>(rows, memory::ridge);
+  add<Lasso>(rows, memory::coordinate_descent);
+  add<ElasticNet>(rows, memory::coordinate_descent);
+  add<LassoCV>(rows, memory::coordinate_descent_cv);
+  add<ElasticNetCV>(rows, memory::coordinate_descent_cv);
+  add<LogisticRegression>(rows, memory::logistic);
+}
+
+}  // namespace kedge::engine

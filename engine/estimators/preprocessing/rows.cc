@@ -1,0 +1,38 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/preprocessing/column_scalers.h"
+#include "engine/estimators/preprocessing/element_maps.h"
+#include "engine/estimators/preprocessing/k_bins_discretizer.h"
+#include "engine/estimators/preprocessing/memory.h"
+#include "engine/estimators/preprocessing/min_max_scaler.h"
+#include "engine/estimators/preprocessing/missing_indicator.h"
+#include "engine/estimators/preprocessing/one_hot_encoder.h"
+#include "engine/estimators/preprocessing/ordinal_encoder.h"
+#include "engine/estimators/preprocessing/polynomial_features.h"
+#include "engine/estimators/preprocessing/power_transformer.h"
+#include "engine/estimators/preprocessing/quantile_transformer.h"
+#include "engine/estimators/preprocessing/simple_imputer.h"
+#include "engine/estimators/preprocessing/spline_transformer.h"
+#include "engine/estimators/preprocessing/standard_scaler.h"
+
+namespace kedge::engine {
+
+void add_preprocessing(Rows& rows) {
+  add<StandardScaler>(rows, memory::affine);
+  add<MinMaxScaler>(rows, memory::affine);
+  add<OneHotEncoder>(rows, memory::categories);
+  add<OrdinalEncoder>(rows, memory::maps_cells);
+  add<SimpleImputer>(rows, memory::imputed);
+  add<MissingIndicator>(rows, memory::maps_cells);
+  add<MaxAbsScaler>(rows, memory::affine);
+  add<RobustScaler>(rows, memory::sorted_affine);
+  add<Normalizer>(rows, memory::scales_rows);
+  add<Binarizer>(rows, memory::maps_numbers);
+  add<PolynomialFeatures>(rows, memory::polynomial);
+  add<SplineTransformer>(rows, memory::splines);
+  add<KBinsDiscretizer>(rows, memory::bins);
+  add<QuantileTransformer>(rows, memory::quantiles);
+  add<PowerTransformer>(rows, memory::power);
+}
+
+}  // namespace kedge::engine

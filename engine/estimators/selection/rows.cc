@@ -1,0 +1,14 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/selection/feature_selection.h"
+#include "engine/estimators/selection/memory.h"
+
+namespace kedge::engine {
+
+void add_selection(Rows& rows) {
+  add<VarianceThreshold>(rows, memory::takes_columns);
+  add<SelectKBest>(rows, memory::k_best);
+  add<SelectPercentile>(rows, memory::takes_columns);
+}
+
+}  // namespace kedge::engine
