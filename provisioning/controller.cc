@@ -27,7 +27,7 @@ Provider* Controller::find(const std::string& name) const {
 
 Provider& Controller::require(const std::string& name) const {
   if (Provider* provider = find(name)) return *provider;
-  throw ProviderError(Trouble::kAuth, name, "no credentials at hand, so its machines can be neither seen nor ended");
+  throw ProviderError(Failure::kAuth, name, "no credentials at hand, so its machines can be neither seen nor ended");
 }
 
 Catalogue Controller::offers(const Wish& wish) {
@@ -59,7 +59,7 @@ bool Controller::forget(const Intent& intent, Provider& provider) {
   try {
     provider.cleanup(intent);
   } catch (const ProviderError& error) {
-    if (error.trouble == Trouble::kAuth) throw;
+    if (error.failure == Failure::kAuth) throw;
     return false;
   }
   if (intent.seen) store_.add_to_ledger(intent, clock_.unix_seconds());
@@ -94,7 +94,7 @@ bool Controller::end(Intent intent, const std::string& why, std::chrono::seconds
       // Repeated each time: some refuse it while the machine is still being made, some say yes and do nothing.
       if (!intent.machine.empty()) provider.terminate(intent);
     } catch (const ProviderError& error) {
-      if (error.trouble == Trouble::kAuth) throw;
+      if (error.failure == Failure::kAuth) throw;
     }
     if (clock_.steady_seconds() >= deadline) return false;
     clock_.sleep(wait);

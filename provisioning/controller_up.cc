@@ -38,7 +38,7 @@ struct Controller::Trial {
   Intent& intent = result.intent;
   std::string failure;
   bool machine_failed = false;   // there was a machine, and it was no good
-  std::optional<Trouble> trouble;
+  std::optional<Failure> kind;   // of what the provider refused
 
   bool run();
   bool reserve(const Offer& offer);
@@ -119,7 +119,7 @@ bool Controller::Trial::rescue(const ProviderError& error) {
       if (provider.launch_repeatable()) return adopt(provider.launch(intent));
       if (const auto machine = controller.look_up(provider, intent.id)) return adopt(*machine);
     } catch (const ProviderError& again) {
-      if (!again.maybe_done && again.trouble != Trouble::kRetryLater) break;
+      if (!again.maybe_done && again.failure != Failure::kRetryLater) break;
     }
   }
   failure = fmt::format("{}; it may be there: looked for and ended by `kedge machines gc`", error.what());
@@ -131,7 +131,7 @@ bool Controller::Trial::rescue(const ProviderError& error) {
 
 // Refused for certain: there is no machine, but perhaps a script or the like that was made for it.
 void Controller::Trial::clean_up_refused() {
-  if (trouble == Trouble::kAuth) return controller.store_.remove(intent.id);   // nothing was allowed before either
+  if (kind == Failure::kAuth) return controller.store_.remove(intent.id);   // nothing was allowed before either
   if (controller.forget(intent, provider)) return;
   intent.stage = Stage::kEnding;
   intent.note = "its launch was refused";
@@ -142,7 +142,7 @@ bool Controller::Trial::launch() {
   try {
     return adopt(provider.launch(intent));
   } catch (const ProviderError& error) {
-    trouble = error.trouble;
+    kind = error.failure;
     failure = error.what();
     if (error.maybe_done) return rescue(error);
     clean_up_refused();
@@ -173,7 +173,7 @@ bool Controller::Trial::boot(double deadline) {
       if (machine) state = "its state is " + machine->detail;
       if (machine && machine->state == MachineState::kRunning && !machine->address.empty()) return adopt(*machine);
     } catch (const ProviderError& error) {
-      if (error.trouble == Trouble::kAuth) throw;
+      if (error.failure == Failure::kAuth) throw;
       state = error.what();
     }
     controller.clock_.sleep(wait);
@@ -198,7 +198,7 @@ bool Controller::Trial::has_ended() {
     const auto machine = provider.describe(intent);
     return !machine || machine->state == MachineState::kEnding;
   } catch (const ProviderError& error) {
-    if (error.trouble == Trouble::kAuth) throw;
+    if (error.failure == Failure::kAuth) throw;
     return false;
   }
 }
@@ -283,7 +283,7 @@ UpResult Controller::up(const UpOptions& options) {
       end_if_possible(result.intent, error.what());
       throw;
     }
-    if (trial.trouble == Trouble::kAuth) useless.insert(offer.provider);
+    if (trial.kind == Failure::kAuth) useless.insert(offer.provider);
     dead += trial.machine_failed;
     result.attempts.push_back({offer, trial.failure});
   }

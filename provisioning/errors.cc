@@ -1,4 +1,4 @@
-// Sorts the troubles of providers.
+// Sorts the kinds of failure of providers.
 #include "provisioning/errors.h"
 
 #include <fmt/core.h>
@@ -8,39 +8,39 @@
 namespace kedge::provisioning {
 namespace {
 
-schema::ErrorCode code_of(Trouble trouble) {
-  switch (trouble) {
-    case Trouble::kRetryLater:
-    case Trouble::kNoCapacity:
+schema::ErrorCode code_of(Failure failure) {
+  switch (failure) {
+    case Failure::kRetryLater:
+    case Failure::kNoCapacity:
       return schema::ErrorCode::kUnavailable;
-    case Trouble::kQuota:
+    case Failure::kQuota:
       return schema::ErrorCode::kTooManyRequests;
-    case Trouble::kAuth:
+    case Failure::kAuth:
       return schema::ErrorCode::kInvalidValue;
-    case Trouble::kFatal:
+    case Failure::kFatal:
       break;
   }
   return schema::ErrorCode::kInternal;
 }
 
-std::string sentence(Trouble trouble, const std::string& doing, const std::string& words, long status) {
+std::string sentence(Failure failure, const std::string& doing, const std::string& words, long status) {
   const std::string number = status > 0 ? fmt::format(" {}", status) : "";
-  return fmt::format("{}: {}{}: {}", doing, trouble_name(trouble), number, words.empty() ? "no reason given" : words);
+  return fmt::format("{}: {}{}: {}", doing, failure_name(failure), number, words.empty() ? "no reason given" : words);
 }
 
 }   // namespace
 
-std::string_view trouble_name(Trouble trouble) {
-  switch (trouble) {
-    case Trouble::kRetryLater:
+std::string_view failure_name(Failure failure) {
+  switch (failure) {
+    case Failure::kRetryLater:
       return "retry later";
-    case Trouble::kNoCapacity:
+    case Failure::kNoCapacity:
       return "no capacity";
-    case Trouble::kQuota:
+    case Failure::kQuota:
       return "quota";
-    case Trouble::kAuth:
+    case Failure::kAuth:
       return "credentials refused";
-    case Trouble::kFatal:
+    case Failure::kFatal:
       break;
   }
   return "failed";
@@ -55,18 +55,18 @@ std::string printable(std::string text) {
   return text;
 }
 
-ProviderError::ProviderError(Trouble trouble, const std::string& doing, std::string words, long status, bool maybe_done)
-    : schema::Error(code_of(trouble), sentence(trouble, doing, printable(words), status)),
-      trouble(trouble),
+ProviderError::ProviderError(Failure failure, const std::string& doing, std::string words, long status, bool maybe_done)
+    : schema::Error(code_of(failure), sentence(failure, doing, printable(words), status)),
+      failure(failure),
       status(status),
       words(printable(std::move(words))),
       maybe_done(maybe_done) {}
 
-Trouble trouble_of_status(long status) {
-  if (status == 401 || status == 403) return Trouble::kAuth;
-  if (status == 402) return Trouble::kQuota;   // payment required: no money left
-  if (status == 408 || status == 425 || status == 429 || status >= 500 || status <= 0) return Trouble::kRetryLater;
-  return Trouble::kFatal;
+Failure failure_of_status(long status) {
+  if (status == 401 || status == 403) return Failure::kAuth;
+  if (status == 402) return Failure::kQuota;   // payment required: no money left
+  if (status == 408 || status == 425 || status == 429 || status >= 500 || status <= 0) return Failure::kRetryLater;
+  return Failure::kFatal;
 }
 
 }   // namespace kedge::provisioning

@@ -8,23 +8,23 @@
 
 namespace kedge::provisioning {
 
-enum class Trouble {
+enum class Failure {
   kRetryLater,   // 429, 5xx, network: the same call may work in a while
   kNoCapacity,   // this offer is sold out: take the next one
   kQuota,        // the account may not have it: the next offer of this provider may need less
   kAuth,         // no or wrong credentials: nothing of this provider will work
   kFatal,        // the call is wrong: repeating it changes nothing
 };
-std::string_view trouble_name(Trouble trouble);   // "retry later"
+std::string_view failure_name(Failure failure);   // "retry later"
 
 struct ProviderError : schema::Error {
-  Trouble trouble = Trouble::kFatal;
+  Failure failure = Failure::kFatal;
   long status = 0;           // of HTTP; 0: there was none
   std::string words;         // what the provider said
   bool maybe_done = false;   // the call may have had its effect all the same: look before repeating it
 
   // `doing` names provider and call: "runpod: create pod". `words` become printable().
-  ProviderError(Trouble trouble, const std::string& doing, std::string words, long status = 0, bool maybe_done = false);
+  ProviderError(Failure failure, const std::string& doing, std::string words, long status = 0, bool maybe_done = false);
 };
 
 // What others have written, for a terminal or a JSON line: valid UTF-8, and '?' for control characters other than ends of lines
@@ -32,6 +32,6 @@ struct ProviderError : schema::Error {
 std::string printable(std::string text);
 
 // What an HTTP status says when the provider's own code says nothing more. 2xx and 3xx are not asked for.
-Trouble trouble_of_status(long status);
+Failure failure_of_status(long status);
 
 }   // namespace kedge::provisioning

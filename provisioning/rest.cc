@@ -33,15 +33,15 @@ bool mentions(std::string_view text, std::initializer_list<std::string_view> wor
   });
 }
 
-Trouble usual_trouble(long status, const std::string& body) {
+Failure usual_failure(long status, const std::string& body) {
   if (mentions(body, {"insufficient-capacity", "insufficient capacity", "no capacity", "not enough capacity", "out of stock",
                       "out_of_stock", "no longer available", "not available", "no available", "resource_exhausted"}))
-    return Trouble::kNoCapacity;
+    return Failure::kNoCapacity;
   if (mentions(body,
                {"quota", "limit exceeded", "insufficient balance", "insufficient funds", "insufficient credit", "payment"}) &&
       status != 429)
-    return Trouble::kQuota;
-  return trouble_of_status(status);
+    return Failure::kQuota;
+  return failure_of_status(status);
 }
 
 Rest::Rest(http::Client& client, std::string provider, std::string base, http::Headers headers, Classify classify)
@@ -49,7 +49,7 @@ Rest::Rest(http::Client& client, std::string provider, std::string base, http::H
       provider_(std::move(provider)),
       base_(std::move(base)),
       headers_(std::move(headers)),
-      classify_(classify ? std::move(classify) : usual_trouble) {
+      classify_(classify ? std::move(classify) : usual_failure) {
   while (base_.ends_with('/')) base_.pop_back();
 }
 

@@ -15,7 +15,7 @@ namespace kedge::provisioning {
 class Rest {
  public:
   // Refines what a status says by the provider's own words: "out of stock" behind a 400 is no capacity.
-  using Classify = std::function<Trouble(long status, const std::string& body)>;
+  using Classify = std::function<Failure(long status, const std::string& body)>;
 
   Rest(http::Client& client, std::string provider, std::string base, http::Headers headers, Classify classify = {});
 
@@ -59,6 +59,6 @@ std::optional<json::Value> if_there(Call call) {
 // Looks for any of the words, ignoring case.
 bool mentions(std::string_view text, std::initializer_list<std::string_view> words);
 // kNoCapacity, kQuota and kAuth by the words that many providers use, else by status.
-Trouble usual_trouble(long status, const std::string& body);
+Failure usual_failure(long status, const std::string& body);
 
 }   // namespace kedge::provisioning

@@ -202,10 +202,10 @@ class Backend {
                           MatrixView<double> sums) = 0;
   // A step of k-means++: least[c, i] = min(closest[i], |X[i] - X[candidates[c]]|^2), totals[c] = sum_i weights[i] * least[c, i].
   // Empty closest means infinity, empty weights 1.
-  virtual void closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+  virtual void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                               VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) = 0;
   // found[e] = the first i where the sum of weights[j] * values[j] over j <= i reaches thresholds[e], or the last i.
-  virtual void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
+  virtual void cumulative_search(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                                 VectorView<std::int32_t> found) = 0;
   // assign_nearest() and label_sums() of the same rows for centres that move, without work on rows that provably stay where they are.
   // labels start at -1 and are written by the object alone; it borrows all three. Empty weights mean 1.

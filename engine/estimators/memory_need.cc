@@ -57,7 +57,7 @@ MemoryNeed memory_need(const SampleShape& X, const schema::Step& step) {
   SampleShape dense = X;
   dense.entries = -1, dense.in_place = false;
   MemoryNeed need = entry->memory(dense, step);
-  need.work += dense.value_size(), need.sure += dense.value_size();
+  need.work += dense.value_size(), need.minimum += dense.value_size();
   return need;
 }
 

@@ -49,7 +49,7 @@ struct SampleShape {
 // Bytes of what lives at the same time, not of all that is ever allocated.
 struct MemoryNeed {
   std::int64_t work = 0;   // beside the samples, at the worst moment of fit and of what follows it on as many rows: at most
-  std::int64_t sure = 0;   // of it, what no fit on such samples can do without
+  std::int64_t minimum = 0;   // of it, what no fit on such samples can do without
   std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: nobody said
   std::int64_t kept = 0;   // of a search: what stays until the fold is done, beside what transform makes
   std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data

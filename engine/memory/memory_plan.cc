@@ -79,7 +79,7 @@ Peak chain_peak(const SharedSteps& steps, ChainNeeds& needs) {
   needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string&) {
     const std::int64_t made = i + 1 < steps.size() ? need.made : 0, own = need.work + made;
     if (held + own > peak.bytes) peak.bytes = held + own, peak.step = held >= own ? maker : i;
-    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need.sure, need.is_exact ? made : 0));
+    if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need.minimum, need.is_exact ? made : 0));
     if (made > 0) held = made, maker = i;
     is_exact = is_exact && need.is_exact;
   });

@@ -116,7 +116,7 @@ Response CurlClient::send(const Request& request) {
   const CURLcode code = curl_easy_perform(handle.get());
   if (code == CURLE_ABORTED_BY_CALLBACK) throw_if_interrupted();
   if (code != CURLE_OK)
-    throw ProviderError(Trouble::kRetryLater, host_of(request.url), curl_easy_strerror(code), 0, !nothing_sent(code));
+    throw ProviderError(Failure::kRetryLater, host_of(request.url), curl_easy_strerror(code), 0, !nothing_sent(code));
   curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &response.status);
   return response;
 }

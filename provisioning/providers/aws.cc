@@ -79,7 +79,7 @@ class Aws final : public Provider {
     }
     const xml::Node answer = api_.ec2(region, "RunInstances", std::move(fields));
     const auto& made = answer.at("instancesSet").children;
-    if (made.empty()) throw ProviderError(Trouble::kNoCapacity, "aws: RunInstances", "it made no instance");
+    if (made.empty()) throw ProviderError(Failure::kNoCapacity, "aws: RunInstances", "it made no instance");
     return machine(made.front());
   }
 
@@ -290,7 +290,7 @@ class Aws final : public Provider {
         if (error.words.find("Duplicate") == std::string::npos) throw;
       }
     }
-    throw ProviderError(Trouble::kRetryLater, "aws: security group", "made, but not listed yet");
+    throw ProviderError(Failure::kRetryLater, "aws: security group", "made, but not listed yet");
   }
 
   AwsApi api_;

@@ -23,27 +23,27 @@ bool only_reads(const std::string& action) {
 }
 
 [[noreturn]] void refuse(const std::string& doing, const std::string& code, const std::string& words, long status, bool changes) {
-  throw ProviderError(aws_trouble(code, status), doing, code.empty() ? words : code + ": " + words, status,
+  throw ProviderError(aws_failure(code, status), doing, code.empty() ? words : code + ": " + words, status,
                       changes && status >= 500);
 }
 
 }  // namespace
 
-Trouble aws_trouble(const std::string& code, long status) {
+Failure aws_failure(const std::string& code, long status) {
   if (one_of(code, {"InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity",
                     "InsufficientCapacity", "SpotMaxPriceTooLow", "Unsupported", "InsufficientFreeAddressesInSubnet"}))
-    return Trouble::kNoCapacity;
+    return Failure::kNoCapacity;
   if (one_of(code, {"InstanceLimitExceeded", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded",
                     "MaxSpotFleetRequestCountExceeded", "PendingVerification", "AddressLimitExceeded", "VolumeLimitExceeded"}))
-    return Trouble::kQuota;
+    return Failure::kQuota;
   if (one_of(code, {"AuthFailure", "UnauthorizedOperation", "InvalidClientTokenId", "SignatureDoesNotMatch", "RequestExpired",
                     "OptInRequired", "AccessDeniedException", "UnrecognizedClientException", "MissingAuthenticationToken",
                     "Blocked", "IncompleteSignature"}))
-    return Trouble::kAuth;
+    return Failure::kAuth;
   if (one_of(code, {"RequestLimitExceeded", "Throttling", "ThrottlingException", "InternalError", "InternalFailure",
                     "Unavailable", "ServiceUnavailable", "RequestResourceCountExceeded"}))
-    return Trouble::kRetryLater;
-  return trouble_of_status(status);
+    return Failure::kRetryLater;
+  return failure_of_status(status);
 }
 
 AwsApi::AwsApi(http::Client& http, Clock& clock, AwsKeys keys, std::string endpoint)

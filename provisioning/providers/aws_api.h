@@ -36,6 +36,6 @@ class AwsApi {
   std::int64_t clock_error_s_ = 0;  // theirs minus ours, learnt from a refusal
 };
 
-Trouble aws_trouble(const std::string& code, long status);
+Failure aws_failure(const std::string& code, long status);
 
 }  // namespace kedge::provisioning

@@ -65,7 +65,7 @@ class Docker final : public Provider {
     secrets_.clear();
     if (outcome.status == 0) return {.id = intent.id, .name = intent.id};
     const bool conflict = mentions(outcome.err, {"is already in use"});
-    throw ProviderError(trouble_of(outcome), "docker: run", complaint(outcome), 0,
+    throw ProviderError(failure_of(outcome), "docker: run", complaint(outcome), 0,
                         conflict || outcome.timed_out || created(intent));
   }
 
@@ -78,7 +78,7 @@ class Docker final : public Provider {
       outcome = run_program({program_, "inspect", "--type", "container", "--format",
                              "{{.State.Status}}|{{index .Config.Labels \"kedge-port\"}}|", intent.id});
     if (outcome.status != 0 && mentions(outcome.err, {"no such", "not found"})) return std::nullopt;
-    if (outcome.status != 0) throw ProviderError(trouble_of(outcome), "docker: inspect", complaint(outcome));
+    if (outcome.status != 0) throw ProviderError(failure_of(outcome), "docker: inspect", complaint(outcome));
     std::istringstream fields(outcome.out);
     std::string state, own_port, published;
     std::getline(fields, state, '|'), std::getline(fields, own_port, '|'), std::getline(fields, published);
@@ -92,13 +92,13 @@ class Docker final : public Provider {
   void terminate(const Intent& intent) override {
     const Outcome outcome = run_program({program_, "rm", "--force", "--volumes", intent.id});
     if (outcome.status != 0 && !mentions(outcome.err, {"no such", "not found", "already in progress"}))
-      throw ProviderError(trouble_of(outcome), "docker: rm", complaint(outcome));
+      throw ProviderError(failure_of(outcome), "docker: rm", complaint(outcome));
   }
 
   std::vector<Machine> list_owned(const std::string& owner) override {
     const Outcome outcome =
         run_program({program_, "ps", "--all", "--filter", "label=kedge", "--format", "{{.Names}}|{{.Status}}"});
-    if (outcome.status != 0) throw ProviderError(trouble_of(outcome), "docker: ps", complaint(outcome));
+    if (outcome.status != 0) throw ProviderError(failure_of(outcome), "docker: ps", complaint(outcome));
     std::vector<Machine> machines;
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
@@ -115,9 +115,9 @@ class Docker final : public Provider {
   }
 
  private:
-  static Trouble trouble_of(const Outcome& outcome) {
-    return outcome.timed_out || mentions(outcome.err, {"cannot connect", "timeout", "connection refused"}) ? Trouble::kRetryLater
-                                                                                                           : Trouble::kFatal;
+  static Failure failure_of(const Outcome& outcome) {
+    return outcome.timed_out || mentions(outcome.err, {"cannot connect", "timeout", "connection refused"}) ? Failure::kRetryLater
+                                                                                                           : Failure::kFatal;
   }
   bool created(const Intent& intent) { return run_program({program_, "inspect", "--type", "container", intent.id}).status == 0; }
 

@@ -26,17 +26,17 @@ struct GcpSettings {
   ListPrices prices;
 };
 
-Trouble gcp_trouble(long status, const std::string& body) {
-  if (mentions(body, {"ZONE_RESOURCE_POOL_EXHAUSTED", "does not have enough resources", "stockout"})) return Trouble::kNoCapacity;
-  if (mentions(body, {"QUOTA_EXCEEDED", "quotaExceeded"})) return Trouble::kQuota;
-  if (mentions(body, {"rateLimitExceeded"})) return Trouble::kRetryLater;
-  return usual_trouble(status, body);
+Failure gcp_failure(long status, const std::string& body) {
+  if (mentions(body, {"ZONE_RESOURCE_POOL_EXHAUSTED", "does not have enough resources", "stockout"})) return Failure::kNoCapacity;
+  if (mentions(body, {"QUOTA_EXCEEDED", "quotaExceeded"})) return Failure::kQuota;
+  if (mentions(body, {"rateLimitExceeded"})) return Failure::kRetryLater;
+  return usual_failure(status, body);
 }
 
 class Gcp final : public Provider {
  public:
   Gcp(http::Client& http, GoogleToken token, GcpSettings settings)
-      : rest_(http, "gcp", settings.base, {}, gcp_trouble), token_(std::move(token)), settings_(std::move(settings)) {}
+      : rest_(http, "gcp", settings.base, {}, gcp_failure), token_(std::move(token)), settings_(std::move(settings)) {}
 
   std::string_view name() const override { return "gcp"; }
   std::string_view fuse() const override { return "Google deletes the machine at the end of its life"; }
@@ -180,7 +180,7 @@ class Gcp final : public Provider {
     const std::string code = json::text(operation, "error.errors.0.code");
     if (code.empty()) return;
     const std::string words = code + ": " + json::text(operation, "error.errors.0.message");
-    throw ProviderError(gcp_trouble(static_cast<long>(json::number(operation, "httpErrorStatusCode")), words), "gcp: insert",
+    throw ProviderError(gcp_failure(static_cast<long>(json::number(operation, "httpErrorStatusCode")), words), "gcp: insert",
                         words, 0, true);
   }
 

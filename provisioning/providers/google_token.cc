@@ -35,10 +35,10 @@ std::string sign_rs256(const std::string& key_text, const std::string& text) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   if (!key || EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
       EVP_DigestSign(context.get(), nullptr, &size, bytes, text.size()) != 1)
-    throw ProviderError(Trouble::kAuth, "gcp: service account", "its private key cannot be used");
+    throw ProviderError(Failure::kAuth, "gcp: service account", "its private key cannot be used");
   std::vector<unsigned char> signature(size);
   if (EVP_DigestSign(context.get(), signature.data(), &size, bytes, text.size()) != 1)
-    throw ProviderError(Trouble::kAuth, "gcp: service account", "its private key does not sign");
+    throw ProviderError(Failure::kAuth, "gcp: service account", "its private key does not sign");
   return {signature.begin(), signature.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
@@ -78,8 +78,8 @@ const std::string& GoogleToken::get() {
     return token_;
   }
   // 400 is Google's way to say that the claim is wrong: key revoked, account gone, or our clock off.
-  const Trouble trouble = response.status == 400 ? Trouble::kAuth : trouble_of_status(response.status);
-  throw ProviderError(trouble, "gcp: token",
+  const Failure failure = response.status == 400 ? Failure::kAuth : failure_of_status(response.status);
+  throw ProviderError(failure, "gcp: token",
                       json::text(answer, "error_description", json::text(answer, "error", response.body.substr(0, 200))),
                       response.status);
 }

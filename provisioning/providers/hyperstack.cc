@@ -52,7 +52,7 @@ class Hyperstack final : public Provider {
                                                                                    {"security_rules", json::ValueList{rule}},
                                                                                    {"user_data", cloud_init(intent)}});
     const std::string id = json::text(answer, "instances.0.id");
-    if (id.empty()) throw ProviderError(Trouble::kRetryLater, "hyperstack: create", "the answer names no machine", 0, true);
+    if (id.empty()) throw ProviderError(Failure::kRetryLater, "hyperstack: create", "the answer names no machine", 0, true);
     return {.id = id, .name = intent.id};
   }
 
@@ -110,7 +110,7 @@ class Hyperstack final : public Provider {
         if (version > newest) newest = version, best = name;
       }
     if (best.empty())
-      throw ProviderError(Trouble::kNoCapacity, "hyperstack: images", region + " has no image with CUDA and Docker");
+      throw ProviderError(Failure::kNoCapacity, "hyperstack: images", region + " has no image with CUDA and Docker");
     return best;
   }
 

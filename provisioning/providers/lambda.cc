@@ -48,7 +48,7 @@ class Lambda final : public Provider {
       wanted.emplace_back("firewall_rulesets", json::ValueList{json::ValueMap{{"id", rules}}});
     const json::Value answer = rest_.post("/instance-operations/launch", wanted);
     const std::string id = json::text(answer, "data.instance_ids.0");
-    if (id.empty()) throw ProviderError(Trouble::kRetryLater, "lambda: launch", "the answer names no instance", 0, true);
+    if (id.empty()) throw ProviderError(Failure::kRetryLater, "lambda: launch", "the answer names no instance", 0, true);
     return {.id = id, .name = intent.id};
   }
 

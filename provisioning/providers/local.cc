@@ -101,7 +101,7 @@ class Local final : public Provider {
   void cleanup(const Intent& intent) override {
     std::error_code error;
     fs::remove_all(directory_ / intent.id, error);
-    if (error) throw ProviderError(Trouble::kRetryLater, "local: remove " + (directory_ / intent.id).string(), error.message());
+    if (error) throw ProviderError(Failure::kRetryLater, "local: remove " + (directory_ / intent.id).string(), error.message());
   }
 
   std::string log(const Intent& intent) override { return end_of_log(read_file(directory_ / intent.id / "log")); }

@@ -12,17 +12,17 @@ namespace {
 constexpr std::string_view kClouds[] = {"secure",
                                         "community"};   // two markets with prices of their own; they stand in Offer::region
 
-Trouble trouble(long status, const std::string& body) {
+Failure failure(long status, const std::string& body) {
   if (mentions(body, {"SUPPLY_CONSTRAINT", "no longer any instances available", "no instances available"}))
-    return Trouble::kNoCapacity;
-  return usual_trouble(status, body);
+    return Failure::kNoCapacity;
+  return usual_failure(status, body);
 }
 
 class RunPod final : public Provider {
  public:
   RunPod(http::Client& http, const std::string& key, const std::string& rest, const std::string& graphql)
-      : rest_(http, "runpod", rest, {{"Authorization", "Bearer " + key}}, trouble),
-        graphql_(http, "runpod", graphql, {{"Authorization", "Bearer " + key}}, trouble) {}
+      : rest_(http, "runpod", rest, {{"Authorization", "Bearer " + key}}, failure),
+        graphql_(http, "runpod", graphql, {{"Authorization", "Bearer " + key}}, failure) {}
 
   std::string_view name() const override { return "runpod"; }
   std::string_view fuse() const override {
@@ -38,7 +38,7 @@ class RunPod final : public Provider {
           cloud, wish.gpus, cloud == kClouds[0]);
     const json::Value answer = graphql_.post("", json::ValueMap{{"query", query + " } }"}});
     if (const auto& errors = json::list(answer, "errors"); !errors.empty())
-      throw ProviderError(trouble(400, json::text(answer, "errors.0.message")), "runpod: gpuTypes",
+      throw ProviderError(failure(400, json::text(answer, "errors.0.message")), "runpod: gpuTypes",
                           json::text(answer, "errors.0.message"));
     std::vector<Offer> offers;
     for (const json::Value& type : json::list(answer, "data.gpuTypes"))
@@ -65,7 +65,7 @@ class RunPod final : public Provider {
                                            {"env", environment}});
     Machine made = machine(pod);
     if (made.id.empty()) made.id = std::holds_alternative<std::string>(pod.data) ? std::get<std::string>(pod.data) : "";
-    if (made.id.empty()) throw ProviderError(Trouble::kRetryLater, "runpod: create pod", "the answer names no pod", 0, true);
+    if (made.id.empty()) throw ProviderError(Failure::kRetryLater, "runpod: create pod", "the answer names no pod", 0, true);
     made.name = intent.id;
     return made;
   }

@@ -20,16 +20,16 @@ struct ScalewaySettings {
   double usd_per_eur = 1.2;   // prices come in EUR
 };
 
-Trouble scaleway_trouble(long status, const std::string& body) {
-  if (mentions(body, {"quotas_exceeded", "quota"})) return Trouble::kQuota;
-  if (mentions(body, {"out_of_stock", "resource_sold_out"})) return Trouble::kNoCapacity;
-  return status == 412 ? Trouble::kRetryLater : usual_trouble(status, body);   // 412: not in this state of the thing
+Failure scaleway_failure(long status, const std::string& body) {
+  if (mentions(body, {"quotas_exceeded", "quota"})) return Failure::kQuota;
+  if (mentions(body, {"out_of_stock", "resource_sold_out"})) return Failure::kNoCapacity;
+  return status == 412 ? Failure::kRetryLater : usual_failure(status, body);   // 412: not in this state of the thing
 }
 
 class Scaleway final : public Provider {
  public:
   Scaleway(http::Client& http, ScalewaySettings settings)
-      : rest_(http, "scaleway", settings.base, {{"X-Auth-Token", settings.key}}, scaleway_trouble),
+      : rest_(http, "scaleway", settings.base, {{"X-Auth-Token", settings.key}}, scaleway_failure),
         settings_(std::move(settings)) {}
 
   std::string_view name() const override { return "scaleway"; }
@@ -58,7 +58,7 @@ class Scaleway final : public Provider {
                                                                                      {"dynamic_ip_required", true},
                                                                                      {"tags", json::ValueList{"kedge"}}});
     const std::string id = json::text(made, "server.id");
-    if (id.empty()) throw ProviderError(Trouble::kRetryLater, "scaleway: create", "the answer names no server", 0, true);
+    if (id.empty()) throw ProviderError(Failure::kRetryLater, "scaleway: create", "the answer names no server", 0, true);
     try {
       name_volumes(zone, json::at(made, "server"), intent.id);
       rest_.patch_text(server(zone, id) + "/user_data/cloud-init", cloud_init(intent));
@@ -134,7 +134,7 @@ class Scaleway final : public Provider {
                                                      http::url_encode(label), offer.region));
     const std::string id = json::text(answer, "local_images.0.id");
     if (id.empty())
-      throw ProviderError(Trouble::kNoCapacity, "scaleway: images", fmt::format("{} has no image {}", offer.region, label));
+      throw ProviderError(Failure::kNoCapacity, "scaleway: images", fmt::format("{} has no image {}", offer.region, label));
     return id;
   }
 

@@ -129,9 +129,9 @@ class Ssh final : public Provider {
     const bool refused = mentions(words, {"permission denied", "host key verification failed", "key is known"});
     if (mentions(words, {"host key verification failed"})) words += "; connect once by hand, look at the key, and try again";
     const bool network = outcome.status == 255 || outcome.timed_out;
-    throw ProviderError(refused   ? Trouble::kAuth
-                        : network ? Trouble::kRetryLater
-                                  : Trouble::kFatal,
+    throw ProviderError(refused   ? Failure::kAuth
+                        : network ? Failure::kRetryLater
+                                  : Failure::kFatal,
                         "ssh " + host, words, 0, network && !refused);
   }
 
@@ -153,7 +153,7 @@ class Ssh final : public Provider {
       std::ifstream file(programs_ / program, std::ios::binary);
       const std::string bytes(std::istreambuf_iterator<char>(file), {});
       if (bytes.empty())
-        throw ProviderError(Trouble::kFatal, "ssh " + host,
+        throw ProviderError(Failure::kFatal, "ssh " + host,
                             fmt::format("has no {} on its PATH, and there is none beside this program", program));
       auto arguments = command(host);
       arguments.push_back(

@@ -55,7 +55,7 @@ class TensorDock final : public Provider {
         "/api/v2/instances", json::ValueMap{{"data", json::ValueMap{{"type", "virtualmachine"}, {"attributes", attributes}}}});
     const std::string id = json::text(answer, "data.id");
     if (id.empty())
-      throw ProviderError(Trouble::kRetryLater, "tensordock: create", "the answer names no instance: " + json::write(answer), 0,
+      throw ProviderError(Failure::kRetryLater, "tensordock: create", "the answer names no instance: " + json::write(answer), 0,
                           true);
     return {.id = id, .name = intent.id};
   }

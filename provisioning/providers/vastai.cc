@@ -12,15 +12,15 @@ namespace {
 constexpr double kBidFactor = 1.2;   // above the lowest bid that would win now
 constexpr int kMostAsks = 500;
 
-Trouble trouble(long status, const std::string& body) {
-  if (mentions(body, {"no_such_ask", "not available", "already rented"})) return Trouble::kNoCapacity;
-  return usual_trouble(status, body);
+Failure failure(long status, const std::string& body) {
+  if (mentions(body, {"no_such_ask", "not available", "already rented"})) return Failure::kNoCapacity;
+  return usual_failure(status, body);
 }
 
 class VastAi final : public Provider {
  public:
   VastAi(http::Client& http, const std::string& key, const std::string& base)
-      : rest_(http, "vastai", base, {{"Authorization", "Bearer " + key}}, trouble) {}
+      : rest_(http, "vastai", base, {{"Authorization", "Bearer " + key}}, failure) {}
 
   std::string_view name() const override { return "vastai"; }
   std::string_view fuse() const override {
@@ -45,7 +45,7 @@ class VastAi final : public Provider {
     const std::string id = json::text(answer, "new_contract");
     if (!id.empty()) return {.id = id, .name = intent.id};
     const std::string words = json::text(answer, "msg", json::text(answer, "error", json::write(answer)));
-    throw ProviderError(json::truth(answer, "success", true) ? Trouble::kRetryLater : trouble(400, words), "vastai: rent", words,
+    throw ProviderError(json::truth(answer, "success", true) ? Failure::kRetryLater : failure(400, words), "vastai: rent", words,
                         0, json::truth(answer, "success", true));
   }
 

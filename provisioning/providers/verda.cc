@@ -62,7 +62,7 @@ class Verda final : public Provider {
                                                      {"startup_script_id", id_of(script)}});
     });
     if (id_of(answer).empty())
-      throw ProviderError(Trouble::kRetryLater, "verda: create", "the answer names no instance", 0, true);
+      throw ProviderError(Failure::kRetryLater, "verda: create", "the answer names no instance", 0, true);
     return {.id = id_of(answer), .name = intent.id};
   }
 
@@ -110,7 +110,7 @@ class Verda final : public Provider {
       newest_of(json::list(images), "image_type", best);
     }
     if (cuda_of(best) >= kLeastCuda) return best;
-    throw ProviderError(Trouble::kNoCapacity, "verda: images",
+    throw ProviderError(Failure::kNoCapacity, "verda: images",
                         fmt::format("none for {} has Docker and CUDA {:.1f}; the newest is {}", offer.id, kLeastCuda,
                                     best.empty() ? "none" : best));
   }

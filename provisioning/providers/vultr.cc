@@ -47,7 +47,7 @@ class Vultr final : public Provider {
                                                                        {"activation_email", false},
                                                                        {"user_data", crypto::base64(cloud_init(intent))}});
     const std::string id = json::text(answer, "instance.id");
-    if (id.empty()) throw ProviderError(Trouble::kRetryLater, "vultr: create", "the answer names no instance", 0, true);
+    if (id.empty()) throw ProviderError(Failure::kRetryLater, "vultr: create", "the answer names no instance", 0, true);
     return {.id = id, .name = intent.id};
   }
 

@@ -132,7 +132,7 @@ void check_label_sums(Probe<T>& probe) {
 }
 
 template <class T>
-void check_closer_squared(Probe<T>& probe) {   // k candidates
+void check_nearest_within(Probe<T>& probe) {   // k candidates
   const auto [rows, cols, k] = probe.shape();
   const Table X = probe.numbers(rows, cols, 1);
   const auto candidates = probe.codes(k, static_cast<int>(rows), 3);
@@ -141,7 +141,7 @@ void check_closer_squared(Probe<T>& probe) {   // k candidates
   for (const bool is_first : {true, false}) {
     Padded<T> least(probe.memory(), k, rows);
     Array<double> totals(probe.memory(), k);
-    probe.ops().closer_squared(Padded<T>(probe.memory(), X).view(), probe.upload(candidates).view(),
+    probe.ops().nearest_within(Padded<T>(probe.memory(), X).view(), probe.upload(candidates).view(),
                                probe.upload(is_first ? std::vector<T>{} : closest).view(), probe.upload(weights).view(), least.view(), totals.view());
     Table expected(k, rows);
     std::vector<double> sums(static_cast<std::size_t>(k));
@@ -157,7 +157,7 @@ void check_closer_squared(Probe<T>& probe) {   // k candidates
 }
 
 template <class T>
-void check_search_cumulated(Probe<T>& probe) {   // k thresholds over `rows` values
+void check_cumulative_search(Probe<T>& probe) {   // k thresholds over `rows` values
   const auto [rows, cols, k] = probe.shape();
   const Table table = probe.numbers(rows, 1, 1, 8);   // 0 to 16: the sums are exact
   const std::vector<T> values(table.values.begin(), table.values.end());
@@ -165,7 +165,7 @@ void check_search_cumulated(Probe<T>& probe) {   // k thresholds over `rows` val
   for (const double v : table.values) sums.push_back((sums.empty() ? 0.0 : sums.back()) + v);
   for (int e = 0; e < k; ++e) thresholds.push_back(sums.back() * e / std::max(1, k - 2));   // the last lies beyond the end
   Array<std::int32_t> found(probe.memory(), k);
-  probe.ops().search_cumulated(probe.upload(values).view(), {}, probe.upload(thresholds).view(), found.view());
+  probe.ops().cumulative_search(probe.upload(values).view(), {}, probe.upload(thresholds).view(), found.view());
   const auto got = found.to_host();
   for (int e = 0; e < k; ++e) {
     const auto expected = std::min<std::int64_t>(std::lower_bound(sums.begin(), sums.end(), thresholds[static_cast<std::size_t>(e)]) - sums.begin(), rows - 1);
@@ -208,8 +208,8 @@ std::vector<Row<T>> cluster_rows() {
       {"follow_centers", kExact, &check_follow_centers<T>, {{1, 1, 1}, {300, 17, 5}, {2500, 6, 12}, {1500, 3, 200}}},
       {"squared_to_assigned", kExact, &check_squared_to_assigned<T>, shapes},
       {"label_sums", kSum, &check_label_sums<T>, {{1, 1, 1}, {3000, 17, 5}, {2100, 70, 3}, {1500, 3, 200}}},
-      {"closer_squared", kRounded<T>, &check_closer_squared<T>, {{1, 1, 1}, {700, 3, 4}, {300, 40, 6}}},
-      {"search_cumulated", kExact, &check_search_cumulated<T>, {{1, 1, 3}, {257, 1, 5}, {70000, 1, 40}}},
+      {"nearest_within", kRounded<T>, &check_nearest_within<T>, {{1, 1, 1}, {700, 3, 4}, {300, 40, 6}}},
+      {"cumulative_search", kExact, &check_cumulative_search<T>, {{1, 1, 3}, {257, 1, 5}, {70000, 1, 40}}},
       {"distances", kRounded<T>, &check_distances<T>, {{0, 3, 2}, {1, 1, 1}, {40, 16, 9}, {20, 33, 30}}},
   };
 }

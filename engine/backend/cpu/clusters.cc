@@ -89,7 +89,7 @@ void CpuClusters<T>::label_sums(MatrixView<const T> X, VectorView<const std::int
 }
 
 template <class T>
-void CpuClusters<T>::closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+void CpuClusters<T>::nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                                     VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) {
   const std::int64_t n = X.rows, d = X.cols, k = candidates.size;
   std::vector<T> rows;
@@ -111,7 +111,7 @@ void CpuClusters<T>::closer_squared(MatrixView<const T> X, VectorView<const std:
 }
 
 template <class T>
-void CpuClusters<T>::search_cumulated(VectorView<const T> values, VectorView<const double> weights,
+void CpuClusters<T>::cumulative_search(VectorView<const T> values, VectorView<const double> weights,
                                       VectorView<const double> thresholds, VectorView<std::int32_t> found) {
   const std::int64_t n = values.size;
   const auto share = [&](std::int64_t i) {

@@ -121,9 +121,9 @@ class CpuClusters : public CpuColumns<T> {
                            VectorView<double> squared) override;
   void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
                   MatrixView<double> sums) override;
-  void closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+  void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override;
-  void search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
+  void cumulative_search(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                         VectorView<std::int32_t> found) override;
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
                                                    VectorView<std::int32_t> labels) override;

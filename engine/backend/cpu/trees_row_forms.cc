@@ -39,7 +39,7 @@ double find_common_bins(BinnedTable& table, int n_threads) {
 }
 
 // Turns 8 x 8 bytes: swaps ever smaller squares (Warren, Hacker's Delight 7-3).
-void turn_eight(const std::uint8_t* columns, std::int64_t stride, std::uint8_t* rows,
+void transpose_eight(const std::uint8_t* columns, std::int64_t stride, std::uint8_t* rows,
                 std::int64_t row_stride) {
   std::uint64_t x[8];
   for (int i = 0; i < 8; ++i) __builtin_memcpy(x + i, columns + i * stride, 8);
@@ -54,7 +54,7 @@ void turn_eight(const std::uint8_t* columns, std::int64_t stride, std::uint8_t* 
 }
 
 // Copies 64 x 64 codes into row-major order.
-void turn_tile(BinnedTable& table, std::int64_t first_row, std::int64_t first_col) {
+void transpose_tile(BinnedTable& table, std::int64_t first_row, std::int64_t first_col) {
   const std::int64_t n_rows = std::min(kTile, table.n_rows - first_row),
                      n_cols = std::min(kTile, table.n_cols - first_col);
   const std::uint8_t* codes = table.codes.data() + first_col * table.n_rows + first_row;
@@ -62,7 +62,7 @@ void turn_tile(BinnedTable& table, std::int64_t first_row, std::int64_t first_co
   const std::int64_t whole_rows = n_rows / 8 * 8, whole_cols = n_cols / 8 * 8;
   for (std::int64_t c = 0; c < whole_cols; c += 8)
     for (std::int64_t r = 0; r < whole_rows; r += 8)
-      turn_eight(codes + c * table.n_rows + r, table.n_rows, out + r * table.row_stride + c,
+      transpose_eight(codes + c * table.n_rows + r, table.n_rows, out + r * table.row_stride + c,
                  table.row_stride);
   for (std::int64_t c = 0; c < n_cols; ++c)
     for (std::int64_t r = c < whole_cols ? whole_rows : 0; r < n_rows; ++r)
@@ -138,7 +138,7 @@ void add_row_forms(BinnedTable& table, Memory& memory, int n_threads) {
   if (listed) table.record_of.assign(static_cast<std::size_t>(table.n_rows) + 1, 0);
   const RecordLayout layout(table.n_cols);
   for_row_tiles(table, n_threads, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t col = 0; col < table.n_cols; col += kTile) turn_tile(table, begin, col);
+    for (std::int64_t col = 0; col < table.n_cols; col += kTile) transpose_tile(table, begin, col);
     for (std::int64_t row = begin; listed && row < end; ++row) {
       const std::int64_t codes =
           count_uncommon(table.row_codes.data() + row * table.row_stride, common.data(), table.n_cols);

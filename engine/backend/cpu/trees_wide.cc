@@ -103,7 +103,7 @@ KEDGE_WIDE_INLINE void prepare(const RecordLayout& layout, std::uint8_t* record)
 }
 
 // Turns 32 pairs of rows, codes of 32 columns in 16 bits, into 32 columns of 64 codes.
-KEDGE_WIDE_INLINE void turn(const Lanes* pairs, Line* columns, std::int64_t stride) {
+KEDGE_WIDE_INLINE void transpose(const Lanes* pairs, Line* columns, std::int64_t stride) {
   for (int part = 0; part < kColumns / 8; ++part) {
     const auto lane = [&](int pair)
                           KEDGE_WIDE { return _mm_load_si128(reinterpret_cast<const __m128i*>(pairs[pair] + part * 8)); };
@@ -250,7 +250,7 @@ KEDGE_WIDE void WideNodes::Impl::read_columns(std::uint32_t begin, std::uint32_t
       const __m512i second = read_row(picker, from[std::min(i + 1, here - 1)]);
       _mm512_store_si512(pairs[i / 2], _mm512_or_si512(read_row(picker, from[i]), _mm512_slli_epi16(second, 8)));
     }
-    turn(pairs, columns.data() + block, stride);
+    transpose(pairs, columns.data() + block, stride);
   }
 }
 

@@ -51,7 +51,7 @@ KEDGE_WIDE_INLINE int find_bins(BinCounts& counts) {
 }
 
 // Vector k gets pair k of lanes of all four, in each half: sums over lanes are then sums over vectors.
-KEDGE_WIDE_INLINE void turn_four(__m256i* v) {
+KEDGE_WIDE_INLINE void transpose_four(__m256i* v) {
   const __m256i low01 = _mm256_unpacklo_epi32(v[0], v[1]), high01 = _mm256_unpackhi_epi32(v[0], v[1]);
   const __m256i low23 = _mm256_unpacklo_epi32(v[2], v[3]), high23 = _mm256_unpackhi_epi32(v[2], v[3]);
   v[0] = _mm256_unpacklo_epi64(low01, low23), v[1] = _mm256_unpackhi_epi64(low01, low23);
@@ -85,7 +85,7 @@ KEDGE_WIDE_INLINE void sum_sides(BinCounts& counts, const Cuts& cuts, __m256i no
       so_far = outer[k] = _mm256_add_epi16(so_far, lanes_of(counts, bin));
       set_lanes(counts, bin, _mm256_setzero_si256());
     }
-    turn_four(outer);
+    transpose_four(outer);
     for (int k = 0; k < 4; ++k) inner[k] = _mm256_sub_epi16(node_pairs[k], outer[k]);
     store_products(counts.outer_squares + cuts.at + i, outer, outer);
     store_products(counts.inner_squares + cuts.at + i, inner, inner);

@@ -241,7 +241,7 @@ void CudaClusters<T>::label_sums(MatrixView<const T> X, VectorView<const std::in
 }
 
 template <class T>
-void CudaClusters<T>::closer_squared(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+void CudaClusters<T>::nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                                      VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) {
   CudaRuntime& gpu = this->runtime_;
   Array<double> shares(gpu, candidates.size * X.rows);
@@ -251,7 +251,7 @@ void CudaClusters<T>::closer_squared(MatrixView<const T> X, VectorView<const std
 }
 
 template <class T>
-void CudaClusters<T>::search_cumulated(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
+void CudaClusters<T>::cumulative_search(VectorView<const T> values, VectorView<const double> weights, VectorView<const double> thresholds,
                                        VectorView<std::int32_t> found) {
   CudaRuntime& gpu = this->runtime_;
   const Shares<T> share{values.data, weights.empty() ? nullptr : weights.data};

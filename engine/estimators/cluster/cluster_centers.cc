@@ -70,7 +70,7 @@ class PlusPlus {
     std::vector<double> thresholds(static_cast<std::size_t>(trials_));
     for (double& threshold : thresholds) threshold = random.uniform() * potential_;
     const Array<double> drawn(ctx_.memory(), std::span<const double>(thresholds));
-    ctx_.ops<T>().search_cumulated(closest(), weights_.view(), drawn.view(), found_.view());
+    ctx_.ops<T>().cumulative_search(closest(), weights_.view(), drawn.view(), found_.view());
     const std::vector<std::int32_t> candidates = found_.to_host();
     std::swap(least_, kept_);
     const auto before = VectorView<const T>(kept_.data() + best_ * X_.rows, X_.rows);
@@ -81,7 +81,7 @@ class PlusPlus {
  private:
   VectorView<const T> closest() const { return {least_.data() + best_ * X_.rows, X_.rows}; }
   void step(VectorView<const T> before, std::int64_t candidates) {
-    ctx_.ops<T>().closer_squared(X_, VectorView<const std::int32_t>(found_.data(), candidates), before, weights_.view(),
+    ctx_.ops<T>().nearest_within(X_, VectorView<const std::int32_t>(found_.data(), candidates), before, weights_.view(),
                                  least_.view().row_range(0, candidates), VectorView<double>(totals_.data(), candidates));
     std::vector<double> totals = totals_.to_host();
     best_ = std::min_element(totals.begin(), totals.begin() + candidates) - totals.begin();

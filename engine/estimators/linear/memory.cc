@@ -13,7 +13,7 @@ using schema::Step;
 MemoryNeed least_squares(const SampleShape& X, const Step&) {
   const std::int64_t least = X.rows < X.cols ? doubles(X) : gram(X, X.cols), factor = X.rows < X.cols ? 7 : 4;
   return {.work = block(X) + answers(X) + factor * (X.rows < X.cols ? least : gram(X, X.cols + 1)),
-          .sure = X.is_sparse() ? 0 : least};
+          .minimum = X.is_sparse() ? 0 : least};
 }
 
 namespace {
@@ -22,7 +22,7 @@ MemoryNeed ridge_of(const SampleShape& X, bool keeps_rows) {
   const std::int64_t side = std::min(X.rows, X.cols) + X.n_outputs, squares = 6 * gram(X, side);
   const std::int64_t rows = keeps_rows ? doubles(X) : 0;
   return {.work = block(X) + 2 * rows + squares + answers(X),
-          .sure = X.is_sparse() ? 0 : square(std::min(X.rows, X.cols)),
+          .minimum = X.is_sparse() ? 0 : square(std::min(X.rows, X.cols)),
           .kept = rows + gram(X, side)};
 }
 
@@ -42,7 +42,7 @@ MemoryNeed coordinate_descent_cv(const SampleShape& X, const Step& step) {
   const std::int64_t folds = std::min(integer(step, "cv", 5), X.rows);   // more are refused
   const std::int64_t errors = bytes_of(count(step, "alphas", 100), count(step, "l1_ratio", 1), folds * kDouble);
   need.work += bytes_of(folds, 1, need.kept) + bytes_of(X.cols + 4, 1, errors);   // with the coefficients of each
-  need.sure = errors;
+  need.minimum = errors;
   return need;
 }
 
@@ -50,7 +50,7 @@ MemoryNeed logistic(const SampleShape& X, const Step&) {
   constexpr std::int64_t kVectors = 40;   // of L-BFGS, each of the size of the coefficients
   const std::int64_t coef = X.cols * X.n_outputs * kDouble, second = std::min(square(X.cols), kSparseBlock);
   return {.work = X.copy() + X.rows * X.n_outputs * 4 * kDouble + answers(X) + kVectors * coef + second,
-          .sure = X.is_sparse() ? 0 : X.copy(),
+          .minimum = X.is_sparse() ? 0 : X.copy(),
           .kept = coef};
 }
 

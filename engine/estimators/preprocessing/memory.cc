@@ -85,7 +85,7 @@ MemoryNeed splines(const SampleShape& X, const Step& step) {
     if (const auto rows = rows_of(*given)) knots = static_cast<std::int64_t>(rows->size());
   const std::int64_t basis = knots + integer(step, "degree") - 1, places = bytes_of(knots, X.cols, kDouble);
   MemoryNeed need = makes(X, X.cols * basis, X.copy() + X.value_size() / 2 + 2 * places);
-  need.sure = places;
+  need.minimum = places;
   return need;
 }
 
@@ -96,7 +96,7 @@ MemoryNeed bins(const SampleShape& X, const Step& step) {
       most = static_cast<std::int64_t>(std::min(*std::ranges::max_element(*each), static_cast<double>(kMost)));
   const bool is_wide = text(step, "encode") != "ordinal";
   MemoryNeed need = makes(X, is_wide ? X.cols * most : X.cols, X.copy() + 3 * X.value_size() / 2 + bytes_of(most, X.cols, 2 * kDouble));
-  need.sure = bytes_of(most, 1, kDouble);   // of the column with most
+  need.minimum = bytes_of(most, 1, kDouble);   // of the column with most
   need.is_exact = !is_wide;   // bins without rows are left out
   return need;
 }

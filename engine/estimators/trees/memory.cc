@@ -64,7 +64,7 @@ MemoryNeed grown(const SampleShape& X, const Step& step, const Growth& growth) {
   const std::int64_t exact = is_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfRank) : 0;
   const bool is_surely_exact = is_exact && X.has_few_values.has_value();
   return {.work = binned_size(X) + exact + forest / 2 * 3 + growing + answers(X),
-          .sure = bytes_of(std::max(X.rows, X.table_rows), X.cols, 1) + bytes_of(n_trees, 1, of_node) +
+          .minimum = bytes_of(std::max(X.rows, X.table_rows), X.cols, 1) + bytes_of(n_trees, 1, of_node) +
                   (is_surely_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfSureRank) : 0),
           .use = X.copy() + answers(X),
           .kept = forest};

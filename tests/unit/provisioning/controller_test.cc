@@ -26,7 +26,7 @@ class TwoOffers final : public Provider {
   std::optional<Machine> describe(const Intent& intent) override {
     if (failing_calls > 0 && described++ > 0) {
       --failing_calls;
-      throw ProviderError(trouble, "fake: describe", "not now");
+      throw ProviderError(failure, "fake: describe", "not now");
     }
     return machines.contains(intent.id) ? std::optional(machine(intent.id)) : std::nullopt;
   }
@@ -42,7 +42,7 @@ class TwoOffers final : public Provider {
   std::map<std::string, Machine> machines;
   std::string printed;
   bool has_gpus = true;
-  Trouble trouble = Trouble::kRetryLater;
+  Failure failure = Failure::kRetryLater;
   int failing_calls = 0;   // of describe, after the first, which finds the address
 
  private:
@@ -86,7 +86,7 @@ TEST_F(UpOnTwoOffers, WaitsOnWhileTheProviderCannotBeAsked) {
 TEST_F(UpOnTwoOffers, EndsTheMachineWhenTheProviderRefusesOurKeyOnTheWay) {
   probe = [](const Intent&) { return Readiness{}; };
   cloud->failing_calls = 1;
-  cloud->trouble = Trouble::kAuth;
+  cloud->failure = Failure::kAuth;
   EXPECT_THROW(up(), ProviderError);
   EXPECT_TRUE(cloud->machines.empty());
   EXPECT_TRUE(store.list().intents.empty());

@@ -85,7 +85,7 @@ http::Response FakeEc2::send(const http::Request& request) {
   if (chance(faults.server_error / 2)) return error(500, "InternalError");
   if (chance(faults.lost_reply)) {
     clock_.sleep(std::chrono::seconds(60));
-    throw ProviderError(Trouble::kRetryLater, "fake", "timeout", 0, true);
+    throw ProviderError(Failure::kRetryLater, "fake", "timeout", 0, true);
   }
   return response;
 }

@@ -91,7 +91,7 @@ TEST(GoogleToken, ARefusedClaimIsATroubleWithCredentials) {
     token.get();
     FAIL();
   } catch (const ProviderError& error) {
-    EXPECT_EQ(error.trouble, Trouble::kAuth);
+    EXPECT_EQ(error.failure, Failure::kAuth);
     EXPECT_EQ(error.words, "Invalid JWT Signature.");
   }
 }

@@ -171,7 +171,7 @@ http::Response ScriptedFake::send(const http::Request& request) {
   if (now == Fault::kServerError) return {.status = 500, .body = "oops"};
   http::Response response = script_(machines, request, clock_.unix_seconds());
   if (now == Fault::kErrorAfterSuccess) return {.status = 502, .body = "<html>Bad Gateway</html>"};
-  if (now == Fault::kLostReply) throw ProviderError(Trouble::kRetryLater, "fake", "timeout", 0, true);
+  if (now == Fault::kLostReply) throw ProviderError(Failure::kRetryLater, "fake", "timeout", 0, true);
   return response;
 }
 

@@ -80,8 +80,8 @@ void expect_predicted(const Row& row) {
   estimator->fit(ctx, X, y);
   use<T>(ctx, *estimator, X);
   const std::int64_t measured = process_memory().peak - before, predicted = need.work + need.made;
-  EXPECT_LE(need.sure, need.work);
-  EXPECT_LE(need.sure, measured + kUnseen);   // else a job would be refused that fits
+  EXPECT_LE(need.minimum, need.work);
+  EXPECT_LE(need.minimum, measured + kUnseen);   // else a job would be refused that fits
   EXPECT_GE(predicted + kOfProcess, measured);
   EXPECT_LE(predicted, kMostAbove * measured + kOfProcess);
 }
