@@ -1,6 +1,7 @@
 // Matching paths against templates.
 #include "server/http/router.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/http/url.h"
@@ -42,8 +43,9 @@ Match Router::find(std::string_view method, std::string_view path) const {
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   Match match;
   std::vector<std::pair<std::string_view, std::string_view>> captures;
+  const bool is_spelled_out = std::ranges::any_of(routes_, [&](const Route& route) { return route.path == path && path.find('{') == std::string_view::npos; });
   for (const Route& route : routes_) {
-    if (!matches(route.path, path, captures)) continue;
+    if (is_spelled_out ? route.path != path : !matches(route.path, path, captures)) continue;   // a name in braces stands for the others
     if (route.method == wanted) {
       match.route = &route;
       for (const auto& [name, segment] : captures)

@@ -17,7 +17,8 @@ Router sample() {
                  {"GET", "/v1/jobs", none},
                  {"POST", "/v1/jobs", none},
                  {"GET", "/v1/jobs/{id}", none},
-                 {"POST", "/v1/jobs/{id}/cancel", none}});
+                 {"POST", "/v1/jobs/{id}/cancel", none},
+                 {"POST", "/v1/jobs/summary", none}});
 }
 
 TEST(Router, CapturesDecodedSegments) {
@@ -40,6 +41,14 @@ TEST(Router, TellsAWrongMethodFromAWrongPath) {
   for (const char* path :
        {"/v1", "/v1/jobs/", "/v1/jobs//cancel", "/v1/jobs/x/y", "//", "/v1/jobs/x/cancel/"})
     EXPECT_EQ(router.find("GET", path).allow, "") << path;
+}
+
+TEST(Router, TakesARouteThatIsSpelledOutBeforeOneWithAName) {
+  const Router router = sample();
+  EXPECT_EQ(router.find("POST", "/v1/jobs/summary").route->path, "/v1/jobs/summary");
+  EXPECT_EQ(router.find("GET", "/v1/jobs/summary").route, nullptr);
+  EXPECT_EQ(router.find("GET", "/v1/jobs/summary").allow, "POST, OPTIONS");
+  EXPECT_EQ(router.find("GET", "/v1/jobs/{id}").captures, (Fields{{"id", "{id}"}}));
 }
 
 TEST(Router, RefusesBrokenEscapes) {
