@@ -253,6 +253,25 @@ class Data(WithServer):
         self.assertEqual(self.session.preview(data)["rows"], 60)
         self.session.run(data, ["MultinomialNB"], kedge.cross_validate(cv=2))
 
+    @unittest.skipUnless(has("scipy", "pandas"), "scipy or pandas is not there")
+    def test_what_would_be_lost_is_kept_or_refused(self):
+        import numpy as np
+        import pandas as pd
+        import scipy.sparse
+        wide = scipy.sparse.csr_matrix(([1.0], ([0], [1])), shape=(3, 5))
+        self.assertEqual(self.session.preview(self.session.dataset(wide))["nColumns"], 6)   # with the label
+        model = self.session.submit(kedge.builtin("iris"), ["GaussianNB"], kedge.fit()).model()
+        self.assertEqual(model.predict(scipy.sparse.csr_matrix([[5.1, 3.5, 1.4, 0.2]])).tolist(), ["setosa"])
+        self.raises("INVALID_VALUE", "X", upload_of, pd.DataFrame([[1, 2]], columns=["a", "a"]))
+        masked = self.session.preview(self.session.dataset(np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [0, 0]])))
+        self.assertEqual([column["missing"] for column in masked["columns"]], [0, 1])
+
+    def test_parameters_that_json_does_not_hold(self):
+        self.assertEqual(pipeline_of(LogisticRegression(C=float("inf")))[0]["params"], {"C": "Infinity"})
+        self.raises("INVALID_VALUE", "pipeline", pipeline_of, KMeans(n_clusters=len))
+        with mock.patch.dict(os.environ, {"KEDGE_CA": "/no/such/file"}):
+            self.raises("INVALID_VALUE", "KEDGE_CA", kedge.connect, "https://127.0.0.1:1")
+
     @unittest.skipUnless(has("sklearn"), "scikit-learn is not there")
     def test_scikit_learns_own_objects_are_read(self):
         from sklearn.linear_model import LogisticRegression as Theirs
@@ -352,6 +371,62 @@ class Failures(unittest.TestCase):
         with self.assertRaises(kedge.KedgeError) as caught:
             self.submit(session)
         self.assertEqual((caught.exception.status, caught.exception.where, len(server.asked)), (400, "pipeline[0].params.C", 1))
+
+    def test_a_download_that_is_cut_is_no_file(self):
+        class Cut(Scripted):
+            def do_GET(self):
+                self.server.asked.append(self.path)
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b"x" * 400)
+                self.close_connection = True
+        server, session = self.scripted()
+        server.RequestHandlerClass = Cut
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(kedge.ConnectionFailed):
+                session.job("job_1").download("a.npy", pathlib.Path(folder) / "a.npy")
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_an_upload_that_is_refused_early_says_why(self):
+        listener = socket.create_server(("127.0.0.1", 0))
+        problem = json.dumps({"code": "UNAUTHENTICATED", "detail": "no token"}).encode()
+
+        def refuse():
+            for _ in range(20):
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\n\r\n" % len(problem) + problem)
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(0.2)
+                try:
+                    for _ in range(64):
+                        connection.recv(1 << 16)
+                except OSError:
+                    pass
+                connection.close()
+        threading.Thread(target=refuse, daemon=True).start()
+        session = kedge.connect(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+            file.truncate(64 << 20)
+            with self.assertRaises(kedge.KedgeError) as caught:
+                session.upload("a", file.name)
+        listener.close()
+        self.assertEqual(caught.exception.code, "UNAUTHENTICATED", caught.exception)
+
+    def test_a_cancelled_task_lets_the_program_end(self):
+        server, session = self.scripted()
+        server.RequestHandlerClass = type("Slow", (Scripted,), {"do_GET": lambda handler: time.sleep(5)})
+
+        async def work():
+            await asyncio.wait_for(kedge.aio.Session(session).job("job_1").result(), 0.2)
+        begun = time.monotonic()
+        with self.assertRaises(asyncio.TimeoutError):
+            asyncio.run(work())
+        self.assertLess(time.monotonic() - begun, 4)
 
     def test_a_kept_connection_that_was_closed_is_no_failure(self):
         server, session = self.scripted((200, {"Connection": "keep-alive"}, b"{}"), None, (200, {}, b'{"version": "1"}'))

@@ -43,13 +43,19 @@ class Trust:
         return Trust(os.environ.get("KEDGE_CA", ""), pin, os.environ.get("KEDGE_CLIENT_CERT", ""), os.environ.get("KEDGE_CLIENT_KEY", ""))
 
     def context(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.ca or None)
+        try:
+            context = ssl.create_default_context(cafile=self.ca or None)
+        except OSError as error:   # of a file that is missing or has no certificate, too
+            raise KedgeError("INVALID_VALUE", f"KEDGE_CA: {self.ca} cannot be read: {error}", "KEDGE_CA") from None
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.pin:   # which says more than a name, an authority or a date
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if self.certificate:
-            context.load_cert_chain(self.certificate, self.key or None)
+            try:
+                context.load_cert_chain(self.certificate, self.key or None)
+            except OSError as error:
+                raise KedgeError("INVALID_VALUE", f"KEDGE_CLIENT_CERT: {self.certificate} cannot be read: {error}", "KEDGE_CLIENT_CERT") from None
         return context
 
 
@@ -146,13 +152,14 @@ class Transport:
             raise KedgeError("INVALID_VALUE", f"the address is '{url}', must be http://HOST:PORT or https://HOST:PORT", "url")
         self.url, self.token, self.trust = url.rstrip("/"), token, trust
         self._host, self._port, self._is_tls, self._prefix = parts.hostname, parts.port, parts.scheme == "https", parts.path.rstrip("/")
+        self._context = trust.context() if self._is_tls else None
         self._local = threading.local()
         self._has_answered, self._failures = False, 0
 
     def connection(self, timeout: float) -> http.client.HTTPConnection:
         if not self._is_tls:
             return http.client.HTTPConnection(self._host, self._port, timeout=timeout)
-        made = _PinnedConnection(self._host, self._port, timeout=timeout, context=self.trust.context())
+        made = _PinnedConnection(self._host, self._port, timeout=timeout, context=self._context)
         made.pin = self.trust.pin
         return made
 
@@ -165,16 +172,46 @@ class Transport:
         if kept.sock:
             kept.sock.settimeout(call.timeout)
         try:
-            kept.request(call.method, self._prefix + call.path, body=call.body() if callable(call.body) else call.body, headers=call.headers(self.token))
-            answer = kept.getresponse()
+            answer = self._answer(kept, call)
             if call.take and answer.status < 300:
-                while piece := answer.read(1 << 20):
-                    call.take(piece)
+                self._hand_on(answer, call.take)
                 return Reply(answer.status, answer.headers, b"")
             return Reply(answer.status, answer.headers, answer.read())
         except BaseException:
             self.close()   # what is left of an answer must not be taken for the next one
             raise
+
+    # A server may refuse a long body while it is still being sent, and say why.
+    def _answer(self, kept: http.client.HTTPConnection, call: Call) -> http.client.HTTPResponse:
+        try:
+            kept.request(call.method, self._prefix + call.path, body=call.body() if callable(call.body) else call.body, headers=call.headers(self.token))
+        except (BrokenPipeError, ConnectionResetError) as broken:
+            early = http.client.HTTPResponse(kept.sock, method=call.method) if kept.sock else None
+            try:
+                if early is None:
+                    raise broken
+                early.begin()
+            except (OSError, http.client.HTTPException):
+                raise broken from None
+            early.will_close = True
+            return early
+        return kept.getresponse()
+
+    def _hand_on(self, answer: http.client.HTTPResponse, take: Callable[[bytes], Any]) -> None:
+        has_begun = False
+        while True:
+            try:
+                piece = answer.read(1 << 20)
+                if not piece and answer.length:   # http.client takes an early end for the end
+                    raise http.client.IncompleteRead(b"", answer.length)
+            except (OSError, http.client.HTTPException) as caught:
+                if has_begun:   # what was handed on cannot come twice
+                    raise self._unreachable(caught) from caught
+                raise
+            if not piece:
+                return
+            has_begun = True
+            take(piece)
 
     def close(self) -> None:
         """The connection of this thread."""
@@ -228,6 +265,8 @@ class Transport:
             if answer.status >= 300:
                 raise problem(answer.status, answer.read())
             while line := answer.readline():
+                if not line.endswith(b"\n"):
+                    raise http.client.IncompleteRead(line)
                 if line.strip():
                     yield line
         finally:

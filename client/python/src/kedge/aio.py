@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Any, TypeVar
 
 from . import job as _job
@@ -18,6 +19,27 @@ from .job import Event, Result
 
 T = TypeVar("T")
 _END = object()
+
+
+async def _on_thread(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """On a thread that nothing waits for: a task that is cancelled leaves its call behind, and the program may end."""
+    loop, answer = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+    def tell(error: BaseException | None, value: Any) -> None:
+        if not answer.done():
+            answer.set_exception(error) if error else answer.set_result(value)
+
+    def call() -> None:
+        error, value = None, None
+        try:
+            value = function(*arguments, **named)
+        except BaseException as caught:   # told to the awaiter
+            error = caught
+        with contextlib.suppress(RuntimeError):   # the loop has ended
+            loop.call_soon_threadsafe(tell, error, value)
+
+    threading.Thread(target=call, daemon=True).start()
+    return await answer  # type: ignore[no-any-return]
 
 
 async def _each(items: Iterator[T]) -> AsyncIterator[T]:
@@ -58,16 +80,16 @@ class Job:
         return self.result().__await__()
 
     async def result(self, timeout: float | None = None) -> Result:
-        return await asyncio.to_thread(self._job.result, timeout)
+        return await _on_thread(self._job.result, timeout)
 
     async def wait(self, timeout: float | None = None) -> dict[str, Any]:
-        return await asyncio.to_thread(self._job.wait, timeout)
+        return await _on_thread(self._job.wait, timeout)
 
     async def status(self) -> dict[str, Any]:
-        return await asyncio.to_thread(self._job.status)
+        return await _on_thread(self._job.status)
 
     async def cancel(self) -> None:
-        await asyncio.to_thread(self._job.cancel)
+        await _on_thread(self._job.cancel)
 
     def events(self, after: int = 0, follow: bool = True) -> AsyncIterator[Event]:
         return _each(self._job.events(after, follow))
@@ -80,7 +102,7 @@ class Session:
         self._session = session
 
     async def submit(self, *arguments: Any, **named: Any) -> Job:
-        return Job(await asyncio.to_thread(self._session.submit, *arguments, **named))
+        return Job(await _on_thread(self._session.submit, *arguments, **named))
 
     async def run(self, *arguments: Any, **named: Any) -> Result:
         return await (await self.submit(*arguments, **named))
@@ -89,10 +111,10 @@ class Session:
         return Job(self._session.job(id))
 
     async def dataset(self, X: Any, y: Any = None) -> Any:
-        return await asyncio.to_thread(self._session.dataset, X, y)
+        return await _on_thread(self._session.dataset, X, y)
 
     async def info(self) -> dict[str, Any]:
-        return await asyncio.to_thread(self._session.info)
+        return await _on_thread(self._session.info)
 
 
 def connect(*arguments: Any, **named: Any) -> Session:

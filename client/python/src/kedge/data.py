@@ -96,6 +96,8 @@ def upload_of(X: Any, y: Any = None) -> Upload:
     if hasattr(X, "columns"):
         return _of_frame(X, y)
     import numpy as np
+    if isinstance(X, np.ma.MaskedArray):   # what is masked is missing
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     table = np.asarray(X)
     if table.ndim != 2:
         raise KedgeError("INVALID_VALUE", f"X has {table.ndim} dimensions, must have 2 (rows and columns)", "X")
@@ -148,6 +150,8 @@ def _of_matrix_and_target(table: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) 
 def _of_frame(X: Any, y: Any) -> Upload:
     """pandas, polars and what is like them: by columns."""
     names = [str(name) for name in X.columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise KedgeError("INVALID_VALUE", f"X has two columns named '{twice[0]}'", "X")
     columns = [_values(X[name]) for name in X.columns]
     target = ""
     if y is not None:
@@ -196,6 +200,9 @@ def _libsvm(X: Any, y: Any) -> bytes:
     lines = []
     for i, label in enumerate(labels):
         begin, end = X.indptr[i], X.indptr[i + 1]
-        entries = " ".join(f"{j + 1}:{v!r}" for j, v in sorted(zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist())))
+        pairs = dict(zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist()))
+        if i == 0:
+            pairs.setdefault(X.shape[1] - 1, 0.0)   # the file knows its columns by the largest index alone
+        entries = " ".join(f"{j + 1}:{v!r}" for j, v in sorted(pairs.items()))
         lines.append(f"{label} {entries}".rstrip())
     return ("\n".join(lines) + "\n").encode()

@@ -103,7 +103,7 @@ class Job:
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = 30.0 if end is None else min(30.0, max(0.0, end - time.monotonic()))
-            found: dict[str, Any] = self._transport.call(Call("GET", self._path(f"?wait={left:.0f}s"), timeout=left + 30)).json()
+            found: dict[str, Any] = self._transport.call(Call("GET", self._path(f"?wait={left * 1000:.0f}ms"), timeout=left + 30)).json()
             if found["state"] in FINAL:
                 return found
             if end is not None and time.monotonic() >= end:
@@ -121,14 +121,14 @@ class Job:
     def events(self, after: int = 0, follow: bool = True) -> Iterator[Event]:
         """The events behind number `after`, to the job's end, or only those that are stored now. A connection that breaks is taken up again without
         gap or repeat. Raises ConnectionFailed when the server stays away for a minute."""
-        backoff, give_up = Backoff(), time.monotonic() + PATIENCE_S
+        backoff, give_up = Backoff(), 0.0   # from the first failure on
         while True:
             try:
                 for line in self._transport.lines(self._path(f"/events?after={after}{'' if follow else '&follow=false'}")):
                     event = Event(json.loads(line))
                     if event.id <= after:
                         continue
-                    after, give_up, backoff = event.id, time.monotonic() + PATIENCE_S, Backoff()
+                    after, give_up, backoff = event.id, 0.0, Backoff()
                     yield event
                     if event.is_last:
                         return
@@ -139,6 +139,7 @@ class Job:
                     raise
             except (OSError, http.client.HTTPException):
                 pass
+            give_up = give_up or time.monotonic() + PATIENCE_S
             if time.monotonic() > give_up:
                 raise self._transport._unreachable(TimeoutError("the events broke off"))
             time.sleep(backoff.next())
@@ -163,12 +164,12 @@ class Job:
         """A file that the job has left, to a file (whole, or not there) or in pieces to a function."""
         path = self._path(f"/artifacts/{quote(name, safe='')}")
         if callable(to):
-            self._transport.call(Call("GET", path, accept="*/*", take=to, timeout=60, repeats=False))
+            self._transport.call(Call("GET", path, accept="*/*", take=to, timeout=60))
             return
         whole, part = Path(to), Path(f"{to}.part")
         try:
             with open(part, "wb") as out:
-                self._transport.call(Call("GET", path, accept="*/*", take=out.write, timeout=60, repeats=False))
+                self._transport.call(Call("GET", path, accept="*/*", take=out.write, timeout=60))
             part.replace(whole)
         finally:
             part.unlink(missing_ok=True)

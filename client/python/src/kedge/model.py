@@ -43,12 +43,14 @@ class Model:
     def _ask(self, path: str, X: Any) -> np.ndarray[Any, Any]:
         import numpy as np
         call = Call("POST", self._path(path), timeout=LONG_S, repeats=False)
+        if hasattr(X, "toarray"):   # of SciPy: rows to be asked about are few
+            X = X.toarray()
         if hasattr(X, "columns") or hasattr(X, "dtype"):
             rows = upload_of(X)
             call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
         else:
             import json
-            call.body, call.content_type = json.dumps({"rows": X}).encode(), JSON
+            call.body, call.content_type = json.dumps({"rows": [_row(row) for row in X]}).encode(), JSON
         answer = self._transport.call(call).json()
         return np.asarray(answer["values"])
 
@@ -59,6 +61,13 @@ class Model:
     def remove(self) -> None:
         """Jobs that have opened the model go on with it."""
         self._transport.call(Call("DELETE", self._path()))
+
+
+def _row(row: Any) -> Any:
+    """NaN is a missing cell, which JSON has as null."""
+    if isinstance(row, dict):
+        return {name: None if value != value else value for name, value in row.items()}
+    return [None if value != value else value for value in row]
 
 
 def npy(content: bytes) -> np.ndarray[Any, Any]:

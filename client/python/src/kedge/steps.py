@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 from .errors import KedgeError
@@ -77,9 +78,11 @@ def value_of(value: Any) -> Any:
         return [value_of(inner) for inner in value]
     if hasattr(value, "tolist"):   # numpy
         return value_of(value.tolist())
-    if isinstance(value, float) and value != value:
-        return "NaN"
-    return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise KedgeError("INVALID_VALUE", f"{value!r} cannot be sent: a parameter is a number, a text, a list, a mapping or an estimator", "pipeline")
 
 
 def grid_of(value: Any) -> Any:
