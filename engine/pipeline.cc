@@ -3,11 +3,11 @@
 
 #include <fmt/ranges.h>
 
-#include "engine/memory/column_check.h"
 #include "engine/core/dates.h"
 #include "engine/core/require.h"
 #include "engine/job/job_check.h"
 #include "engine/job/task_run.h"
+#include "engine/memory/column_check.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/model/stored_model.h"
 #include "engine/model_selection/stopwatch.h"

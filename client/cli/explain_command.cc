@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <variant>
@@ -105,8 +104,6 @@ std::string seconds_table(const std::vector<schema::Event>& events, const Page& 
     if (seconds >= 0.0005) table.row({phase, fmt::format("{:.3f}", seconds)}), is_empty = false;
   return is_empty ? "" : "\n" + table.text(page);
 }
-
-double unix_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 

@@ -78,8 +78,6 @@ int print_outcome(const Session& session, const schema::Job& job, const Options&
   return exit_code(job.state);
 }
 
-double unix_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-
 // An interrupted client leaves its job alone; this says how to find it again. Only async-signal-safe calls.
 char interrupt_text[160];
 void on_interrupt(int) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -38,6 +39,8 @@ std::optional<double> unix_time(const std::string& time) {
   parts.tm_mon -= 1;
   return static_cast<double>(timegm(&parts)) + seconds;
 }
+
+double unix_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 std::string size_text(std::int64_t bytes) {
   constexpr std::pair<double, const char*> kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};

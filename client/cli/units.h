@@ -11,6 +11,7 @@ namespace kedge::cli {
 
 // Seconds since 1970 of an RFC 3339 time in UTC, as the server writes them; unset for what is none.
 std::optional<double> unix_time(const std::string& time);
+double unix_seconds();   // now
 
 std::string size_text(std::int64_t bytes);   // "812 B", "12.3 kB", "4.5 MB", "1.2 GB"
 std::string seconds_text(double seconds);    // "0.42 s", "12.3 s", "3m20s", "2h05m"

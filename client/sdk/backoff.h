@@ -42,4 +42,22 @@ class Backoff {
   std::mt19937 random_;
 };
 
+// How long a stream that breaks is taken up again: for the given time from its first break on. An attempt that lasted longer than
+// that was whole, though nothing came, and the time counts anew. Not thread safe.
+class Patience {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Patience(Clock::duration bound) : bound_(bound) {}
+
+  // An attempt that began at `begun` broke at `now`: whether it is time to give up.
+  bool ended(Clock::time_point begun, Clock::time_point now) {
+    if (!first_break_ || now - begun > bound_) first_break_ = now;
+    return now - *first_break_ > bound_;
+  }
+
+ private:
+  Clock::duration bound_;
+  std::optional<Clock::time_point> first_break_;
+};
+
 }  // namespace kedge

@@ -61,18 +61,20 @@ EventStream::~EventStream() = default;
 
 std::optional<schema::Event> EventStream::next() {
   if (impl_->ended) return std::nullopt;
-  const auto give_up = steady_clock::now() + Impl::kPatience;
+  Patience patience(Impl::kPatience);
   for (Backoff backoff;;) {
+    const auto begun = steady_clock::now();
     try {
       if (auto event = impl_->read_event()) return event;
     } catch (const Error& error) {   // a server that starts, stops or is busy
       if (error.code != schema::ErrorCode::kUnavailable && error.code != schema::ErrorCode::kTooManyRequests) throw;
     }
+    const auto now = steady_clock::now();
     impl_->stream.reset();
     const milliseconds pause = backoff.next();
     if (impl_->stop.stop_requested() || !Backoff::sleep(pause, impl_->stop))
       throw Error(schema::ErrorCode::kCancelled, "the event stream was stopped by its reader");
-    if (steady_clock::now() > give_up)
+    if (patience.ended(begun, now))
       throw Error(schema::ErrorCode::kConnection,
                   fmt::format("{}: the event stream broke and the server did not come back within {} s", impl_->transport->url(),
                               Impl::kPatience.count() / 1000));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/core/require.h"
+#include "engine/core/stop.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/job/param_path.h"
 #include "engine/model_selection/shared_steps.h"
@@ -64,6 +65,7 @@ SharedSteps pipeline_of(const CheckedJob& job, std::size_t candidate) {
 std::vector<NominalUse> refused_uses(const CheckedJob& job, const SampleShape& X) {
   std::vector<NominalUse> first;
   for (std::size_t i = 0; i == 0 || i < job.candidates.size(); ++i) {
+    check_job_stop();
     std::vector<NominalUse> uses = uses_of(pipeline_of(job, i), X);
     std::erase_if(uses, std::not_fn(is_refused));
     if (uses.empty()) return {};
@@ -154,9 +156,9 @@ std::string wide_words(const NominalUse& use, Names& named) {
     if (++n <= kNamed) list += fmt::format("{}'{}' has {}", n > 1 ? ", " : "", name, categories);
   }
   if (n == 0) return {};
-  return fmt::format("{} makes {} columns of categories: {}. Leave such a column out (\"select\": {{\"types\": {{\"{}\": \"drop\"}}}}), set "
+  return fmt::format("{} makes {} columns of categories: {}. Leave such a column out ({}), set "
                      "max_categories or min_frequency, or encode it by OrdinalEncoder",
-                     use.step, use.made_columns, list, columns.front().name);
+                     use.step, use.made_columns, list, types_words(columns.front().name, "drop"));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::size_t kFewTexts = 5;   // that a message lists
+constexpr std::size_t kFewTexts = 5;        // that a message lists
+constexpr std::size_t kLongestListed = 200;   // bytes of one: a longer one is no word for a missing value
 
 std::vector<std::string> texts_of(const ColumnInfo& column) {
   std::vector<std::string> texts;
@@ -21,27 +22,22 @@ std::vector<std::string> texts_of(const ColumnInfo& column) {
   return texts;
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + fmt::format("\"{}\"", text);
-  return list;
-}
-
 std::string date_word(DateOrder order) { return to_text({order, DatePart::kDays}); }
 
 std::string cure(const ColumnInfo& column, const std::vector<std::string>& texts) {
-  if (texts.size() <= kFewTexts && texts.size() < column.categories.size())
-    return fmt::format("if they are missing values, write \"select\": {{\"naValues\": [{}]}}", list_of(texts));
-  return fmt::format("a step that takes categories (OneHotEncoder, OrdinalEncoder) reads its {} texts; \"select\": {{\"types\": {{\"{}\": "
-                     "\"drop\"}}}} leaves it out", column.categories.size(), column.name);
+  const bool are_words = std::ranges::all_of(texts, [](const std::string& text) { return text.size() <= kLongestListed; });
+  if (are_words && texts.size() <= kFewTexts && texts.size() < column.categories.size())
+    return fmt::format("if they are missing values, write \"select\": {{{}}}", na_words(texts));
+  return fmt::format("a step that takes categories (OneHotEncoder, OrdinalEncoder) reads its {} texts; {} leaves it out", column.categories.size(),
+                     types_words(column.name, "drop"));
 }
 
 }  // namespace
 
 std::string nominal_advice(const ColumnInfo& column, const DatasetFile& data) {
   if (const auto order = order_of_dates(column.categories))
-    return fmt::format("its texts are dates such as {}, which become numbers by \"select\": {{\"types\": {{\"{}\": \"{}\"}}}}",
-                       shown_text(column.categories.front()), column.name, date_word(*order));
+    return fmt::format("its texts are dates such as {}, which become numbers by {}", shown_text(column.categories.front()),
+                       types_words(column.name, date_word(*order)));
   const auto cell = find_cell(data, column, [](const std::string& text) { return !number_of(text); });
   const std::string first = cell ? fmt::format("{} in row {} (counted from 0) is no number, one of {} such cells; ", shown_text(cell->text), cell->row,
                                                cell->cells)

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "engine/table/column_advice.h"
 #include "engine/core/require.h"
+#include "engine/table/column_advice.h"
 #include "engine/table/selection.h"
 #include "engine/table/typed_columns.h"
 
@@ -97,6 +97,7 @@ class Preview {
     const StoredColumn stored(data_, column, n_rows);
     std::unordered_set<double> seen;
     for (std::int64_t i = 0; i < n_rows; ++i) {
+      if (i % kRowsBetweenStops == 0) check_job_stop();
       const double value = column.cells.of(stored.at(i));
       if (std::isnan(value)) ++shown.missing;
       else if (seen.size() <= most) seen.insert(value + 0.0);   // -0 is 0
@@ -125,8 +126,8 @@ class Preview {
     if (!stored || column.type != ColumnInfo::Type::kNominal || stored->type != ColumnInfo::Type::kNominal) return {};
     if (data_.meta().types_are_guessed && is_nominal_by_accident(*stored)) return nominal_advice(*stored, data_);
     if (&column == target_ || column.categories.size() < kManyCategories) return {};
-    return fmt::format("it has {} categories: leave it out (\"select\": {{\"types\": {{\"{}\": \"drop\"}}}}), set max_categories, or encode it "
-                       "by OrdinalEncoder", column.categories.size(), column.name);
+    return fmt::format("it has {} categories: leave it out ({}), set max_categories, or encode it by OrdinalEncoder", column.categories.size(),
+                       types_words(column.name, "drop"));
   }
 
   const schema::PreviewRequest& request_;

@@ -6,6 +6,7 @@
 
 #include "engine/core/require.h"
 #include "engine/table/selection.h"
+#include "engine/table/typed_columns.h"
 
 namespace kedge::engine {
 namespace {
@@ -58,8 +59,8 @@ void set_classes(const ColumnInfo& column, const std::vector<double>& values, Ta
 
 void set_values(const ColumnInfo& column, std::vector<double> values, const std::string& owner, TaskTarget& target) {
   require(column.type == ColumnInfo::Type::kNumeric, ErrorCode::kBadData,
-          "target '{}' is nominal, {} needs numbers; \"select\": {{\"types\": {{\"{}\": \"number\"}}}} reads it as such, or says which cell "
-          "is none", column.name, owner, column.name);
+          "target '{}' is nominal, {} needs numbers; {} reads it as such, or says which cell is none", column.name, owner,
+          types_words(column.name, "number"));
   for (std::size_t i = 0; i < values.size(); ++i) {
     require(std::isfinite(values[i]), ErrorCode::kBadData, "target '{}' is infinite in row {} (counted from 0)", column.name, i);
   }

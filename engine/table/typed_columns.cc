@@ -16,6 +16,7 @@
 #include "engine/core/number_text.h"
 #include "engine/core/require.h"
 #include "schemas/error.h"
+#include "schemas/json_text.h"
 
 namespace kedge::engine {
 namespace {
@@ -113,6 +114,7 @@ class ColumnTyper {
     std::size_t room = kUnsorted;
     for (std::int64_t i = 0; i < n_rows; ++i) {
       if (const double v = stored.at(i); !std::isnan(v) && !std::ranges::binary_search(numbers_, v)) values.push_back(v + 0.0);   // -0 is 0
+      if (i % kRowsBetweenStops == 0) check_job_stop();
       if (values.size() < room) continue;
       keep_distinct();
       if (values.size() > kMostCategories) break;
@@ -160,10 +162,8 @@ class ColumnTyper {
     std::vector<std::string> bad;
     for (const std::string& text : column.categories)
       if (is_bad(text) && bad.size() <= kShown) bad.push_back(text);
-    std::string list;
-    for (const std::string& text : bad) list += (list.empty() ? "" : ", ") + fmt::format("\"{}\"", text);
     const std::string place = cell ? fmt::format(" in row {} (counted from 0), one of {} such cells", cell->row, cell->cells) : "";
-    const std::string cure = bad.size() <= kShown ? fmt::format("; if they mean a missing value, add \"naValues\": [{}] to select", list)
+    const std::string cure = bad.size() <= kShown ? fmt::format("; if they mean a missing value, add {} to select", na_words(bad))
                                                   : std::string("; \"drop\" leaves the column out");
     throw Error(ErrorCode::kBadData, fmt::format("{}: column '{}': {} is no {}{}{}", data_.meta().name, column.name,
                                                  shown_text(cell ? cell->text : bad.front()), noun, place, cure), path_of(column));
@@ -246,6 +246,23 @@ std::optional<DatasetMeta> typed_meta(const schema::Select& select, const Datase
   if (!has_changed) return std::nullopt;
   require_unique(typed);
   return typed;
+}
+
+std::string types_words(std::string_view column, std::string_view type) {
+  std::string words = "\"select\": {\"types\": {";
+  schema::append_json_string(words, column);
+  words += ": ";
+  schema::append_json_string(words, type);
+  return words + "}}";
+}
+
+std::string na_words(const std::vector<std::string>& texts) {
+  std::string words = "\"naValues\": [";
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) words += ", ";
+    schema::append_json_string(words, texts[i]);
+  }
+  return words + "]";
 }
 
 std::string category_name(double value) {

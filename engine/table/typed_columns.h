@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/dataset_file.h"
+#include "engine/core/stop.h"
 #include "schemas/dataset.h"
 
 namespace kedge::engine {
@@ -22,6 +23,8 @@ inline constexpr const char* kColumnTypes =
 // over the categories, over the rows for numbers that become categories. Errors: kInvalidValue at select.types.NAME for an unknown
 // column, kBadData with the first cell and row of a text that is no number or date.
 std::optional<DatasetMeta> typed_meta(const schema::Select& select, const DatasetFile& data);
+
+inline constexpr std::int64_t kRowsBetweenStops = std::int64_t{1} << 18;   // looked at before a cancel is asked for again
 
 // The stored values of one column, row by row: where they lie, or a copy where the data set is sparse. Borrows the data set.
 class StoredColumn {
@@ -55,6 +58,7 @@ std::optional<FoundCell> find_cell(const DatasetFile& data, const ColumnInfo& co
   std::optional<FoundCell> found;
   const StoredColumn stored(data, column, data.meta().n_rows);
   for (std::int64_t i = 0; i < data.meta().n_rows; ++i) {
+    if (i % kRowsBetweenStops == 0) check_job_stop();
     const double code = stored.at(i);
     const bool is_category = code >= 0 && code < static_cast<double>(is_wanted.size());
     if (!is_category || !is_wanted[static_cast<std::size_t>(code)]) continue;
@@ -63,6 +67,10 @@ std::optional<FoundCell> find_cell(const DatasetFile& data, const ColumnInfo& co
   }
   return found;
 }
+
+// What a message tells to write in a job, as JSON: "select": {"types": {"NAME": "drop"}}, and "naValues": ["unknown", "-"].
+std::string types_words(std::string_view column, std::string_view type);
+std::string na_words(const std::vector<std::string>& texts);
 
 // A number as the name of a category: whole numbers without decimals.
 std::string category_name(double value);

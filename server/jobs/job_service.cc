@@ -7,6 +7,7 @@
 #include <future>
 
 #include "crypto/digest.h"
+#include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
 #include "engine/job/job_check.h"
 #include "engine/table/preview.h"
@@ -260,7 +261,8 @@ TenantBytes& JobService::tenant_bytes() { return impl_->bytes; }
 schema::DatasetPreview JobService::preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows,
                                            std::stop_token stop) const {
   engine::check_dataset(request.dataset, request.select);
-  const AcquiredDataset acquired = impl_->options.acquire(request.dataset, [](schema::EventBody) {}, std::move(stop), {.tenant = tenant});
+  const AcquiredDataset acquired = impl_->options.acquire(request.dataset, [](schema::EventBody) {}, stop, {.tenant = tenant});
+  const engine::StopScope scope(std::move(stop));
   schema::DatasetPreview preview = engine::preview_of(request, engine::DatasetFile(acquired.path), n_rows);
   if (!acquired.name.empty()) preview.name = acquired.name;   // what the caller calls it
   return preview;

@@ -336,6 +336,14 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def quiet_break(lines):
+    """A stream whose early end is a break, as that of a chunked answer is."""
+    def broken(transport, path):
+        yield from lines(transport, path)
+        raise ConnectionResetError("the stream broke")
+    return broken
+
+
 class Failures(unittest.TestCase):
     def scripted(self, *steps):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scripted)
@@ -371,6 +379,23 @@ class Failures(unittest.TestCase):
         with self.assertRaises(kedge.KedgeError) as caught:
             self.submit(session)
         self.assertEqual((caught.exception.status, caught.exception.where, len(server.asked)), (400, "pipeline[0].params.C", 1))
+
+    def test_a_stream_that_was_quiet_for_long_is_taken_up_again(self):
+        lines = [json.dumps({"id": i + 1, "time": "", "state": {"state": state}}).encode() + b"\n" for i, state in enumerate(("running", "succeeded"))]
+        turns = iter((0.3, 0.3, 0))   # seconds without an event before the connection breaks
+
+        class Quiet(Scripted):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.close_connection = True
+                quiet = next(turns)
+                self.wfile.write(lines[0] if quiet else lines[1])
+                time.sleep(quiet)
+        server, session = self.scripted()
+        server.RequestHandlerClass = Quiet
+        with mock.patch("kedge.job.PATIENCE_S", 0.2), mock.patch.object(_http.Transport, "lines", quiet_break(_http.Transport.lines)):
+            self.assertEqual([event.id for event in session.job("job_1").events()], [1, 2])
 
     def test_a_download_that_is_cut_is_no_file(self):
         class Cut(Scripted):

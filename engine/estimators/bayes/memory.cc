@@ -12,7 +12,7 @@ MemoryNeed bayes(const SampleShape& X, const Step&) {
 }
 
 MemoryNeed category_bayes(const SampleShape& X, const Step&) {
-  constexpr std::int64_t kCategories = 10;   // of a column; who has more shows in the data alone
+  constexpr std::int64_t kCategories = 10;   // of a column; only the data tell which has more
   return {.work = X.value_size() + kCategories * block(X) + answers(X)};
 }
 

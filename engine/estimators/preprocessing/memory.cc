@@ -115,7 +115,7 @@ std::int64_t most_categories(const SampleShape& X, const Step& step) {
 
 }  // namespace
 
-// Of a column of numbers nobody knows the categories: as many as rows would be refused for nothing.
+// Only the data tell the categories of a column of numbers. As many as rows would refuse jobs that fit.
 MemoryNeed categories(const SampleShape& X, const Step& step) {
   constexpr std::int64_t kOfNumbers = 2;
   std::int64_t cols = kOfNumbers * X.cols;

@@ -1,4 +1,4 @@
-// Missing texts and types: what a job makes of columns whose cells are not all of one kind, and what it is told.
+// Missing texts and types: what a job makes of columns whose cells are not all of one kind, and the errors.
 #include "engine/table/typed_columns.h"
 
 #include <gmock/gmock.h>
@@ -154,6 +154,20 @@ TEST_F(TypedColumns, SurviveTheFileAndAreComparedByValue) {
   const auto once = typed_meta({.naValues = {"unknown"}}, file), again = typed_meta({.naValues = {"unknown"}}, file);
   EXPECT_EQ(column(*once, "age"), column(*again, "age"));   // with NaN in its map; else no table would stay warm
   EXPECT_FALSE(column(*once, "plan") == column(file.meta(), "plan"));
+}
+
+TEST(ColumnAdvice, IsWrittenAsJson) {
+  EXPECT_EQ(types_words("say \"no\"", "drop"), R"("select": {"types": {"say \"no\"": "drop"}})");
+  EXPECT_EQ(na_words({"unknown", "a\\b"}), R"("naValues": ["unknown", "a\\b"])");
+}
+
+TEST(Preview, EndsWhenItIsToStop) {
+  const TemporaryFolder folder;
+  const DatasetFile data(write_dataset(folder.path(), {numeric("a"), numeric("b")}, {1, 2}, "b"));
+  std::stop_source stop;
+  stop.request_stop();
+  const StopScope scope(stop.get_token());
+  EXPECT_EQ(error_of([&] { preview_of({}, data, 1); }).code, ErrorCode::kCancelled);
 }
 
 TEST(ColumnAdvice, KnowsNumbersWithAFewTextsAndDates) {

@@ -238,7 +238,7 @@ class Transport:
             except (OSError, http.client.HTTPException) as caught:
                 if isinstance(caught, ssl.SSLCertVerificationError):
                     raise self._distrust(caught) from None
-                if was_kept and is_first:   # it was closed while nobody used it
+                if was_kept and is_first:   # the server had closed it between two calls
                     is_first = False
                     continue
                 self._failures += 3 if isinstance(caught, (ConnectionRefusedError, socket.gaierror, TimeoutError)) else 1

@@ -123,6 +123,7 @@ class Job:
         gap or repeat. Raises ConnectionFailed when the server stays away for a minute."""
         backoff, give_up = Backoff(), 0.0   # from the first failure on
         while True:
+            begun = time.monotonic()
             try:
                 for line in self._transport.lines(self._path(f"/events?after={after}{'' if follow else '&follow=false'}")):
                     event = Event(json.loads(line))
@@ -139,7 +140,8 @@ class Job:
                     raise
             except (OSError, http.client.HTTPException):
                 pass
-            give_up = give_up or time.monotonic() + PATIENCE_S
+            if not give_up or time.monotonic() - begun > PATIENCE_S:   # a stream that lasted was whole, though the job said nothing
+                give_up = time.monotonic() + PATIENCE_S
             if time.monotonic() > give_up:
                 raise self._transport._unreachable(TimeoutError("the events broke off"))
             time.sleep(backoff.next())
