@@ -1,4 +1,4 @@
-# How our schema looks in JSON where Cap'n Proto has no notion of it. json_reader.cc, json_writer.cc and check.cc go by these.
+# What Cap'n Proto has no notion of. First: how our schema looks in JSON; json_reader.cc, json_writer.cc and check.cc go by these.
 @0xd91310e56820ebb6;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("kedge::schema::wire");
@@ -22,3 +22,23 @@ annotation required @0xdcc59c85f332095e (field) :Void;
 
 annotation name @0xe035d8224466f7d1 (enumerant) :Text;
 # The enumerant's name in JSON, where it is not its own.
+
+# How it looks in C++; codegen/ goes by these, and by "optional".
+
+annotation document @0xf7282bc3a2966621 (struct) :Void;
+# The codec reads and writes it, as JSON and as bytes.
+
+annotation message @0xd601dab4d4df9fde (struct) :Void;
+# The codec reads and writes it, as bytes only.
+
+annotation variant @0x9eb099ab26e56cd6 (struct) :Text;
+# The member of the value type that holds the union. Without it the value type is the variant itself.
+
+annotation requiredIf @0x8916650fbde5fb16 (field) :Text;
+# An optional field that is required where this function of the value type is true.
+
+annotation lent @0xfb0a607579cfb47d (field) :Void;
+# The bytes outlive the message, which points to them where they are whole words; else it has a copy.
+
+annotation wireOnly @0xe69caf44708d5c83 (field) :Void;
+# The value type has no such member.

@@ -33,7 +33,7 @@ struct ParamInfo {
   forms @3 :List(ParamForm);
 }
 
-struct EstimatorInfo {
+struct EstimatorInfo $Json.document {
   name @0 :Text $Json.required;
   kind @1 :Text;
   family @2 :Text;
@@ -43,7 +43,7 @@ struct EstimatorInfo {
   deviations @6 :List(Text);
 }
 
-struct Catalogue {
+struct Catalogue $Json.document {
   estimators @0 :List(EstimatorInfo) $Json.required;
 }
 
@@ -56,11 +56,11 @@ struct DeviceEntry {
   missing @5 :Text $Json.optional;
 }
 
-struct DeviceList {
+struct DeviceList $Json.document {
   devices @0 :List(DeviceEntry) $Json.required;
 }
 
-struct ServerInfo {
+struct ServerInfo $Json.document {
   name @0 :Text = "kedge";
   version @1 :Text;
   devices @2 :List(DeviceEntry);

@@ -1,4 +1,4 @@
-// The codec's entry points: value <-> Cap'n Proto struct (wire_*.cc) <-> JSON text or bytes.
+// The codec's entry points: value <-> Cap'n Proto struct (wire_structs.cc) <-> JSON text or bytes.
 #include "schemas/codec.h"
 
 #include <capnp/message.h>
@@ -35,73 +35,6 @@ template <>
 constexpr std::size_t kMaxItems<PreviewRequest> = 200'000;
 template <>
 constexpr std::size_t kMaxItems<WorkerCommand> = kMaxItems<JobSpec>;
-
-template <class T>
-struct WireOf;
-template <>
-struct WireOf<JobSpec> {
-  using Type = wire::JobSpec;
-};
-template <>
-struct WireOf<Job> {
-  using Type = wire::Job;
-};
-template <>
-struct WireOf<JobPage> {
-  using Type = wire::JobPage;
-};
-template <>
-struct WireOf<Result> {
-  using Type = wire::Result;
-};
-template <>
-struct WireOf<Event> {
-  using Type = wire::Event;
-};
-template <>
-struct WireOf<Error> {
-  using Type = wire::Error;
-};
-template <>
-struct WireOf<Catalogue> {
-  using Type = wire::Catalogue;
-};
-template <>
-struct WireOf<EstimatorInfo> {
-  using Type = wire::EstimatorInfo;
-};
-template <>
-struct WireOf<ServerInfo> {
-  using Type = wire::ServerInfo;
-};
-template <>
-struct WireOf<DeviceList> {
-  using Type = wire::DeviceList;
-};
-template <>
-struct WireOf<ModelInfo> {
-  using Type = wire::ModelInfo;
-};
-template <>
-struct WireOf<ModelPage> {
-  using Type = wire::ModelPage;
-};
-template <>
-struct WireOf<PreviewRequest> {
-  using Type = wire::PreviewRequest;
-};
-template <>
-struct WireOf<DatasetPreview> {
-  using Type = wire::DatasetPreview;
-};
-template <>
-struct WireOf<WorkerCommand> {
-  using Type = wire::WorkerCommand;
-};
-template <>
-struct WireOf<WorkerReport> {
-  using Type = wire::WorkerReport;
-};
 
 // What Cap'n Proto throws becomes our error.
 template <class Action>
@@ -210,68 +143,6 @@ std::string value_to_json(const Value& value) {
   return to_string(value);
 }
 
-template std::string to_json(const JobSpec&);
-template std::string to_json(const Job&);
-template std::string to_json(const JobPage&);
-template std::string to_json(const Result&);
-template std::string to_json(const Event&);
-template std::string to_json(const Error&);
-template std::string to_json(const Catalogue&);
-template std::string to_json(const EstimatorInfo&);
-template std::string to_json(const ServerInfo&);
-template std::string to_json(const DeviceList&);
-template std::string to_json(const ModelInfo&);
-template std::string to_json(const ModelPage&);
-template std::string to_json(const PreviewRequest&);
-template std::string to_json(const DatasetPreview&);
-
-template JobSpec from_json(std::string_view);
-template Job from_json(std::string_view);
-template JobPage from_json(std::string_view);
-template Result from_json(std::string_view);
-template Event from_json(std::string_view);
-template Error from_json(std::string_view);
-template Catalogue from_json(std::string_view);
-template EstimatorInfo from_json(std::string_view);
-template ServerInfo from_json(std::string_view);
-template DeviceList from_json(std::string_view);
-template ModelInfo from_json(std::string_view);
-template ModelPage from_json(std::string_view);
-template PreviewRequest from_json(std::string_view);
-template DatasetPreview from_json(std::string_view);
-
-template std::vector<std::byte> to_binary(const JobSpec&);
-template std::vector<std::byte> to_binary(const Job&);
-template std::vector<std::byte> to_binary(const JobPage&);
-template std::vector<std::byte> to_binary(const Result&);
-template std::vector<std::byte> to_binary(const Event&);
-template std::vector<std::byte> to_binary(const Error&);
-template std::vector<std::byte> to_binary(const Catalogue&);
-template std::vector<std::byte> to_binary(const EstimatorInfo&);
-template std::vector<std::byte> to_binary(const ServerInfo&);
-template std::vector<std::byte> to_binary(const DeviceList&);
-template std::vector<std::byte> to_binary(const ModelInfo&);
-template std::vector<std::byte> to_binary(const ModelPage&);
-template std::vector<std::byte> to_binary(const PreviewRequest&);
-template std::vector<std::byte> to_binary(const DatasetPreview&);
-template std::vector<std::byte> to_binary(const WorkerCommand&);
-template std::vector<std::byte> to_binary(const WorkerReport&);
-
-template JobSpec from_binary(std::span<const std::byte>);
-template Job from_binary(std::span<const std::byte>);
-template JobPage from_binary(std::span<const std::byte>);
-template Result from_binary(std::span<const std::byte>);
-template Event from_binary(std::span<const std::byte>);
-template Error from_binary(std::span<const std::byte>);
-template Catalogue from_binary(std::span<const std::byte>);
-template EstimatorInfo from_binary(std::span<const std::byte>);
-template ServerInfo from_binary(std::span<const std::byte>);
-template DeviceList from_binary(std::span<const std::byte>);
-template ModelInfo from_binary(std::span<const std::byte>);
-template ModelPage from_binary(std::span<const std::byte>);
-template PreviewRequest from_binary(std::span<const std::byte>);
-template DatasetPreview from_binary(std::span<const std::byte>);
-template WorkerCommand from_binary(std::span<const std::byte>);
-template WorkerReport from_binary(std::span<const std::byte>);
+#include "schemas/documents.inc"
 
 }  // namespace kedge::schema

@@ -33,7 +33,7 @@ struct StoredRef $Json.bare {
   name @0 :Text $Json.required;
 }
 
-struct DatasetRef {
+struct DatasetRef $Json.variant("source") {
   union {
     openml @0 :OpenmlRef;
     url @1 :UrlRef;
@@ -61,7 +61,7 @@ struct NamedText {
   value @1 :Text;
 }
 
-struct PreviewRequest {
+struct PreviewRequest $Json.document {
   dataset @0 :DatasetRef $Json.required;
   select @1 :Select $Json.optional;
 }
@@ -76,7 +76,7 @@ struct PreviewColumn {
   hint @6 :Text $Json.optional;
 }
 
-struct DatasetPreview {
+struct DatasetPreview $Json.document {
   name @0 :Text;
   rows @1 :Int64;
   nColumns @2 :Int64;

@@ -37,7 +37,7 @@ enum ErrorCode {
   forbidden @29 $Json.name("FORBIDDEN");
 }
 
-struct Error {
+struct Error $Json.document {
   code @0 :ErrorCode = internal $Json.required;
   message @1 :Text;
   where @2 :Text;

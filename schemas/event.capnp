@@ -44,7 +44,7 @@ struct GapEvent {
   job @2 :Job.Job $Json.required;
 }
 
-struct Event {
+struct Event $Json.document $Json.variant("body") {
   id @0 :Int64 $Json.required;
   time @1 :Text;
   union {
@@ -56,5 +56,5 @@ struct Event {
     result @7 :Job.Result;
     gap @8 :GapEvent;
   }
-  traceId @9 :Text $Json.optional;   # of the request that submitted the job; the server adds it to what it streams
+  traceId @9 :Text $Json.optional $Json.wireOnly;   # of the request that submitted the job; the server adds it to what it streams
 }

@@ -45,8 +45,8 @@ struct CrossValidate {
 struct GridSearch {
   paramGrid @0 :V.Value $Json.required;
   crossValidate @1 :CrossValidate $Json.optional;
+  errorScore @3 :V.Value $Json.optional;   # before refit: messages have their parts in the order of these lines
   refit @2 :V.Value $Json.optional;
-  errorScore @3 :V.Value $Json.optional;
 }
 
 struct RandomizedSearch {
@@ -54,8 +54,8 @@ struct RandomizedSearch {
   nIter @1 :Int64 = 10;
   randomState @2 :V.BoxedInt64 $Json.optional;
   crossValidate @3 :CrossValidate $Json.optional;
+  errorScore @5 :V.Value $Json.optional;   # before refit, as in GridSearch
   refit @4 :V.Value $Json.optional;
-  errorScore @5 :V.Value $Json.optional;
 }
 
 struct HalvingGridSearch {
@@ -101,10 +101,10 @@ struct Deadlines {
   run @2 :Float64 $Json.optional;
 }
 
-struct JobSpec {
+struct JobSpec $Json.document {
   dataset @0 :Dataset.DatasetRef $Json.required;
   select @1 :Dataset.Select $Json.optional;
-  pipeline @2 :List(Step) $Json.optional;   # required but for predict and transform
+  pipeline @2 :List(Step) $Json.optional $Json.requiredIf("fits_a_pipeline");   # but for predict and transform
   task @3 :Task $Json.required;
   device @4 :Text = "auto";
   deadlines @5 :Deadlines $Json.optional;
@@ -183,7 +183,7 @@ struct MemoryReport {
   peakBytes @2 :Int64 $Json.optional;
 }
 
-struct Result {
+struct Result $Json.document {
   scores @0 :List(NamedScore) $Json.map;
   fitted @1 :List(NamedValueMap) $Json.map;
   classes @2 :List(Text);
@@ -211,7 +211,7 @@ struct SearchResult {
   cvResults @4 :List(V.NamedValue) $Json.map;
 }
 
-struct Job {
+struct Job $Json.document {
   id @0 :Text $Json.required;
   state @1 :JobState $Json.required;
   reason @2 :Text $Json.optional;
@@ -224,7 +224,7 @@ struct Job {
   result @9 :Result $Json.optional;
 }
 
-struct JobPage {
+struct JobPage $Json.document {
   jobs @0 :List(Job) $Json.required;
   nextPageToken @1 :Text $Json.optional;
 }

@@ -14,7 +14,7 @@ struct ModelColumn {
   source @4 :Text $Json.optional;
 }
 
-struct ModelInfo {
+struct ModelInfo $Json.document {
   id @0 :Text $Json.optional;
   created @1 :Text $Json.optional;
   job @2 :Text $Json.optional;
@@ -36,7 +36,7 @@ struct ModelInfo {
   naValues @18 :List(Text) $Json.optional;
 }
 
-struct ModelPage {
+struct ModelPage $Json.document {
   models @0 :List(ModelInfo) $Json.required;
   nextPageToken @1 :Text $Json.optional;
 }

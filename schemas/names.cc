@@ -1,4 +1,4 @@
-// The names of job states and event kinds as they are on the wire.
+// The names of job states and event kinds as they are on the wire, and what a task works with.
 #include <array>
 
 #include "schemas/event.h"
@@ -11,6 +11,12 @@ std::string_view job_state_name(JobState state) {
                                                    "succeeded", "failed",   "cancelled"};
   static_assert(kNames.size() == static_cast<std::size_t>(JobState::kCancelled) + 1);
   return kNames.at(static_cast<std::size_t>(state));
+}
+
+const std::string* model_of(const Task& task) {
+  if (const auto* predict = std::get_if<Predict>(&task)) return &predict->model;
+  const auto* transform = std::get_if<Transform>(&task);
+  return transform ? &transform->model : nullptr;
 }
 
 std::string_view event_name(const EventBody& body) {

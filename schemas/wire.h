@@ -1,9 +1,11 @@
 // Conversions between the value types of schemas/ and the structs that Cap'n Proto generates: store(value,
-// builder) and load(value, reader), one pair per type. Internal to the codec: the only header of ours that
-// shows Cap'n Proto.
+// builder) and load(value, reader), one pair per type. Those of structs are generated (codegen/); what they are made of is
+// here. Internal to the codec: the only header of ours that shows Cap'n Proto.
 #pragma once
 
-#include <span>
+#include <capnp/orphan.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,55 +34,11 @@ inline constexpr int kMaxValueDepth = 48;  // levels within one Value, so that w
 // is not spent twice.
 void store(const Value&, wire::Value::Builder);
 void load(Value&, wire::Value::Reader);
-void store(const Error&, wire::Error::Builder);
-void load(Error&, wire::Error::Reader);
-void store(const DatasetRef&, wire::DatasetRef::Builder);
-void load(DatasetRef&, wire::DatasetRef::Reader);
-void store(const Select&, wire::Select::Builder);
-void load(Select&, wire::Select::Reader);
-void store(const PreviewRequest&, wire::PreviewRequest::Builder);
-void load(PreviewRequest&, wire::PreviewRequest::Reader);
-void store(const DatasetPreview&, wire::DatasetPreview::Builder);
-void load(DatasetPreview&, wire::DatasetPreview::Reader);
-void store(const JobSpec&, wire::JobSpec::Builder);
-void load(JobSpec&, wire::JobSpec::Reader);
-void store(const Result&, wire::Result::Builder);
-void load(Result&, wire::Result::Reader);
-void store(const Job&, wire::Job::Builder);
-void load(Job&, wire::Job::Reader);
-void store(const JobPage&, wire::JobPage::Builder);
-void load(JobPage&, wire::JobPage::Reader);
-void store(const Step&, wire::Step::Builder);
-void load(Step&, wire::Step::Reader);
-void store(const ModelInfo&, wire::ModelInfo::Builder);
-void load(ModelInfo&, wire::ModelInfo::Reader);
-void store(const ModelPage&, wire::ModelPage::Builder);
-void load(ModelPage&, wire::ModelPage::Reader);
-void store(const EventBody&, wire::Event::Builder);
-void load(EventBody&, wire::Event::Reader);
-void store(const Event&, wire::Event::Builder);
-void load(Event&, wire::Event::Reader);
-void store(const EstimatorInfo&, wire::EstimatorInfo::Builder);
-void load(EstimatorInfo&, wire::EstimatorInfo::Reader);
-void store(const Catalogue&, wire::Catalogue::Builder);
-void load(Catalogue&, wire::Catalogue::Reader);
-void store(const DeviceEntry&, wire::DeviceEntry::Builder);
-void load(DeviceEntry&, wire::DeviceEntry::Reader);
-void store(const DeviceList&, wire::DeviceList::Builder);
-void load(DeviceList&, wire::DeviceList::Reader);
-void store(const ServerInfo&, wire::ServerInfo::Builder);
-void load(ServerInfo&, wire::ServerInfo::Reader);
-void store(const WorkerCommand&, wire::WorkerCommand::Builder);
-void load(WorkerCommand&, wire::WorkerCommand::Reader);
-void store(const WorkerReport&, wire::WorkerReport::Builder);
-void load(WorkerReport&, wire::WorkerReport::Reader);
 
-void store(const ValueMap&, capnp::List<wire::NamedValue>::Builder);
-void load(ValueMap&, capnp::List<wire::NamedValue>::Reader);
-void store(const std::vector<std::string>&, capnp::List<capnp::Text>::Builder);
-void load(std::vector<std::string>&, capnp::List<capnp::Text>::Reader);
-void store(const std::vector<double>&, capnp::List<double>::Builder);
-void load(std::vector<double>&, capnp::List<double>::Reader);
+void store_list(const std::vector<std::string>&, capnp::List<capnp::Text>::Builder);
+void load_list(std::vector<std::string>&, capnp::List<capnp::Text>::Reader);
+void store_list(const std::vector<double>&, capnp::List<double>::Builder);
+void load_list(std::vector<double>&, capnp::List<double>::Reader);
 
 // A string as Cap'n Proto text, made valid UTF-8 if it is not: a stray byte in a log line must not lose the
 // message.
@@ -101,7 +59,73 @@ inline std::string text(capnp::Text::Reader reader) {
   return {reader.begin(), reader.size()};
 }
 
-// Lists of structs. Range is a vector of values that have store() and load().
+// Whether an optional field goes into the message: where it is not as the value type has it. A null counts as absent.
+template <class T>
+bool is_given(const T& value, const T& usual) {
+  return value != usual;
+}
+inline bool is_given(const std::optional<Value>& value, const std::optional<Value>&) {
+  return value && !value->is_null();
+}
+
+// What an optional field holds, and the place that it is read into: its value type need not be a std::optional.
+template <class T>
+const T& content(const T& value) {
+  return value;
+}
+template <class T>
+const T& content(const std::optional<T>& value) {
+  return *value;
+}
+template <class T>
+T& place(T& value) {
+  return value;
+}
+template <class T>
+T& place(std::optional<T>& value) {
+  return value.emplace();
+}
+
+// Absent and null leave the default. T: Value or std::optional<Value>.
+template <class T>
+void load_unless_null(T& value, wire::Value::Reader reader) {
+  Value given;
+  load(given, reader);
+  if (!given.is_null()) value = std::move(given);
+}
+
+capnp::Data::Reader data_of(const std::string& bytes);
+std::string bytes(capnp::Data::Reader reader);
+
+// Bytes that a message can point to instead of having a copy: whole words, as those of models are. They have to outlive it.
+bool is_in_words(const std::string& bytes);
+template <class Builder>
+capnp::Orphan<capnp::Data> lent(const std::string& bytes, Builder message) {
+  return capnp::Orphanage::getForMessageContaining(message).referenceExternalData(data_of(bytes));
+}
+
+// Whether a job needs a pipeline: every task but those of a stored model fits one.
+inline bool fits_a_pipeline(const JobSpec& spec) {
+  return !model_of(spec.task);
+}
+
+[[noreturn]] void fail_required(const char* field);
+
+}  // namespace kedge::schema
+
+#include "schemas/wire_structs.h"
+
+namespace kedge::schema {
+
+// The event that a job's result is has no struct of its own on the wire.
+inline void store(const ResultEvent& event, wire::Result::Builder builder) {
+  store(event.result, builder);
+}
+inline void load(ResultEvent& event, wire::Result::Reader reader) {
+  load(event.result, reader);
+}
+
+// Lists of what has a store() and a load().
 template <class Item, class ListBuilder>
 void store_list(const std::vector<Item>& items, ListBuilder builder) {
   unsigned i = 0;

@@ -1,4 +1,4 @@
-// Values, errors and lists of plain items to and from Cap'n Proto.
+// Values, bytes and lists of plain items to and from Cap'n Proto.
 #include "schemas/wire.h"
 
 namespace kedge::schema {
@@ -24,7 +24,7 @@ struct ValueStorer {
   void operator()(std::int64_t v) { builder.setInteger(v); }
   void operator()(double v) { builder.setNumber(v); }
   void operator()(const std::string& v) { builder.setText(Utf8(v)); }
-  void operator()(const std::vector<double>& v) { schema::store(v, builder.initNumbers(v.size())); }
+  void operator()(const std::vector<double>& v) { store_list(v, builder.initNumbers(v.size())); }
   void operator()(const ValueList& v) {
     auto list = builder.initList(v.size());
     for (unsigned i = 0; i < list.size(); ++i) store(v[i], list[i], depth + 1);
@@ -45,10 +45,6 @@ void store(const Value& value, wire::Value::Builder builder) {
   store(value, builder, 0);
 }
 
-void store(const ValueMap& map, capnp::List<wire::NamedValue>::Builder builder) {
-  store(map, builder, 0);
-}
-
 void load(Value& value, wire::Value::Reader reader) {
   switch (reader.which()) {
     case wire::Value::NOTHING:
@@ -67,51 +63,49 @@ void load(Value& value, wire::Value::Reader reader) {
       value.data = text(reader.getText());
       break;
     case wire::Value::NUMBERS:
-      load(value.data.emplace<std::vector<double>>(), reader.getNumbers());
+      load_list(value.data.emplace<std::vector<double>>(), reader.getNumbers());
       break;
     case wire::Value::LIST:
       load_list(value.data.emplace<ValueList>(), reader.getList());
       break;
     case wire::Value::OBJECT:
-      load(value.data.emplace<ValueMap>(), reader.getObject());
+      load_list(value.data.emplace<ValueMap>(), reader.getObject());
       break;
   }
 }
 
-void load(ValueMap& map, capnp::List<wire::NamedValue>::Reader reader) {
-  map.resize(reader.size());
-  for (unsigned i = 0; i < reader.size(); ++i) {
-    map[i].first = text(reader[i].getName());
-    load(map[i].second, reader[i].getValue());
-  }
-}
-
-void store(const Error& error, wire::Error::Builder builder) {
-  builder.setCode(static_cast<wire::ErrorCode>(error.code));
-  builder.setMessage(Utf8(error.message));
-  builder.setWhere(Utf8(error.where));
-}
-
-void load(Error& error, wire::Error::Reader reader) {
-  error = Error{static_cast<ErrorCode>(reader.getCode()), text(reader.getMessage()), text(reader.getWhere())};
-}
-
-void store(const std::vector<std::string>& texts, capnp::List<capnp::Text>::Builder builder) {
+void store_list(const std::vector<std::string>& texts, capnp::List<capnp::Text>::Builder builder) {
   for (unsigned i = 0; i < builder.size(); ++i) builder.set(i, Utf8(texts[i]));
 }
 
-void load(std::vector<std::string>& texts, capnp::List<capnp::Text>::Reader reader) {
+void load_list(std::vector<std::string>& texts, capnp::List<capnp::Text>::Reader reader) {
   texts.resize(reader.size());
   for (unsigned i = 0; i < reader.size(); ++i) texts[i] = text(reader[i]);
 }
 
-void store(const std::vector<double>& numbers, capnp::List<double>::Builder builder) {
+void store_list(const std::vector<double>& numbers, capnp::List<double>::Builder builder) {
   for (unsigned i = 0; i < builder.size(); ++i) builder.set(i, numbers[i]);
 }
 
-void load(std::vector<double>& numbers, capnp::List<double>::Reader reader) {
+void load_list(std::vector<double>& numbers, capnp::List<double>::Reader reader) {
   numbers.resize(reader.size());
   for (unsigned i = 0; i < reader.size(); ++i) numbers[i] = reader[i];
+}
+
+capnp::Data::Reader data_of(const std::string& bytes) {
+  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+
+std::string bytes(capnp::Data::Reader reader) {
+  return {reinterpret_cast<const char*>(reader.begin()), reader.size()};
+}
+
+bool is_in_words(const std::string& bytes) {
+  return bytes.size() % sizeof(capnp::word) == 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(capnp::word) == 0;
+}
+
+void fail_required(const char* field) {
+  throw Error{ErrorCode::kInvalidValue, std::string(field) + ": is required", field};
 }
 
 }  // namespace kedge::schema

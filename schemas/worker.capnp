@@ -38,7 +38,7 @@ struct CancelCommand {
 
 struct ExitCommand {}
 
-struct WorkerCommand {
+struct WorkerCommand $Json.message $Json.variant("body") {
   union {
     run @0 :RunCommand;
     cancel @1 :CancelCommand;
@@ -56,14 +56,14 @@ struct HeartbeatReport {}
 
 struct EventReport {
   leaseToken @0 :Int64;
-  event @1 :Event.Event $Json.required;   # only its body counts; number and time are given by kedged
+  body @1 :Event.Event $Json.required;   # only the union counts; number and time are given by kedged
 }
 
 struct DoneReport {
   leaseToken @0 :Int64;
   result @1 :Job.Result $Json.required;
-  model @2 :Model.ModelInfo;
-  modelBytes @3 :Data;   # of a small model, which has no file
+  model @2 :Model.ModelInfo $Json.optional;
+  modelBytes @3 :Data $Json.optional $Json.lent;   # of a small model, which has no file
 }
 
 struct AnswerReport {
@@ -77,7 +77,7 @@ struct FailedReport {
   error @1 :E.Error $Json.required;
 }
 
-struct WorkerReport {
+struct WorkerReport $Json.message $Json.variant("body") {
   union {
     hello @0 :HelloReport;
     heartbeat @1 :HeartbeatReport;

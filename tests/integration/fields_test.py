@@ -35,7 +35,7 @@ def contract_fields(task):
 
 
 def body_of(text, struct):
-    found = re.search(rf"^struct {struct} \{{(.*?)^\}}", text, re.M | re.S)
+    found = re.search(rf"^struct {struct}\b[^{{]*\{{(.*?)^\}}", text, re.M | re.S)
     assert found, struct
     return re.sub(r"(//|#).*", "", found[1])
 

@@ -71,6 +71,14 @@ TEST(Codec, KeepsWorkerMessages) {
   for (const WorkerReport& report : samples::reports()) expect_binary_round_trip(report);
 }
 
+// Equal jobs have equal bytes, in every version: a repeated submission is known by their digest.
+TEST(Codec, LaysThePartsOfASearchInTheOrderOfTheFileOfTheSchema) {
+  const auto bytes = to_binary(samples::spec({BuiltinRef{"iris"}}, GridSearch{.refit = "f1_macro_x", .errorScore = "raise"}));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_LT(text.find("raise"), text.find("f1_macro_x"));
+  EXPECT_NE(text.find("f1_macro_x"), text.npos);
+}
+
 TEST(Codec, GivesTheDefaultsOfTheValueTypesToWhatJsonLeavesOut) {
   const JobSpec spec = from_json<JobSpec>(
       R"({"dataset":{"url":{"url":"u"}},"pipeline":[{"estimator":"PCA"}],"task":{"crossValidate":{}}})");

@@ -1,0 +1,47 @@
+// The schema as the generators see it: what the Cap'n Proto compiler hands to a plugin, by name and without the layout.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kedge::codegen {
+
+struct Type {
+  enum class Kind { kFlag, kInteger, kNumber, kEnum, kText, kData, kStruct };
+  Kind kind = Kind::kFlag;   // of a list: of its items
+  bool is_list = false;
+  std::string name;   // of an enum or a struct, as in C++: "ParamForm::Type"
+
+  bool is_struct(std::string_view struct_name) const { return kind == Kind::kStruct && name == struct_name; }
+  bool is_boxed() const {
+    return !is_list && kind == Kind::kStruct && name.starts_with("Boxed");
+  }   // a scalar that can be absent
+  bool is_value() const { return !is_list && is_struct("Value"); }
+};
+
+struct Field {
+  std::string name;   // in the schema, in JSON and in the value type
+  Type type;
+  std::string required_if;   // a function of the struct
+  bool is_optional = false, is_map = false, is_lent = false, is_wire_only = false;
+};
+
+struct Struct {
+  std::string name;
+  std::vector<Field> fields;    // those outside the union, in the order in which the file has them
+  std::vector<Field> members;   // of the union, in the order of the discriminants
+  std::string variant;          // the member of the value type that holds the union; empty: the value type is the variant
+  bool is_any = false, is_map_entry = false, is_document = false, is_message = false;
+};
+
+struct Contract {
+  std::vector<Struct> structs;   // by file, in the order in which the file has them
+
+  const Struct& at(const std::string& name) const;
+};
+
+// Reads a CodeGeneratorRequest from standard input.
+Contract read_contract();
+
+}   // namespace kedge::codegen

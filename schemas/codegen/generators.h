@@ -1,0 +1,14 @@
+// The generators: each makes the text of one file from the schema.
+#pragma once
+
+#include <string>
+
+#include "schemas/codegen/contract.h"
+
+namespace kedge::codegen {
+
+std::string wire_header(const Contract& contract);   // declarations of store() and load(), and WireOf
+std::string wire_source(const Contract& contract);   // their definitions
+std::string documents(const Contract& contract);     // the codec's instantiations
+
+}   // namespace kedge::codegen
