@@ -201,6 +201,7 @@ wheels() {
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/*.whl
   say "testing the wheel"
   KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/client_test.py
+  KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/sklearn_test.py
   ls "$dist"/*.whl
 }
 

@@ -9,6 +9,9 @@
 """
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from .data import Dataset, builtin, inline, openml, stored, url
 from .errors import ConnectionFailed, JobFailed, KedgeError
 from .job import Event, Job, Result
@@ -17,7 +20,17 @@ from .model import Model
 from .session import Session, connect
 from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, predict, randomized_search, transform)
 
+if TYPE_CHECKING:
+    from . import sklearn
+
 __version__ = "0.1.0"
 
 __all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
-           "fit_score", "grid_search", "halving_grid_search", "inline", "openml", "predict", "randomized_search", "server", "stored", "transform", "url"]
+           "fit_score", "grid_search", "halving_grid_search", "inline", "openml", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
+
+
+def __getattr__(name: str) -> Any:
+    """kedge.sklearn is loaded when it is named: it needs scikit-learn."""
+    if name == "sklearn":
+        return importlib.import_module(".sklearn", __name__)
+    raise AttributeError(f"module 'kedge' has no attribute '{name}'")

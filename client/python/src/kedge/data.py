@@ -103,11 +103,11 @@ def upload_of(X: Any, y: Any = None) -> Upload:
         raise KedgeError("INVALID_VALUE", f"X has {table.ndim} dimensions, must have 2 (rows and columns)", "X")
     if y is not None:
         return _of_matrix_and_target(table, np.asarray(y))
-    return _of_matrix(_readable(table, "X"))
+    return _of_matrix(readable(table, "X"))
 
 
-def _readable(table: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
-    """float32 or float64."""
+def readable(table: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """Numbers as float32 or float64. Raises KedgeError for what is not, or does not fit."""
     import numpy as np
     if table.dtype in (np.float32, np.float64):
         return table
@@ -139,12 +139,12 @@ def _of_matrix_and_target(table: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) 
     if y.shape != (table.shape[0],):
         raise KedgeError("INVALID_VALUE", f"y has the shape {y.shape}, must have {table.shape[0]} values, one for each row of X", "y")
     if y.dtype.kind in "biuf" and table.dtype.kind in "biuf":
-        table, y = _readable(table, "X"), _readable(y, "y")
+        table, y = readable(table, "X"), readable(y, "y")
         joined = np.empty((table.shape[0], table.shape[1] + 1), np.result_type(table, y))
         joined[:, :-1], joined[:, -1] = table, y
         return _of_matrix(joined, f"x{table.shape[1]}")
     header = [f"x{i}" for i in range(table.shape[1])] + ["target"]
-    return _of_text("csv", _csv(header, ([*row, label] for row, label in zip(table.tolist(), y.tolist()))), "target")
+    return _of_text("csv", csv(header, ([*row, label] for row, label in zip(table.tolist(), y.tolist()))), "target")
 
 
 def _of_frame(X: Any, y: Any) -> Upload:
@@ -162,7 +162,7 @@ def _of_frame(X: Any, y: Any) -> Upload:
         columns.append(_values(y))
     if len({len(column) for column in columns}) > 1:
         raise KedgeError("INVALID_VALUE", f"y has {len(columns[-1])} values, X has {len(columns[0])} rows", "y")
-    return _of_text("csv", _csv(names, zip(*columns)), target)
+    return _of_text("csv", csv(names, zip(*columns)), target)
 
 
 def _values(column: Any) -> list[Any]:
@@ -187,7 +187,8 @@ def _cell(value: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n\r') or text != text.strip() else text
 
 
-def _csv(header: list[str], rows: Any) -> bytes:
+def csv(header: list[str], rows: Any) -> bytes:
+    """A table with a header line; None and NaN are empty cells."""
     lines = [",".join(map(_cell, header)), *(",".join(map(_cell, row)) for row in rows)]
     return ("\n".join(lines) + "\n").encode()
 

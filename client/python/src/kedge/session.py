@@ -78,7 +78,10 @@ class Session:
     def dataset(self, X: Any, y: Any = None) -> Dataset:
         """An array, data frame or sparse matrix as a data set, with y as its target. Uploaded under a name that says its content, once: equal data is not
         sent again."""
-        upload = data.upload_of(X, y)
+        return self.content(data.upload_of(X, y))
+
+    def content(self, upload: Upload) -> Dataset:
+        """Bytes as a data set under a name that says its content: sent where the server does not have them."""
         digest = upload.digest()
         name = f"sha256-{digest[:40]}"
         try:

@@ -1,0 +1,23 @@
+"""scikit-learn's own functions and searches, run by a server where it can.
+
+    import kedge
+    from sklearn.model_selection import GridSearchCV
+
+    search = kedge.sklearn.fit(GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5]}), X, y)
+    kedge.sklearn.cross_val_score(pipeline, X, y, cv=5)
+
+What comes back is what scikit-learn gives: the same object, the same arrays. What the server cannot do runs here, and a warning says why.
+"""
+from __future__ import annotations
+
+try:
+    import sklearn as _scikit_learn
+except ImportError as error:
+    raise ImportError("kedge.sklearn needs scikit-learn 1.4 or newer: pip install scikit-learn") from error
+if tuple(int(part) for part in _scikit_learn.__version__.split(".")[:2]) < (1, 4):
+    raise ImportError(f"kedge.sklearn needs scikit-learn 1.4 or newer, this is {_scikit_learn.__version__}")
+
+from ._calls import cross_val_predict, cross_val_score, cross_validate, fit, validation_curve
+from ._decide import Decision, NotSent
+
+__all__ = ["Decision", "NotSent", "cross_val_predict", "cross_val_score", "cross_validate", "fit", "validation_curve"]

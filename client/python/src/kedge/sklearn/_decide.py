@@ -1,0 +1,153 @@
+"""What stays local, why, and what is said about it."""
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ConnectionFailed, KedgeError
+from ..session import Session, connect
+
+log = logging.getLogger("kedge.sklearn")
+
+AWAY_S = 60.0                # for which a server that did not answer is not asked again
+FALLBACKS = ("warn", "raise", "silent")
+POLICIES = ("auto", "always", "never")
+# What a user has to mend. Such errors are never hidden behind a local fit.
+MEND = frozenset({"UNAUTHENTICATED", "FORBIDDEN"})
+MEND_WHERE = frozenset({"KEDGE_PIN", "KEDGE_CA", "KEDGE_CLIENT_CERT", "url", "name"})
+
+
+class Stays(Exception):
+    """Why a call is not sent. The text is the reason, as a sentence without its end."""
+
+
+class NotSent(UserWarning):
+    """A call stayed local, or came back from a server that could not do it."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where a call runs: on the server (`goes`), or here, for a reason."""
+
+    goes: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{'goes to the server' if self.goes else 'stays local'}: {self.reason}"
+
+
+class Remote:
+    """A server, with what it offers, which is asked once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = weakref.ref(session)
+        self._estimators: dict[str, dict[str, dict[str, Any]]] | None = None
+        self._scorers: list[str] = []
+        self._away_until = 0.0
+
+    @property
+    def session(self) -> Session:
+        session = self._session()
+        assert session is not None
+        return session
+
+    def _ask(self) -> dict[str, dict[str, dict[str, Any]]]:
+        if self._estimators is None:
+            self._scorers = list(self.session.info()["scorers"])
+            self._estimators = {one["name"]: {param["name"]: param for param in one["params"]} for one in self.session.estimators()}
+        return self._estimators
+
+    @property
+    def estimators(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """By class the parameters by name, as GET /v1/estimators has them."""
+        return self._ask()
+
+    @property
+    def scorers(self) -> list[str]:
+        self._ask()
+        return self._scorers
+
+    def was_away(self) -> None:
+        self._away_until = time.monotonic() + AWAY_S
+
+    @property
+    def is_away(self) -> bool:
+        return time.monotonic() < self._away_until
+
+
+_remotes: weakref.WeakKeyDictionary[Session, Remote] = weakref.WeakKeyDictionary()
+
+
+def remote_of(session: Session) -> Remote:
+    return _remotes.setdefault(session, Remote(session))
+
+
+_defaults: dict[tuple[tuple[str, str], ...], Session] = {}
+
+
+def _default_session() -> Session:
+    """What the environment says now, connected to once."""
+    said = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("KEDGE_")))
+    if said not in _defaults:
+        _defaults[said] = connect()
+    return _defaults[said]
+
+
+@dataclass
+class Settings:
+    """How calls are treated. policy: "always" sends whatever can be sent, "auto" only what is large enough; fallback: what happens to a
+    call that should have gone and did not ("warn", "raise", "silent")."""
+
+    session: Session
+    policy: str = "always"
+    fallback: str = "warn"
+    threshold: int = 1 << 20
+    quiet_below: int = 0      # calls on fewer bytes stay local without a warning
+    _said: set[tuple[str, str]] = field(default_factory=set)
+
+    @staticmethod
+    def of(session: Session | None, **more: Any) -> Settings:
+        for name, choices in (("policy", POLICIES), ("fallback", FALLBACKS)):
+            if more.get(name, choices[0]) not in choices:
+                raise KedgeError("INVALID_VALUE", f"{name} is {more[name]!r}, must be one of {', '.join(choices)}", name)
+        return Settings(session if session is not None else _default_session(), **more)
+
+    @property
+    def remote(self) -> Remote:
+        return remote_of(self.session)
+
+    def check_policy(self, what: str, size: int, is_heavy: bool) -> None:
+        """Raises Stays for what the policy keeps here."""
+        if self.policy == "never":
+            raise Stays("policy is 'never'")
+        if self.policy == "auto" and not is_heavy and size < self.threshold:
+            raise Stays(f"{size} bytes are less than the threshold of {self.threshold}")
+        if self.policy == "auto" and self.remote.is_away:
+            raise Stays(f"{self.session.url} did not answer within the last {AWAY_S:.0f} s")
+
+    def sent(self, what: str, job: str) -> None:
+        log.info("%s: remote, %s", what, job)
+
+    def kept(self, what: str, size: int, error: Stays | KedgeError, by_policy: bool = False) -> None:
+        """Logs, warns once for each class and reason, or raises, as the user wants it. What is for the user to mend is raised always."""
+        if isinstance(error, KedgeError):
+            if error.code in MEND or (isinstance(error, ConnectionFailed) and error.where in MEND_WHERE):
+                raise error
+            if isinstance(error, ConnectionFailed):
+                self.remote.was_away()
+            reason = f"the server could not do it: {error}"
+        else:
+            reason = str(error)
+        log.info("%s: local, %s", what, reason)
+        if by_policy:
+            return
+        if self.fallback == "raise":
+            raise error if isinstance(error, KedgeError) else KedgeError("STAYS_LOCAL", f"{what} stays local: {reason}") from None
+        if self.fallback == "warn" and size >= self.quiet_below and (what, reason) not in self._said:
+            self._said.add((what, reason))
+            warnings.warn(f"{what} stays local: {reason}", NotSent, stacklevel=4)

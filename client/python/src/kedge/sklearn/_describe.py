@@ -1,0 +1,226 @@
+"""scikit-learn's estimators as steps of a job, or the reason why one is not: its class, a parameter, a value."""
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import check_random_state
+
+from ._decide import Remote, Stays
+from ._table import Table
+
+Step = dict[str, Any]
+PASSED = (None, "passthrough")
+
+
+class Seeds:
+    """Seeds for what random_state leaves open. One number is drawn from numpy's global generator for all parts without one. A generator of a
+    part's own is advanced where scikit-learn would advance it (`advances`): not in searches and cross-validation, which copy the estimator with
+    its generator."""
+
+    def __init__(self, advances: bool) -> None:
+        self._advances = advances
+        self._drawn: int | None = None
+
+    def of(self, state: Any) -> int:
+        if isinstance(state, np.random.RandomState):
+            return int((state if self._advances else copy.deepcopy(state)).randint(np.iinfo(np.int32).max))
+        if state is not None:
+            return int(state)
+        if self._drawn is None:
+            self._drawn = int(check_random_state(None).randint(np.iinfo(np.int32).max))
+        return self._drawn
+
+
+def leaves(estimator: Any) -> list[Any]:
+    """The estimators in pipelines and unions, in order."""
+    if type(estimator) is Pipeline:
+        return [leaf for _, step in estimator.steps if step not in PASSED for leaf in leaves(step)]
+    if type(estimator) is FeatureUnion:
+        return [leaf for _, part in estimator.transformer_list if not isinstance(part, str) for leaf in leaves(part)]
+    if type(estimator) is ColumnTransformer:
+        return [leaf for _, part, _ in estimator.transformers if not isinstance(part, str) for leaf in leaves(part)]
+    return [estimator]
+
+
+class Describer:
+    """Of estimators that are fitted on one table."""
+
+    def __init__(self, remote: Remote, table: Table, seeds: Seeds) -> None:
+        self._remote, self._table, self._seeds = remote, table, seeds
+
+    def named_steps(self, estimator: Any) -> dict[str, Step | None]:
+        """The steps by name; None for one that passes its input through."""
+        self._check_missing(estimator)
+        if type(estimator) is not Pipeline:
+            return {"estimator": self._step(estimator, True)}
+        self._check(estimator)
+        if getattr(estimator, "transform_input", None) is not None:
+            raise Stays("Pipeline: transform_input is set")
+        steps: dict[str, Step | None] = {}
+        for name, step in estimator.steps:
+            steps[name] = None if step in PASSED else self._step(step, not any(steps.values()))
+        return steps
+
+    def pipeline(self, estimator: Any) -> list[Step]:
+        return [{"name": name, **step} for name, step in self.named_steps(estimator).items() if step is not None]
+
+    def _check_missing(self, estimator: Any) -> None:
+        head = next((step for _, step in estimator.steps if step not in PASSED), estimator) if type(estimator) is Pipeline else estimator
+        if self._table.has_nan and not isinstance(head, (ColumnTransformer, FeatureUnion)) and not _allows_nan(head):
+            raise Stays(f"X holds NaN, which {type(head).__name__} refuses")
+
+    def _check(self, estimator: Any) -> None:
+        name = type(estimator).__name__
+        if not isinstance(estimator, BaseEstimator):
+            raise Stays(f"{name} is not an estimator of scikit-learn")
+        if not type(estimator).__module__.startswith("sklearn."):
+            raise Stays(f"{name} is a class of {type(estimator).__module__}, not scikit-learn's own")
+        if getattr(estimator, "_skl_callbacks", None):
+            raise Stays(f"{name} has callbacks")
+        try:
+            estimator._validate_params()
+        except ValueError as error:
+            raise Stays(f"scikit-learn refuses it: {error}") from None
+
+    def _step(self, estimator: Any, is_head: bool) -> Step:
+        """is_head: whether it gets the table's own columns."""
+        name = type(estimator).__name__
+        if type(estimator) is Pipeline:
+            raise Stays("a Pipeline is a step of another")
+        self._check(estimator)
+        if name not in self._remote.estimators:
+            raise Stays(f"the server has no {name}")
+        params = estimator.get_params(deep=False)
+        described = self._composed(estimator, params, is_head)
+        known = self._remote.estimators[name]
+        for parameter, value in params.items():
+            if parameter not in described and (found := self._value(type(estimator), known.get(parameter), parameter, value)) is not None:
+                described[parameter] = found[0]
+        return {"estimator": name, **({"params": described} if described else {})}
+
+    def _composed(self, estimator: Any, params: dict[str, Any], is_head: bool) -> dict[str, Any]:
+        if type(estimator) is FeatureUnion:
+            return {"transformer_list": [{"name": name, "transformer": self._part(part, is_head)} for name, part in params["transformer_list"]]}
+        if type(estimator) is ColumnTransformer:
+            parts = [{"name": name, "transformer": self._part(part, False), "columns": self._columns(columns, is_head)}
+                     for name, part, columns in params["transformers"]]
+            return {"transformers": parts, "remainder": self._part(params["remainder"], False)}
+        return {}
+
+    def _part(self, part: Any, is_head: bool) -> Any:
+        if isinstance(part, str):
+            return part
+        if type(part) is not Pipeline:
+            return self._step(part, is_head)
+        self._check(part)
+        steps = [step for _, step in part.steps if step not in PASSED]
+        return [self._step(step, is_head and i == 0) for i, step in enumerate(steps)] or "passthrough"
+
+    def _columns(self, columns: Any, is_head: bool) -> list[int]:
+        """A choice of columns as places."""
+        if not is_head:   # it gets a selection, or what another step has made
+            raise Stays("a ColumnTransformer is not the first step")
+        if isinstance(columns, make_column_selector) and self._table.names is not None:
+            columns = columns(self._table.source)
+        if callable(columns):
+            raise Stays("the columns of a ColumnTransformer are chosen by a function")
+        names = self._table.names
+        if isinstance(columns, str):
+            raise Stays(f"column '{columns}' goes to its transformer as one dimension")
+        if isinstance(columns, slice):
+            if any(isinstance(end, str) for end in (columns.start, columns.stop)):
+                raise Stays("the columns of a ColumnTransformer are a slice of names")
+            return list(range(self._table.n_columns))[columns]
+        if isinstance(columns, (int, np.integer)):
+            raise Stays(f"column {columns} goes to its transformer as one dimension")
+        chosen = list(columns)
+        if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
+            return [i for i, one in enumerate(chosen) if one]
+        try:
+            places = [names.index(one) if isinstance(one, str) and names is not None else range(self._table.n_columns)[one] for one in chosen]
+        except (ValueError, IndexError, TypeError):
+            raise Stays("X does not have the columns of a ColumnTransformer") from None
+        return places
+
+    def _value(self, type_: type[Any], known: dict[str, Any] | None, parameter: str, value: Any) -> tuple[Any] | None:
+        """A parameter as the server has it, or None where it is the default. Raises Stays for what the catalogue does not list."""
+        owner = type_.__name__
+        if known is None:
+            if _is_default(type_, parameter, value):
+                return None
+            raise Stays(f"{owner}: the server has no parameter {parameter}")
+        if parameter == "random_state":
+            return None if "ignored" in known["doc"] else (self._seeds.of(value),)
+        if parameter == "class_weight" and isinstance(value, dict):
+            raise Stays(f"{owner}: class_weight names classes")
+        wire = _wire(value, known)
+        if wire == known["defaultValue"] and isinstance(wire, bool) == isinstance(known["defaultValue"], bool):
+            return None
+        if wire is _NONE_SUCH or not any(_fits(wire, form) for form in known["forms"]):
+            raise Stays(f"{owner}: {parameter} is {_short(value)}, which the server does not have")
+        if self._table.texts and parameter in ("categories", "drop") and isinstance(wire, list):
+            raise Stays(f"{owner}: {parameter} names texts")
+        return (wire,)
+
+
+_NONE_SUCH = object()
+
+
+def _short(value: Any) -> str:
+    text = getattr(value, "__name__", None) or " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _allows_nan(estimator: Any) -> bool:
+    try:
+        from sklearn.utils import get_tags   # from 1.6 on
+    except ImportError:
+        return bool(estimator._get_tags()["allow_nan"])
+    return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:
+    default = inspect.signature(type_.__init__).parameters[parameter].default
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _wire(value: Any, known: dict[str, Any]) -> Any:
+    """As JSON has it: numpy's numbers and types, infinity, NaN, and functions of scikit-learn by their names."""
+    choices = [choice for form in known["forms"] for choice in form.get("choices", [])]
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, type) and issubclass(value, np.generic):
+        value = np.dtype(value).name
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "inf" if value > 0 and "inf" in choices else _NONE_SUCH
+    if callable(value):
+        name = getattr(value, "__name__", "")
+        return name if str(getattr(value, "__module__", "")).startswith("sklearn.") and name in choices else _NONE_SUCH
+    if isinstance(value, (list, tuple)):
+        parts = [_wire(part, {"forms": []}) for part in value]
+        return _NONE_SUCH if any(part is _NONE_SUCH for part in parts) else parts
+    if isinstance(value, dict):
+        inner = {str(key): _wire(part, {"forms": []}) for key, part in value.items()}
+        return _NONE_SUCH if any(part is _NONE_SUCH for part in inner.values()) else inner
+    return value if value is None or isinstance(value, (bool, int, float, str)) else _NONE_SUCH
+
+
+def _fits(value: Any, form: dict[str, Any]) -> bool:
+    """Whether a value has a form that the catalogue lists. What is inside of arrays and objects is the server's to check."""
+    kind = form["type"]
+    if kind in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int if kind == "integer" else (int, float)):
+            return False
+        low, high = form.get("minimum", -math.inf), form.get("maximum", math.inf)
+        is_end = (value == low and form.get("exclusiveMinimum")) or (value == high and form.get("exclusiveMaximum"))
+        return bool(low <= value <= high) and not is_end
+    if kind == "string":
+        return isinstance(value, str) and (not form.get("choices") or value in form["choices"])
+    return isinstance(value, {"null": type(None), "boolean": bool, "object": dict, "array": list}[kind])

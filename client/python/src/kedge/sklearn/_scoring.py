@@ -1,0 +1,58 @@
+"""Scorers of scikit-learn by the server's names."""
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
+
+from ._decide import Remote, Stays
+from ._describe import leaves
+from ._table import Target
+
+# Scorers that count the label 1 as positive.
+POSITIVE = frozenset({"f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score", "d2_brier_score", "positive_likelihood_ratio",
+                      "neg_negative_likelihood_ratio"})
+
+
+def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target) -> dict[str, str]:
+    """The server's name of each scorer by the caller's; of a single one by ""."""
+    scorers = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer if isinstance(scorer, dict) else {"": scorer}
+    names = {name: _name_of(one, estimator, remote) for name, one in scorers.items()}
+    for name in names.values():
+        if name in POSITIVE and not target.says_positive:
+            raise Stays(f"scorer '{name}' counts the label 1, and the labels are not 0 and 1")
+    return names
+
+
+def _name_of(scorer: Any, estimator: Any, remote: Remote) -> str:
+    if isinstance(scorer, _PassthroughScorer):
+        return _own(leaves(estimator)[-1])
+    if not hasattr(scorer, "_score_func"):
+        raise Stays(f"the scorer {getattr(scorer, '__name__', type(scorer).__name__)} is a function of the program's own")
+    for name in remote.scorers:
+        if _is_same(scorer, name):
+            return name
+    raise Stays(f"the server has no scorer {scorer!r}".replace("make_scorer", "of"))
+
+
+def _is_same(scorer: Any, name: str) -> bool:
+    try:
+        known = get_scorer(name)
+    except ValueError:   # the server's own, or of a newer scikit-learn
+        return False
+    return type(scorer) is type(known) and _parts(scorer) == _parts(known)
+
+
+def _parts(scorer: Any) -> tuple[Any, ...]:
+    arguments = {name: value for name, value in scorer._kwargs.items() if (name, value) != ("pos_label", None)}   # average= says that, too
+    return scorer._score_func, scorer._sign, arguments, getattr(scorer, "_response_method", None)
+
+
+def _own(estimator: Any) -> str:
+    """What score() of an estimator of the catalogue is."""
+    for mixin, name in ((ClassifierMixin, "accuracy"), (RegressorMixin, "r2")):
+        if isinstance(estimator, mixin):
+            return name
+    raise Stays(f"score() of {type(estimator).__name__} is not among the server's scorers")

@@ -1,0 +1,188 @@
+"""X, y and groups as a data set of the server: numbers as they are, labels and texts as codes in their sorted order."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from .. import data
+from ..data import Dataset
+from ..errors import KedgeError
+from ..session import Session
+from ._decide import Stays
+
+Array = np.ndarray[Any, Any]
+
+
+class Table:
+    """What X holds. `names`: of its columns, or None; `size`: in bytes."""
+
+    def __init__(self, X: Any) -> None:
+        self.source = X
+        self.names: list[Any] | None = None
+        self.matrix: Array | None = None
+        self.sparse: Any = None
+        self.columns: list[Array] = []     # of a frame that is not all numbers
+        self.texts: set[int] = set()       # which of them hold texts
+        if hasattr(X, "tocsr"):
+            self._take_sparse(X)
+        elif hasattr(X, "columns") and hasattr(X, "shape"):
+            self._take_frame(X)
+        else:
+            self._take_matrix(X)
+        self.n_rows, self.n_columns = self.shape
+        if not self.n_rows or not self.n_columns:
+            raise Stays(f"X has {self.n_rows} rows and {self.n_columns} columns")
+        whole = self.sparse.data if self.sparse is not None else self.matrix
+        floats = [part for part in ([self.columns[i] for i in self._numbers()] if whole is None else [whole]) if part.dtype.kind == "f"]
+        if any(np.isinf(part).any() for part in floats):
+            raise Stays("X holds infinite values, which scikit-learn refuses")
+        self.has_nan = any(np.isnan(part).any() for part in floats) or any(_is_missing(self.columns[i]).any() for i in self.texts)
+
+    def _numbers(self) -> list[int]:
+        return [i for i in range(len(self.columns)) if i not in self.texts]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        if self.sparse is not None:
+            return int(self.sparse.shape[0]), int(self.sparse.shape[1])
+        if self.matrix is not None:
+            return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+        return len(self.columns[0]), len(self.columns)
+
+    @property
+    def dtype(self) -> str:
+        """In which the server computes: as scikit-learn does, in X's own precision."""
+        values = self.sparse if self.sparse is not None else self.matrix
+        return "float32" if values is not None and values.dtype == np.float32 else "float64"
+
+    def _take_sparse(self, X: Any) -> None:
+        self.sparse = X.tocsr()
+        _check_numbers(self.sparse.data, "X")
+
+    def _take_matrix(self, X: Any) -> None:
+        try:
+            table = np.asarray(X)
+        except ValueError as error:   # rows of different lengths
+            raise Stays(f"X is no table: {error}") from None
+        if isinstance(X, np.ma.MaskedArray):
+            raise Stays("X is a masked array")
+        if table.ndim != 2:
+            raise Stays(f"X has {table.ndim} dimensions")
+        _check_numbers(table, "X")
+        self.matrix = table
+
+    def _take_frame(self, X: Any) -> None:
+        self.names = list(X.columns)
+        if len({str(name) for name in self.names}) < len(self.names):
+            raise Stays("X has two columns of one name")
+        self.columns = [np.asarray(X[name]) for name in self.names]
+        if not self.columns:
+            raise Stays("X has no columns")
+        self.texts = {i for i, column in enumerate(self.columns) if _is_text(column, self.names[i])}
+        for i in self._numbers():
+            _check_numbers(self.columns[i], f"column '{self.names[i]}'")
+        if not self.texts:
+            self.matrix, self.columns = np.column_stack(self.columns), []
+
+    def dataset(self, session: Session, y: Array | None, groups: Array | None = None) -> Dataset:
+        """Uploads. y and groups: numbers, one for each row."""
+        extra = [np.asarray(part) for part in (y, groups) if part is not None]
+        if any(len(part) != self.n_rows for part in extra):
+            raise Stays("X and y have different numbers of rows")
+        if self.matrix is not None:
+            return self._roles(session.content(data.upload_of(self._joined(extra))), y, groups)
+        if self.sparse is None:
+            return self._frame(session, extra, y, groups)
+        if groups is not None:
+            raise Stays("X is sparse, which cannot be sent with the rows of folds")
+        if y is None:
+            raise Stays("X is sparse, which cannot be sent without a target")
+        return session.content(data.upload_of(self.sparse, y)).select(dtype=self.dtype)
+
+    def _joined(self, extra: list[Array]) -> Array:
+        assert self.matrix is not None
+        if not extra:
+            return self.matrix
+        is_single = all(part.dtype == np.float32 for part in (self.matrix, *extra))
+        type_ = np.float32 if is_single else np.float64
+        joined = np.empty((self.n_rows, self.n_columns + len(extra)), type_)
+        joined[:, :self.n_columns] = self.matrix
+        for i, part in enumerate(extra):
+            joined[:, self.n_columns + i] = part
+        return joined
+
+    def _roles(self, found: Dataset, y: Array | None, groups: Array | None) -> Dataset:
+        roles = [name for name, part in (("target", y), ("groups", groups)) if part is not None]
+        return found.select(dtype=self.dtype, **{name: f"x{self.n_columns + i}" for i, name in enumerate(roles)})
+
+    def _frame(self, session: Session, extra: list[Array], y: Array | None, groups: Array | None) -> Dataset:
+        """Columns are named by their place, so that no name has two meanings; texts go as codes, which are neither numbers nor missing."""
+        cells: list[list[Any]] = [_codes(column) if i in self.texts else column.tolist() for i, column in enumerate(self.columns)]
+        cells += [part.tolist() for part in extra]
+        text = data.csv([f"x{i}" for i in range(len(cells))], zip(*cells))
+        found = session.content(data.Upload("csv", len(text), lambda: iter([text])))
+        types = {f"x{i}": "category" if i in self.texts else "number" for i in range(self.n_columns)}
+        return self._roles(found.select(types=types), y, groups)
+
+
+def _check_numbers(values: Array, what: str) -> None:
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+        raise Stays(f"{what} holds {values.dtype}, must be numbers")
+    try:
+        data.readable(values, what)
+    except KedgeError as error:
+        raise Stays(error.message) from None
+
+
+def _is_missing(column: Array) -> Array:
+    return np.array([value is None or value != value or type(value).__name__ == "NAType" for value in column.tolist()], bool)
+
+
+def _is_text(column: Array, name: Any) -> bool:
+    if column.dtype.kind in "biufc":
+        return False
+    if column.dtype.kind not in "OUT":
+        raise Stays(f"column '{name}' holds {column.dtype}")
+    kinds = {type(value).__name__ for value, missing in zip(column.tolist(), _is_missing(column)) if not missing}
+    if kinds - {"str"}:
+        raise Stays(f"column '{name}' holds objects ({', '.join(sorted(kinds))})")
+    return True
+
+
+def _codes(column: Array) -> list[str]:
+    missing = _is_missing(column)
+    texts = [str(value) for value in column.tolist()]
+    places = {text: i for i, text in enumerate(sorted({text for text, gone in zip(texts, missing) if not gone}))}
+    width = len(str(len(places)))
+    return ["" if gone else f"c{places[text]:0{width}}" for text, gone in zip(texts, missing)]
+
+
+class Target:
+    """y as numbers. `classes`: of a classifier, whose labels go as 0, 1 ... in their order."""
+
+    def __init__(self, y: Any, is_classifier: bool) -> None:
+        values = np.asarray(y)
+        if values.ndim != 1:
+            raise Stays(f"y has {values.ndim} dimensions")
+        self.classes: Array | None = None
+        if not is_classifier:
+            _check_numbers(values, "y")
+            self.values = values.astype(np.float64)
+            if not np.isfinite(self.values).all():
+                raise Stays("y holds NaN or infinite values, which scikit-learn refuses")
+            return
+        try:
+            kind = type_of_target(values)
+        except ValueError as error:
+            raise Stays(f"y is not known to scikit-learn: {error}") from None
+        if kind not in ("binary", "multiclass"):
+            raise Stays(f"y is {kind}")
+        self.classes, codes = np.unique(values, return_inverse=True)
+        self.values = codes.astype(np.float32)
+
+    @property
+    def says_positive(self) -> bool:
+        """Whether the greater of two labels is 1, which scorers such as f1 count."""
+        return self.classes is None or (len(self.classes) == 2 and self.classes[1] == 1 and self.classes.dtype.kind in "biuf")
