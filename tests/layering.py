@@ -61,6 +61,13 @@ HOMES = {
     "toml++": ["server/config"],
     "pugixml": ["provisioning/providers/xml"],
 }
+# What one device alone has. Only the backend and tests may include it; all else is written on the ops and runs on every device.
+BODIES = ["engine/backend/cpu", "engine/backend/cuda", "engine/backend/emulated"]
+MAY_SEE_BODIES = ["engine/backend", "tests"]
+
+# Here the code may not ask which device it is on. DeviceTraits say what a device is good at.
+BLIND = ["engine/estimators", "engine/metrics", "engine/model_selection"]
+ASKS = re.compile(r"\bDeviceKind\b|\bdevice\.info\(\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -70,11 +77,16 @@ def longest(prefixes, path):
 
 def faults(path, text):
     own = longest(ALLOWED, path)
+    is_blind, sees_bodies = longest(BLIND, path), longest(MAY_SEE_BODIES, path)
     for number, line in enumerate(text.splitlines(), 1):
+        if is_blind and ASKS.search(line):
+            yield f"{path}:{number}: {is_blind} may not ask which device it is on; ask device.traits()"
         match = INCLUDE.match(line)
         if not match:
             continue
         quote, header = match.groups()
+        if not sees_bodies and (body := longest(BODIES, header)):
+            yield f"{path}:{number}: {own} may not include {header}; {body} belongs to one device"
         if quote == '"' and "/" in header and own:
             if not any(header == a or header.startswith(a + "/") for a in [own, *ALLOWED[own]]):
                 yield f"{path}:{number}: {own} may not include {header}"
@@ -88,6 +100,12 @@ def main():
         assert list(faults("schemas/a.cc", '#include "engine/core/view.h"\n'))
         assert list(faults("engine/estimators/a.cc", "#include <cuda_runtime.h>\n"))
         assert list(faults("server/http/a.cc", '#include "server/jobs/job_service.h"\n'))
+        assert list(faults("engine/metrics/a.h", '#include "engine/backend/cpu/blas.h"\n'))
+        assert list(faults("engine/job/a.cc", '#include "engine/backend/emulated/shim.h"\n'))
+        assert list(faults("engine/estimators/linear/a.cc", "  if (ctx.device.info().threads > 2) return;\n"))
+        assert list(faults("engine/model_selection/a.cc", "  return info.kind == DeviceKind::kCpu;\n"))
+        assert not list(faults("engine/backend/host/a.cc", '#include "engine/backend/cpu/blas.h"\n'))
+        assert not list(faults("engine/metrics/a.h", '#include "engine/backend/simd.h"\n'))
         assert not list(faults("server/api/a.cc", '#include "server/jobs/job_service.h"\n'))
     paths = sorted(p for folder in {a.split("/")[0] for a in ALLOWED} for p in (ROOT / folder).rglob("*"))
     found = []

@@ -244,6 +244,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
+  virtual DeviceTraits traits() const { return {}; }   // memory of its own, one fit at a time
   virtual Memory& memory() = 0;
   virtual Backend<float>& f32() = 0;
   virtual Backend<double>& f64() = 0;

@@ -18,6 +18,12 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;   // total
 };
 
+// How a device is used best. Estimators choose by these and do not ask which device they are on.
+struct DeviceTraits {
+  bool uses_host_memory = false;   // host code may read and write the device's memory
+  int concurrent_fits = 1;         // fits that gain from running at the same time, each on one thread by side_by_side()
+};
+
 // Memory of one device. All calls order themselves after earlier ops of the same device.
 // Errors: schema::Error{kOutOfMemory} from allocate; {kInternal} with the driver's words otherwise.
 class Memory {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {

@@ -89,7 +89,7 @@ template <class T, class S>
 void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
   const std::int64_t row_bytes = std::max<std::int64_t>(1, X.cols() * static_cast<std::int64_t>(sizeof(T)));
   const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows());
-  const bool in_place = ctx.device.info().kind == DeviceKind::kCpu;   // device memory is host memory: no staging
+  const bool in_place = ctx.device.traits().uses_host_memory;   // no staging
   std::vector<T> staging(static_cast<std::size_t>(in_place ? 0 : chunk * X.cols()));
   for (std::int64_t first = 0; first < X.rows(); first += chunk) {
     ctx.check_stop();

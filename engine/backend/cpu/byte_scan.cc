@@ -8,7 +8,7 @@
 #include "engine/backend/cpu/byte_products.h"
 #include "engine/backend/cpu/byte_shortlist.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

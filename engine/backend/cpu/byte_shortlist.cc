@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/backend/cpu/score_selection.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

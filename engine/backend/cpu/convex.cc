@@ -5,7 +5,7 @@
 
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 #include "engine/core/rng.h"
 
 namespace kedge::engine {

@@ -95,6 +95,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice() : info_(describe_cpu()), trees_(make_cpu_trees(memory_)) { warm_up(); }
   const DeviceInfo& info() const override { return info_; }
+  DeviceTraits traits() const override { return {.uses_host_memory = true, .concurrent_fits = info_.threads}; }
   Memory& memory() override { return memory_; }
   Backend<float>& f32() override { return f32_; }
   Backend<double>& f64() override { return f64_; }

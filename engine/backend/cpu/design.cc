@@ -7,7 +7,7 @@
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/lapack_steps.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

@@ -14,7 +14,7 @@
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/left_over.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {

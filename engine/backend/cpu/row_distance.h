@@ -1,8 +1,8 @@
 // Distances between rows on the CPU, in the order of sums of distance.h, with vector instructions where rows are long.
 #pragma once
 
-#include "engine/backend/cpu/simd.h"
 #include "engine/backend/distance.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 

@@ -5,8 +5,8 @@
 
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/logistic_rows.h"
-#include "engine/backend/cpu/simd.h"
 #include "engine/backend/cpu/thin_product.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

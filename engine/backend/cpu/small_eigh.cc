@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

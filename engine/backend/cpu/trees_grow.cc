@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/backend/cpu/simd.h"
 #include "engine/backend/cpu/trees_score.h"
 #include "engine/backend/cpu/trees_wide.h"
 #include "engine/backend/host/column_draw.h"
+#include "engine/backend/simd.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {

@@ -5,11 +5,11 @@
 #include <array>
 #include <numeric>
 
-#include "engine/backend/cpu/simd.h"
 #include "engine/backend/cpu/trees_rows.h"
 #include "engine/backend/cpu/trees_wide.h"
 #include "engine/backend/cpu/trees_wide_record.h"
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

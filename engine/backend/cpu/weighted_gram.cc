@@ -8,7 +8,7 @@
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/backend/cpu/rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

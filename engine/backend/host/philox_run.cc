@@ -1,7 +1,7 @@
 // philox() on arrays of blocks, which the compiler turns into vector code.
 #include "engine/backend/host/philox_run.h"
 
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {

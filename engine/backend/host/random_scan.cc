@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 #include "engine/backend/tree_functors.h"
 
 #if defined(__x86_64__)

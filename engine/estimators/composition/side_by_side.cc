@@ -50,7 +50,7 @@ struct HostPart {
   }
 };
 
-// The device is the host.
+// Needs a device that uses the host's memory.
 template <class T>
 CsrMatrix<T> sparse_side_by_side(const Context& ctx, const std::vector<Samples<T>>& made, const std::vector<double>& weights,
                                  std::int64_t n_cols) {
@@ -74,11 +74,11 @@ CsrMatrix<T> sparse_side_by_side(const Context& ctx, const std::vector<Samples<T
                       std::span<const T>(values));
 }
 
-// Whether a part is sparse, on the host, and all of them are better so.
+// Whether a part is sparse, host code can join the rows, and they take less memory so.
 template <class T>
 bool are_better_sparse(const Context& ctx, const std::vector<Samples<T>>& made, std::int64_t n_cols) {
   const auto is_sparse = [](const Samples<T>& X) { return X.is_sparse(); };
-  if (ctx.device.info().kind != DeviceKind::kCpu || std::ranges::none_of(made, is_sparse)) return false;
+  if (!ctx.device.traits().uses_host_memory || std::ranges::none_of(made, is_sparse)) return false;
   std::int64_t entries = 0;
   for (const Samples<T>& X : made) entries += X.is_sparse() ? X.table->sparse->n_entries() : X.n_rows() * X.n_cols();
   return is_better_sparse(made.front().n_rows(), n_cols, entries, sizeof(T));

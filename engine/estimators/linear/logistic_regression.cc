@@ -164,12 +164,14 @@ void LogisticRegression<T>::announce(WorkCache& plan, const std::string& content
 // Fits of several C are made together, each on one thread, where several threads do not help one fit much.
 template <class T>
 bool LogisticRegression<T>::is_shared(const Context& ctx, const Samples<T>& X) const {
-  if (!ctx.work || X.content.empty() || X.is_sparse() || ctx.device.info().kind != DeviceKind::kCpu) return false;
+  const int concurrent_fits = ctx.device.traits().concurrent_fits;
+  if (!ctx.work || X.content.empty() || X.is_sparse() || concurrent_fits < 2) return false;
   const std::set<double>& wanted = ctx.work->wanted(work_key(X.content));
   if (wanted.size() < 2 || !wanted.contains(C_)) return false;
   const std::int64_t margins = X.n_rows() * present_.size(), pass = margins * X.n_cols();
   if (pass <= kSmallPass) return true;
-  return pass <= kMediumPass && margins <= kSmallMargins && wanted.size() >= kSeveral * static_cast<std::size_t>(ctx.device.info().threads);
+  return pass <= kMediumPass && margins <= kSmallMargins &&
+         wanted.size() >= kSeveral * static_cast<std::size_t>(concurrent_fits);
 }
 
 template <class T>

@@ -207,7 +207,7 @@ std::vector<RidgeSolution> RidgeProblem<T>::solve_each(const Context& ctx, const
   std::vector<RidgeSolution> found(alphas.size());
   found[0] = solve(ctx, {alphas[0]}, options);
   const std::int64_t side = is_wide() ? linear_.n_rows() : linear_.n_cols();
-  if (ctx.device.info().kind == DeviceKind::kCpu && found[0].solver == "cholesky" && side <= kSideBySide)
+  if (ctx.device.traits().concurrent_fits > 1 && found[0].solver == "cholesky" && side <= kSideBySide)
     side_by_side(static_cast<std::int64_t>(alphas.size()) - 1, [&](std::int64_t i) {
       RidgeSolution& own = found[static_cast<std::size_t>(i + 1)];
       ctx.check_stop();

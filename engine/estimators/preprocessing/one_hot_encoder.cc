@@ -177,7 +177,7 @@ void OneHotEncoder<T>::warn_of_unknown(const Context& ctx, const Samples<T>& X) 
                          params_.handle_unknown == "ignore" ? "all zeros" : "the infrequent category"));
 }
 
-// The places of a row ascend, because its columns' outputs follow each other. The device is the host.
+// The places of a row ascend, because its columns' outputs follow each other. The device uses the host's memory.
 template <class T>
 CsrMatrix<T> OneHotEncoder<T>::sparse_ones(const Context& ctx, const Matrix<T>& places) const {
   std::vector<std::int64_t> offsets{0};
@@ -202,8 +202,8 @@ Samples<T> OneHotEncoder<T>::transform(const Context& ctx, const Samples<T>& X) 
   warn_of_unknown(ctx, X);
   const Matrix<T> places = positions(ctx, X);
   const auto width = static_cast<std::int64_t>(features_out_.size());
-  const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
-  if (is_host && is_better_sparse(X.n_rows(), width, places.rows() * places.cols(), sizeof(T))) {
+  if (ctx.device.traits().uses_host_memory &&
+      is_better_sparse(X.n_rows(), width, places.rows() * places.cols(), sizeof(T))) {
     Samples<T> result = samples_of(sparse_ones(ctx, places), features_out_);
     result.table->is_finite = true;
     return result;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/logistic_rows.h"
-#include "engine/backend/cpu/simd.h"
+#include "engine/backend/simd.h"
 
 namespace kedge::engine {
 namespace {
