@@ -42,3 +42,25 @@ annotation lent @0xfb0a607579cfb47d (field) :Void;
 
 annotation wireOnly @0xe69caf44708d5c83 (field) :Void;
 # The value type has no such member.
+
+# What the contract says of it beyond its type; codegen/ makes the components of openapi.json of these. The comment behind a
+# declaration is its description.
+
+annotation schema @0x8426e5279b4a1314 (struct, enum) :Text;
+# The component's name. Without it the schema is written where it is used.
+
+annotation request @0xb0a873f78693e81b (struct) :Void;
+# Clients send it: it has the fields of the schema and no others, and those that are not required have the defaults of the schema.
+
+annotation minimum @0xd23f91f327761dd5 (field) :Int64;
+annotation choices @0xb6fc1841732481b8 (field) :List(Text);
+annotation pattern @0xfe2f848c142c30b3 (field) :Text;
+
+annotation jsonTypes @0x9e8ea3d91ffdb805 (field) :List(Text);
+# The types that a Value, or each of a list, may have here.
+
+annotation default @0xd53df0265ad39e24 (field) :Text;
+# Of a Value: what the value type has where it is absent, as JSON.
+
+annotation component @0xb6506dac6db04adb (field) :Text;
+# The component of openapi.in.json that says what a Value may be here.

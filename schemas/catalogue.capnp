@@ -5,7 +5,7 @@ using Json = import "annotations.capnp";
 using V = import "value.capnp";
 $Cxx.namespace("kedge::schema::wire");
 
-struct ParamForm {
+struct ParamForm $Json.schema("ParamForm") {
   type @0 :Type $Json.required;
   minimum @1 :V.BoxedFloat64 $Json.optional;
   maximum @2 :V.BoxedFloat64 $Json.optional;
@@ -26,14 +26,14 @@ struct ParamForm {
   }
 }
 
-struct ParamInfo {
+struct ParamInfo $Json.schema("Param") {
   name @0 :Text $Json.required;
   doc @1 :Text;
   defaultValue @2 :V.Value;
   forms @3 :List(ParamForm);
 }
 
-struct EstimatorInfo $Json.document {
+struct EstimatorInfo $Json.document $Json.schema("Estimator") {
   name @0 :Text $Json.required;
   kind @1 :Text;
   family @2 :Text;
@@ -43,11 +43,11 @@ struct EstimatorInfo $Json.document {
   deviations @6 :List(Text);
 }
 
-struct Catalogue $Json.document {
+struct Catalogue $Json.document $Json.schema("Catalogue") {
   estimators @0 :List(EstimatorInfo) $Json.required;
 }
 
-struct DeviceEntry {
+struct DeviceEntry $Json.schema("Device") {
   id @0 :Text;
   name @1 :Text;
   driver @2 :Text;
@@ -60,7 +60,7 @@ struct DeviceList $Json.document {
   devices @0 :List(DeviceEntry) $Json.required;
 }
 
-struct ServerInfo $Json.document {
+struct ServerInfo $Json.document $Json.schema("ServerInfo") {
   name @0 :Text = "kedge";
   version @1 :Text;
   devices @2 :List(DeviceEntry);

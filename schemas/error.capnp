@@ -4,7 +4,7 @@ using Cxx = import "/capnp/c++.capnp";
 using Json = import "annotations.capnp";
 $Cxx.namespace("kedge::schema::wire");
 
-enum ErrorCode {
+enum ErrorCode $Json.schema("ErrorCode") {
   malformed @0 $Json.name("MALFORMED");
   unknownField @1 $Json.name("UNKNOWN_FIELD");
   wrongType @2 $Json.name("WRONG_TYPE");
@@ -37,7 +37,7 @@ enum ErrorCode {
   forbidden @29 $Json.name("FORBIDDEN");
 }
 
-struct Error $Json.document {
+struct Error $Json.document $Json.schema("Error") {
   code @0 :ErrorCode = internal $Json.required;
   message @1 :Text;
   where @2 :Text;

@@ -44,8 +44,8 @@ struct GapEvent {
   job @2 :Job.Job $Json.required;
 }
 
-struct Event $Json.document $Json.variant("body") {
-  id @0 :Int64 $Json.required;
+struct Event $Json.document $Json.schema("JobEvent") $Json.variant("body") {
+  id @0 :Int64 $Json.required $Json.minimum(1);
   time @1 :Text;
   union {
     state @2 :StateEvent;
@@ -56,5 +56,6 @@ struct Event $Json.document $Json.variant("body") {
     result @7 :Job.Result;
     gap @8 :GapEvent;
   }
-  traceId @9 :Text $Json.optional $Json.wireOnly;   # of the request that submitted the job; the server adds it to what it streams
+  traceId @9 :Text $Json.optional $Json.pattern("^[0-9a-f]{32}$") $Json.wireOnly;
+  # Of the request that submitted the job (W3C); the server adds it to what it streams.
 }

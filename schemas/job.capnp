@@ -7,82 +7,147 @@ using Dataset = import "dataset.capnp";
 using E = import "error.capnp";
 $Cxx.namespace("kedge::schema::wire");
 
-struct Step {
+struct Step $Json.schema("Step") {
   estimator @0 :Text $Json.required;
+  # A name of /v1/estimators, which says what its params are.
+
   params @1 :List(V.NamedValue) $Json.map $Json.optional;
   name @2 :Text $Json.optional;
 }
 
-struct Fit {}
+struct Fit {
+  # On all selected rows.
+}
 
 struct FitScore {
-  testSize @0 :V.Value $Json.optional;
-  trainSize @1 :V.Value $Json.optional;
+  # train_test_split, fit and score.
+
+  testSize @0 :V.Value $Json.optional $Json.jsonTypes(["number"]);
+  # A fraction, or a number of rows; 0.25 where neither size is given.
+
+  trainSize @1 :V.Value $Json.optional $Json.jsonTypes(["number"]);
   shuffle @2 :Bool = true;
   stratify @3 :Bool = false;
   randomState @4 :V.BoxedInt64 $Json.optional;
   scoring @5 :List(Text);
+  # Names of /v1/info. Empty: accuracy, for regressors r2.
+
   confusionMatrix @6 :Bool $Json.optional;
+  # Into the result's evaluation.
+
   curves @7 :Bool $Json.optional;
+  # ROC and precision-recall curves, into the result's evaluation.
 }
 
-struct CrossValidate {
+struct CrossValidate $Json.schema("CrossValidate") {
   cv @0 :Int64 = 5;
+  # The number of splits.
+
   splitter @1 :Text = "auto";
+  # auto (StratifiedKFold for classifiers, else KFold), or a class of sklearn.model_selection.
+
   shuffle @2 :Bool = false;
   randomState @3 :V.BoxedInt64 $Json.optional;
   scoring @4 :List(Text);
+  # Names of /v1/info. Empty: accuracy, for regressors r2.
+
   returnTrainScore @5 :Bool = false;
-  nRepeats @6 :V.BoxedInt64 $Json.optional;
-  testSize @7 :V.Value $Json.optional;
-  trainSize @8 :V.Value $Json.optional;
-  gap @9 :V.BoxedInt64 $Json.optional;
-  maxTrainSize @10 :V.BoxedInt64 $Json.optional;
+  nRepeats @6 :V.BoxedInt64 $Json.optional $Json.minimum(1);
+  # RepeatedKFold, RepeatedStratifiedKFold; default 10.
+
+  testSize @7 :V.Value $Json.optional $Json.jsonTypes(["number"]);
+  # ShuffleSplit, StratifiedShuffleSplit (default 0.1), TimeSeriesSplit (rows).
+
+  trainSize @8 :V.Value $Json.optional $Json.jsonTypes(["number"]);
+  # ShuffleSplit, StratifiedShuffleSplit.
+
+  gap @9 :V.BoxedInt64 $Json.optional $Json.minimum(0);
+  # TimeSeriesSplit: rows left out between train and test; default 0.
+
+  maxTrainSize @10 :V.BoxedInt64 $Json.optional $Json.minimum(1);
+  # TimeSeriesSplit.
+
   confusionMatrix @11 :Bool $Json.optional;
+  # Summed over the test folds, into the result's evaluation.
+
   curves @12 :Bool $Json.optional;
+  # Of the test folds' rows together, into the result's evaluation.
 }
 
 struct GridSearch {
-  paramGrid @0 :V.Value $Json.required;
+  # Every candidate of a grid.
+
+  paramGrid @0 :V.Value $Json.required $Json.component("ParamGrid");
   crossValidate @1 :CrossValidate $Json.optional;
-  errorScore @3 :V.Value $Json.optional;   # before refit: messages have their parts in the order of these lines
-  refit @2 :V.Value $Json.optional;
+
+  # errorScore is before refit, because messages have their parts in the order of these lines.
+
+  errorScore @3 :V.Value $Json.optional $Json.jsonTypes(["number", "string"]) $Json.default("\"NaN\"");
+  # The score of a fit that fails: a number, "NaN", or "raise" to fail the job.
+
+  refit @2 :V.Value $Json.optional $Json.jsonTypes(["boolean", "string"]) $Json.default("true");
+  # Fit the best candidate on all rows; with several scorers the name of the one that decides.
 }
 
 struct RandomizedSearch {
-  paramDistributions @0 :V.Value $Json.required;
-  nIter @1 :Int64 = 10;
+  # Candidates drawn as ParameterSampler draws them. A value of the grid may also be {"uniform": [low, high]},
+  # {"loguniform": [low, high]} or {"randint": [low, high]} (high excluded).
+
+  paramDistributions @0 :V.Value $Json.required $Json.component("ParamGrid");
+  nIter @1 :Int64 = 10 $Json.minimum(1);
   randomState @2 :V.BoxedInt64 $Json.optional;
   crossValidate @3 :CrossValidate $Json.optional;
-  errorScore @5 :V.Value $Json.optional;   # before refit, as in GridSearch
-  refit @4 :V.Value $Json.optional;
+  errorScore @5 :V.Value $Json.optional $Json.jsonTypes(["number", "string"]) $Json.default("\"NaN\"");
+  # The score of a fit that fails: a number, "NaN", or "raise" to fail the job.
+
+  refit @4 :V.Value $Json.optional $Json.jsonTypes(["boolean", "string"]) $Json.default("true");
+  # Fit the best candidate on all rows; with several scorers the name of the one that decides.
 }
 
 struct HalvingGridSearch {
-  paramGrid @0 :V.Value $Json.required;
-  factor @1 :Int64 = 3;
+  # Successive halving: all candidates on few rows, the best 1/factor of them on factor times as many, and so on.
+
+  paramGrid @0 :V.Value $Json.required $Json.component("ParamGrid");
+  factor @1 :Int64 = 3 $Json.minimum(2);
   resource @2 :Text = "n_samples";
-  minResources @3 :V.Value $Json.optional;
-  maxResources @4 :V.BoxedInt64 $Json.optional;
+  # Or an integer parameter such as "randomforestclassifier__n_estimators".
+
+  minResources @3 :V.Value $Json.optional $Json.jsonTypes(["integer", "string"]) $Json.default("\"exhaust\"");
+  # "exhaust", "smallest" or a number.
+
+  maxResources @4 :V.BoxedInt64 $Json.optional $Json.minimum(1);
+  # Default: all rows; needed for another resource.
+
   aggressiveElimination @5 :Bool = false;
   randomState @6 :V.BoxedInt64 $Json.optional;
   crossValidate @7 :CrossValidate $Json.optional;
   refit @8 :Bool = true;
-  errorScore @9 :V.Value $Json.optional;
+  errorScore @9 :V.Value $Json.optional $Json.jsonTypes(["number", "string"]) $Json.default("\"NaN\"");
+  # The score of a fit that fails: a number, "NaN", or "raise" to fail the job.
 }
 
 struct Predict {
+  # What a stored model says of the rows of a data set; the answer is an artifact.
+
   model @0 :Text $Json.required;
-  output @1 :Text = "predict";
-  format @2 :Text = "npy";
+  # Its id.
+
+  output @1 :Text = "predict" $Json.choices(["predict", "predict_proba", "decision_function"]);
+  format @2 :Text = "npy" $Json.choices(["npy", "csv"]);
 }
 
 struct Transform {
+  # What the transformers of a stored model make of the rows of a data set; the answer is an artifact.
+
   model @0 :Text $Json.required;
-  format @1 :Text = "npy";
+  # Its id.
+
+  format @1 :Text = "npy" $Json.choices(["npy", "csv"]);
 }
 
-struct Task {
+struct Task $Json.schema("Task") {
+  # One of these.
+
   union {
     fit @0 :Fit;
     fitScore @1 :FitScore;
@@ -96,21 +161,25 @@ struct Task {
 }
 
 struct Deadlines {
-  queue @0 :Float64 $Json.optional;
-  fetch @1 :Float64 $Json.optional;
-  run @2 :Float64 $Json.optional;
+  # Seconds; 0: as the server has it.
+
+  queue @0 :Float64 $Json.optional $Json.minimum(0);
+  fetch @1 :Float64 $Json.optional $Json.minimum(0);
+  run @2 :Float64 $Json.optional $Json.minimum(0);
 }
 
-struct JobSpec $Json.document {
+struct JobSpec $Json.document $Json.schema("JobSpec") $Json.request {
+  # A pipeline is needed for every task but predict and transform, which take a stored model instead.
+
   dataset @0 :Dataset.DatasetRef $Json.required;
   select @1 :Dataset.Select $Json.optional;
-  pipeline @2 :List(Step) $Json.optional $Json.requiredIf("fits_a_pipeline");   # but for predict and transform
+  pipeline @2 :List(Step) $Json.optional $Json.requiredIf("fits_a_pipeline");
   task @3 :Task $Json.required;
-  device @4 :Text = "auto";
+  device @4 :Text = "auto" $Json.pattern("^(auto|cpu|cuda(:[0-9]{1,3})?)$");
   deadlines @5 :Deadlines $Json.optional;
 }
 
-enum JobState {
+enum JobState $Json.schema("JobState") {
   queued @0;
   fetching @1;
   running @2;
@@ -177,13 +246,20 @@ struct Artifact {
   bytes @1 :Int64;
 }
 
-struct MemoryReport {
+struct MemoryReport $Json.schema("MemoryReport") {
+  # Bytes beyond what the worker held when the job began: of the machine's memory on a CPU, of the device's on a GPU.
+
   neededBytes @0 :Int64;
+  # The least that such a job takes; where there is less it is refused as OUT_OF_MEMORY.
+
   predictedBytes @1 :Int64;
+  # The most that it was expected to take.
+
   peakBytes @2 :Int64 $Json.optional;
+  # The most that it held; absent where that was not measured.
 }
 
-struct Result $Json.document {
+struct Result $Json.document $Json.schema("Result") {
   scores @0 :List(NamedScore) $Json.map;
   fitted @1 :List(NamedValueMap) $Json.map;
   classes @2 :List(Text);
@@ -201,6 +277,7 @@ struct Result $Json.document {
   evaluation @14 :List(V.NamedValue) $Json.map $Json.optional;
   memory @15 :MemoryReport $Json.optional;
   target @16 :Text $Json.optional;
+  # The target column.
 }
 
 struct SearchResult {
@@ -211,7 +288,7 @@ struct SearchResult {
   cvResults @4 :List(V.NamedValue) $Json.map;
 }
 
-struct Job $Json.document {
+struct Job $Json.document $Json.schema("Job") {
   id @0 :Text $Json.required;
   state @1 :JobState $Json.required;
   reason @2 :Text $Json.optional;
@@ -224,7 +301,9 @@ struct Job $Json.document {
   result @9 :Result $Json.optional;
 }
 
-struct JobPage $Json.document {
+struct JobPage $Json.document $Json.schema("JobPage") {
+  # Of a result a list has the scores without folds, a search's best score, the total time and the model; of one of more than 256 KiB nothing.
+
   jobs @0 :List(Job) $Json.required;
   nextPageToken @1 :Text $Json.optional;
 }

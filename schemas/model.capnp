@@ -14,12 +14,14 @@ struct ModelColumn {
   source @4 :Text $Json.optional;
 }
 
-struct ModelInfo $Json.document {
+struct ModelInfo $Json.document $Json.schema("ModelInfo") {
   id @0 :Text $Json.optional;
   created @1 :Text $Json.optional;
   job @2 :Text $Json.optional;
   bytes @3 :Int64;
-  sha256 @4 :Text $Json.optional;
+  sha256 @4 :Text $Json.optional $Json.pattern("^[0-9a-f]{64}$");
+  # Of the file; it is checked before each use.
+
   dataset @5 :Dataset.DatasetRef $Json.required;
   pipeline @6 :List(Job.Step);
   outputs @7 :List(Text);

@@ -19,19 +19,21 @@ class Reader {
  public:
   explicit Reader(capnp::schema::CodeGeneratorRequest::Reader request) : request_(request) {
     for (Node node : request.getNodes()) nodes_.emplace(node.getId(), node);
+    for (auto info : request.getSourceInfo()) sources_.emplace(info.getId(), info);
   }
 
   Contract contract() {
-    for (auto file : request_.getRequestedFiles()) add_structs_in(nodes_.at(file.getId()));
+    for (auto file : request_.getRequestedFiles()) add_types_in(nodes_.at(file.getId()));
     for (Struct& entry : contract_.structs) entry.is_map_entry = map_entries_.contains(entry.name);
     return std::move(contract_);
   }
 
  private:
-  void add_structs_in(Node scope) {
+  void add_types_in(Node scope) {
     for (auto nested : scope.getNestedNodes()) {
       const Node node = nodes_.at(nested.getId());
-      if (node.isStruct()) contract_.structs.push_back(struct_of(node)), add_structs_in(node);
+      if (node.isStruct()) contract_.structs.push_back(struct_of(node)), add_types_in(node);
+      if (node.isEnum()) contract_.enums.push_back(enum_of(node));
     }
   }
 
@@ -55,6 +57,34 @@ class Reader {
     return {};
   }
 
+  std::vector<std::string> texts(Annotations annotations, std::string_view name) const {
+    std::vector<std::string> all;
+    for (auto annotation : annotations)
+      if (name_of(annotation.getId()) == name)
+        for (auto text : annotation.getValue().getList().getAs<capnp::List<capnp::Text>>()) all.emplace_back(text);
+    return all;
+  }
+
+  std::optional<std::int64_t> integer(Annotations annotations, std::string_view name) const {
+    for (auto annotation : annotations)
+      if (name_of(annotation.getId()) == name) return annotation.getValue().getInt64();
+    return {};
+  }
+
+  // The comment behind a declaration, on one line.
+  static std::string one_line(std::string comment) {
+    while (!comment.empty() && comment.back() == '\n') comment.pop_back();
+    std::replace(comment.begin(), comment.end(), '\n', ' ');
+    return comment;
+  }
+
+  static std::string default_of(capnp::schema::Value::Reader value) {
+    if (value.isBool()) return value.getBool() ? "true" : "false";
+    if (value.isInt64()) return std::to_string(value.getInt64());
+    if (value.isText()) return '"' + std::string(value.getText()) + '"';
+    return {};
+  }
+
   Type type_of(capnp::schema::Type::Reader type) const {
     if (type.isList()) {
       Type list = type_of(type.getList().getElementType());
@@ -72,16 +102,26 @@ class Reader {
     throw std::runtime_error("a type that the generator does not know");
   }
 
-  Field field_of(capnp::schema::Field::Reader field) {
+  Field field_of(Node owner, unsigned index) {
+    const auto field = owner.getStruct().getFields()[index];
+    const auto slot = field.getSlot();
     const Annotations marks = field.getAnnotations();
-    const bool is_void = field.getSlot().getType().isVoid();
     Field entry{.name = field.getName(),
-                .type = is_void ? Type{} : type_of(field.getSlot().getType()),
+                .doc = one_line(sources_.at(owner.getId()).getMembers()[index].getDocComment()),
+                .number = index,
+                .type = slot.getType().isVoid() ? Type{} : type_of(slot.getType()),
+                .default_value = slot.getHadExplicitDefault() ? default_of(slot.getDefaultValue()) : text(marks, "default"),
                 .required_if = text(marks, "requiredIf"),
                 .is_optional = has(marks, "optional"),
+                .is_required = has(marks, "required"),
                 .is_map = has(marks, "map"),
                 .is_lent = has(marks, "lent"),
-                .is_wire_only = has(marks, "wireOnly")};
+                .is_wire_only = has(marks, "wireOnly"),
+                .minimum = integer(marks, "minimum"),
+                .choices = texts(marks, "choices"),
+                .pattern = text(marks, "pattern"),
+                .json_types = texts(marks, "jsonTypes"),
+                .component = text(marks, "component")};
     if (entry.is_map) map_entries_.insert(entry.type.name);
     return entry;
   }
@@ -89,33 +129,56 @@ class Reader {
   Struct struct_of(Node node) {
     const Annotations marks = node.getAnnotations();
     Struct entry{.name = name_of(node.getId()),
+                 .doc = one_line(sources_.at(node.getId()).getDocComment()),
+                 .component = text(marks, "schema"),
                  .variant = text(marks, "variant"),
                  .is_any = has(marks, "any"),
+                 .is_bare = has(marks, "bare"),
+                 .is_request = has(marks, "request"),
                  .is_document = has(marks, "document"),
                  .is_message = has(marks, "message")};
-    const auto all = node.getStruct().getFields();
-    std::vector<capnp::schema::Field::Reader> fields;
-    for (auto field : all) fields.push_back(field);
-    std::sort(fields.begin(), fields.end(), [](auto a, auto b) { return a.getCodeOrder() < b.getCodeOrder(); });
-    for (auto field : fields)
-      if (field.getDiscriminantValue() == capnp::schema::Field::NO_DISCRIMINANT) entry.fields.push_back(field_of(field));
-    for (auto field : all)   // by number, and so by discriminant
-      if (field.getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT) entry.members.push_back(field_of(field));
+    const auto all = node.getStruct().getFields();   // by number, and so, those of the union, by discriminant
+    std::map<unsigned, unsigned> lines;
+    for (unsigned i = 0; i < all.size(); ++i) {
+      const bool is_member = all[i].getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT;
+      if (is_member) entry.members.push_back(field_of(node, i));
+      else lines.emplace(all[i].getCodeOrder(), i);
+    }
+    for (const auto& [line, i] : lines) entry.fields.push_back(field_of(node, i));
+    return entry;
+  }
+
+  Enum enum_of(Node node) const {
+    Enum entry{.name = name_of(node.getId()), .component = text(node.getAnnotations(), "schema")};
+    for (auto enumerant : node.getEnum().getEnumerants()) {
+      const std::string name = text(enumerant.getAnnotations(), "name");
+      entry.names.push_back(name.empty() ? enumerant.getName() : kj::StringPtr(name.c_str()));
+    }
     return entry;
   }
 
   capnp::schema::CodeGeneratorRequest::Reader request_;
   std::map<std::uint64_t, Node> nodes_;
+  std::map<std::uint64_t, capnp::schema::Node::SourceInfo::Reader> sources_;
   std::set<std::string> map_entries_;
   Contract contract_;
 };
 
+template <class Entry>
+const Entry& named(const std::vector<Entry>& entries, const std::string& name) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.name == name; });
+  if (found == entries.end()) throw std::runtime_error("the schema has no " + name);
+  return *found;
+}
+
 }   // namespace
 
 const Struct& Contract::at(const std::string& name) const {
-  const auto found = std::find_if(structs.begin(), structs.end(), [&](const Struct& entry) { return entry.name == name; });
-  if (found == structs.end()) throw std::runtime_error("no struct " + name + " in the schema");
-  return *found;
+  return named(structs, name);
+}
+
+const Enum& Contract::enum_at(const std::string& name) const {
+  return named(enums, name);
 }
 
 Contract read_contract() {

@@ -25,6 +25,9 @@ int main() {
     write("schemas/wire_structs.h", wire_header(contract));
     write("schemas/wire_structs.cc", wire_source(contract));
     write("schemas/documents.inc", documents(contract));
+    write("schemas/components.json.part", components(contract));
+    write("kedge/tasks.h", tasks(contract));
+    write("kedge/select_calls.h", select_calls(contract));
   } catch (const std::exception& e) {
     std::cerr << "kedge_contract: " << e.what() << '\n';
     return 1;

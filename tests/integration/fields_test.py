@@ -9,7 +9,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from kedge_server import ROOT, Kedged, spec  # noqa: E402
+from kedge_server import BIN, ROOT, Kedged, spec  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
 import kedge  # noqa: E402
@@ -22,7 +22,20 @@ TASKS = {"fitScore": ("FitScore", "fit_score"), "crossValidate": ("CrossValidate
 CPP_NAMES = {"crossValidate": "cv"}
 PYTHON_NAMES = {"crossValidate": "splits"}
 
-CONTRACT = json.loads((ROOT / "server" / "api" / "openapi.json").read_text())["components"]["schemas"]
+TASKS_HEADER, SELECT_HEADER = (BIN.parent / "generated" / "kedge" / name for name in ("tasks.h", "select_calls.h"))
+CONTRACT = {}   # the schemas of the served openapi.json, which are generated from schemas/*.capnp
+
+
+def setUpModule():
+    global folder, server
+    folder = tempfile.TemporaryDirectory()
+    server = Kedged(folder.name)
+    CONTRACT.update(json.loads(server.call("GET", "/openapi.json").body)["components"]["schemas"])
+
+
+def tearDownModule():
+    server.stop()
+    folder.cleanup()
 
 
 def snake(name):
@@ -64,7 +77,7 @@ class Names(unittest.TestCase):
             with self.subTest(task):
                 self.assertEqual(cpp_members("schemas/job.h", struct), fields, "schemas/job.h")
                 self.assertEqual(capnp_fields(struct), fields, "schemas/job.capnp")
-                self.assertLessEqual({snake(CPP_NAMES.get(name, name)) for name in fields}, cpp_members("client/sdk/kedge/pipeline.h", client), "the C++ client")
+                self.assertLessEqual({snake(CPP_NAMES.get(name, name)) for name in fields}, cpp_members(TASKS_HEADER, client), "the C++ client")
                 python = set(inspect.signature(getattr(kedge, client)).parameters)
                 self.assertEqual({snake(PYTHON_NAMES.get(name, name)) for name in fields}, python, "the Python client")
 
@@ -74,14 +87,14 @@ class Names(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(capnp_fields(struct), fields)
                 self.assertEqual(cpp_members(file, struct), fields)
-        builder = (ROOT / "client" / "sdk" / "kedge" / "dataset.h").read_text()
+        builder = SELECT_HEADER.read_text()
         for field in CONTRACT["Select"]["properties"]:
             name = {"types": "type"}.get(field, snake(field))
-            self.assertRegex(builder, rf"Dataset {name}\(", "client/sdk/kedge/dataset.h")
+            self.assertRegex(builder, rf"Self {name}\(", "the C++ client")
 
     def test_are_found_in_a_header_that_has_them_and_not_where_one_lacks(self):
-        self.assertIn("max_train_size", cpp_members("client/sdk/kedge/pipeline.h", "cross_validate"))
-        self.assertNotIn("folds", cpp_members("client/sdk/kedge/pipeline.h", "cross_validate"))
+        self.assertIn("max_train_size", cpp_members(TASKS_HEADER, "cross_validate"))
+        self.assertNotIn("folds", cpp_members(TASKS_HEADER, "cross_validate"))
 
 
 class RoundTrip(unittest.TestCase):
@@ -118,24 +131,19 @@ class RoundTrip(unittest.TestCase):
 
     def test_every_field_comes_back(self):
         rows = "a,b,w,g,y\n" + "".join(f"{i % 7},{i % 5}.5,{1 + i % 3},{i % 10},{'mn'[i % 2]}\n" for i in range(120))
-        with tempfile.TemporaryDirectory() as folder:
-            server = Kedged(folder)
-            try:
-                model = server.run(spec(steps=("StandardScaler", "GaussianNB"), task={"fit": {}}))["result"]["model"]
-                seen = {}
-                for task in self.tasks(model):
-                    asks = {"predict", "transform"} & task.keys()
-                    job = {"dataset": {"inline": {"csv": rows}}, "task": task, "device": "cpu", "deadlines": {"queue": 50.0, "fetch": 60.0, "run": 70.0},
-                           **({"pipeline": []} if asks else {"select": self.SELECT, "pipeline": [{"estimator": "GaussianNB"}]})}
-                    with self.subTest(task):
-                        self.set_in(job, server.job(server.submit(job))["spec"])
-                    for name, fields in task.items():
-                        seen.setdefault(name, set()).update(fields)
-                for task in TASKS:
-                    self.assertEqual(seen[task], contract_fields(task), f"{task} was not set with each of its fields")
-                self.assertEqual(set(self.SELECT), set(CONTRACT["Select"]["properties"]))
-            finally:
-                server.stop()
+        model = server.run(spec(steps=("StandardScaler", "GaussianNB"), task={"fit": {}}))["result"]["model"]
+        seen = {}
+        for task in self.tasks(model):
+            asks = {"predict", "transform"} & task.keys()
+            job = {"dataset": {"inline": {"csv": rows}}, "task": task, "device": "cpu", "deadlines": {"queue": 50.0, "fetch": 60.0, "run": 70.0},
+                   **({"pipeline": []} if asks else {"select": self.SELECT, "pipeline": [{"estimator": "GaussianNB"}]})}
+            with self.subTest(task):
+                self.set_in(job, server.job(server.submit(job))["spec"])
+            for name, fields in task.items():
+                seen.setdefault(name, set()).update(fields)
+        for task in TASKS:
+            self.assertEqual(seen[task], contract_fields(task), f"{task} was not set with each of its fields")
+        self.assertEqual(set(self.SELECT), set(CONTRACT["Select"]["properties"]))
 
 
 if __name__ == "__main__":

@@ -4,40 +4,21 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "kedge/select_calls.h"
 #include "schemas/dataset.h"
 
 namespace kedge {
 
-// A reference and the part of it that a job wants. Each call returns a changed copy; see schema::Select for the meaning.
-class Dataset {
+// A reference and the part of it that a job wants: rows(), columns(), target() and so on, a call for each field of schema::Select.
+class Dataset : public SelectCalls<Dataset> {
  public:
   explicit Dataset(schema::DatasetRef ref) : ref_(std::move(ref)) {}
 
-  Dataset rows(std::int64_t n) const { Dataset d = *this; d.select_.rows = n; return d; }
-  Dataset columns(std::vector<std::string> names) const { Dataset d = *this; d.select_.columns = std::move(names); return d; }
-  Dataset target(std::string name) const { Dataset d = *this; d.select_.target = std::move(name); return d; }
-  Dataset dtype(std::string name) const { Dataset d = *this; d.select_.dtype = std::move(name); return d; }
-  Dataset weights(std::string column) const { Dataset d = *this; d.select_.weights = std::move(column); return d; }
-  Dataset groups(std::string column) const { Dataset d = *this; d.select_.groups = std::move(column); return d; }
-  Dataset scale(double factor) const { Dataset d = *this; d.select_.scale = factor; return d; }
-
-  Dataset na_values(std::vector<std::string> texts) const { Dataset d = *this; d.select_.naValues = std::move(texts); return d; }
-  Dataset keep_default_na(bool keep) const { Dataset d = *this; d.select_.keepDefaultNa = keep; return d; }
-  // "number", "category", "date", "date:parts", "drop"; a call for each column.
-  Dataset type(std::string column, std::string name) const {
-    Dataset d = *this;
-    d.select_.types.emplace_back(std::move(column), std::move(name));
-    return d;
-  }
-
   const schema::DatasetRef& ref() const { return ref_; }
-  const schema::Select& select() const { return select_; }
 
  private:
   schema::DatasetRef ref_;
-  schema::Select select_;
 };
 
 // OpenML, by name and version (0: the newest active one), or by id.

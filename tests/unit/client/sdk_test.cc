@@ -60,6 +60,17 @@ TEST(SdkDataset, CarriesReferenceAndSelection) {
   EXPECT_EQ(data.select().groups, "site");
 }
 
+TEST(SdkTask, HasTheDefaultsOfTheContract) {
+  const schema::Value no_grid = schema::ValueMap{};
+  EXPECT_EQ(fit_score{}.task(), schema::Task(schema::FitScore{}));
+  EXPECT_EQ(cross_validate{}.task(), schema::Task(schema::CrossValidate{}));
+  EXPECT_EQ(grid_search{}.task(), schema::Task(schema::GridSearch{.paramGrid = no_grid}));
+  EXPECT_EQ(randomized_search{}.task(), schema::Task(schema::RandomizedSearch{.paramDistributions = no_grid}));
+  EXPECT_EQ(halving_grid_search{}.task(), schema::Task(schema::HalvingGridSearch{.paramGrid = no_grid}));
+  EXPECT_EQ(predict{}.task(), schema::Task(schema::Predict{}));
+  EXPECT_EQ(transform{}.task(), schema::Task(schema::Transform{}));
+}
+
 TEST(SdkTask, AsksForMatrixAndCurves) {
   const auto split = std::get<schema::FitScore>(fit_score{.confusion_matrix = true}.task());
   EXPECT_TRUE(split.confusionMatrix && !split.curves);

@@ -1,0 +1,10 @@
+# Puts the generated schemas into openapi.in.json: cmake -DTEMPLATE=... -DCOMPONENTS=... -DOUTPUT=... -P openapi.cmake
+file(READ "${TEMPLATE}" text)
+file(READ "${COMPONENTS}" components)
+set(place "      \"generated\": {\"description\": \"schemas/components.json.part comes here\"},\n")
+string(FIND "${text}" "${place}" at)
+if(at EQUAL -1)
+  message(FATAL_ERROR "${TEMPLATE} has no place for the generated schemas")
+endif()
+string(REPLACE "${place}" "${components}" text "${text}")
+file(WRITE "${OUTPUT}" "${text}")
