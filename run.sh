@@ -200,8 +200,10 @@ wheels() {
   (cd client/python && "../../$venv/bin/mypy")
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/*.whl
   say "testing the wheel"
-  KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/client_test.py
-  KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/sklearn_test.py
+  local test
+  for test in client sklearn sklearn_patch; do
+    KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" "tests/python/${test}_test.py"
+  done
   ls "$dist"/*.whl
 }
 

@@ -1,24 +1,14 @@
-"""kedge.sklearn against a real server, with scikit-learn itself as the judge: the same call with and without a server gives the same answer."""
+"""Functions and searches of kedge.sklearn against a real server, with scikit-learn itself as the judge: they give the same answers."""
 import importlib.util
-import os
 import pathlib
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 import warnings
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parent / "docs")]
-from kedge_server import BIN, ROOT, Kedged  # noqa: E402
-from pages import pages  # noqa: E402
-
-if not importlib.util.find_spec("sklearn"):
-    print("skipped: scikit-learn is not installed; ./run.sh wheels runs this with it")
-    sys.exit(0)
-if not os.environ.get("KEDGE_INSTALLED"):   # else the wheel that is installed
-    sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
+from sklearn_case import ITERATIVE, WithServer, quietly
+from kedge_server import BIN, Kedged
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
@@ -35,49 +25,6 @@ from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler  # noqa: E402
-
-ITERATIVE = 1e-9   # sums in another order; where integers decide, answers are equal
-
-
-def quietly(function, *arguments, **named):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*arguments, **named)
-
-
-class WithServer(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.server = Kedged(cls.folder.name)
-        cls.session = kedge.connect(cls.server.url)
-        cls.X, cls.y = load_iris(return_X_y=True)
-        order = np.random.default_rng(0).permutation(len(cls.y))
-        cls.X, cls.y = cls.X[order], cls.y[order]
-        cls.knn = make_pipeline(StandardScaler(), KNeighborsClassifier())
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.session.close()
-        cls.server.stop()
-        cls.folder.cleanup()
-
-    def call(self, name, *arguments, **named):
-        """On the server, or KedgeError."""
-        return getattr(kedge.sklearn, name)(*arguments, session=self.session, fallback="raise", **named)
-
-    def stays(self, reason, name, *arguments, session=None, **named):
-        """What a call gives that stays local with one warning, which says why."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = getattr(kedge.sklearn, name)(*arguments, session=session or self.session, **named)
-        said = [str(one.message) for one in caught if issubclass(one.category, kedge.sklearn.NotSent)]
-        self.assertEqual(len(said), 1, said)
-        self.assertIn(reason, said[0])
-        return found
-
-    def n_jobs(self):
-        return len(list(self.session.jobs()))
 
 
 class Functions(WithServer):
@@ -324,17 +271,6 @@ class WhatStays(WithServer):
         before = _validation.Parallel
         self.call("cross_val_score", self.knn, self.X, self.y)
         self.assertIs(_validation.Parallel, before)
-
-
-class Documents(WithServer):
-    def test_the_blocks_that_need_scikit_learn_run(self):
-        blocks = [block for page in pages() for block in page.blocks if block.needs == "scikit-learn"]
-        self.assertTrue(blocks)
-        for block in blocks:
-            path = os.environ.get("PYTHONPATH", "") if os.environ.get("KEDGE_INSTALLED") else str(ROOT / "client" / "python" / "src")
-            environment = {**os.environ, "KEDGE_URL": self.server.url, "PYTHONPATH": path}
-            done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True, env=environment, cwd=self.folder.name)
-            self.assertEqual((done.returncode, done.stderr), (0, ""), block)
 
 
 class ServersThatFail(unittest.TestCase):

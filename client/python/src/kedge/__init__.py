@@ -34,3 +34,12 @@ def __getattr__(name: str) -> Any:
     if name == "sklearn":
         return importlib.import_module(".sklearn", __name__)
     raise AttributeError(f"module 'kedge' has no attribute '{name}'")
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext kedge in a notebook."""
+    __getattr__("sklearn").patch()
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    __getattr__("sklearn").unpatch()

@@ -19,5 +19,6 @@ if tuple(int(part) for part in _scikit_learn.__version__.split(".")[:2]) < (1, 4
 
 from ._calls import cross_val_predict, cross_val_score, cross_validate, fit, validation_curve
 from ._decide import Decision, NotSent
+from ._patch import explain, patch, unpatch
 
-__all__ = ["Decision", "NotSent", "cross_val_predict", "cross_val_score", "cross_validate", "fit", "validation_curve"]
+__all__ = ["Decision", "NotSent", "cross_val_predict", "cross_val_score", "cross_validate", "explain", "fit", "patch", "unpatch", "validation_curve"]

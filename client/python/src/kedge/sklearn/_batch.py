@@ -2,108 +2,28 @@
 arguments to cv_results_, is scikit-learn's own code."""
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import inspect
-import threading
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import _search, _validation
+from sklearn.model_selection import _validation
 from sklearn.utils.metaestimators import _safe_split
 
 from ..errors import KedgeError
 from ..job import Job, Result
 from ..session import Session
 from ..tasks import Task
-from ._decide import Settings, Stays, log
+from ._decide import Call, Remote, Stays, log
 from ._describe import Describer, Seeds, Step
 from ._folds import fields_of
 from ._scoring import names_of
 from ._table import Table, Target
 
 Fit = dict[str, Any]   # the arguments of one fit
-
-
-@dataclass(frozen=True)
-class Call:
-    """A function or a search of scikit-learn that runs now."""
-
-    settings: Settings
-    what: str
-    cv: Any
-
-
-active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
-
-
-class _Parallel:
-    """In the place of scikit-learn's: shows a batch to the call that runs on this thread, if there is one."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        self._stock = _hook.stock(*arguments, **named)
-
-    def __enter__(self) -> _Parallel:
-        self._stock.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stock.__exit__(*error)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stock, name)
-
-    def __call__(self, iterable: Any) -> Any:
-        call = active.get()
-        if call is None:
-            return self._stock(iterable)
-        batch = list(iterable)
-        with calling(None):   # what a fit here calls is no part of this call
-            answers = _answers(call, batch)
-            return self._stock(batch) if answers is None else answers
-
-
-class _Hook:
-    """Puts Parallel in its place for as long as somebody holds it."""
-
-    def __init__(self) -> None:
-        self.stock: Any = _validation.Parallel
-        self._holders = 0
-        self._lock = threading.Lock()
-
-    def hold(self) -> None:
-        with self._lock:
-            if self._holders == 0:
-                self.stock = _validation.Parallel
-                _validation.Parallel = _search.Parallel = _Parallel
-            self._holders += 1
-
-    def release(self) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                _validation.Parallel = _search.Parallel = self.stock
-
-
-_hook = _Hook()
-hold, release = _hook.hold, _hook.release
-
-
-@contextlib.contextmanager
-def calling(call: Call | None) -> Iterator[None]:
-    """Batches within belong to the call."""
-    token = active.set(call)
-    hold()
-    try:
-        yield
-    finally:
-        release()
-        active.reset(token)
 
 
 def size_of(X: Any) -> int:
@@ -116,23 +36,29 @@ def size_of(X: Any) -> int:
     return int(size) if size is not None else 8 * len(X) if hasattr(X, "__len__") else 0
 
 
-def _answers(call: Call, batch: list[Any]) -> list[Any] | None:
-    """Of the server, or None."""
+def answers(call: Call, batch: list[Any], cv: Any) -> list[Any] | None:
+    """Of the server, or None. cv: the splitter that was made last."""
     function: Any = getattr(batch[0][0], "function", batch[0][0]) if batch else None
-    runners = {_validation._fit_and_score: _scores, _validation._fit_and_predict: _predictions}
-    runner = runners.get(function)
-    if runner is None:
+    if function not in (_validation._fit_and_score, _validation._fit_and_predict):
         return None
     signature = inspect.signature(function)
     fits = [dict(signature.bind(*arguments, **named).arguments) for _, arguments, named in batch]
-    by_policy, size = True, size_of(fits[0]["X"])
+    what, size, by_policy = _name_of(function, fits[0]), size_of(fits[0]["X"]), True
     try:
-        call.settings.check_policy(call.what, size, is_heavy=True)
+        call.settings.check_policy(size, is_heavy=True)
         by_policy = False
-        return runner(call, fits)
+        return _predictions(call, what, fits) if function is _validation._fit_and_predict else _scores(call, what, fits, cv)
     except (Stays, KedgeError) as error:
-        call.settings.kept(call.what, size, error, by_policy)
+        call.settings.kept(what, size, error, by_policy)
         return None
+
+
+def _name_of(function: Any, fit: Fit) -> str:
+    if function is _validation._fit_and_predict:
+        return "cross_val_predict"
+    if fit.get("caller") is not None:
+        return type(fit["caller"]).__name__
+    return "cross_validate" if fit["parameters"] is None else "the search"
 
 
 def run(session: Session, job: Job) -> Result:
@@ -161,14 +87,27 @@ def _check_plain(fits: list[Fit]) -> None:
         raise Stays("there is no y")
 
 
-def _scores(call: Call, fits: list[Fit]) -> list[dict[str, Any]]:
-    """A crossValidate job, or a gridSearch job where the fits have several parameters."""
+@dataclass(frozen=True)
+class Plan:
+    """A batch as a job: a crossValidate, or a gridSearch where the fits have several parameters."""
+
+    table: Table
+    target: Target
+    groups: Any
+    pipeline: list[Step]
+    task: Task
+    names: dict[str, str]            # of the scorers
+    places: list[tuple[int, int]]    # of each fit its candidate and fold
+
+
+def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
+    """Raises Stays."""
     _check_plain(fits)
-    first, remote = fits[0], call.settings.remote
+    first = fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
     table, target = Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
-    fields, groups = fields_of(call.cv, first["estimator"], first["y"], folds, table.n_rows)
+    fields, groups = fields_of(cv, first["y"], folds, table.n_rows)
     names = names_of(first["scorer"], first["estimator"], remote, target)
     fields |= {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
     describer = Describer(remote, table, Seeds(advances=False))
@@ -176,13 +115,18 @@ def _scores(call: Call, fits: list[Fit]) -> list[dict[str, Any]]:
     pipeline, grid = _base(steps)
     task = Task("crossValidate", fields) if candidates == [None] else Task(
         "gridSearch", {"paramGrid": grid, "crossValidate": fields, "refit": False, "errorScore": "raise"})
+    return Plan(table, target, groups, pipeline, task, names, places)
+
+
+def _scores(call: Call, what: str, fits: list[Fit], cv: Any) -> list[dict[str, Any]]:
+    job_of = plan(call.settings.remote, fits, cv)
     session = call.settings.session
-    job = session.submit(table.dataset(session, target.values, groups), pipeline, task)
+    job = session.submit(job_of.table.dataset(session, job_of.target.values, job_of.groups), job_of.pipeline, job_of.task)
     result = run(session, job)
-    call.settings.sent(call.what, job.id)
+    call.settings.sent(what, job.id)
     warn_as_scikit_learn(result)
     read = _of_search if "search" in result else _of_folds
-    return [_answer(fit, names, read(result, *place)) for fit, place in zip(fits, places)]
+    return [_answer(fit, job_of.names, read(result, *place)) for fit, place in zip(fits, job_of.places)]
 
 
 def _places(fits: list[Fit]) -> tuple[list[tuple[int, int]], list[tuple[Any, Any]]]:
@@ -258,7 +202,7 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _predictions(call: Call, fits: list[Fit]) -> list[Any]:
+def _predictions(call: Call, what: str, fits: list[Fit]) -> list[Any]:
     """For each fold a fit job, whose model says what it makes of the others."""
     _check_plain(fits)
     first, session = fits[0], call.settings.session
@@ -272,13 +216,14 @@ def _predictions(call: Call, fits: list[Fit]) -> list[Any]:
     for fit in fits:
         part = Table(_safe_split(estimator, table.matrix, first["y"], fit["train"])[0])
         jobs.append(session.submit(part.dataset(session, target.values[fit["train"]]), pipeline, Task("fit", {})))
-    return [_prediction(session, job, table, target, fit) for job, fit in zip(jobs, fits)]
+    predicted = [_prediction(session, job, table, target, fit) for job, fit in zip(jobs, fits)]
+    call.settings.sent(what, ", ".join(job.id for job in jobs))
+    return predicted
 
 
 def _prediction(session: Session, job: Job, table: Table, target: Target, fit: Fit) -> Any:
     assert table.matrix is not None
     result = run(session, job)
-    log.info("cross_val_predict: remote, %s", job.id)
     warn_as_scikit_learn(result)
     model = session.model(result.model)
     try:

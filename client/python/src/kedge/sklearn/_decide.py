@@ -48,6 +48,7 @@ class Remote:
         self._session = weakref.ref(session)
         self._estimators: dict[str, dict[str, dict[str, Any]]] | None = None
         self._scorers: list[str] = []
+        self._families: dict[str, str] = {}
         self._away_until = 0.0
 
     @property
@@ -59,7 +60,9 @@ class Remote:
     def _ask(self) -> dict[str, dict[str, dict[str, Any]]]:
         if self._estimators is None:
             self._scorers = list(self.session.info()["scorers"])
-            self._estimators = {one["name"]: {param["name"]: param for param in one["params"]} for one in self.session.estimators()}
+            listed = self.session.estimators()
+            self._families = {one["name"]: one["family"] for one in listed}
+            self._estimators = {one["name"]: {param["name"]: param for param in one["params"]} for one in listed}
         return self._estimators
 
     @property
@@ -71,6 +74,10 @@ class Remote:
     def scorers(self) -> list[str]:
         self._ask()
         return self._scorers
+
+    def family(self, estimator: str) -> str:
+        self._ask()
+        return self._families.get(estimator, "")
 
     def was_away(self) -> None:
         self._away_until = time.monotonic() + AWAY_S
@@ -121,7 +128,7 @@ class Settings:
     def remote(self) -> Remote:
         return remote_of(self.session)
 
-    def check_policy(self, what: str, size: int, is_heavy: bool) -> None:
+    def check_policy(self, size: int, is_heavy: bool) -> None:
         """Raises Stays for what the policy keeps here."""
         if self.policy == "never":
             raise Stays("policy is 'never'")
@@ -130,11 +137,17 @@ class Settings:
         if self.policy == "auto" and self.remote.is_away:
             raise Stays(f"{self.session.url} did not answer within the last {AWAY_S:.0f} s")
 
+    def check_family(self, estimator: str, reasons: dict[str, str]) -> None:
+        """Raises Stays for families of which no fit is worth sending."""
+        if self.policy == "auto" and (family := self.remote.family(estimator)) in reasons:
+            raise Stays(reasons[family])
+
     def sent(self, what: str, job: str) -> None:
         log.info("%s: remote, %s", what, job)
 
-    def kept(self, what: str, size: int, error: Stays | KedgeError, by_policy: bool = False) -> None:
-        """Logs, warns once for each class and reason, or raises, as the user wants it. What is for the user to mend is raised always."""
+    def kept(self, what: str, size: int, error: Stays | KedgeError, by_policy: bool = False, raises: bool = True) -> None:
+        """Logs, warns once for each class and reason, or raises, as the user wants it. What is for the user to mend is raised always.
+        raises: whether a reason of the client's own may be raised."""
         if isinstance(error, KedgeError):
             if error.code in MEND or (isinstance(error, ConnectionFailed) and error.where in MEND_WHERE):
                 raise error
@@ -146,8 +159,17 @@ class Settings:
         log.info("%s: local, %s", what, reason)
         if by_policy:
             return
-        if self.fallback == "raise":
+        if self.fallback == "raise" and (raises or isinstance(error, KedgeError)):
             raise error if isinstance(error, KedgeError) else KedgeError("STAYS_LOCAL", f"{what} stays local: {reason}") from None
-        if self.fallback == "warn" and size >= self.quiet_below and (what, reason) not in self._said:
+        if self.fallback != "silent" and size >= self.quiet_below and (what, reason) not in self._said:
             self._said.add((what, reason))
             warnings.warn(f"{what} stays local: {reason}", NotSent, stacklevel=4)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is going on: with which settings batches are judged, and whether fits are, too; the estimator whose fit was asked for, if one was."""
+
+    settings: Settings
+    with_fits: bool = True
+    estimator: Any = None

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -17,6 +18,9 @@ from ._table import Table
 
 Step = dict[str, Any]
 PASSED = (None, "passthrough")
+# Estimators that compute otherwise in older releases of scikit-learn: since which they compute as the server does.
+SINCE = {"LinearDiscriminantAnalysis": (1, 9), "QuadraticDiscriminantAnalysis": (1, 9), "TruncatedSVD": (1, 5)}
+RELEASE = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 
 class Seeds:
@@ -97,6 +101,8 @@ class Describer:
         self._check(estimator)
         if name not in self._remote.estimators:
             raise Stays(f"the server has no {name}")
+        if RELEASE < SINCE.get(name, RELEASE):
+            raise Stays(f"{name} of scikit-learn {sklearn.__version__} computes otherwise than the server's")
         params = estimator.get_params(deep=False)
         described = self._composed(estimator, params, is_head)
         known = self._remote.estimators[name]

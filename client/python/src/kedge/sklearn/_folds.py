@@ -6,8 +6,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 
 from ._decide import Stays
 
@@ -25,11 +23,9 @@ KNOWN = {
 }
 
 
-def fields_of(cv: Any, estimator: Any, y: Any, folds: Sequence[tuple[Array, Array]], n_rows: int) -> tuple[dict[str, Any], Array | None]:
+def fields_of(cv: Any, y: Any, folds: Sequence[tuple[Array, Array]], n_rows: int) -> tuple[dict[str, Any], Array | None]:
     """Fields of crossValidate, and the groups that they need. A splitter that the server has goes by its name. Whatever cuts the rows into test
     folds, each against all others, goes as groups of which one is left out."""
-    if cv is None or isinstance(cv, Integral):
-        cv = check_cv(cv, y, classifier=is_classifier(estimator))
     if (named := _named(cv)) is not None and _are_of(cv, y, folds, n_rows):
         return named, None
     groups = np.full(n_rows, -1.0)

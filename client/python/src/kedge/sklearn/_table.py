@@ -86,45 +86,34 @@ class Table:
         if not self.texts:
             self.matrix, self.columns = np.column_stack(self.columns), []
 
-    def dataset(self, session: Session, y: Array | None, groups: Array | None = None) -> Dataset:
+    def dataset(self, session: Session, y: Array, groups: Array | None = None) -> Dataset:
         """Uploads. y and groups: numbers, one for each row."""
-        extra = [np.asarray(part) for part in (y, groups) if part is not None]
+        extra = [y] if groups is None else [y, groups]
         if any(len(part) != self.n_rows for part in extra):
             raise Stays("X and y have different numbers of rows")
-        if self.matrix is not None:
-            return self._roles(session.content(data.upload_of(self._joined(extra))), y, groups)
-        if self.sparse is None:
-            return self._frame(session, extra, y, groups)
-        if groups is not None:
-            raise Stays("X is sparse, which cannot be sent with the rows of folds")
-        if y is None:
-            raise Stays("X is sparse, which cannot be sent without a target")
-        return session.content(data.upload_of(self.sparse, y)).select(dtype=self.dtype)
+        if self.sparse is not None:
+            if groups is not None:
+                raise Stays("X is sparse, which cannot be sent with the rows of folds")
+            return session.content(data.upload_of(self.sparse, y)).select(dtype=self.dtype)
+        found = self._frame(session, extra) if self.matrix is None else session.content(data.upload_of(self._joined(self.matrix, extra)))
+        names = [f"x{self.n_columns + i}" for i in range(len(extra))]
+        return found.select(dtype=self.dtype, **dict(zip(("target", "groups"), names)))
 
-    def _joined(self, extra: list[Array]) -> Array:
-        assert self.matrix is not None
-        if not extra:
-            return self.matrix
-        is_single = all(part.dtype == np.float32 for part in (self.matrix, *extra))
-        type_ = np.float32 if is_single else np.float64
-        joined = np.empty((self.n_rows, self.n_columns + len(extra)), type_)
-        joined[:, :self.n_columns] = self.matrix
+    def _joined(self, matrix: Array, extra: list[Array]) -> Array:
+        is_single = all(part.dtype == np.float32 for part in (matrix, *extra))
+        joined = np.empty((self.n_rows, self.n_columns + len(extra)), np.float32 if is_single else np.float64)
+        joined[:, :self.n_columns] = matrix
         for i, part in enumerate(extra):
             joined[:, self.n_columns + i] = part
         return joined
 
-    def _roles(self, found: Dataset, y: Array | None, groups: Array | None) -> Dataset:
-        roles = [name for name, part in (("target", y), ("groups", groups)) if part is not None]
-        return found.select(dtype=self.dtype, **{name: f"x{self.n_columns + i}" for i, name in enumerate(roles)})
-
-    def _frame(self, session: Session, extra: list[Array], y: Array | None, groups: Array | None) -> Dataset:
+    def _frame(self, session: Session, extra: list[Array]) -> Dataset:
         """Columns are named by their place, so that no name has two meanings; texts go as codes, which are neither numbers nor missing."""
         cells: list[list[Any]] = [_codes(column) if i in self.texts else column.tolist() for i, column in enumerate(self.columns)]
         cells += [part.tolist() for part in extra]
         text = data.csv([f"x{i}" for i in range(len(cells))], zip(*cells))
         found = session.content(data.Upload("csv", len(text), lambda: iter([text])))
-        types = {f"x{i}": "category" if i in self.texts else "number" for i in range(self.n_columns)}
-        return self._roles(found.select(types=types), y, groups)
+        return found.select(types={f"x{i}": "category" if i in self.texts else "number" for i in range(self.n_columns)})
 
 
 def _check_numbers(values: Array, what: str) -> None:

@@ -1,0 +1,153 @@
+"""Wraps scikit-learn's own Parallel, check_cv and fit for as long as somebody wants it. Classes and objects stay scikit-learn's."""
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import importlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sklearn.model_selection import _search, _validation
+
+from .. import estimators
+from ..steps import Estimator
+from . import _fill
+from ._batch import answers
+from ._decide import Call
+
+active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
+last_cv: contextvars.ContextVar[Any] = contextvars.ContextVar("kedge_sklearn_cv", default=None)
+is_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("kedge_sklearn_inside", default=False)   # of a fit that is wrapped
+
+
+# Where scikit-learn has the estimators of the catalogue; those of compose and pipeline are made of others.
+PACKAGES = ("cluster", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute", "kernel_approximation",
+            "linear_model", "naive_bayes", "neighbors", "preprocessing", "tree")
+
+
+@functools.cache
+def _classes() -> list[type[Any]]:
+    """Of scikit-learn, those that the catalogue has."""
+    names = [name for name, one in vars(estimators).items() if isinstance(one, type) and issubclass(one, Estimator)]
+    packages = [importlib.import_module(f"sklearn.{name}") for name in PACKAGES]
+    return [getattr(package, name) for package in packages for name in names if hasattr(package, name)]
+
+
+class Hook:
+    """What is put in the place of scikit-learn's, and taken away again. `patched`: for calls of all threads that have none of their own."""
+
+    def __init__(self) -> None:
+        self.patched: Call | None = None
+        self._holders = 0
+        self._lock = threading.Lock()
+        self._undo: list[Callable[[], None]] = []
+        self._classes: list[type[Any]] = []
+
+    def hold(self) -> None:
+        with self._lock:
+            if self._holders == 0:
+                self._install()
+            self._holders += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                while self._undo:
+                    self._undo.pop()()
+
+    def wraps(self, class_: type[Any]) -> bool:
+        return class_ in self._classes
+
+    def call(self) -> Call | None:
+        return active.get() or self.patched
+
+    def _install(self) -> None:
+        for module in (_validation, _search):
+            self._set(module, "Parallel", functools.partial(_Parallel, module.Parallel))
+            self._set(module, "check_cv", _remembered(module.check_cv))
+        self._classes = _classes()
+        methods = [(one, name, getattr(one, name)) for one in self._classes for name in ("fit", "fit_transform")
+                   if name == "fit" or name in vars(one)]   # an inherited fit_transform calls fit
+        for one, name, method in methods:
+            self._set(one, name, _wrapped(one, name, method))
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
+        if name in vars(owner):
+            self._undo.append(functools.partial(setattr, owner, name, vars(owner)[name]))
+        else:   # inherited
+            self._undo.append(functools.partial(delattr, owner, name))
+        setattr(owner, name, value)
+
+
+hook = Hook()
+
+
+@contextlib.contextmanager
+def calling(call: Call) -> Iterator[None]:
+    """Batches and fits within, on this thread, belong to the call."""
+    token = active.set(call)
+    hook.hold()
+    try:
+        yield
+    finally:
+        hook.release()
+        active.reset(token)
+
+
+class _Parallel:
+    """In the place of scikit-learn's: shows a batch to the call that goes on, if there is one."""
+
+    def __init__(self, stock: Any, *arguments: Any, **named: Any) -> None:
+        self._stock = stock(*arguments, **named)
+
+    def __enter__(self) -> _Parallel:
+        self._stock.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stock.__exit__(*error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stock, name)
+
+    def __call__(self, iterable: Any) -> Any:
+        call = hook.call()
+        if call is None:
+            return self._stock(iterable)
+        batch = list(iterable)
+        found = answers(call, batch, last_cv.get())
+        if found is not None:
+            return found
+        if active.get() is None:
+            return self._stock(batch)
+        with calling(Call(call.settings, with_fits=False)):   # its fits are not sent one by one
+            return self._stock(batch)
+
+
+def _remembered(check_cv: Any) -> Any:
+    @functools.wraps(check_cv)
+    def remember(*arguments: Any, **named: Any) -> Any:
+        cv = check_cv(*arguments, **named)
+        if hook.call() is not None:
+            last_cv.set(cv)
+        return cv
+    return remember
+
+
+def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
+    @functools.wraps(method)
+    def fit(self: Any, *arguments: Any, **named: Any) -> Any:
+        call = hook.call()
+        if call is None or not call.with_fits or is_inside.get() or type(self) is not class_:
+            return method(self, *arguments, **named)
+        token = is_inside.set(True)   # what a fit here fits is not sent
+        try:
+            if not _fill.fit(call, self, arguments, named):
+                return method(self, *arguments, **named)
+        finally:
+            is_inside.reset(token)
+        return self if name == "fit" else self.transform(arguments[0] if arguments else named["X"])
+    return fit

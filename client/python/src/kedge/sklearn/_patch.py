@@ -1,0 +1,93 @@
+"""patch() for programs that are not changed, and explain(), which tells what would go."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler, RandomizedSearchCV, check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+
+from ..errors import KedgeError
+from ..session import Session
+from . import _batch, _fill
+from ._decide import Call, Decision, Settings, Stays
+from ._describe import PASSED
+from ._hook import hook
+
+THRESHOLD = 1 << 20   # bytes of X
+
+
+def patch(session: Session | None = None, *, policy: str = "auto", fallback: str = "warn", threshold: int = THRESHOLD) -> None:
+    """From now on searches, cross-validation and fits of scikit-learn's own classes go to the server where it can do them, on all threads, whenever
+    they were imported. policy: "auto" keeps fits on fewer bytes than the threshold, and those that read X once; "always" sends all that can be sent;
+    "never" none. fallback: as of cross_validate, but a warning says only what had a threshold's bytes, and "raise" leaves alone a fit of a single
+    estimator that cannot go. Called again, it changes the settings. session: else kedge.connect()."""
+    settings = Settings.of(session, policy=policy, fallback=fallback, threshold=threshold, quiet_below=threshold)
+    if hook.patched is None:
+        hook.hold()
+    hook.patched = Call(settings)
+
+
+def unpatch() -> None:
+    """scikit-learn is as it was. Without effect where patch() was not called."""
+    if hook.patched is not None:
+        hook.patched = None
+        hook.release()
+
+
+def explain(estimator: Any, X: Any, y: Any = None, *, session: Session | None = None) -> Decision:
+    """Where estimator.fit(X, y) would run, and why: with the settings of patch(), else with the policy "always". Sends no data and fits nothing.
+    Of a pipeline, whose steps are fitted one by one, each step is looked at with X."""
+    settings = hook.patched.settings if hook.patched is not None and session is None else Settings.of(session)
+    state = np.random.get_state()
+    try:
+        return _explained(settings, estimator, X, y)
+    except (Stays, KedgeError) as error:
+        return Decision(False, str(error))
+    finally:
+        np.random.set_state(state)
+
+
+def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
+    if type(estimator) is Pipeline:
+        steps = [(name, explain(step, X, y, session=settings.session)) for name, step in estimator.steps if step not in PASSED]
+        return Decision(any(step.goes for _, step in steps), "; ".join(f"{name} {step}" for name, step in steps))
+    if isinstance(estimator, BaseSearchCV):
+        settings.check_policy(_batch.size_of(X), is_heavy=True)
+        job = _batch.plan(settings.remote, list(_fits(estimator, X, y)), _cv(estimator, y))
+        return Decision(True, f"one job, {job.task.name}, of {len(job.places)} fits")
+    settings.check_policy(_batch.size_of(X), is_heavy=False)
+    settings.check_family(type(estimator).__name__, _fill.CHEAP)
+    _fill.plan(settings.remote, estimator, X, y, {})
+    return Decision(True, "one job, fit")
+
+
+def _cv(search: Any, y: Any) -> Any:
+    if hasattr(search.cv, "__next__"):
+        raise Stays("cv is an iterator, which explain() would use up")
+    return check_cv(copy.deepcopy(search.cv), y, classifier=is_classifier(search.estimator))
+
+
+def _fits(search: Any, X: Any, y: Any) -> Iterator[dict[str, Any]]:
+    """As the search hands them to Parallel."""
+    if type(search) is GridSearchCV:
+        candidates = list(ParameterGrid(search.param_grid))
+    elif type(search) is RandomizedSearchCV:
+        candidates = list(ParameterSampler(search.param_distributions, search.n_iter, random_state=copy.deepcopy(search.random_state)))
+    else:
+        raise Stays(f"a {type(search).__name__} goes by the rows that it takes")
+    scoring = search.scoring
+    scorer = check_scoring(search.estimator, scoring) if scoring is None or isinstance(scoring, str) or callable(scoring) else {
+        name: get_scorer(one) for name, one in (scoring.items() if isinstance(scoring, dict) else zip(scoring, scoring))}
+    if y is None:
+        raise Stays("there is no y")
+    folds = list(_cv(search, y).split(X, y))
+    for parameters in candidates:
+        for train, test in folds:
+            yield {"estimator": clone(search.estimator), "X": X, "y": y, "scorer": scorer, "train": train, "test": test, "parameters": parameters,
+                   "return_train_score": search.return_train_score}

@@ -1,0 +1,243 @@
+"""Fits that come back as scikit-learn's objects, patch() and python -m kedge, against a real server, with scikit-learn itself as the judge."""
+import importlib.util
+import inspect
+import pathlib
+import pickle
+import unittest
+import warnings
+
+from sklearn_case import WithServer, quietly
+from pages import pages
+import kedge  # noqa: E402
+import numpy as np  # noqa: E402
+import sklearn.base  # noqa: E402
+import sklearn.model_selection as stock  # noqa: E402
+from kedge.sklearn import _fill  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.decomposition import PCA  # noqa: E402
+from sklearn.ensemble import RandomForestClassifier  # noqa: E402
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, SGDClassifier  # noqa: E402
+from sklearn.model_selection import _validation  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler  # noqa: E402
+from sklearn.utils import all_estimators  # noqa: E402
+
+
+def regression(model):
+    return sklearn.base.is_regressor(model)
+
+
+def described(value):
+    """Type, dtype and shape of an attribute."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return type(value), value.dtype, value.shape
+    return [described(one) for one in value[:1]] if isinstance(value, list) else type(value)
+
+
+class Fits(WithServer):
+    """A fitted object is scikit-learn's own."""
+    # Their types differ between releases of scikit-learn, or with the data.
+    ANY_TYPE = {"n_samples_seen_", "alpha_", "noise_variance_"}
+
+    LATEST = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)   # of which the server is made after
+
+    def test_each_that_can_be_filled_has_scikit_learns_attributes_and_answers(self):
+        random = np.random.default_rng(0)
+        labels, values = np.array(["c", "a", "b"])[self.y], self.X @ [1, 2, 3, 4.0] + random.normal(size=150)
+        classes = dict(all_estimators())
+        n_filled = 0
+        for name in _fill.FILLED:
+            with self.subTest(name):
+                model = classes[name]()
+                params = {"random_state": 0, "n_components": 2, "max_iter": 2000}
+                model.set_params(**{parameter: value for parameter, value in params.items() if parameter in model.get_params()})
+                X, y = (np.round(self.X) if name == "CategoricalNB" else self.X), (values if regression(model) else labels)
+                theirs = clone(model).fit(X, y)
+                if not self.LATEST and not kedge.sklearn.explain(model, X, y, session=self.session).goes:
+                    continue
+                self.assertIs(self.call("fit", model, X, y), model)
+                n_filled += 1
+                if self.LATEST:
+                    self.assertEqual(sorted(vars(model)), sorted(vars(theirs)))
+                self.assertLessEqual(set(vars(theirs)), set(vars(model)))
+                for attribute, value in vars(theirs).items():
+                    if attribute not in self.ANY_TYPE:
+                        self.assertEqual(described(getattr(model, attribute)), described(value), attribute)
+                again = pickle.loads(pickle.dumps(model))
+                for method in ("predict", "predict_proba", "transform"):
+                    if hasattr(theirs, method):
+                        self.check_equal(name, getattr(again, method)(X), getattr(theirs, method)(X))
+
+        self.assertGreater(n_filled, 20)
+
+    def check_equal(self, name, mine, theirs):
+        self.assertEqual((mine.dtype, mine.shape), (theirs.dtype, theirs.shape))
+        if mine.dtype.kind == "U":
+            np.testing.assert_array_equal(mine, theirs)
+        elif name == "LinearDiscriminantAnalysis" and mine.shape[1] == 2:   # its directions have no sign of their own
+            np.testing.assert_allclose(np.abs(mine), np.abs(theirs), atol=1e-9)
+        else:
+            np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-9)
+
+    def test_names_of_columns_come_from_frames_alone(self):
+        if not importlib.util.find_spec("pandas"):
+            self.skipTest("pandas is not installed")
+        import pandas as pd
+        model = self.call("fit", Ridge(), pd.DataFrame(self.X, columns=list("abcd")), self.y)
+        self.assertEqual(model.feature_names_in_.tolist(), list("abcd"))
+        self.assertFalse(hasattr(self.call("fit", model, self.X, self.y), "feature_names_in_"))
+
+    def test_what_does_not_come_back_is_fitted_here(self):
+        for reason, model, more in (("a fitted RandomForestClassifier does not come back yet", RandomForestClassifier(5), {}),
+                                    ("the server has no SGDClassifier", SGDClassifier(), {}),
+                                    ("warm_start", LogisticRegression(warm_start=True), {}),
+                                    ("fit gets sample_weight", Ridge(), {"sample_weight": np.ones(150)})):
+            with self.subTest(reason):
+                self.assertTrue(hasattr(self.stays(reason, "fit", model, self.X, self.y, **more), "n_features_in_"))
+                with self.assertRaises(kedge.KedgeError):
+                    self.call("fit", clone(model), self.X, self.y, **more)
+        self.stays("X is float32", "fit", Ridge(), self.X.astype(np.float32), self.y)
+
+    def test_a_hostile_tree_is_refused(self):
+        nodes = self.session.run(kedge.builtin("iris"), ["DecisionTreeClassifier"], kedge.fit())["fitted"]["DecisionTreeClassifier"]["tree_"]
+        _fill.tree_of(nodes, 4, 3)
+        for member, value in (("children_left", 1e6), ("children_left", 0), ("children_right", -1), ("feature", 4), ("feature", -2)):
+            changed = {**nodes, member: [value, *nodes[member][1:]]}
+            with self.assertRaises(kedge.KedgeError, msg=(member, value)):
+                _fill.tree_of(changed, 4, 3)
+
+
+class Patched(WithServer):
+    def setUp(self):
+        self.addCleanup(kedge.sklearn.unpatch)
+
+    def patch(self, **named):
+        kedge.sklearn.patch(self.session, **{"policy": "always", "fallback": "raise", **named})
+
+    def test_functions_and_searches_that_were_imported_before(self):
+        theirs = stock.cross_val_score(self.knn, self.X, self.y), stock.GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}).fit(self.X, self.y)
+        self.patch(policy="auto")
+        before = self.n_jobs()
+        for cv in (5, stock.TimeSeriesSplit(3), stock.ShuffleSplit(3, random_state=0)):
+            stock.cross_val_score(self.knn, self.X, self.y, cv=cv)
+        search = stock.GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}).fit(self.X, self.y)
+        self.assertEqual(self.n_jobs(), before + 4)
+        np.testing.assert_array_equal(stock.cross_val_score(self.knn, self.X, self.y), theirs[0])
+        self.assertEqual(search.best_params_, theirs[1].best_params_)
+
+    def test_fits_in_pipelines_and_of_scikit_learns_own_classes_alone(self):
+        class Mine(Ridge):
+            pass
+        self.patch()
+        before = self.n_jobs()
+        model = make_pipeline(StandardScaler(), PCA(2), LogisticRegression()).fit(self.X, self.y)
+        self.assertEqual(self.n_jobs(), before + 3)
+        Mine().fit(self.X, self.y)
+        quietly(KBinsDiscretizer(3, strategy="kmeans").fit, self.X)   # fits KMeans inside
+        self.assertEqual(self.n_jobs(), before + 3)
+        kedge.sklearn.unpatch()
+        mine, theirs = model.predict(self.X), clone(model).fit(self.X, self.y).predict(self.X)
+        self.assertEqual(self.n_jobs(), before + 3)
+        np.testing.assert_array_equal(mine, theirs)
+
+    def test_small_fits_and_cheap_ones_stay(self):
+        self.patch(policy="auto", threshold=1000)
+        before = self.n_jobs()
+        Ridge().fit(self.X[:10], self.y[:10])
+        StandardScaler().fit(self.X)
+        self.assertEqual(self.n_jobs(), before)
+        Ridge().fit(self.X, self.y)
+        self.assertEqual(self.n_jobs(), before + 1)
+        self.patch(policy="never")
+        stock.cross_val_score(self.knn, self.X, self.y)
+        self.assertEqual(self.n_jobs(), before + 1)
+
+    def test_what_is_large_and_stays_is_said_once(self):
+        self.patch(policy="auto", fallback="warn", threshold=1000)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                RandomForestClassifier(2).fit(self.X, self.y)
+                RandomForestClassifier(2).fit(self.X[:5], self.y[:5])
+        said = "RandomForestClassifier.fit stays local: a fitted RandomForestClassifier does not come back yet"
+        self.assertEqual([str(one.message) for one in caught], [said])
+
+    def test_scikit_learn_is_as_it_was_afterwards(self):
+        def found():
+            replaced = [Ridge.fit, ElasticNet.fit, Lasso.fit, PCA.fit_transform, _validation.Parallel, _validation.check_cv]
+            return [*replaced, "fit" in vars(Lasso)]
+        before = found()
+        self.patch()
+        self.assertNotEqual(found(), before)
+        self.assertEqual(inspect.signature(Ridge.fit), inspect.signature(before[0]))
+        self.patch()
+        kedge.sklearn.unpatch()
+        self.assertEqual(found(), before)
+        kedge.sklearn.unpatch()
+
+    def test_explain_says_what_would_happen_and_sends_nothing(self):
+        search = stock.GridSearchCV(self.knn, {"kneighborsclassifier__n_neighbors": [1, 3]}, cv=3)
+        by_function = clone(search).set_params(scoring=lambda model, X, y: 0)
+        before = self.n_jobs(), len(self.session.datasets()), np.random.get_state()[2]
+        for said, model in (("goes to the server: one job, gridSearch, of 6 fits", search), ("goes to the server: one job, fit", Ridge()),
+                            ("stays local: a fitted RandomForestClassifier does not come back yet", RandomForestClassifier()),
+                            ("stays local: the server has no SGDClassifier", SGDClassifier()),
+                            ("stays local: the scorer <lambda> is a function of the program's own", by_function)):
+            self.assertEqual(str(kedge.sklearn.explain(model, self.X, self.y, session=self.session)), said)
+        self.assertIn("standardscaler goes", str(kedge.sklearn.explain(self.knn, self.X, self.y, session=self.session)))
+        self.patch(policy="auto")
+        self.assertEqual(str(kedge.sklearn.explain(Ridge(), self.X, self.y)), "stays local: 4800 bytes are less than the threshold of 1048576")
+        self.assertEqual((self.n_jobs(), len(self.session.datasets()), np.random.get_state()[2]), before)
+
+    def test_the_extension_of_a_notebook(self):
+        before = Ridge.fit
+        kedge.load_ipython_extension(None)
+        self.assertIsNot(Ridge.fit, before)
+        kedge.unload_ipython_extension(None)
+        self.assertIs(Ridge.fit, before)
+
+
+class Programs(WithServer):
+    SCRIPT = """
+import sys
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+X, y = load_iris(return_X_y=True)
+print(sys.argv[1:], __name__, GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}).fit(X, y).best_score_)
+"""
+
+    def test_a_program_that_is_not_changed(self):
+        script = pathlib.Path(self.folder.name) / "program.py"
+        script.write_text(self.SCRIPT)
+        stock_run = self.run_python("program.py", "--a", "b")
+        before = self.n_jobs()
+        for what in (["program.py"], ["-m", "program"]):
+            done = self.run_python("-m", "kedge", "-v", *what, "--a", "b")
+            self.assertEqual((done.returncode, done.stdout), (0, stock_run.stdout), done.stderr)
+            self.assertIn("remote, job_", done.stderr)
+        self.assertEqual(self.n_jobs(), before + 2)
+        self.assertIn("remote", self.run_python("-m", "kedge", "program.py", KEDGE_VERBOSE="1").stderr)
+
+    def test_what_is_wrong_with_the_call(self):
+        wrong = ([], 2, "a script, or -m and a module"), (["none.py"], 1, "No such file"), (["--policy", "x", "a.py"], 2, "invalid choice")
+        for arguments, code, said in wrong:
+            done = self.run_python("-m", "kedge", *arguments)
+            self.assertEqual(done.returncode, code)
+            self.assertIn(said, done.stderr)
+        done = self.run_python("-m", "kedge", "program.py", KEDGE_URL="nowhere")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+
+
+class Documents(WithServer):
+    def test_the_blocks_that_need_scikit_learn_run(self):
+        blocks = [block for page in pages() for block in page.blocks if block.language == "python" and block.needs == "scikit-learn"]
+        self.assertTrue(blocks)
+        for block in blocks:
+            done = self.run_python("-c", block.text)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), block)
+
+
+if __name__ == "__main__":
+    unittest.main()
