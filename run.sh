@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | tidy [TARGET...]
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -164,9 +164,18 @@ docs() {
   say "the site is in build/docs/html"
 }
 
-tidy() {   # tidy [TARGET...]: clang-tidy over what the targets compile
-  install_packages clang-tidy-19
-  build tidy "$@"
+# format [--fix] and tidy, over the lines of C++ that differ from where this branch left main; on main, from its last commit but one.
+format() {
+  (install_packages clang-format-19) || { say "clang-format 19 cannot be installed here: no layout is checked"; return; }
+  say "the layout of changed lines"
+  python3 tests/changed_lines.py format "$@"
+}
+
+tidy() {
+  (install_packages clang-tidy-19 libomp-19-dev) || { say "clang-tidy 19 cannot be installed here: it looks at nothing"; return; }
+  build dev
+  say "clang-tidy over changed lines"
+  python3 tests/changed_lines.py tidy "$@"
 }
 
 # differential [VERSION]: every estimator beside scikit-learn itself, the version of the recorded answers unless another is named.
@@ -241,6 +250,7 @@ case "${1:-}" in
   docs) docs ;;
   wheels) wheels ;;
   fuzz) shift; fuzz "${@:-60}" ;;
+  format) shift; format "$@" ;;
   tidy) shift; tidy "$@" ;;
   *) sed -n '2s/^# //p' "$0" >&2; exit 64 ;;
 esac

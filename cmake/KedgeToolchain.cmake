@@ -38,10 +38,6 @@ else()   # the sanitizers bring checks of their own
   target_compile_definitions(kedge_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_FORTIFY_SOURCE=2>)
   target_link_options(kedge_flags INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack,-z,shstk)
 endif()
-if(KEDGE_TIDY)
-  find_program(KEDGE_CLANG_TIDY NAMES clang-tidy-19 REQUIRED)
-  set(CMAKE_CXX_CLANG_TIDY "${KEDGE_CLANG_TIDY};--quiet")
-endif()
 
 set(native_archs "")   # of the GPUs of this machine, such as 90-real
 if(KEDGE_CUDA STREQUAL "NATIVE")
