@@ -10,8 +10,6 @@
 namespace kedge::codegen {
 namespace {
 
-constexpr std::string_view kNotice = "Generated from schemas/*.capnp: do not edit.";
-
 // fit_score for fitScore.
 std::string snake(std::string_view name) {
   std::string text;

@@ -16,9 +16,8 @@ struct Type {
   std::string name;   // of an enum or a struct, as in C++: "ParamForm::Type"
 
   bool is_struct(std::string_view struct_name) const { return kind == Kind::kStruct && name == struct_name; }
-  bool is_boxed() const {
-    return !is_list && kind == Kind::kStruct && name.starts_with("Boxed");
-  }   // a scalar that can be absent
+  // A scalar that can be absent.
+  bool is_boxed() const { return !is_list && kind == Kind::kStruct && name.starts_with("Boxed"); }
   bool is_value() const { return !is_list && is_struct("Value"); }
 };
 
@@ -56,7 +55,6 @@ struct Struct {
 
 struct Contract {
   std::vector<Struct> structs;   // by file, in the order in which the file has them
-
   std::vector<Enum> enums;
 
   const Struct& at(const std::string& name) const;

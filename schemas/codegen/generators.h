@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "schemas/codegen/contract.h"
 
 namespace kedge::codegen {
+
+inline constexpr std::string_view kNotice = "Generated from schemas/*.capnp: do not edit.";
 
 std::string wire_header(const Contract& contract);    // declarations of store() and load(), and WireOf
 std::string wire_source(const Contract& contract);    // their definitions

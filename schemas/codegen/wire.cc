@@ -10,8 +10,6 @@
 namespace kedge::codegen {
 namespace {
 
-constexpr std::string_view kNotice = "Generated from schemas/*.capnp: do not edit.";
-
 // As Cap'n Proto's C++ has it: getNSamples for nSamples.
 std::string capitalised(std::string name) {
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));

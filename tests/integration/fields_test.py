@@ -1,8 +1,9 @@
-"""Every field of a job can be set wherever a job is described, and comes back: the contract, the schema, its binary form, C++ and Python name the same fields."""
+"""Every field of a job can be set wherever a job is described, and comes back: JSON, the command, the schema, its binary form, C++ and Python name the same fields."""
 import inspect
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -129,6 +130,12 @@ class RoundTrip(unittest.TestCase):
             else:
                 self.assertEqual(got[name], value, f"{path}.{name}")
 
+    def submitted_by_the_command(self, job):
+        """The job that the server has after `kedge submit`, which reads the file, checks it and writes it anew."""
+        run = subprocess.run([BIN / "kedge", "--url", server.url, "submit", "-"], input=json.dumps(job), capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return server.job(run.stdout.strip())
+
     def test_every_field_comes_back(self):
         rows = "a,b,w,g,y\n" + "".join(f"{i % 7},{i % 5}.5,{1 + i % 3},{i % 10},{'mn'[i % 2]}\n" for i in range(120))
         model = server.run(spec(steps=("StandardScaler", "GaussianNB"), task={"fit": {}}))["result"]["model"]
@@ -138,7 +145,9 @@ class RoundTrip(unittest.TestCase):
             job = {"dataset": {"inline": {"csv": rows}}, "task": task, "device": "cpu", "deadlines": {"queue": 50.0, "fetch": 60.0, "run": 70.0},
                    **({"pipeline": []} if asks else {"select": self.SELECT, "pipeline": [{"estimator": "GaussianNB"}]})}
             with self.subTest(task):
-                self.set_in(job, server.job(server.submit(job))["spec"])
+                kept = server.job(server.submit(job))["spec"]
+                self.set_in(job, kept)
+                self.assertEqual(self.submitted_by_the_command(job)["spec"], kept)
             for name, fields in task.items():
                 seen.setdefault(name, set()).update(fields)
         for task in TASKS:
