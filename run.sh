@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -178,19 +178,33 @@ tidy() {
   python3 tests/changed_lines.py tidy "$@"
 }
 
+# The scikit-learn that the recorded answers come from, or the version that is named, in an environment of its own, which `venv` names.
+scikit_learn() {
+  local version=${1:-$(sed -n 's/^{"version": "\([^"]*\)".*/\1/p;q' tests/estimators/golden/scaling.json)}
+  venv=build/sklearn-$version
+  "$venv/bin/python" -c 'import sklearn' 2>/dev/null && return
+  say "installing scikit-learn $version from PyPI"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet "scikit-learn==$version" || { say "PyPI does not answer: no live comparison"; return 1; }
+}
+
 # differential [VERSION]: every estimator beside scikit-learn itself, the version of the recorded answers unless another is named.
 differential() {
-  local version=${1:-$(sed -n 's/^{"version": "\([^"]*\)".*/\1/p;q' tests/estimators/golden/scaling.json)}
-  local venv=build/sklearn-$version
+  local venv
   build dev kedge_estimator_probe
-  if ! "$venv/bin/python" -c 'import sklearn' 2>/dev/null; then
-    say "installing scikit-learn $version from PyPI"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet "scikit-learn==$version" || { say "PyPI does not answer: no live comparison"; return; }
-  fi
-  say "comparing every estimator with scikit-learn $version"
+  scikit_learn "$@" || return 0
+  say "comparing every estimator with scikit-learn, $venv"
   "$venv/bin/python" tests/estimators/differential.py
   "$venv/bin/python" tests/estimators/sklearn_names.py
+}
+
+# sklearn [VERSION]: scikit-learn's own checks of estimators, with kedge.sklearn patched in.
+sklearn() {
+  local venv
+  build dev kedged kedge kedge-worker
+  scikit_learn "$@" || return 0
+  say "scikit-learn's own checks, with its fits on a server, $venv"
+  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/estimator_checks.py
 }
 
 # The wheel of the Python client, its types, and its tests with the wheel installed and with what people have beside it.
@@ -245,6 +259,7 @@ case "${1:-}" in
   demo) demo ;;
   images) images "${2:-release}" ;;
   differential) shift; differential "$@" ;;
+  sklearn) shift; sklearn "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;
   docs) docs ;;

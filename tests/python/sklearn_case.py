@@ -19,11 +19,13 @@ if not os.environ.get("KEDGE_INSTALLED"):   # else the wheel that is installed
     sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
+RELEASE = tuple(map(int, sklearn.__version__.split(".")[:2]))
 ITERATIVE = 1e-9   # sums in another order; where integers decide, answers are equal
 
 

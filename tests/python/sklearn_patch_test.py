@@ -6,7 +6,7 @@ import pickle
 import unittest
 import warnings
 
-from sklearn_case import WithServer, quietly
+from sklearn_case import RELEASE, WithServer, quietly
 from pages import pages
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
@@ -14,13 +14,15 @@ import sklearn.base  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
 from kedge.sklearn import _fill  # noqa: E402
 from sklearn.base import clone  # noqa: E402
-from sklearn.decomposition import PCA  # noqa: E402
+from sklearn.cluster import KMeans  # noqa: E402
+from sklearn.decomposition import PCA, TruncatedSVD  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, SGDClassifier  # noqa: E402
 from sklearn.model_selection import _validation  # noqa: E402
-from sklearn.naive_bayes import GaussianNB  # noqa: E402
+from sklearn.naive_bayes import GaussianNB, MultinomialNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 from sklearn.utils import all_estimators  # noqa: E402
 
 
@@ -40,7 +42,7 @@ class Fits(WithServer):
     # Their types differ between releases of scikit-learn, or with the data.
     ANY_TYPE = {"n_samples_seen_", "alpha_", "noise_variance_"}
 
-    LATEST = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)   # of which the server is made after
+    LATEST = RELEASE >= (1, 9)   # after which the server is made
 
     def test_each_that_can_be_filled_has_scikit_learns_attributes_and_answers(self):
         random = np.random.default_rng(0)
@@ -80,6 +82,29 @@ class Fits(WithServer):
         else:
             np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-9)
 
+    def test_weights_go_along(self):
+        weights = np.random.default_rng(0).integers(0, 4, 150)
+        for model in (Ridge(), LogisticRegression(max_iter=2000), StandardScaler(), GaussianNB(), DecisionTreeClassifier(random_state=0),
+                      KMeans(3, n_init=1, random_state=0), Lasso(0.01)):
+            with self.subTest(type(model).__name__):
+                theirs = clone(model).fit(self.X, self.y, sample_weight=weights)
+                mine = self.call("fit", model, self.X, self.y, sample_weight=weights)
+                method = "transform" if hasattr(model, "transform") else "predict_proba" if hasattr(model, "predict_proba") else "predict"
+                self.check_equal(type(model).__name__, getattr(mine, method)(self.X), getattr(theirs, method)(self.X))
+
+    def test_sparse_matrices(self):
+        if RELEASE < (1, 6):
+            self.skipTest("scikit-learn says of no estimator before 1.6 whether it takes sparse matrices")
+        import scipy.sparse
+        X = scipy.sparse.csr_matrix(np.round(self.X))
+        for model in (MultinomialNB(), TruncatedSVD(2, random_state=0), KMeans(3, n_init=1, random_state=0)):
+            theirs, mine = clone(model).fit(X, self.y), self.call("fit", model, X, self.y)
+            method = "transform" if hasattr(model, "transform") else "predict_proba"
+            self.check_equal("", getattr(mine, method)(X), getattr(theirs, method)(X))
+        with self.assertRaisesRegex(ValueError, "sparse"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kedge.sklearn.fit(StandardScaler(), X, session=self.session)
+
     def test_names_of_columns_come_from_frames_alone(self):
         if not importlib.util.find_spec("pandas"):
             self.skipTest("pandas is not installed")
@@ -92,7 +117,7 @@ class Fits(WithServer):
         for reason, model, more in (("a fitted RandomForestClassifier does not come back yet", RandomForestClassifier(5), {}),
                                     ("the server has no SGDClassifier", SGDClassifier(), {}),
                                     ("warm_start", LogisticRegression(warm_start=True), {}),
-                                    ("fit gets sample_weight", Ridge(), {"sample_weight": np.ones(150)})):
+                                    ("sample_weight is not one number for each row", Ridge(), {"sample_weight": 2.0})):
             with self.subTest(reason):
                 self.assertTrue(hasattr(self.stays(reason, "fit", model, self.X, self.y, **more), "n_features_in_"))
                 with self.assertRaises(kedge.KedgeError):
@@ -203,7 +228,7 @@ class Programs(WithServer):
 import sys
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 X, y = load_iris(return_X_y=True)
 print(sys.argv[1:], __name__, GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}).fit(X, y).best_score_)
 """

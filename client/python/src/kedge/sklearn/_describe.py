@@ -61,7 +61,7 @@ class Describer:
 
     def named_steps(self, estimator: Any) -> dict[str, Step | None]:
         """The steps by name; None for one that passes its input through."""
-        self._check_missing(estimator)
+        self._check_input(estimator)
         if type(estimator) is not Pipeline:
             return {"estimator": self._step(estimator, True)}
         self._check(estimator)
@@ -75,17 +75,20 @@ class Describer:
     def pipeline(self, estimator: Any) -> list[Step]:
         return [{"name": name, **step} for name, step in self.named_steps(estimator).items() if step is not None]
 
-    def _check_missing(self, estimator: Any) -> None:
+    def _check_input(self, estimator: Any) -> None:
         head = next((step for _, step in estimator.steps if step not in PASSED), estimator) if type(estimator) is Pipeline else estimator
-        if self._table.has_nan and not isinstance(head, (ColumnTransformer, FeatureUnion)) and not _allows_nan(head):
+        if self._table.has_nan and not isinstance(head, (ColumnTransformer, FeatureUnion)) and not _tag(head, "allow_nan"):
             raise Stays(f"X holds NaN, which {type(head).__name__} refuses")
+        if self._table.sparse is not None and not _tag(estimator, "sparse"):
+            reason = f"{type(estimator).__name__} refuses" if RELEASE >= (1, 6) else "scikit-learn says of no estimator before 1.6"
+            raise Stays(f"X is sparse, which {reason}")
 
     def _check(self, estimator: Any) -> None:
-        name = type(estimator).__name__
-        if not isinstance(estimator, BaseEstimator):
-            raise Stays(f"{name} is not an estimator of scikit-learn")
-        if not type(estimator).__module__.startswith("sklearn."):
-            raise Stays(f"{name} is a class of {type(estimator).__module__}, not scikit-learn's own")
+        name, module = type(estimator).__name__, type(estimator).__module__
+        if not isinstance(estimator, BaseEstimator) or not module.startswith("sklearn."):
+            raise Stays(f"{name} is a class of {module}, not scikit-learn's own")
+        if name not in self._remote.estimators and type(estimator) is not Pipeline:
+            raise Stays(f"the server has no {name}")
         if getattr(estimator, "_skl_callbacks", None):
             raise Stays(f"{name} has callbacks")
         try:
@@ -99,8 +102,6 @@ class Describer:
         if type(estimator) is Pipeline:
             raise Stays("a Pipeline is a step of another")
         self._check(estimator)
-        if name not in self._remote.estimators:
-            raise Stays(f"the server has no {name}")
         if RELEASE < SINCE.get(name, RELEASE):
             raise Stays(f"{name} of scikit-learn {sklearn.__version__} computes otherwise than the server's")
         params = estimator.get_params(deep=False)
@@ -184,12 +185,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _allows_nan(estimator: Any) -> bool:
+def _tag(estimator: Any, name: str) -> bool:
+    """What an estimator says of its input."""
     try:
-        from sklearn.utils import get_tags   # from 1.6 on
-    except ImportError:
-        return bool(estimator._get_tags()["allow_nan"])
-    return bool(get_tags(estimator).input_tags.allow_nan)
+        from sklearn.utils import get_tags
+    except ImportError:   # before 1.6, which says nothing of sparse input
+        return bool(estimator._get_tags().get(name, False))
+    return bool(getattr(get_tags(estimator).input_tags, name))
 
 
 def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
+from ..data import Dataset
 from ..errors import KedgeError
+from ..session import Session
 from ..tasks import Task
 from ._batch import run, size_of, warn_as_scikit_learn
 from ._decide import Call, Remote, Stays
@@ -37,7 +40,7 @@ def _k_means(estimator: Any, fitted: Fitted, table: Table, target: Target | None
     is_random = isinstance(estimator.init, str) and estimator.init == "random"
     n_init = estimator.n_init if estimator.n_init != "auto" else 10 if is_random else 1
     return {"_n_features_out": len(fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads(), "_algorithm": estimator.algorithm,
-            "_n_init": n_init, "_tol": _tolerance(table.matrix, estimator.tol)}
+            "_n_init": n_init, "_tol": _tolerance(table.matrix if table.sparse is None else table.sparse, estimator.tol)}
 
 
 def _ridge_classifier(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
@@ -96,7 +99,21 @@ def tree_of(nodes: dict[str, Any], n_features: int, n_classes: int) -> Tree:
     return tree
 
 
-def plan(remote: Remote, estimator: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Table, Target | None, list[Step]]:
+@dataclass(frozen=True)
+class Plan:
+    """A fit as a job. target: of a supervised estimator."""
+
+    table: Table
+    target: Target | None
+    weights: Any
+    pipeline: list[Step]
+
+    def dataset(self, session: Session) -> Dataset:
+        values = np.zeros(self.table.n_rows, np.float32) if self.target is None else self.target.values   # every data set has a target
+        return self.table.dataset(session, values, weights=self.weights)
+
+
+def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Plan:
     """What a fit would send. Raises Stays."""
     name = type(estimator).__name__
     if given := [argument for argument, value in more.items() if value is not None]:
@@ -116,28 +133,32 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, more: dict[str, Any]) -
     if is_supervised and y is None:
         raise Stays("there is no y")
     target = Target(y, is_classifier(estimator)) if is_supervised else None
-    return table, target, Describer(remote, table, Seeds(advances=True)).pipeline(estimator)
+    return Plan(table, target, _weights(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator))
 
 
-def fit(call: Call, estimator: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+def _weights(sample_weight: Any) -> Any:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim != 1 or weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
+        raise Stays("sample_weight is not one number for each row, finite and not negative")
+    return weights.astype(np.float64)
+
+
+def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
     """Whether the estimator is fitted now, by the server."""
-    given = {**dict(zip(("X", "y"), arguments)), **named}
-    more = {name: value for name, value in named.items() if name not in ("X", "y")} | {f"argument {i}": one for i, one in enumerate(arguments[2:], 3)}
-    if "X" not in given:
-        return False
-    X, y, settings = given["X"], given.get("y"), call.settings
+    settings = call.settings
     name, size, by_policy = type(estimator).__name__, size_of(X), True
     try:
         settings.check_policy(size, is_heavy=False)
         settings.check_family(name, CHEAP)
         by_policy = False
-        table, target, pipeline = plan(settings.remote, estimator, X, y, more)
-        values = np.zeros(table.n_rows, np.float32) if target is None else target.values   # every data set has a target
-        job = settings.session.submit(table.dataset(settings.session, values), pipeline, Task("fit", {}))
+        job_of = plan(settings.remote, estimator, X, y, **more)
+        job = settings.session.submit(job_of.dataset(settings.session), job_of.pipeline, Task("fit", {}))
         result = run(settings.session, job)
         if result.model:   # the object has all of it
             settings.session.model(result.model).remove()
-        attributes = _attributes(estimator, next(iter(result.fitted.values())), table, target)
+        attributes = _attributes(estimator, next(iter(result.fitted.values())), job_of.table, job_of.target)
     except (Stays, KedgeError) as error:
         settings.kept(f"{name}.fit", size, error, by_policy, raises=call.estimator is estimator)
         return False
@@ -169,4 +190,6 @@ def _value(owner: str, attribute: str, value: Any) -> Any:
         return [np.asarray(part, np.float64) for part in value]
     if isinstance(value, list) and all(isinstance(part, (int, float, list)) or part in (None, "NaN", "Infinity", "-Infinity") for part in value):
         return np.asarray(value, np.float64).astype(np.int64 if owner == "DBSCAN" and attribute == "labels_" else INTEGERS.get(attribute, np.float64))
+    if attribute == "n_samples_seen_" and owner in ("StandardScaler", "IncrementalPCA"):
+        return np.int64(value)
     return np.float64(value) if attribute in SCALARS and isinstance(value, (int, float)) else value

@@ -5,6 +5,7 @@ import contextlib
 import contextvars
 import functools
 import importlib
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -138,16 +139,24 @@ def _remembered(check_cv: Any) -> Any:
 
 
 def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
+    signature = inspect.signature(method)
+
     @functools.wraps(method)
     def fit(self: Any, *arguments: Any, **named: Any) -> Any:
         call = hook.call()
         if call is None or not call.with_fits or is_inside.get() or type(self) is not class_:
             return method(self, *arguments, **named)
+        try:
+            given = dict(signature.bind(self, *arguments, **named).arguments)
+        except TypeError:   # which the method will say
+            return method(self, *arguments, **named)
+        X, more = given.pop("X"), {**given.pop("fit_params", {}), **given}
+        more.pop("self")
         token = is_inside.set(True)   # what a fit here fits is not sent
         try:
-            if not _fill.fit(call, self, arguments, named):
+            if not _fill.fit(call, self, X, **more):
                 return method(self, *arguments, **named)
         finally:
             is_inside.reset(token)
-        return self if name == "fit" else self.transform(arguments[0] if arguments else named["X"])
+        return self if name == "fit" else self.transform(X)
     return fit

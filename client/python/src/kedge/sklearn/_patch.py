@@ -63,7 +63,7 @@ def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
         return Decision(True, f"one job, {job.task.name}, of {len(job.places)} fits")
     settings.check_policy(_batch.size_of(X), is_heavy=False)
     settings.check_family(type(estimator).__name__, _fill.CHEAP)
-    _fill.plan(settings.remote, estimator, X, y, {})
+    _fill.plan(settings.remote, estimator, X, y)
     return Decision(True, "one job, fit")
 
 

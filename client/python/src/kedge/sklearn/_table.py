@@ -86,18 +86,18 @@ class Table:
         if not self.texts:
             self.matrix, self.columns = np.column_stack(self.columns), []
 
-    def dataset(self, session: Session, y: Array, groups: Array | None = None) -> Dataset:
-        """Uploads. y and groups: numbers, one for each row."""
-        extra = [y] if groups is None else [y, groups]
+    def dataset(self, session: Session, y: Array, groups: Array | None = None, weights: Array | None = None) -> Dataset:
+        """Uploads. y, groups and weights: numbers, one for each row."""
+        roles = {name: part for name, part in (("target", y), ("groups", groups), ("weights", weights)) if part is not None}
+        extra = list(roles.values())
         if any(len(part) != self.n_rows for part in extra):
             raise Stays("X and y have different numbers of rows")
         if self.sparse is not None:
-            if groups is not None:
-                raise Stays("X is sparse, which cannot be sent with the rows of folds")
+            if len(extra) > 1:
+                raise Stays("X is sparse, which cannot be sent with weights or the rows of folds")
             return session.content(data.upload_of(self.sparse, y)).select(dtype=self.dtype)
         found = self._frame(session, extra) if self.matrix is None else session.content(data.upload_of(self._joined(self.matrix, extra)))
-        names = [f"x{self.n_columns + i}" for i in range(len(extra))]
-        return found.select(dtype=self.dtype, **dict(zip(("target", "groups"), names)))
+        return found.select(dtype=self.dtype, **{role: f"x{self.n_columns + i}" for i, role in enumerate(roles)})
 
     def _joined(self, matrix: Array, extra: list[Array]) -> Array:
         is_single = all(part.dtype == np.float32 for part in (matrix, *extra))
