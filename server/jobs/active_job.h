@@ -53,4 +53,6 @@ struct ActiveJob {
   }
 };
 
+using JobPointer = std::shared_ptr<ActiveJob>;   // shared: a fetch may outlive its cancelled job
+
 }  // namespace kedge::server

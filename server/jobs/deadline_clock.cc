@@ -1,4 +1,4 @@
-// Wakes the dispatcher when a job has taken too long: see deadline_clock.h.
+// Calls a function when a job has taken too long: see deadline_clock.h.
 #include "server/jobs/deadline_clock.h"
 
 #include "engine/core/memory_reserve.h"

@@ -1,4 +1,4 @@
-// Wakes the dispatcher when a job has taken too long.
+// Calls a function when a job has taken too long.
 #pragma once
 
 #include <chrono>

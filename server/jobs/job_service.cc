@@ -108,8 +108,7 @@ DispatcherOptions dispatcher_options(const JobServiceOptions& options, const Job
                       .heartbeat_timeout = options.heartbeat_timeout,
                       .cancel_grace = options.cancel_grace},
           .devices = options.devices,
-          .acquire = options.acquire,
-          .check_model = std::move(check_model),
+          .data = {.acquire = options.acquire, .check_model = std::move(check_model)},
           .files = &files,
           .models = &models,
           .tenants = options.limits.tenants,
@@ -139,8 +138,12 @@ struct JobService::Impl {
   DispatcherOptions wired_options() {
     DispatcherOptions wired = dispatcher_options(options, files, models, [this](const std::string& model) { check(model); });
     if (cache) {
-      wired.recall = [this](const schema::DatasetRef& ref, const std::string& tenant) { return cache->recall(ref, tenant); };
-      wired.needs_network = [this](const schema::DatasetRef& ref, const std::string& tenant) { return cache->needs_network(ref, tenant); };
+      wired.data.recall = [this](const schema::DatasetRef& ref, const std::string& tenant) {
+        return cache->recall(ref, tenant);
+      };
+      wired.data.needs_network = [this](const schema::DatasetRef& ref, const std::string& tenant) {
+        return cache->needs_network(ref, tenant);
+      };
     }
     wired.bytes = &bytes;
     wired.ended = [this](const std::string& job) {
