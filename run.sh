@@ -182,10 +182,10 @@ tidy() {
 scikit_learn() {
   local version=${1:-$(sed -n 's/^{"version": "\([^"]*\)".*/\1/p;q' tests/estimators/golden/scaling.json)}
   venv=build/sklearn-$version
-  "$venv/bin/python" -c 'import sklearn' 2>/dev/null && return
+  "$venv/bin/python" -c 'import sklearn, pytest' 2>/dev/null && return
   say "installing scikit-learn $version from PyPI"
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet "scikit-learn==$version" || { say "PyPI does not answer: no live comparison"; return 1; }
+  "$venv/bin/pip" install --quiet "scikit-learn==$version" pytest || { say "PyPI does not answer: no live comparison"; return 1; }
 }
 
 # differential [VERSION]: every estimator beside scikit-learn itself, the version of the recorded answers unless another is named.
@@ -205,6 +205,9 @@ sklearn() {
   scikit_learn "$@" || return 0
   say "scikit-learn's own checks, with its fits on a server, $venv"
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/estimator_checks.py
+  say "scikit-learn's tests of searches, cross-validation and pipelines"
+  KEDGE_BIN=$PWD/build/dev/bin PYTHONPATH=client/python/src "$venv/bin/python" -m pytest -q -p kedge.testing -p no:cacheprovider -W ignore --pyargs \
+    sklearn.model_selection.tests.test_search sklearn.model_selection.tests.test_validation sklearn.tests.test_pipeline sklearn.compose.tests.test_column_transformer
 }
 
 # The wheel of the Python client, its types, and its tests with the wheel installed and with what people have beside it.

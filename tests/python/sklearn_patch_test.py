@@ -105,6 +105,19 @@ class Fits(WithServer):
             warnings.simplefilter("ignore")
             kedge.sklearn.fit(StandardScaler(), X, session=self.session)
 
+    def test_warnings_are_scikit_learns(self):
+        for model, X in ((KMeans(4, n_init=1, random_state=0), np.repeat(self.X[:2], 5, axis=0)),
+                         (KMeans(2, init=self.X[:2], n_init=3), self.X), (MultinomialNB(alpha=0.0, force_alpha=False), self.X)):
+            with self.subTest(str(model)):
+                said = []
+                for fit in (clone(model).fit, lambda *data: self.call("fit", model, *data)):
+                    with warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        fit(X, self.y[:len(X)])
+                    said.append([(one.category, str(one.message)) for one in caught])
+                self.assertTrue(said[0])
+                self.assertEqual(said[1], said[0])
+
     def test_names_of_columns_come_from_frames_alone(self):
         if not importlib.util.find_spec("pandas"):
             self.skipTest("pandas is not installed")

@@ -4,14 +4,17 @@ import pathlib
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 import warnings
+from unittest import mock
 
 from sklearn_case import ITERATIVE, RELEASE, WithServer, quietly
-from kedge_server import BIN, Kedged
+from kedge_server import BIN, Kedged, wait_for
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
+from kedge.sklearn import _batch  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.compose import ColumnTransformer, make_column_selector  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
@@ -288,6 +291,29 @@ class ServersThatFail(unittest.TestCase):
         np.testing.assert_array_equal(mine, stock.cross_val_score(GaussianNB(), self.X, self.y))
         with self.assertRaises(kedge.ConnectionFailed):
             kedge.sklearn.cross_val_score(GaussianNB(), self.X, self.y, session=session, fallback="raise")
+
+    def test_a_server_that_restarts_in_the_middle(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder)
+            self.addCleanup(server.stop)
+            session, scores = kedge.connect(server.url), []
+            forest = RandomForestClassifier(3000, random_state=0)
+            work = threading.Thread(daemon=True, target=lambda: scores.extend(
+                kedge.sklearn.cross_val_score(forest, self.X, self.y, session=session, cv=3, fallback="raise")))
+            work.start()
+            wait_for(lambda: any(job["state"] == "running" for job in session.jobs()), 60, "the job's begin")
+            server.kill()
+            server.listen = f"127.0.0.1:{server.url.rsplit(':', 1)[1]}"
+            server.start()
+            work.join(120)
+            self.assertEqual(len(scores), 3)
+            self.assertEqual((len(list(session.jobs())), len(session.datasets())), (1, 1))
+
+    def test_a_user_who_leaves_is_told_where_the_job_is(self):
+        job = mock.Mock(id="job_1", **{"result.side_effect": KeyboardInterrupt})
+        with self.assertLogs("kedge.sklearn", "WARNING") as said, self.assertRaises(KeyboardInterrupt):
+            _batch.run(kedge.connect("http://127.0.0.1:1"), job)
+        self.assertIn("job_1 goes on; kedge.connect('http://127.0.0.1:1').job('job_1') finds it", said.output[0])
 
     def test_a_wrong_token_is_for_the_user_to_mend(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@ arguments to cv_results_, is scikit-learn's own code."""
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -70,9 +71,20 @@ def run(session: Session, job: Job) -> Result:
         raise
 
 
+# Warnings that scikit-learn has in other words.
+IN_ITS_WORDS = (
+    (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
+     r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
+    (r"\w+NB: alpha below ([\w.+-]+) is taken as that.*",
+     r"alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep alpha unchanged."))
+
+
 def warn_as_scikit_learn(result: Result) -> None:
+    """The warnings of a job, once each, in scikit-learn's classes."""
     for text in dict.fromkeys(result.warnings):
-        is_about_end = "did not converge" in text or "max_iter" in text
+        is_about_end = any(part in text for part in ("did not converge", "max_iter", "different clusters"))
+        for ours, theirs in IN_ITS_WORDS:
+            text = re.sub(ours, theirs, text)
         warnings.warn(text, ConvergenceWarning if is_about_end else UserWarning, stacklevel=2)
 
 

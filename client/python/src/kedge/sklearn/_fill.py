@@ -16,7 +16,7 @@ from ..session import Session
 from ..tasks import Task
 from ._batch import run, size_of, warn_as_scikit_learn
 from ._decide import Call, Remote, Stays
-from ._describe import Describer, Seeds, Step
+from ._describe import RELEASE, Describer, Seeds, Step
 from ._table import Table, Target
 
 Fitted = dict[str, Any]
@@ -35,12 +35,27 @@ def _nothing(estimator: Any, fitted: Fitted, table: Table, target: Target | None
 
 
 def _k_means(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
-    from sklearn.cluster._kmeans import _tolerance
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-    is_random = isinstance(estimator.init, str) and estimator.init == "random"
-    n_init = estimator.n_init if estimator.n_init != "auto" else 10 if is_random else 1
-    return {"_n_features_out": len(fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads(), "_algorithm": estimator.algorithm,
-            "_n_init": n_init, "_tol": _tolerance(table.matrix if table.sparse is None else table.sparse, estimator.tol)}
+    estimator._check_params_vs_input(table.matrix if table.sparse is None else table.sparse)   # sets _tol, _n_init, _algorithm; warns
+    return {"_n_features_out": len(fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads()}
+
+
+def _pca(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+    """The solver that scikit-learn would have chosen, and components that are two-dimensional without rows, too."""
+    n_components, (n_rows, n_columns) = estimator.n_components, table.shape
+    solver = estimator.svd_solver
+    if solver == "auto" and RELEASE >= (1, 5) and n_columns <= 1000 and n_rows >= 10 * n_columns:
+        solver = "covariance_eigh"
+    elif solver == "auto":
+        is_small = max(n_rows, n_columns) <= 500 or not isinstance(n_components, (int, np.integer))
+        solver = "randomized" if not is_small and 1 <= n_components < 0.8 * min(n_rows, n_columns) else "full"
+    return {"_fit_svd_solver": solver, "components_": np.asarray(fitted["components_"], np.float64).reshape(-1, n_columns)}
+
+
+def _dbscan(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+    X = table.matrix if table.sparse is None else table.sparse
+    core = np.asarray(fitted["core_sample_indices_"], np.int64)
+    return {"components_": X[core].copy() if X is not None and len(core) else np.empty((0, table.n_columns))}
 
 
 def _ridge_classifier(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
@@ -65,11 +80,12 @@ def _tree(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -
 # The estimators that can be filled, each with what predict needs beside the public attributes.
 FILLED: dict[str, Callable[[Any, Fitted, Table, Target | None], Fitted]] = {
     **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression", "Ridge",
-                     "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "DBSCAN", "GaussianNB", "MultinomialNB",
+                     "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "GaussianNB", "MultinomialNB",
                      "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis"), _nothing),
-    "PCA": lambda estimator, *_: {"_fit_svd_solver": "full" if estimator.svd_solver == "auto" else estimator.svd_solver},
+    "PCA": _pca,
     "Nystroem": lambda estimator, fitted, *_: {"_n_features_out": len(fitted["components_"])},
     "KMeans": _k_means,
+    "DBSCAN": _dbscan,
     "RidgeClassifier": _ridge_classifier,
     "LinearDiscriminantAnalysis": _discriminant,
     "DecisionTreeClassifier": _tree,
@@ -122,13 +138,15 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays("warm_start goes on from a fit here")
     if name not in FILLED:
         raise Stays(f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}")
-    table = Table(X)
+    table = Table(X).as_float32() if FILLED[name] is _tree else Table(X)   # in which scikit-learn's trees read X
     if table.names is not None and len({isinstance(one, str) for one in table.names}) > 1:
         raise Stays("names of columns are texts and others")
-    if table.dtype == "float32":
+    if table.dtype == "float32" and FILLED[name] is not _tree:
         raise Stays("X is float32, and fitted arrays come back as float64")
     if table.texts:
         raise Stays("X holds texts")
+    if table.sparse is not None and name == "PCA":
+        raise Stays("X is sparse, which the server's PCA samples at random")
     is_supervised = is_classifier(estimator) or is_regressor(estimator)
     if is_supervised and y is None:
         raise Stays("there is no y")

@@ -57,6 +57,17 @@ class Table:
         values = self.sparse if self.sparse is not None else self.matrix
         return "float32" if values is not None and values.dtype == np.float32 else "float64"
 
+    def as_float32(self) -> Table:
+        """This, rounded. Raises Stays for what is beyond."""
+        for name in ("sparse", "matrix"):
+            if (values := getattr(self, name)) is not None:
+                with np.errstate(over="ignore"):
+                    setattr(self, name, values.astype(np.float32))
+        rounded = self.matrix if self.sparse is None else self.sparse.data
+        if rounded is not None and np.isinf(rounded).any():
+            raise Stays("X holds values beyond float32, which scikit-learn refuses")
+        return self
+
     def _take_sparse(self, X: Any) -> None:
         self.sparse = X.tocsr()
         _check_numbers(self.sparse.data, "X")
