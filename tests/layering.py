@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALLOWED = {
     "schemas": [],
     "crypto": ["schemas"],
+    "transfer": ["schemas"],
     "engine/faults": ["schemas"],
     "engine/core": ["schemas", "engine/faults", "engine/backend/backend.h"],   # a context names its device
     "engine/backend": ["schemas", "engine/core"],
@@ -24,7 +25,7 @@ ALLOWED = {
     "engine/worker": ["schemas", "engine"],
     "engine": ["schemas", "engine"],
     "server/http": ["schemas", "crypto", "engine/faults"],
-    "server/data": ["schemas", "crypto", "engine/core", "engine/faults"],
+    "server/data": ["schemas", "crypto", "transfer", "engine/core", "engine/faults"],
     "server/auth": ["schemas", "crypto", "engine/faults", "server/http", "server/store/sqlite.h"],
     "server/observe": ["schemas", "server/http", "server/jobs/job_observer.h"],
     "server/store": ["schemas", "crypto", "engine/core", "engine/faults", "server/data/inline_data.h"],
@@ -32,10 +33,10 @@ ALLOWED = {
     "server/models": ["schemas", "engine", "server/data/tenant_bytes.h", "server/jobs"],
     "server/api": ["schemas", "crypto", "engine", "server"],
     "server": ["schemas", "crypto", "engine", "server"],
-    "provisioning": ["schemas", "crypto", "provisioning"],
-    "client": ["schemas", "crypto", "provisioning", "kedge"],
+    "provisioning": ["schemas", "crypto", "transfer", "provisioning"],
+    "client": ["schemas", "crypto", "transfer", "provisioning", "kedge"],
     "examples": ["kedge"],
-    "tests": ["schemas", "crypto", "engine", "server", "provisioning", "client", "kedge", "tests"],
+    "tests": ["schemas", "crypto", "transfer", "engine", "server", "provisioning", "client", "kedge", "tests"],
 }
 
 # Header prefix -> the only places that may name it.
@@ -43,7 +44,7 @@ HOMES = {
     "capnp/": ["schemas", "tests/unit/schemas"],
     "kj/": ["schemas"],
     "simdjson": ["schemas"],
-    "curl/": ["server/data/fetch", "client/sdk/transport", "provisioning/http"],
+    "curl/": ["transfer", "server/data/fetch", "client/sdk/transport_tls"],
     "boost/": ["server/http", "server/api", "server/auth", "server/main.cc", "engine/estimators/selection/tail_probabilities", "tests"],
     "sqlite3": ["server/store", "tests/unit/server_store", "tests/support/power_cut"],
     "isa-l/": ["server/data/inflate", "server/http/compress"],

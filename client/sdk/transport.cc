@@ -1,17 +1,17 @@
-// HTTP for the client, on libcurl.
+// HTTP for the client.
 #include "client/sdk/transport.h"
 
-#include <curl/curl.h>
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <utility>
 
 #include "client/sdk/backoff.h"
 #include "client/sdk/transport_tls.h"
 #include "schemas/codec.h"
+#include "transfer/curl_handle.h"
+#include "transfer/curl_loop.h"
 
 namespace kedge {
 namespace {
@@ -20,32 +20,12 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::string_view kJson = "application/json";
-constexpr std::chrono::seconds kLongCall{120};
-
-struct EasyDeleter {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-struct MultiDeleter {
-  void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
-};
-struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, EasyDeleter>;
-using Multi = std::unique_ptr<CURLM, MultiDeleter>;
-using Headers = std::unique_ptr<curl_slist, ListDeleter>;
-
-void add(Headers& headers, const std::string& line) { headers.reset(curl_slist_append(headers.release(), line.c_str())); }
+constexpr std::chrono::seconds kLongCall{120}, kConnectTimeout{10};
+constexpr std::chrono::milliseconds kLongestWait{1000};   // for curl's own timers; a stop ends a wait
 
 // A transfer without a byte for so long is broken.
-void set_lowest_speed(CURL* handle) {
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 45L);
-}
-
-std::size_t append(char* data, std::size_t size, std::size_t count, void* to) {
-  static_cast<std::string*>(to)->append(data, size * count);
-  return size * count;
+void refuse_silence(transfer::Handle& handle) {
+  handle.set_lowest_speed(1, std::chrono::seconds(45));
 }
 
 const schema::Value* member(const schema::ValueMap& map, std::string_view key) {
@@ -59,32 +39,6 @@ std::string text_of(const schema::ValueMap& map, std::string_view key) {
   const std::string* text = value ? std::get_if<std::string>(&value->data) : nullptr;
   return text ? *text : std::string();
 }
-
-// Hands the body of a good answer on in pieces, and gathers that of another.
-struct Receiver {
-  CURL* handle;
-  const Transport::Take* take;   // null: everything is gathered
-  std::string* body;
-  bool has_begun = false;        // something was handed on
-  std::exception_ptr refused;    // by the taker
-
-  static std::size_t receive(char* data, std::size_t size, std::size_t count, void* to) {
-    return static_cast<Receiver*>(to)->piece({data, size * count});
-  }
-  std::size_t piece(std::string_view data) {
-    long status = 0;
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-    if (!take || status >= 300) return body->append(data), data.size();
-    has_begun = true;
-    try {
-      (*take)(data);
-      return data.size();
-    } catch (...) {   // not through curl, which is C
-      refused = std::current_exception();
-      return 0;
-    }
-  }
-};
 
 // Answers that a later try may better.
 bool means_later(long status) { return status == 429 || (status >= 502 && status <= 504) || status == 507; }
@@ -103,47 +57,18 @@ Error problem(long status, const std::string& body) {
 
 Error stopped() { return Error(ErrorCode::kCancelled, "the call was stopped by its caller"); }
 
-// A transfer that a stop ends at once.
-class Transfer {
- public:
-  Transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) { curl_multi_add_handle(multi_, easy_); }
-  ~Transfer() { curl_multi_remove_handle(multi_, easy_); }
-  Transfer(const Transfer&) = delete;
-
-  CURLcode finish(const std::stop_token& stop) {
-    const std::stop_callback wake(stop, [multi = multi_] { curl_multi_wakeup(multi); });
-    while (!stop.stop_requested()) {
-      int running = 0, queued = 0;
-      curl_multi_perform(multi_, &running);
-      while (const CURLMsg* message = curl_multi_info_read(multi_, &queued))
-        if (message->msg == CURLMSG_DONE) return message->data.result;
-      curl_multi_poll(multi_, nullptr, 0, 1000, nullptr);
-    }
-    throw stopped();
-  }
-
- private:
-  CURLM* multi_;
-  CURL* easy_;
-};
-
 }  // namespace
 
 struct Transport::Impl {
   std::string url, token;
   mutable TlsTrust trust = TlsTrust::from_environment();   // a handle notes in it which certificate it has refused
-  Easy easy{curl_easy_init()};
-  Multi multi{curl_multi_init()};
+  transfer::Handle handle{kConnectTimeout};
+  transfer::Loop loop;
 
-  void prepare(CURL* handle, std::string_view path, Headers& headers) const {
-    if (!token.empty()) add(headers, "Authorization: Bearer " + token);
-    curl_easy_setopt(handle, CURLOPT_URL, (url + std::string(path)).c_str());
-    curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
-    curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, 10L);
-    curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(handle, CURLOPT_USERAGENT, "kedge");
-    apply(trust, handle);
+  void prepare(transfer::Handle& to, std::string_view path) const {
+    if (!token.empty()) to.add_header("Authorization: Bearer " + token);
+    to.set(CURLOPT_URL, (url + std::string(path)).c_str());
+    apply(trust, to.get());
   }
 
   // Of a server that is not trusted `where` names the setting; no further try will better that.
@@ -173,39 +98,50 @@ struct Transport::Impl {
 
   // One try. Error{kConnection} when no answer came.
   Answer attempt(const Call& call) {
-    CURL* handle = easy.get();
-    curl_easy_reset(handle);
+    handle.reset();
+    if (!call.accept.empty()) handle.add_header(fmt::format("Accept: {}", call.accept));
+    if (!call.content_type.empty()) {
+      handle.add_header(fmt::format("Content-Type: {}", call.content_type));
+      handle.add_header("Expect:");
+    }
+    if (!call.key.empty()) handle.add_header("Idempotency-Key: " + std::string(call.key));
+    prepare(handle, call.path);
+    handle.set(CURLOPT_CUSTOMREQUEST, call.method);
+    handle.set(CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
+    if (call.take) refuse_silence(handle);
+    set_body(call);
     Answer answer;
-    Headers headers;
-    if (!call.accept.empty()) add(headers, fmt::format("Accept: {}", call.accept));
-    if (!call.content_type.empty()) add(headers, fmt::format("Content-Type: {}", call.content_type)), add(headers, "Expect:");
-    if (!call.key.empty()) add(headers, "Idempotency-Key: " + std::string(call.key));
-    prepare(handle, call.path, headers);
-    Receiver receiver{.handle = handle, .take = call.take, .body = &answer.reply.body};
-    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, Receiver::receive);
-    curl_easy_setopt(handle, CURLOPT_WRITEDATA, &receiver);
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
-    if (call.take) set_lowest_speed(handle);
-    if (call.file) {
-      curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
-      curl_easy_setopt(handle, CURLOPT_READDATA, call.file);
-      if (call.file_bytes >= 0) curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.file_bytes));
-    } else if (!call.content_type.empty()) {
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
-      curl_easy_setopt(handle, CURLOPT_POSTFIELDS, call.body.data() ? call.body.data() : "");
+    bool has_begun = false;   // something was handed on
+    handle.on_body([&](std::string_view data) {
+      if (!call.take || handle.status() >= 300) {
+        answer.reply.body.append(data);
+        return;
+      }
+      has_begun = true;
+      (*call.take)(data);
+    });
+    const std::optional<CURLcode> code = loop.finish(handle, call.stop, kLongestWait);
+    if (!code) throw stopped();
+    if (*code != CURLE_OK) {
+      failures += was_reached(*code) ? 1 : kUnreached;
+      handle.rethrow();
+      has_handed_on = has_begun;
+      throw unreachable(*code);
     }
-    curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call.method);
-    if (const CURLcode code = Transfer(multi.get(), handle).finish(call.stop); code != CURLE_OK) {
-      failures += was_reached(code) ? 1 : kUnreached;
-      if (receiver.refused) std::rethrow_exception(receiver.refused);
-      has_handed_on = receiver.has_begun;
-      throw unreachable(code);
-    }
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.reply.status);
-    curl_off_t seconds = 0;
-    if (curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+    answer.reply.status = handle.status();
+    if (const curl_off_t seconds = handle.info(CURLINFO_RETRY_AFTER); seconds > 0)
       answer.retry_after = std::chrono::seconds(seconds);
     return answer;
+  }
+
+  void set_body(const Call& call) {
+    if (call.file) {
+      handle.set(CURLOPT_UPLOAD, 1L);
+      handle.set(CURLOPT_READDATA, call.file);
+      if (call.file_bytes >= 0) handle.set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.file_bytes));
+    } else if (!call.content_type.empty()) {
+      handle.set_body(call.body);
+    }
   }
 
   HttpReply perform(const Call& call) {
@@ -292,48 +228,35 @@ HttpReply Transport::remove(std::string_view path) {
 std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
 
 struct Transport::Stream::Impl {
-  Easy easy{curl_easy_init()};
-  Multi multi{curl_multi_init()};
+  transfer::Handle handle{kConnectTimeout};
+  transfer::Loop loop;
   std::stop_token stop;
-  Headers headers;
   std::string buffer;   // received, not yet handed out
-  CURLcode outcome = CURLE_OK;
   bool done = false;
-
-  ~Impl() { curl_multi_remove_handle(multi.get(), easy.get()); }
-
-  void pump() {   // waits for more bytes or the end
-    int running = 0;
-    curl_multi_perform(multi.get(), &running);
-    int queued = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &queued))
-      if (message->msg == CURLMSG_DONE) done = true, outcome = message->data.result;
-    if (!done && buffer.empty()) curl_multi_poll(multi.get(), nullptr, 0, 1000, nullptr);
-  }
 };
 
 Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
     : impl_(std::make_unique<Impl>()) {
   impl_->stop = std::move(stop);
-  add(impl_->headers, "Accept: text/event-stream");
-  if (!last_event_id.empty()) add(impl_->headers, "Last-Event-ID: " + std::string(last_event_id));
-  CURL* handle = impl_->easy.get();
-  transport.impl_->prepare(handle, path, impl_->headers);
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, append);
-  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &impl_->buffer);
-  set_lowest_speed(handle);
-  curl_multi_add_handle(impl_->multi.get(), handle);
+  transfer::Handle& handle = impl_->handle;
+  handle.add_header("Accept: text/event-stream");
+  if (!last_event_id.empty()) handle.add_header("Last-Event-ID: " + std::string(last_event_id));
+  transport.impl_->prepare(handle, path);
+  refuse_silence(handle);
+  handle.on_body([&buffer = impl_->buffer](std::string_view data) { buffer.append(data); });
+  impl_->loop.begin(handle);
 }
 Transport::Stream::~Stream() = default;
 
 std::optional<std::string> Transport::Stream::read() {
-  const std::stop_callback wake(impl_->stop, [multi = impl_->multi.get()] { curl_multi_wakeup(multi); });
+  const std::stop_callback wake(impl_->stop, [this] { impl_->loop.wake(); });
   long status = 0;
   while (!impl_->stop.stop_requested()) {
-    curl_easy_getinfo(impl_->easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    status = impl_->handle.status();
     if (status < 400 && !impl_->buffer.empty()) return std::exchange(impl_->buffer, {});
     if (impl_->done) break;
-    impl_->pump();
+    impl_->done = impl_->loop.step().has_value();
+    if (!impl_->done && impl_->buffer.empty()) impl_->loop.wait(kLongestWait);
   }
   if (status >= 400) throw problem(status, impl_->buffer);
   return std::nullopt;

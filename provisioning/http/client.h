@@ -1,4 +1,4 @@
-// HTTP calls to providers and to new servers. The curl behind it lives in curl_client.cc alone.
+// HTTP calls to providers and to new servers. libcurl is used in curl_client.cc alone.
 #pragma once
 
 #include <chrono>

@@ -1,20 +1,19 @@
 // One HTTP GET through libcurl: redirects, address check, gzip, progress, cancellation, going on with a broken body; no retries.
 #include "server/data/fetch_transfer.h"
 
-#include <curl/curl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <memory>
 
 #include "crypto/random.h"
 #include "engine/faults/fail_point.h"
 #include "server/data/fetch_answer.h"
 #include "server/data/fetch_url.h"
+#include "transfer/curl_handle.h"
+#include "transfer/curl_loop.h"
 
 namespace kedge::server {
 namespace {
@@ -24,8 +23,8 @@ using schema::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
-constexpr int kPollMs = 100;
-constexpr long kLowSpeedBytes = 1024, kLowSpeedSeconds = 15;
+constexpr long kLowSpeedBytes = 1024;
+constexpr std::chrono::seconds kLowSpeedTime{15};
 constexpr int kLongestRetryAfterSeconds = 10;
 
 std::string human_bytes(std::int64_t bytes) {
@@ -33,16 +32,6 @@ std::string human_bytes(std::int64_t bytes) {
   if (bytes < 1'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
-
-struct MultiDeleter {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-struct EasyDeleter {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
 
 // The same trace, with an id of this request in the place of its cause: https://www.w3.org/TR/trace-context/
 std::string child_of(const std::string& trace) {
@@ -53,10 +42,9 @@ std::string child_of(const std::string& trace) {
 class Transfer {
  public:
   Transfer(const FetchRequest& request, const TransferOptions& options, PartialBody& body, const BodyOutput& output)
-      : request_(request), options_(options), body_(body), output_(output), easy_(curl_easy_init()), multi_(curl_multi_init()) {
+      : request_(request), options_(options), body_(body), output_(output), handle_(options.limits.connect_timeout) {
     if (!body_.can_go_on()) body_ = {};
     asked_from_ = body_.wire_bytes;
-    if (!easy_ || !multi_) throw Error(ErrorCode::kInternal, "libcurl has no memory");
     set_up();
   }
 
@@ -75,46 +63,26 @@ class Transfer {
   }
 
  private:
-  template <class T>
-  void set(CURLoption option, T value) {
-    curl_easy_setopt(easy_.get(), option, value);
-  }
-
   void set_up() {
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_BUFFERSIZE, 262144L);
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_FOLLOWLOCATION, 0L);   // each hop is checked in run()
-    set(CURLOPT_PROXY, "");            // a proxy from the environment would hide the address
-    set(CURLOPT_NOPROXY, "*");
-    set(CURLOPT_USERAGENT, "kedge");
-    set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(options_.limits.connect_timeout.count()));
-    set(CURLOPT_LOW_SPEED_LIMIT, kLowSpeedBytes);
-    set(CURLOPT_LOW_SPEED_TIME, kLowSpeedSeconds);
-    set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options_.limits.max_bytes));
-    set(CURLOPT_ERRORBUFFER, error_text_);
-    set(CURLOPT_HEADERFUNCTION, &on_header);
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_WRITEFUNCTION, &on_body);
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
-    set(CURLOPT_OPENSOCKETDATA, this);
+    handle_.set(CURLOPT_BUFFERSIZE, 262144L);
+    handle_.set(CURLOPT_FOLLOWLOCATION, 0L);   // each hop is checked in run()
+    handle_.set(CURLOPT_PROXY, "");            // a proxy from the environment would hide the address
+    handle_.set(CURLOPT_NOPROXY, "*");
+    handle_.set_lowest_speed(kLowSpeedBytes, kLowSpeedTime);
+    handle_.set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options_.limits.max_bytes));
+    handle_.set(CURLOPT_ERRORBUFFER, error_text_);
+    handle_.on_header([this](std::string_view line) { answer_.read_line(line); });
+    handle_.on_body([this](std::string_view bytes) { take_body(bytes); });
+    handle_.set(CURLOPT_OPENSOCKETFUNCTION, &on_open_socket);
+    handle_.set(CURLOPT_OPENSOCKETDATA, this);
     // The body is decoded here and not by libcurl, which does not notice when a gzip stream ends early.
-    add_header("Accept-Encoding: gzip");
-    if (!request_.trace.empty()) add_header("traceparent: " + child_of(request_.trace));
-    if (!request_.etag.empty()) add_header("If-None-Match: " + request_.etag);
+    handle_.add_header("Accept-Encoding: gzip");
+    if (!request_.trace.empty()) handle_.add_header("traceparent: " + child_of(request_.trace));
+    if (!request_.etag.empty()) handle_.add_header("If-None-Match: " + request_.etag);
     if (asked_from_ > 0) {
-      add_header(fmt::format("Range: bytes={}-", asked_from_));
-      add_header("If-Range: " + body_.validator);
+      handle_.add_header(fmt::format("Range: bytes={}-", asked_from_));
+      handle_.add_header("If-Range: " + body_.validator);
     }
-    set(CURLOPT_HTTPHEADER, headers_.get());
-  }
-
-  void add_header(const std::string& line) {
-    curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
-    if (!longer) throw Error(ErrorCode::kInternal, "libcurl has no memory");
-    headers_.release();
-    headers_.reset(longer);
   }
 
   void get(const std::string& url) {
@@ -127,19 +95,20 @@ class Transfer {
     error_text_[0] = 0;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(options_.deadline - Clock::now());
     if (left.count() <= 0) throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: took too long altogether", request_.what));
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
-    set(CURLOPT_URL, url.c_str());
-    curl_multi_add_handle(multi_.get(), easy_.get());
-    const CURLcode code = drive();
-    curl_multi_remove_handle(multi_.get(), easy_.get());
-    check(code);
+    handle_.set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
+    handle_.set(CURLOPT_URL, url.c_str());
+    floor_since_ = Clock::now(), floor_bytes_ = 0;
+    check(loop_.finish(handle_, options_.stop, kProgressInterval, [this](bool has_ended) {
+      report_progress(has_ended);
+      if (!has_ended) keep_up(Clock::now());
+    }));
   }
 
   // A transfer that drips would hold its place for as long as it likes.
   void keep_up(Clock::time_point now) {
     const std::int64_t floor = options_.limits.floor;
     if (floor == 0 || now - floor_since_ < options_.limits.floor_time) return;
-    const std::int64_t come = info(CURLINFO_SIZE_DOWNLOAD_T) - floor_bytes_;
+    const std::int64_t come = handle_.info(CURLINFO_SIZE_DOWNLOAD_T) - floor_bytes_;
     const double seconds = std::chrono::duration<double>(now - floor_since_).count(), rate = static_cast<double>(come) / seconds;
     if (rate < static_cast<double>(floor))
       throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor asks for",
@@ -147,30 +116,14 @@ class Transfer {
     floor_since_ = now, floor_bytes_ += come;
   }
 
-  // The multi interface, because it can be woken up for cancellation.
-  CURLcode drive() {
-    const std::stop_callback wake(options_.stop, [this] { curl_multi_wakeup(multi_.get()); });
-    floor_since_ = Clock::now(), floor_bytes_ = 0;
-    for (int running = 1; running > 0;) {
-      if (options_.stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
-      curl_multi_perform(multi_.get(), &running);
-      report_progress(running == 0);
-      if (running > 0) keep_up(Clock::now());
-      if (running > 0) curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
-    }
-    int left = 0;
-    const CURLMsg* message = curl_multi_info_read(multi_.get(), &left);
-    return message ? message->data.result : CURLE_FAILED_INIT;
-  }
-
-  void check(CURLcode code) {
-    if (body_failure_) std::rethrow_exception(body_failure_);
-    if (options_.stop.stop_requested()) throw Error(ErrorCode::kCancelled, "the job was cancelled");
+  void check(std::optional<CURLcode> code) {
+    handle_.rethrow();
+    if (!code || options_.stop.stop_requested()) throw Error(ErrorCode::kCancelled, "the job was cancelled");
     if (code == CURLE_OK) return;
     if (!refused_.empty() && code == CURLE_COULDNT_CONNECT)
       throw Error(ErrorCode::kInvalidValue, fmt::format("{}: {}: connections to it are not allowed (--allow-fetch permits them)",
                                                         request_.what, refused_));
-    throw_failure(code);
+    throw_failure(*code);
   }
 
   [[noreturn]] void throw_failure(CURLcode code) {
@@ -216,19 +169,13 @@ class Transfer {
     throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: '{}' answered {}", request_.what, request_.url, status));
   }
 
-  curl_off_t info(CURLINFO which) {
-    curl_off_t value = 0;
-    curl_easy_getinfo(easy_.get(), which, &value);
-    return value;
-  }
-
   struct Reached {
     std::int64_t done, total;   // total 0: unknown
   };
   Reached reached_bytes() {
     const std::int64_t earlier = answer_.status == 206 ? asked_from_ : 0;
-    const std::int64_t announced = info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T);
-    return {earlier + info(CURLINFO_SIZE_DOWNLOAD_T), announced > 0 ? earlier + announced : 0};
+    const std::int64_t announced = handle_.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T);
+    return {earlier + handle_.info(CURLINFO_SIZE_DOWNLOAD_T), announced > 0 ? earlier + announced : 0};
   }
 
   void report_progress(bool last) {
@@ -278,23 +225,6 @@ class Transfer {
     }
   }
 
-  // Exceptions must not pass through libcurl: they wait in body_failure_.
-  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) {
-    auto& transfer = *static_cast<Transfer*>(self);
-    try {
-      transfer.take_body({data, size * count});
-      return size * count;
-    } catch (...) {
-      transfer.body_failure_ = std::current_exception();
-      return CURL_WRITEFUNC_ERROR;
-    }
-  }
-
-  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self) {
-    static_cast<Transfer*>(self)->answer_.read_line({data, size * count});
-    return size * count;
-  }
-
   static curl_socket_t on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
     auto& transfer = *static_cast<Transfer*>(self);
     if (!transfer.name_allowed_ && !transfer.options_.rules.allows_address(address->addr)) {
@@ -310,13 +240,11 @@ class Transfer {
   PartialBody& body_;
   const BodyOutput& output_;
   std::int64_t asked_from_ = 0;   // what the request asks for; 0: everything
-  std::unique_ptr<curl_slist, ListDeleter> headers_;
-  std::unique_ptr<CURL, EasyDeleter> easy_;
-  std::unique_ptr<CURLM, MultiDeleter> multi_;   // ends before the handle that it may still hold
+  transfer::Handle handle_;
+  transfer::Loop loop_;
   HttpAnswer answer_;
   std::string host_, refused_;
   bool name_allowed_ = false, body_begun_ = false;
-  std::exception_ptr body_failure_;
   Clock::time_point next_progress_{}, floor_since_{};
   std::int64_t floor_bytes_ = 0;   // that had come then
   char error_text_[CURL_ERROR_SIZE] = {};

@@ -13,11 +13,14 @@
 
 namespace kedge {
 
-// Listens on a free port of loopback until all answers are given or it goes out of scope. Each connection gets one answer, byte
-// for byte, and is then closed: an answer shorter than its Content-Length is a broken download.
+// Listens on a free port of loopback until all answers are given or it goes out of scope. Each connection gets one
+// answer, byte for byte, and is then closed, or first waits for the client to close: an answer shorter than its
+// Content-Length is a broken download, or one that does not end.
 class ScriptedServer {
  public:
-  explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
+  enum class After { kClose, kWait };
+  explicit ScriptedServer(std::vector<std::string> answers, After after = After::kClose)
+      : answers_(std::move(answers)), after_(after) {
     sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
     socklen_t size = sizeof address;
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -57,11 +60,14 @@ class ScriptedServer {
         requests_.push_back(head);
       }
       ::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL);
+      while (after_ == After::kWait && ::recv(connection, piece, sizeof piece, 0) > 0) {
+      }
       ::close(connection);
     }
   }
 
   const std::vector<std::string> answers_;
+  const After after_;
   int listener_ = -1;
   int port_ = 0;
   mutable std::mutex mutex_;
