@@ -51,13 +51,15 @@ class Patience {
 
   // An attempt that began at `begun` broke at `now`: whether it is time to give up.
   bool ended(Clock::time_point begun, Clock::time_point now) {
-    if (!first_break_ || now - begun > bound_) first_break_ = now;
-    return now - *first_break_ > bound_;
+    if (!has_broken_ || now - begun > bound_) first_break_ = now;
+    has_broken_ = true;
+    return now - first_break_ > bound_;
   }
 
  private:
   Clock::duration bound_;
-  std::optional<Clock::time_point> first_break_;
+  bool has_broken_ = false;
+  Clock::time_point first_break_;
 };
 
 }  // namespace kedge

@@ -4,10 +4,49 @@
 #include <cmath>
 #include <cstdint>
 
-#include "engine/backend/columns.h"
+#include "engine/backend/ops/maps.h"
 #include "engine/core/portability.h"
 
 namespace kedge::engine {
+
+KEDGE_HD inline double unary(Unary f, double x) {
+  switch (f) {
+    case Unary::kSquare:
+      return x * x;
+    case Unary::kAbs:
+      return fabs(x);
+    case Unary::kSqrt:
+      return sqrt(x);
+    case Unary::kExp:
+      return exp(x);
+    case Unary::kLog:
+      return log(x);
+    case Unary::kTanh:
+      return tanh(x);
+    case Unary::kLogistic:
+      return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+  }
+  return x;
+}
+
+// A NaN on either side makes a NaN.
+KEDGE_HD inline double binary(Binary f, double x, double y) {
+  switch (f) {
+    case Binary::kAdd:
+      return x + y;
+    case Binary::kSubtract:
+      return x - y;
+    case Binary::kMultiply:
+      return x * y;
+    case Binary::kDivide:
+      return x / y;
+    case Binary::kMinimum:
+      return x < y || x != x ? x : y;
+    case Binary::kMaximum:
+      return x > y || x != x ? x : y;
+  }
+  return x;
+}
 
 // The quantile q of n sorted numbers (n >= 1), as numpy's method "linear" finds it: the neighbours' positions and the way
 // between.

@@ -92,7 +92,7 @@ KEDGE_HD double logistic_row(T* z, std::int64_t k, const T* intercepts, std::int
   return weight * (log(sum) - own);
 }
 
-// The second derivatives of that loss, see Backend::logistic_curvature. w: k (k + 1) / 2 numbers, or one for k = 2.
+// The second derivatives of that loss, see LogisticOps::curvature. w: k (k + 1) / 2 numbers, or one for k = 2.
 template <class T>
 KEDGE_HD void curvature_row(const T* z, std::int64_t k, const T* intercepts, double weight, double* w) {
   const auto margin = [&](std::int64_t c) { return static_cast<double>(intercepts ? z[c] + intercepts[c] : z[c]); };

@@ -124,7 +124,7 @@ void spread_decision(const Context& ctx, const PresentClasses& present, MatrixVi
 template <class T>
 std::vector<std::int32_t> best_codes(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores) {
   Array<std::int32_t> best(ctx.memory(), scores.rows);
-  ctx.ops<T>().argmax_rows(scores, best.view());
+  ctx.ops<T>().rows->argmax_rows(scores, best.view());
   std::vector<std::int32_t> codes = best.to_host();
   for (std::int32_t& code : codes) code = present.codes[static_cast<std::size_t>(code)];
   return codes;

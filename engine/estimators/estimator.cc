@@ -35,7 +35,7 @@ std::vector<std::int32_t> Classifier<T>::predict(const Context& ctx, const Sampl
   if (has_proba()) predict_proba(ctx, X, scores.view());
   else decision_function(ctx, X, scores.view());
   Array<std::int32_t> codes(ctx.memory(), X.n_rows());
-  ctx.ops<double>().argmax_rows(std::as_const(scores).view(), codes.view());
+  ctx.ops<double>().rows->argmax_rows(std::as_const(scores).view(), codes.view());
   return codes.to_host();
 }
 

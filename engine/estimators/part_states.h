@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/samples.h"
 

@@ -20,7 +20,7 @@ template <class T>
 std::optional<Nonfinite> first_nonfinite(const Context& ctx, const Table<T>& table) {
   const MatrixView<const T> values =
       table.sparse ? MatrixView<const T>(table.sparse->view().values.data, table.sparse->n_entries(), 1) : table.X.view();
-  const std::optional<Cell> found = ctx.ops<T>().find_nonfinite(values);
+  const std::optional<Cell> found = ctx.ops<T>().tables->find_nonfinite(values);
   if (!found) return std::nullopt;
   T value;
   ctx.memory().to_host(&value, values.data + found->row * values.stride + found->col, sizeof(T));
@@ -70,7 +70,7 @@ std::shared_ptr<Table<T>> copied_columns(const Context& ctx, const Table<T>& tab
   const Array<std::int32_t> device_places(ctx.memory(), std::span<const std::int32_t>(places));
   auto part = std::make_shared<Table<T>>();
   part->X = Matrix<T>(ctx.memory(), table.X.rows(), static_cast<std::int64_t>(columns.size()));
-  ctx.ops<T>().take_columns(table.X.view(), {}, device_places.view(), part->X.view());
+  ctx.ops<T>().categories->take_columns(table.X.view(), {}, device_places.view(), part->X.view());
   const std::vector<Feature> features = features_of(table);
   for (const std::int64_t j : columns) part->features.push_back(features[static_cast<std::size_t>(j)]);
   if (table.is_finite == true) part->is_finite = true;
@@ -131,8 +131,9 @@ MatrixView<const T> dense_block(const Context& ctx, const Samples<T>& X, std::in
   CsrView<const T> source = std::as_const(*X.table->sparse).view();
   if (!X.rows) source.offsets = source.offsets.slice(first, count + 1), source.rows = count;
   if (count > 0)
-    ctx.ops<T>().sparse_to_dense(source, X.rows ? X.rows->view().slice(first, count) : VectorView<const std::int32_t>(), shift.view(),
-                                 scale.view(), out);
+    ctx.ops<T>().sparse->to_dense(source,
+                                  X.rows ? X.rows->view().slice(first, count) : VectorView<const std::int32_t>(),
+                                  shift.view(), scale.view(), out);
   return out;
 }
 
@@ -154,8 +155,8 @@ MatrixView<const T> Samples<T>::values(const Context& ctx, std::int64_t first, s
   const Array<double> device_shift(ctx.memory(), std::span<const double>(shift));
   const Array<double> device_scale(ctx.memory(), std::span<const double>(scale));
   const MatrixView<T> out = scratch.view().row_range(0, count);
-  ctx.ops<T>().gather(source, rows ? rows->view().slice(first, count) : VectorView<const std::int32_t>(),
-                      device_shift.view(), device_scale.view(), out);
+  ctx.ops<T>().tables->gather(source, rows ? rows->view().slice(first, count) : VectorView<const std::int32_t>(),
+                              device_shift.view(), device_scale.view(), out);
   return out;
 }
 
@@ -189,7 +190,7 @@ Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T
   if (!table.dense) {
     table.dense = std::make_shared<Table<T>>();
     table.dense->X = Matrix<T>(ctx.memory(), n, d);
-    ctx.ops<T>().sparse_to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, table.dense->X.view());
+    ctx.ops<T>().sparse->to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, table.dense->X.view());
     table.dense->features = table.features;
     table.dense->is_finite = table.is_finite;
   }
@@ -201,10 +202,10 @@ Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T
 template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X) {
   Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
-  if (X.is_sparse())
-    ctx.ops<T>().sparse_moments(unscaled_columns(ctx, X).view(), {}, mean.view(), variance.view());
+  if (X.is_sparse()) ctx.ops<T>().sparse->moments(unscaled_columns(ctx, X).view(), {}, mean.view(), variance.view());
   else
-    ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, mean.view(), variance.view());
+    ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, mean.view(),
+                                        variance.view());
   Moments moments{mean.to_host(), variance.to_host()};
   for (std::size_t j = 0; j < X.shift.size(); ++j) {
     moments.mean[j] = (moments.mean[j] - X.shift[j]) * X.scale[j];
@@ -217,7 +218,7 @@ template <class T>
 std::vector<double> column_means(const Context& ctx, const Samples<T>& X) {
   if (X.is_sparse()) return column_moments(ctx, X).mean;
   Array<double> device_mean(ctx.memory(), X.n_cols());
-  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, device_mean.view(), {});
+  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), {}, device_mean.view(), {});
   std::vector<double> mean = device_mean.to_host();
   for (std::size_t j = 0; j < X.shift.size(); ++j) mean[j] = (mean[j] - X.shift[j]) * X.scale[j];
   return mean;
@@ -240,10 +241,8 @@ void map_ranges(const Samples<T>& X, Ranges& ranges) {
 template <class T>
 Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
   Array<T> low(ctx.memory(), X.n_cols()), high(ctx.memory(), X.n_cols());
-  if (X.is_sparse())
-    ctx.ops<T>().sparse_range(unscaled_columns(ctx, X).view(), low.view(), high.view());
-  else
-    ctx.ops<T>().column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
+  if (X.is_sparse()) ctx.ops<T>().sparse->range(unscaled_columns(ctx, X).view(), low.view(), high.view());
+  else ctx.ops<T>().tables->column_range(std::as_const(X.table->X).view(), X.row_view(), low.view(), high.view());
   const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
   Ranges ranges{{minimum.begin(), minimum.end()}, {maximum.begin(), maximum.end()}};
   for (std::size_t j = 0; j < minimum.size(); ++j)

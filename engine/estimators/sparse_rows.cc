@@ -15,9 +15,9 @@ CsrMatrix<T> gathered(const Context& ctx, CsrView<const T> A, VectorView<const s
                       std::int64_t n_rows, const std::vector<double>& scale) {
   const Array<double> device_scale(ctx.memory(), std::span<const double>(scale));
   Array<std::int64_t> offsets(ctx.memory(), n_rows + 1);
-  const std::int64_t n = ctx.ops<T>().sparse_offsets(A, rows, offsets.view());
+  const std::int64_t n = ctx.ops<T>().sparse->offsets(A, rows, offsets.view());
   CsrMatrix<T> out(ctx.memory(), A.cols, std::move(offsets), n);
-  ctx.ops<T>().sparse_gather(A, rows, device_scale.view(), out.view());
+  ctx.ops<T>().sparse->gather(A, rows, device_scale.view(), out.view());
   return out;
 }
 
@@ -40,7 +40,7 @@ CsrMatrix<T> transposed(const Context& ctx, CsrView<const T> A) {
           "{} values of a sparse table are selected, at most {} can be computed with", A.n_entries(),
           std::numeric_limits<std::int32_t>::max());
   CsrMatrix<T> out(ctx.memory(), A.cols, A.rows, A.n_entries());
-  ctx.ops<T>().sparse_transpose(A, out.view());
+  ctx.ops<T>().sparse->transpose(A, out.view());
   return out;
 }
 
@@ -65,7 +65,7 @@ template <class T>
 Matrix<double> product(const Context& ctx, CsrView<const T> A, const std::vector<double>& B, std::int64_t k) {
   const Matrix<double> right(ctx.memory(), A.cols, k, B);
   Matrix<double> out(ctx.memory(), A.rows, k);
-  ctx.ops<T>().sparse_multiply(A, right.view(), out.view());
+  ctx.ops<T>().sparse->multiply(A, right.view(), out.view());
   return out;
 }
 

@@ -126,7 +126,7 @@ template <class T, class S>
 std::optional<Cell> find_infinite(const Context& ctx, const Source<S>& source, const Table<T>& table) {
   const std::int64_t n_cols = table.X.cols();
   Array<T> low(ctx.memory(), n_cols), high(ctx.memory(), n_cols);
-  ctx.ops<T>().column_range(table.X.view(), {}, low.view(), high.view());   // ignores NaN
+  ctx.ops<T>().tables->column_range(table.X.view(), {}, low.view(), high.view());   // ignores NaN
   const std::vector<T> minimum = low.to_host(), maximum = high.to_host();
   for (std::int64_t j = 0; j < n_cols; ++j) {
     const auto at = static_cast<std::size_t>(j);
@@ -144,7 +144,7 @@ std::shared_ptr<Table<T>> load_from(const Context& ctx, const Source<S>& source)
   table->X = Matrix<T>(ctx.memory(), source.selection.n_rows, source.selection.n_cols());
   fill(ctx, source, table->X);
   table->features = source.selection.features;
-  std::optional<Cell> cell = ctx.ops<T>().find_nonfinite(std::as_const(table->X).view());
+  std::optional<Cell> cell = ctx.ops<T>().tables->find_nonfinite(std::as_const(table->X).view());
   table->is_finite = !cell;
   if (cell && source.selection.accepted.nan) cell = find_infinite<T>(ctx, source, *table);
   if (cell) refuse_value(source, *cell, std::is_same_v<T, float> ? "float32" : "float64");

@@ -35,7 +35,8 @@ void check_take_columns(Probe<T>& probe) {
     }
     Padded<T> out(probe.memory(), expected.rows, expected.cols);
     const Array<std::int32_t> chosen = probe.upload(rows);
-    probe.ops().take_columns(device.view(), by_rows ? chosen.view() : VectorView<const std::int32_t>(), probe.upload(columns).view(), out.view());
+    probe.ops().categories->take_columns(device.view(), by_rows ? chosen.view() : VectorView<const std::int32_t>(),
+                                         probe.upload(columns).view(), out.view());
     probe.expect_near(out.to_table(), expected, 1, by_rows ? "some rows" : "all rows");
   }
 }
@@ -65,9 +66,10 @@ void check_translate(Probe<T>& probe) {
   }
   Padded<T> out(probe.memory(), x.rows, x.cols);
   const Padded<T> device(probe.memory(), x);
-  probe.ops().translate(device.view(), {}, probe.upload(offsets).view(), probe.upload(rounded<T>(keys)).view(),
-                        probe.upload(rounded<T>(values)).view(), probe.upload(rounded<T>(missing)).view(),
-                        probe.upload(rounded<T>(unknown)).view(), out.view());
+  probe.ops().categories->translate(device.view(), {}, probe.upload(offsets).view(),
+                                    probe.upload(rounded<T>(keys)).view(), probe.upload(rounded<T>(values)).view(),
+                                    probe.upload(rounded<T>(missing)).view(), probe.upload(rounded<T>(unknown)).view(),
+                                    out.view());
   probe.expect_near(out.to_table(), expected, 1, "translated");
 }
 
@@ -84,7 +86,7 @@ void check_one_hot(Probe<T>& probe) {
     }
   }
   Padded<T> out(probe.memory(), positions.rows, width);
-  probe.ops().one_hot(Padded<T>(probe.memory(), positions).view(), out.view());
+  probe.ops().categories->one_hot(Padded<T>(probe.memory(), positions).view(), out.view());
   probe.expect_near(out.to_table(), expected, 1, "one-hot");
 }
 
@@ -105,8 +107,9 @@ void check_missing(Probe<T>& probe) {
   }
   Padded<T> device(probe.memory(), x), out(probe.memory(), x.rows, marks.cols);
   const Array<T> holes = probe.upload(rounded<T>(missing));
-  probe.ops().mark_missing(std::as_const(device).view(), holes.view(), probe.upload(columns).view(), out.view());
-  probe.ops().fill_missing(holes.view(), probe.upload(rounded<T>(fill)).view(), device.view());
+  probe.ops().categories->mark_missing(std::as_const(device).view(), holes.view(), probe.upload(columns).view(),
+                                       out.view());
+  probe.ops().categories->fill_missing(holes.view(), probe.upload(rounded<T>(fill)).view(), device.view());
   probe.expect_near(out.to_table(), marks, 1, "marks");
   probe.expect_near(device.to_table(), filled, 1, "filled");
 }

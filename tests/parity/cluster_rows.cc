@@ -37,7 +37,9 @@ void expect_assigned(Probe<T>& probe, const Table& X, const Table& centers) {
   std::int64_t changed = 0;
   for (std::size_t i = 0; i < before.size(); i += 3) before[i] = -1, ++changed;
   auto labels = probe.upload(before);
-  EXPECT_EQ(probe.ops().assign_nearest(Padded<T>(probe.memory(), X).view(), Padded<T>(probe.memory(), centers).view(), labels.view()), changed);
+  EXPECT_EQ(probe.ops().clusters->assign_nearest(Padded<T>(probe.memory(), X).view(),
+                                                 Padded<T>(probe.memory(), centers).view(), labels.view()),
+            changed);
   EXPECT_EQ(labels.to_host(), expected);
 }
 
@@ -82,7 +84,7 @@ void check_follow_centers(Probe<T>& probe) {   // rows and centres in three plac
     const auto weights = probe.upload(is_weighted ? probe.weights(rows) : std::vector<double>{});
     std::vector<std::int32_t> before(static_cast<std::size_t>(rows), -1);
     auto labels = probe.upload(before);
-    const auto followed = probe.ops().follow_centers(values.view(), weights.view(), labels.view());
+    const auto followed = probe.ops().clusters->follow_centers(values.view(), weights.view(), labels.view());
     for (const Table& step : steps_of(centers)) {
       const auto expected = nearest_rows(X, step);
       std::int64_t changed = 0;
@@ -91,7 +93,7 @@ void check_follow_centers(Probe<T>& probe) {   // rows and centres in three plac
       EXPECT_EQ(labels.to_host(), expected);
       Padded<double> sums(probe.memory(), k, cols + 1), plain(probe.memory(), k, cols + 1);
       followed->sum(sums.view());
-      probe.ops().label_sums(values.view(), std::as_const(labels).view(), weights.view(), plain.view());
+      probe.ops().clusters->label_sums(values.view(), std::as_const(labels).view(), weights.view(), plain.view());
       EXPECT_EQ(sums.to_table().values, plain.to_table().values);
       before = expected;
     }
@@ -104,8 +106,9 @@ void check_squared_to_assigned(Probe<T>& probe) {
   const Table X = probe.numbers(rows, cols, 1), centers = probe.numbers(k, cols, 2);
   const auto labels = probe.codes(rows, k, 3);
   Array<double> got(probe.memory(), rows);
-  probe.ops().squared_to_assigned(Padded<T>(probe.memory(), X).view(), Padded<T>(probe.memory(), centers).view(), probe.upload(labels).view(),
-                                  got.view());
+  probe.ops().clusters->squared_to_assigned(Padded<T>(probe.memory(), X).view(),
+                                            Padded<T>(probe.memory(), centers).view(), probe.upload(labels).view(),
+                                            got.view());
   std::vector<double> expected;
   for (std::int64_t i = 0; i < rows; ++i) expected.push_back(squared(X, i, centers, labels[static_cast<std::size_t>(i)]));
   probe.expect_near(got, expected, 1, "squared");
@@ -119,7 +122,8 @@ void check_label_sums(Probe<T>& probe) {
   for (const bool is_weighted : {false, true}) {
     const std::vector<double> weights = is_weighted ? probe.weights(rows) : std::vector<double>{};
     Padded<double> sums(probe.memory(), k, cols + 1);
-    probe.ops().label_sums(Padded<T>(probe.memory(), X).view(), probe.upload(labels).view(), probe.upload(weights).view(), sums.view());
+    probe.ops().clusters->label_sums(Padded<T>(probe.memory(), X).view(), probe.upload(labels).view(),
+                                     probe.upload(weights).view(), sums.view());
     Table expected(k, cols + 1);
     for (std::int64_t i = 0; i < rows; ++i) {
       const double weight = is_weighted ? weights[static_cast<std::size_t>(i)] : 1.0;
@@ -141,8 +145,9 @@ void check_nearest_within(Probe<T>& probe) {   // k candidates
   for (const bool is_first : {true, false}) {
     Padded<T> least(probe.memory(), k, rows);
     Array<double> totals(probe.memory(), k);
-    probe.ops().nearest_within(Padded<T>(probe.memory(), X).view(), probe.upload(candidates).view(),
-                               probe.upload(is_first ? std::vector<T>{} : closest).view(), probe.upload(weights).view(), least.view(), totals.view());
+    probe.ops().clusters->nearest_within(Padded<T>(probe.memory(), X).view(), probe.upload(candidates).view(),
+                                         probe.upload(is_first ? std::vector<T>{} : closest).view(),
+                                         probe.upload(weights).view(), least.view(), totals.view());
     Table expected(k, rows);
     std::vector<double> sums(static_cast<std::size_t>(k));
     for (std::int64_t c = 0; c < k; ++c)
@@ -165,7 +170,8 @@ void check_cumulative_search(Probe<T>& probe) {   // k thresholds over `rows` va
   for (const double v : table.values) sums.push_back((sums.empty() ? 0.0 : sums.back()) + v);
   for (int e = 0; e < k; ++e) thresholds.push_back(sums.back() * e / std::max(1, k - 2));   // the last lies beyond the end
   Array<std::int32_t> found(probe.memory(), k);
-  probe.ops().cumulative_search(probe.upload(values).view(), {}, probe.upload(thresholds).view(), found.view());
+  probe.ops().clusters->cumulative_search(probe.upload(values).view(), {}, probe.upload(thresholds).view(),
+                                          found.view());
   const auto got = found.to_host();
   for (int e = 0; e < k; ++e) {
     const auto expected = std::min<std::int64_t>(std::lower_bound(sums.begin(), sums.end(), thresholds[static_cast<std::size_t>(e)]) - sums.begin(), rows - 1);
@@ -179,7 +185,8 @@ void check_distances(Probe<T>& probe) {   // k rows of the second table
   const Table X = probe.numbers(rows, cols, 1), Y = probe.numbers(k, cols, 2);
   for (const engine::Distance& distance : {engine::Distance{}, {engine::Metric::kManhattan}, {engine::Metric::kChebyshev}, {engine::Metric::kMinkowski, 3}}) {
     Padded<T> got(probe.memory(), rows, k);
-    probe.ops().distances(Padded<T>(probe.memory(), X).view(), Padded<T>(probe.memory(), Y).view(), distance, got.view());
+    probe.ops().distances->pairwise(Padded<T>(probe.memory(), X).view(), Padded<T>(probe.memory(), Y).view(), distance,
+                                    got.view());
     Table expected(rows, k);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < k; ++j) {

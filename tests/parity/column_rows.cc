@@ -7,10 +7,10 @@ namespace kedge::parity {
 namespace {
 
 constexpr double kExact = 0;
-constexpr double kMoments = 1e-12;   // stated in backend.h, relative to the largest square
+constexpr double kMoments = 1e-12;   // stated in ops/, relative to the largest square
 constexpr double kPlaced = 1e-15;    // one multiply and one add between two neighbours
 template <class T>
-constexpr double kMapped = 4 * std::numeric_limits<T>::epsilon();   // stated in backend.h
+constexpr double kMapped = 4 * std::numeric_limits<T>::epsilon();   // stated in ops/
 
 using engine::ColumnMap;
 
@@ -46,8 +46,8 @@ void check_sort_columns(Probe<T>& probe) {
   const Table x = with_missing(probe);
   Padded<T> sorted(probe.memory(), x.cols, x.rows);
   Array<std::int64_t> present(probe.memory(), x.cols);
-  probe.ops().sort_columns(Padded<T>(probe.memory(), x).view(), probe.upload(backwards(x.rows)).view(), sorted.view(),
-                           present.view());
+  probe.ops().columns->sort_columns(Padded<T>(probe.memory(), x).view(), probe.upload(backwards(x.rows)).view(),
+                                    sorted.view(), present.view());
   Table expected(x.cols, x.rows);
   std::vector<double> count;
   for (std::int64_t j = 0; j < x.cols; ++j) {
@@ -66,7 +66,7 @@ void check_column_quantiles(Probe<T>& probe) {
     std::vector<double> q;
     for (int i = 0; i < n_q; ++i) q.push_back(static_cast<double>(i) / (n_q - 1));
     Padded<double> out(probe.memory(), n_q, x.cols);
-    probe.ops().column_quantiles(Padded<T>(probe.memory(), x).view(), {}, probe.upload(q).view(), out.view());
+    probe.ops().columns->column_quantiles(Padded<T>(probe.memory(), x).view(), {}, probe.upload(q).view(), out.view());
     Table expected(n_q, x.cols);
     for (std::int64_t j = 0; j < x.cols; ++j) {
       const auto column = present_of(x, j);
@@ -88,8 +88,8 @@ void check_present_moments(Probe<T>& probe) {
   const std::vector<double> weights = probe.weights(x.rows);
   const std::vector<std::int32_t> rows = backwards(x.rows);
   Array<double> count(probe.memory(), x.cols), mean(probe.memory(), x.cols), variance(probe.memory(), x.cols);
-  probe.ops().present_moments(Padded<T>(probe.memory(), x).view(), probe.upload(rows).view(), probe.upload(weights).view(),
-                              count.view(), mean.view(), variance.view());
+  probe.ops().columns->present_moments(Padded<T>(probe.memory(), x).view(), probe.upload(rows).view(),
+                                       probe.upload(weights).view(), count.view(), mean.view(), variance.view());
   std::vector<double> c, m, v;
   for (std::int64_t j = 0; j < x.cols; ++j) {
     long double total = 0, sum = 0, squares = 0;
@@ -139,7 +139,8 @@ void check_map_columns(Probe<T>& probe) {
     for (std::int64_t j = 0; j < x.cols; ++j)
       a.push_back(static_cast<double>(j % 5) * 0.5), b.push_back(static_cast<double>(j % 2));
     Padded<T> device(probe.memory(), x);
-    probe.ops().map_columns(map, probe.upload(a).view(), probe.upload(b).view(), std::as_const(device).view(), device.view());
+    probe.ops().maps->map_columns(map, probe.upload(a).view(), probe.upload(b).view(), std::as_const(device).view(),
+                                  device.view());
     Table expected = x;
     double largest = 1;
     for (std::int64_t i = 0; i < x.rows; ++i)
@@ -170,8 +171,9 @@ void check_quantile_ranks(Probe<T>& probe) {
     for (std::int64_t i = 0; i < x.rows; ++i)
       expected.at(i, 0) = expected.at(i, 1) = (normal ? deviates : ranks)[static_cast<std::size_t>(i) % values.size()];
     Padded<T> out(probe.memory(), x.rows, 2);
-    probe.ops().quantile_ranks(Padded<T>(probe.memory(), x).view(), Padded<double>(probe.memory(), quantiles).view(),
-                               probe.upload(references).view(), normal, out.view());
+    probe.ops().maps->quantile_ranks(Padded<T>(probe.memory(), x).view(),
+                                     Padded<double>(probe.memory(), quantiles).view(), probe.upload(references).view(),
+                                     normal, out.view());
     probe.expect_near(out.to_table(), expected, 6, normal ? "deviates" : "ranks");
   }
 }
@@ -192,8 +194,9 @@ void check_bin_columns(Probe<T>& probe) {
   }
   const Padded<T> device(probe.memory(), x);
   Padded<T> codes(probe.memory(), x.rows, 3), wide(probe.memory(), x.rows, 7);
-  probe.ops().bin_columns(device.view(), probe.upload(edges).view(), first_edge.view(), {}, codes.view());
-  probe.ops().bin_columns(device.view(), probe.upload(edges).view(), first_edge.view(), first_out.view(), wide.view());
+  probe.ops().maps->bin_columns(device.view(), probe.upload(edges).view(), first_edge.view(), {}, codes.view());
+  probe.ops().maps->bin_columns(device.view(), probe.upload(edges).view(), first_edge.view(), first_out.view(),
+                                wide.view());
   probe.expect_near(codes.to_table(), bins, 1, "bins"), probe.expect_near(wide.to_table(), one_hot, 1, "one-hot");
 }
 
@@ -214,7 +217,7 @@ void check_spline_basis(Probe<T>& probe) {
     const std::int64_t n = mode == Extrapolation::kPeriodic ? 2 : 3;
     ASSERT_EQ(spline.n_out(), n);
     Padded<T> out(probe.memory(), x.rows, x.cols * n);
-    probe.ops().spline_basis(device.view(), spline, out.view());
+    probe.ops().maps->spline_basis(device.view(), spline, out.view());
     Table expected(x.rows, x.cols * n);
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t j = 0; j < x.cols; ++j) {
@@ -239,7 +242,7 @@ void check_normalize_rows(Probe<T>& probe) {
   const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   for (const RowNorm norm : {RowNorm::kL1, RowNorm::kL2, RowNorm::kMax}) {
     Padded<T> device(probe.memory(), x);
-    probe.ops().normalize_rows(norm, device.view());
+    probe.ops().maps->normalize_rows(norm, device.view());
     Table expected = x;
     for (std::int64_t i = 0; i < x.rows; ++i) {
       double sum = 0, squares = 0, most = 0;
@@ -254,6 +257,60 @@ void check_normalize_rows(Probe<T>& probe) {
   }
 }
 
+template <class T>
+void check_map(Probe<T>& probe) {
+  using engine::Unary;
+  const auto expect = [&](Unary f, double scale, double offset, double (*formula)(double)) {
+    Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1, offset);
+    if (x.rows > 0 && x.cols > 0) x.at(0, 0) = std::numeric_limits<double>::quiet_NaN();
+    Padded<T> device(probe.memory(), x);
+    probe.ops().maps->map(f, scale, device.view(), device.view());
+    for (double& v : x.values) v = formula(scale * v);
+    const Table got = device.to_table();
+    for (std::size_t e = 0; e < x.values.size(); ++e)
+      probe.expect_near(got.values[e], x.values[e], std::abs(x.values[e]),
+                        "mapped by " + std::to_string(static_cast<int>(f)));
+  };
+  expect(Unary::kSquare, 0.5, 0, [](double x) { return x * x; });
+  expect(Unary::kAbs, -2, 0, [](double x) { return std::abs(x); });
+  expect(Unary::kSqrt, 1, 100, [](double x) { return std::sqrt(x); });
+  expect(Unary::kLog, 1, 100, [](double x) { return std::log(x); });
+  for (const double scale :
+       {1e-6, 0.01, 1.0,
+        sizeof(T) == sizeof(double) ? -30.0 : -5.0}) {   // what is small, and where exp and tanh have their bounds
+    expect(Unary::kExp, scale, 0, [](double x) { return std::exp(x); });
+    expect(Unary::kTanh, scale, 0, [](double x) { return std::tanh(x); });
+    expect(Unary::kLogistic, scale, 0, [](double x) { return 1 / (1 + std::exp(-x)); });
+  }
+}
+
+template <class T>
+void check_combine(Probe<T>& probe) {
+  using engine::Binary;
+  const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
+  const auto expect = [&](Binary f, const Table& y, double (*formula)(double, double)) {
+    Padded<T> out(probe.memory(), x.rows, x.cols);
+    probe.ops().maps->combine(f, Padded<T>(probe.memory(), x).view(), Padded<T>(probe.memory(), y).view(), out.view());
+    Table expected = x;
+    for (std::int64_t i = 0; i < x.rows; ++i)
+      for (std::int64_t j = 0; j < x.cols; ++j)
+        expected.at(i, j) = formula(x.at(i, j), y.at(y.rows == 1 ? 0 : i, y.cols == 1 ? 0 : j));
+    const Table got = out.to_table();
+    for (std::size_t e = 0; e < expected.values.size(); ++e)
+      probe.expect_near(got.values[e], expected.values[e], std::abs(expected.values[e]),
+                        "combined by " + std::to_string(static_cast<int>(f)));
+  };
+  for (const auto& [rows, cols] : {std::pair{x.rows, x.cols}, {std::int64_t{1}, x.cols}, {x.rows, std::int64_t{1}}}) {
+    const Table y = probe.numbers(rows, cols, 2, 9);
+    expect(Binary::kAdd, y, [](double a, double b) { return a + b; });
+    expect(Binary::kSubtract, y, [](double a, double b) { return a - b; });
+    expect(Binary::kMultiply, y, [](double a, double b) { return a * b; });
+    expect(Binary::kDivide, y, [](double a, double b) { return a / b; });
+    expect(Binary::kMinimum, y, [](double a, double b) { return std::min(a, b); });
+    expect(Binary::kMaximum, y, [](double a, double b) { return std::max(a, b); });
+  }
+}
+
 // 1, every feature, and the products of all with the first feature, then of those with the last: degree 3.
 template <class T>
 void check_monomials(Probe<T>& probe) {
@@ -264,8 +321,8 @@ void check_monomials(Probe<T>& probe) {
   for (std::int32_t j = 0; j < d; ++j) feature.push_back(0), parent.push_back(1 + j);
   for (std::int32_t j = 0; j < d; ++j) feature.push_back(d - 1), parent.push_back(1 + d + j);
   Padded<T> out(probe.memory(), x.rows, static_cast<std::int64_t>(feature.size()));
-  probe.ops().monomials(Padded<T>(probe.memory(), x).view(), probe.upload(feature).view(), probe.upload(parent).view(),
-                        out.view());
+  probe.ops().maps->monomials(Padded<T>(probe.memory(), x).view(), probe.upload(feature).view(),
+                              probe.upload(parent).view(), out.view());
   Table expected(x.rows, static_cast<std::int64_t>(feature.size()));
   for (std::int64_t i = 0; i < x.rows; ++i) {
     expected.at(i, 0) = 1;
@@ -286,7 +343,7 @@ void check_apply_kernel(Probe<T>& probe) {
   for (const KernelKind kind : {KernelKind::kPolynomial, KernelKind::kSigmoid, KernelKind::kGaussian, KernelKind::kLaplacian}) {
     Padded<T> device(probe.memory(), k);
     const engine::Kernel kernel{.kind = kind, .gamma = 0.125, .coef0 = 1.5, .degree = 2};
-    probe.ops().apply_kernel(kernel, probe.upload(x_norms).view(), probe.upload(y_norms).view(), device.view());
+    probe.ops().maps->apply_kernel(kernel, probe.upload(x_norms).view(), probe.upload(y_norms).view(), device.view());
     Table expected = k;
     for (double& v : expected.values) {
       if (kind == KernelKind::kPolynomial)
@@ -312,6 +369,8 @@ std::vector<Row<T>> column_rows() {
       {"column_quantiles", kPlaced, &check_column_quantiles<T>, tall},
       {"present_moments", kMoments, &check_present_moments<T>, tall},
       {"map_columns", kMapped<T>, &check_map_columns<T>, tall},
+      {"map", kMapped<T>, &check_map<T>, tall},
+      {"combine", kMapped<T>, &check_combine<T>, tall},
       {"quantile_ranks", kMapped<T>, &check_quantile_ranks<T>, tall},
       {"bin_columns", kExact, &check_bin_columns<T>, tall},
       {"spline_basis", kMapped<T>, &check_spline_basis<T>, tall},

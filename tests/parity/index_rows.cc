@@ -42,7 +42,7 @@ void check_index_nearest(Probe<T>& probe) {
   for (const Distance& distance : metrics()) {
     Padded<std::int32_t> indices(probe.memory(), queries.rows, k);
     Padded<T> found(probe.memory(), queries.rows, k);
-    probe.ops().index_points(p.view(), distance)->nearest(q.view(), k, indices.view(), found.view());
+    probe.ops().distances->index_points(p.view(), distance)->nearest(q.view(), k, indices.view(), found.view());
     const Table got = indices.to_table(), distances = found.to_table();
     for (std::int64_t i = 0; i < queries.rows && !testing::Test::HasFailure(); ++i) {
       std::vector<std::pair<double, std::int64_t>> all;
@@ -63,7 +63,7 @@ void check_index_within(Probe<T>& probe) {
   const Padded<T> p(probe.memory(), points), q(probe.memory(), queries);
   for (const Distance& distance : metrics()) {
     const double limit = some_limit(distance, queries, points);
-    const auto index = probe.ops().index_points(p.view(), distance);
+    const auto index = probe.ops().distances->index_points(p.view(), distance);
     Array<std::int32_t> counted(probe.memory(), k);
     index->count_within(q.view(), limit, counted.view());
     std::vector<std::int64_t> offsets{0};
@@ -128,7 +128,9 @@ void check_density(Probe<T>& probe) {   // k: what makes a core point
       }
       Array<std::uint8_t> core(probe.memory(), rows);
       Array<std::int32_t> component(probe.memory(), rows);
-      probe.ops().index_points(p.view(), distance)->density_components(limit, k, probe.upload(weights).view(), core.view(), component.view());
+      probe.ops()
+          .distances->index_points(p.view(), distance)
+          ->density_components(limit, k, probe.upload(weights).view(), core.view(), component.view());
       EXPECT_EQ(core.to_host(), expected) << "metric " << static_cast<int>(distance.metric);
       EXPECT_EQ(component.to_host(), reference_components(near, expected)) << "metric " << static_cast<int>(distance.metric);
     }

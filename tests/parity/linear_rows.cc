@@ -53,8 +53,10 @@ void check_gemm(Probe<T>& probe) {   // shape: rows x k times k x cols
       const Table c = probe.numbers(m, n, 3), product = multiply(a, ta, b, tb);
       for (const double beta : {0.0, 0.5}) {
         Padded<T> result(probe.memory(), c);
-        probe.ops().gemm(ta ? engine::Transpose::kYes : engine::Transpose::kNo, tb ? engine::Transpose::kYes : engine::Transpose::kNo, T(-1.5),
-                         Padded<T>(probe.memory(), a).view(), Padded<T>(probe.memory(), b).view(), T(beta), result.view());
+        probe.ops().linear->gemm(ta ? engine::Transpose::kYes : engine::Transpose::kNo,
+                                 tb ? engine::Transpose::kYes : engine::Transpose::kNo, T(-1.5),
+                                 Padded<T>(probe.memory(), a).view(), Padded<T>(probe.memory(), b).view(), T(beta),
+                                 result.view());
         Table expected(m, n);
         for (std::size_t e = 0; e < expected.values.size(); ++e) expected.values[e] = -1.5 * product.values[e] + beta * c.values[e];
         probe.expect_near(result.to_table(), expected, 64.0 * 1.5 * (k + 1), "C");
@@ -67,7 +69,7 @@ template <class T>
 void check_gram(Probe<T>& probe) {
   const Table a = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   Padded<T> c(probe.memory(), a.cols, a.cols);
-  probe.ops().gram(T(0.25), Padded<T>(probe.memory(), a).view(), c.view());
+  probe.ops().linear->gram(T(0.25), Padded<T>(probe.memory(), a).view(), c.view());
   Table expected = multiply(a, true, a, false);
   for (double& v : expected.values) v *= 0.25;
   const Table got = c.to_table();
@@ -89,7 +91,8 @@ void check_weighted_gram(Probe<T>& probe) {   // shape: rows x cols, k weights a
       for (std::int64_t j = 0; j < x.cols; ++j) x.at(i, j) = j < d ? a.at(i, j) : 1;
     }
     Padded<T> result(probe.memory(), k * x.cols, x.cols);
-    probe.ops().weighted_gram(Padded<T>(probe.memory(), a).view(), Padded<double>(probe.memory(), w).view(), with_ones, result.view());
+    probe.ops().linear->weighted_gram(Padded<T>(probe.memory(), a).view(), Padded<double>(probe.memory(), w).view(),
+                                      with_ones, result.view());
     const Table got = result.to_table();
     Table expected(k * x.cols, x.cols);
     for (std::int64_t m = 0; m < k; ++m) {
@@ -112,11 +115,11 @@ void check_solve_positive(Probe<T>& probe) {   // shape: cols unknowns, k right 
   for (std::int64_t i = 0; i < n; ++i) a.at(i, i) += 64.0 * static_cast<double>(n);   // well conditioned
   auto factor = dense(probe, a);
   Padded<T> b(probe.memory(), multiply(a, false, x, false));
-  ASSERT_TRUE(probe.ops().solve_positive(factor.view(), b.view()));
+  ASSERT_TRUE(probe.ops().factorise->solve_positive(factor.view(), b.view()));
   probe.expect_near(b.to_table(), x, 8 * static_cast<double>(n), "A^-1 B");
   a.at(n - 1, n - 1) = -1;
   auto indefinite = dense(probe, a);
-  EXPECT_FALSE(probe.ops().solve_positive(indefinite.view(), b.view()));
+  EXPECT_FALSE(probe.ops().factorise->solve_positive(indefinite.view(), b.view()));
 }
 
 template <class T>
@@ -128,7 +131,7 @@ void check_eigh(Probe<T>& probe) {
   }
   auto vectors = dense(probe, a);
   Array<T> w(probe.memory(), n);
-  probe.ops().eigh(vectors.view(), w.view());
+  probe.ops().factorise->eigh(vectors.view(), w.view());
   const Table v = dense_table(vectors);   // rows are eigenvectors
   const auto values = w.to_host();
   const double scale = 8 * static_cast<double>(n) * static_cast<double>(n);
@@ -152,8 +155,8 @@ void check_eigh_leading(Probe<T>& probe) {   // shape: a cols x cols matrix, its
   }
   auto all = dense(probe, a), leading = dense(probe, a);
   Array<T> w(probe.memory(), n), largest(probe.memory(), k);
-  probe.ops().eigh(all.view(), w.view());
-  probe.ops().eigh(leading.view(), largest.view());
+  probe.ops().factorise->eigh(all.view(), w.view());
+  probe.ops().factorise->eigh(leading.view(), largest.view());
   Table vectors = dense_table(leading);
   vectors.rows = k, vectors.values.resize(static_cast<std::size_t>(k * n));
   Table scaled = vectors;
@@ -174,7 +177,7 @@ void check_svd(Probe<T>& probe) {
   auto input = dense(probe, a);
   Matrix<T> u(probe.memory(), a.rows, r), vt(probe.memory(), r, a.cols);
   Array<T> s(probe.memory(), r);
-  probe.ops().svd(input.view(), u.view(), s.view(), vt.view());
+  probe.ops().factorise->svd(input.view(), u.view(), s.view(), vt.view());
   const Table left = dense_table(u), right = dense_table(vt);
   const auto values = s.to_host();
   const double n = static_cast<double>(std::max(a.rows, a.cols));
@@ -194,7 +197,7 @@ template <class T>
 void check_orthonormalize(Probe<T>& probe) {
   const Table a = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   auto q = dense(probe, a);
-  probe.ops().orthonormalize(q.view());
+  probe.ops().factorise->orthonormalize(q.view());
   const Table basis = dense_table(q);
   const double n = static_cast<double>(a.rows);
   probe.expect_near(multiply(basis, true, basis, false), identity(a.cols), n, "Q'Q");
@@ -204,7 +207,7 @@ void check_orthonormalize(Probe<T>& probe) {
 template <class T>
 void check_fill_normal(Probe<T>& probe) {
   Padded<T> out(probe.memory(), probe.shape().rows, probe.shape().cols);
-  probe.ops().fill_normal(42, 7, out.view());
+  probe.ops().rows->fill_normal(42, 7, out.view());
   const Table got = out.to_table();
   for (std::int64_t i = 0; i < got.rows * got.cols; ++i) {
     const auto bits = engine::philox(42, 7, static_cast<std::uint64_t>(i / 2));

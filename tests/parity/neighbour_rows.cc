@@ -35,7 +35,8 @@ void expect_nearest(Probe<T>& probe, const Table& queries, const Table& points) 
   const int k = probe.shape().k;
   Padded<std::int32_t> indices(probe.memory(), queries.rows, k);
   Padded<T> squared(probe.memory(), queries.rows, k);
-  probe.ops().nearest(Padded<T>(probe.memory(), queries).view(), Padded<T>(probe.memory(), points).view(), k, indices.view(), squared.view());
+  probe.ops().neighbours->nearest(Padded<T>(probe.memory(), queries).view(), Padded<T>(probe.memory(), points).view(),
+                                  k, indices.view(), squared.view());
   const Table got = indices.to_table(), distances = squared.to_table();
   for (std::int64_t q = 0; q < queries.rows && !testing::Test::HasFailure(); ++q) {
     const auto expected = reference_nearest(queries, q, points, k);
@@ -74,8 +75,9 @@ void check_vote(Probe<T>& probe) {   // shape: queries x classes, k neighbours
   std::copy(chosen.begin(), chosen.end(), indices.values.begin());
   for (const bool by_distance : {false, true}) {
     Padded<T> proba(probe.memory(), rows, classes);
-    probe.ops().vote(Padded<std::int32_t>(probe.memory(), indices).view(), Padded<T>(probe.memory(), squared).view(), probe.upload(y).view(),
-                     by_distance, proba.view());
+    probe.ops().neighbours->vote(Padded<std::int32_t>(probe.memory(), indices).view(),
+                                 Padded<T>(probe.memory(), squared).view(), probe.upload(y).view(), by_distance,
+                                 proba.view());
     Table expected(rows, classes);
     for (std::int64_t q = 0; q < rows; ++q) {
       std::vector<double> votes;

@@ -77,13 +77,13 @@ void check_design_rows(Probe<T>& probe) {
   auto c = make_case(probe);
   const std::int64_t n = c.expected.rows, first = n / 3;
   Padded<double> out(probe.memory(), n - first, c.expected.cols);
-  probe.ops().design_rows(c.design(), first, out.view());
+  probe.ops().design->gather(c.design(), first, out.view());
   Table expected(n - first, c.expected.cols);
   std::copy(c.expected.values.begin() + first * c.expected.cols, c.expected.values.end(), expected.values.begin());
   probe.expect_near(out.to_table(), expected, 1, "selected rows");
   const engine::Design<T> plain{.X = std::as_const(c.X).view()};   // no rows, shift, scale, weights or targets
   Padded<double> all(probe.memory(), probe.shape().rows, probe.shape().cols);
-  probe.ops().design_rows(plain, 0, all.view());
+  probe.ops().design->gather(plain, 0, all.view());
   probe.expect_near(all.to_table(), c.X.to_table(), 1, "all rows");
 }
 
@@ -91,7 +91,7 @@ template <class T>
 void check_design_gram(Probe<T>& probe) {
   auto c = make_case(probe);
   Matrix<double> g(probe.memory(), c.expected.cols, c.expected.cols);
-  probe.ops().design_gram(c.design(), g.view());
+  probe.ops().design->gram(c.design(), g.view());
   probe.expect_near(square_table(g), gram_of(c.expected), 100.0 * static_cast<double>(c.expected.rows + 1), "gram");
 }
 
@@ -104,7 +104,7 @@ void check_design_products(Probe<T>& probe) {   // of the second target, every t
   chosen.push_back(0);
   const auto columns = probe.upload(chosen);
   Matrix<double> products(probe.memory(), columns.size(), p), squares(probe.memory(), 1, p);
-  probe.ops().design_products(c.design(), columns.view(), products.view(), {squares.data(), p});
+  probe.ops().design->products(c.design(), columns.view(), products.view(), {squares.data(), p});
   const Table gram = gram_of(c.expected);
   Table expected(columns.size(), p), diagonal(1, p);
   for (std::int64_t j = 0; j < p; ++j) {
@@ -114,7 +114,7 @@ void check_design_products(Probe<T>& probe) {   // of the second target, every t
   const double scale = 100.0 * static_cast<double>(c.expected.rows + 1);
   probe.expect_near(square_table(products), expected, scale, "products");
   probe.expect_near(square_table(squares), diagonal, scale, "squares");
-  probe.ops().design_products(c.design(), columns.view().slice(0, 0), {products.data(), 0, p}, {squares.data(), p});
+  probe.ops().design->products(c.design(), columns.view().slice(0, 0), {products.data(), 0, p}, {squares.data(), p});
   probe.expect_near(square_table(squares), diagonal, scale, "squares without products");
 }
 
@@ -123,7 +123,7 @@ void check_design_triangle(Probe<T>& probe) {
   auto c = make_case(probe);
   const std::int64_t p = c.expected.cols;
   Matrix<double> r(probe.memory(), p, p);
-  probe.ops().design_triangle(c.design(), r.view());
+  probe.ops().design->triangle(c.design(), r.view());
   const Table triangle = square_table(r);
   for (std::int64_t i = 0; i < p; ++i) {
     for (std::int64_t j = 0; j < i; ++j) ASSERT_EQ(triangle.at(i, j), 0.0) << "below the diagonal";
@@ -179,7 +179,8 @@ void check_elastic_net(Probe<T>& probe) {
            iterations.view().slice(0, k)},
           {gram.view(), right.view(), yy, l1s.view().slice(1, 1), l2s.view().slice(1, 1), b.view(), gaps.view().slice(k, 1),
            iterations.view().slice(k, 1)}};
-      probe.ops().elastic_net_paths(paths, {.tol = kGap, .max_iter = 20000, .positive = positive, .random = random, .seed = 3});
+      probe.ops().convex->elastic_net_paths(
+          paths, {.tol = kGap, .max_iter = 20000, .positive = positive, .random = random, .seed = 3});
       const auto path = a.to_host(), alone = b.to_host(), reached = gaps.to_host();
       for (const double gap : reached) EXPECT_LE(gap, kGap * yy);
       for (std::size_t i = 0; i < l1.size(); ++i)

@@ -18,7 +18,7 @@ void check_add_to_rows(Probe<T>& probe) {
   Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   const Table v = probe.numbers(1, z.cols, 2);
   Padded<T> device(probe.memory(), z);
-  probe.ops().add_to_rows(probe.upload(std::vector<T>(v.values.begin(), v.values.end())).view(), device.view());
+  probe.ops().rows->add_to_rows(probe.upload(std::vector<T>(v.values.begin(), v.values.end())).view(), device.view());
   for (std::int64_t i = 0; i < z.rows; ++i) {
     for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += v.at(0, j);
   }
@@ -29,7 +29,7 @@ template <class T>
 void check_column_sums(Probe<T>& probe) {
   const Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1, 0.5);
   Array<double> sums(probe.memory(), z.cols);
-  probe.ops().column_sums(Padded<T>(probe.memory(), z).view(), sums.view());
+  probe.ops().rows->column_sums(Padded<T>(probe.memory(), z).view(), sums.view());
   std::vector<double> expected(static_cast<std::size_t>(z.cols));
   for (std::int64_t i = 0; i < z.rows; ++i) {
     for (std::int64_t j = 0; j < z.cols; ++j) expected[static_cast<std::size_t>(j)] += z.at(i, j);
@@ -41,7 +41,7 @@ template <class T>
 void check_row_squared_norms(Probe<T>& probe) {
   const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   Array<T> norms(probe.memory(), x.rows);
-  probe.ops().row_squared_norms(Padded<T>(probe.memory(), x).view(), norms.view());
+  probe.ops().rows->row_squared_norms(Padded<T>(probe.memory(), x).view(), norms.view());
   std::vector<double> expected(static_cast<std::size_t>(x.rows));
   for (std::int64_t i = 0; i < x.rows; ++i) {
     for (std::int64_t j = 0; j < x.cols; ++j) expected[static_cast<std::size_t>(i)] += x.at(i, j) * x.at(i, j);
@@ -54,7 +54,7 @@ void check_softmax_rows(Probe<T>& probe) {
   Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   if (z.rows > 1) z.at(1, 0) = 1e5;   // must not overflow
   Padded<T> device(probe.memory(), z);
-  probe.ops().softmax_rows(device.view());
+  probe.ops().rows->softmax_rows(device.view());
   for (std::int64_t i = 0; i < z.rows; ++i) {
     double top = z.at(i, 0), sum = 0;
     for (std::int64_t j = 0; j < z.cols; ++j) top = std::max(top, z.at(i, j));
@@ -69,7 +69,7 @@ void check_argmax_rows(Probe<T>& probe) {   // multiples of 1/8: many ties, of w
   Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   for (double& v : z.values) v = std::floor(v / 4);
   Array<std::int32_t> out(probe.memory(), z.rows);
-  probe.ops().argmax_rows(Padded<T>(probe.memory(), z).view(), out.view());
+  probe.ops().rows->argmax_rows(Padded<T>(probe.memory(), z).view(), out.view());
   std::vector<double> expected;
   for (std::int64_t i = 0; i < z.rows; ++i) {
     const auto row = z.values.begin() + static_cast<std::ptrdiff_t>(i * z.cols);
@@ -100,8 +100,9 @@ void check_logistic_loss(Probe<T>& probe) {
   const auto y = probe.codes(z.rows, static_cast<int>(z.cols), 3);
   const auto w = probe.weights(z.rows);
   Padded<T> device(probe.memory(), z);
-  const double loss = probe.ops().logistic_loss(device.view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
-                                                probe.upload(y).view(), probe.upload(w).view());
+  const double loss =
+      probe.ops().logistic->loss(device.view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
+                                 probe.upload(y).view(), probe.upload(w).view());
   for (std::int64_t i = 0; i < z.rows; ++i)
     for (std::int64_t j = 0; j < z.cols; ++j) z.at(i, j) += b.at(0, j);
   const double expected = differentiate(z, y, w);
@@ -109,7 +110,7 @@ void check_logistic_loss(Probe<T>& probe) {
   probe.expect_near(loss, expected, 32 * static_cast<double>(z.rows + 1), "loss");
   if (z.rows == 0) return;
   Padded<T> again(probe.memory(), probe.numbers(z.rows, z.cols, 1));   // without intercepts and weights: each counts 1
-  const double plain = probe.ops().logistic_loss(again.view(), {}, probe.upload(y).view(), {});
+  const double plain = probe.ops().logistic->loss(again.view(), {}, probe.upload(y).view(), {});
   EXPECT_TRUE(std::isfinite(plain));
   EXPECT_GE(plain, 0);
 }
@@ -125,9 +126,10 @@ void check_logistic_gradient(Probe<T>& probe) {
   const auto y = probe.codes(n, k, 4);
   const auto w = probe.weights(n);
   Padded<T> Z(probe.memory(), Table(n, k)), G(probe.memory(), m, d);
-  const double loss = probe.ops().logistic_gradient(Padded<T>(probe.memory(), x).view(), Padded<T>(probe.memory(), B).view(),
-                                                    probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(), probe.upload(y).view(),
-                                                    probe.upload(w).view(), Z.view(), G.view());
+  const double loss =
+      probe.ops().logistic->gradient(Padded<T>(probe.memory(), x).view(), Padded<T>(probe.memory(), B).view(),
+                                     probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
+                                     probe.upload(y).view(), probe.upload(w).view(), Z.view(), G.view());
   Table z(n, k), gradient(m, d);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t c = 0; c < k; ++c) {
@@ -164,8 +166,9 @@ void check_logistic_curvature(Probe<T>& probe) {
     }
   }
   Padded<double> got(probe.memory(), n, expected.cols);
-  probe.ops().logistic_curvature(Padded<T>(probe.memory(), z).view(), probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
-                                 probe.upload(w).view(), got.view());
+  probe.ops().logistic->curvature(Padded<T>(probe.memory(), z).view(),
+                                  probe.upload(std::vector<T>(b.values.begin(), b.values.end())).view(),
+                                  probe.upload(w).view(), got.view());
   probe.expect_near(got.to_table(), expected, 2, "curvature");
 }
 

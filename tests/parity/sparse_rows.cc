@@ -78,9 +78,9 @@ void check_sparse_gather(Probe<T>& probe) {
   const std::vector<double> scale = factors(A.dense.cols);
   Array<std::int64_t> offsets(probe.memory(), static_cast<std::int64_t>(rows.size()) + 1);
   const auto device_rows = probe.upload(rows);
-  const std::int64_t n = probe.ops().sparse_offsets(A.view(), device_rows.view(), offsets.view());
+  const std::int64_t n = probe.ops().sparse->offsets(A.view(), device_rows.view(), offsets.view());
   CsrMatrix<T> out(probe.memory(), A.dense.cols, std::move(offsets), n);
-  probe.ops().sparse_gather(A.view(), device_rows.view(), probe.upload(scale).view(), out.view());
+  probe.ops().sparse->gather(A.view(), device_rows.view(), probe.upload(scale).view(), out.view());
   Table expected(static_cast<std::int64_t>(rows.size()), A.dense.cols);
   for (std::int64_t i = 0; i < expected.rows; ++i)
     for (std::int64_t j = 0; j < expected.cols; ++j)
@@ -93,7 +93,7 @@ template <class T>
 void check_sparse_transpose(Probe<T>& probe) {
   const Sparse<T> A(probe);
   CsrMatrix<T> out(probe.memory(), A.dense.cols, A.dense.rows, A.matrix.n_entries());
-  probe.ops().sparse_transpose(A.view(), out.view());
+  probe.ops().sparse->transpose(A.view(), out.view());
   Table expected(A.dense.cols, A.dense.rows);
   for (std::int64_t i = 0; i < A.dense.rows; ++i)
     for (std::int64_t j = 0; j < A.dense.cols; ++j) expected.at(j, i) = A.dense.at(i, j);
@@ -105,7 +105,7 @@ void check_sparse_multiply(Probe<T>& probe) {
   const Sparse<T> A(probe);
   const Table B = probe.numbers(A.dense.cols, probe.shape().k, 2);
   Padded<double> right(probe.memory(), B), out(probe.memory(), A.dense.rows, B.cols);
-  probe.ops().sparse_multiply(A.view(), std::as_const(right).view(), out.view());
+  probe.ops().sparse->multiply(A.view(), std::as_const(right).view(), out.view());
   Table expected(A.dense.rows, B.cols);
   for (std::int64_t i = 0; i < A.dense.rows; ++i)
     for (std::int64_t c = 0; c < B.cols; ++c)
@@ -119,7 +119,7 @@ void check_sparse_moments(Probe<T>& probe) {
   for (const bool is_weighted : {false, true}) {
     const std::vector<double> w = is_weighted ? probe.weights(A.dense.cols) : std::vector<double>{};
     Array<double> mean(probe.memory(), A.dense.rows), variance(probe.memory(), A.dense.rows);
-    probe.ops().sparse_moments(A.view(), probe.upload(w).view(), mean.view(), variance.view());
+    probe.ops().sparse->moments(A.view(), probe.upload(w).view(), mean.view(), variance.view());
     std::vector<double> means, variances;
     for (std::int64_t i = 0; i < A.dense.rows; ++i) {
       double all = 0, sum = 0, squares = 0;
@@ -138,7 +138,7 @@ template <class T>
 void check_sparse_range(Probe<T>& probe) {
   const Sparse<T> A(probe);
   Array<T> low(probe.memory(), A.dense.rows), high(probe.memory(), A.dense.rows);
-  probe.ops().sparse_range(A.view(), low.view(), high.view());
+  probe.ops().sparse->range(A.view(), low.view(), high.view());
   std::vector<double> lows, highs;
   for (std::int64_t i = 0; i < A.dense.rows; ++i) {
     const auto row = A.dense.values.begin() + static_cast<std::ptrdiff_t>(i * A.dense.cols);
@@ -156,9 +156,9 @@ void check_sparse_to_dense(Probe<T>& probe) {
   const std::vector<double> scale = factors(A.dense.cols), shift = probe.numbers(1, A.dense.cols, 4).values;
   Padded<T> plain(probe.memory(), A.dense.rows, A.dense.cols),
       mapped(probe.memory(), A.dense.rows, A.dense.cols);
-  probe.ops().sparse_to_dense(A.view(), {}, {}, {}, plain.view());
-  probe.ops().sparse_to_dense(A.view(), probe.upload(rows).view(), probe.upload(shift).view(),
-                              probe.upload(scale).view(), mapped.view());
+  probe.ops().sparse->to_dense(A.view(), {}, {}, {}, plain.view());
+  probe.ops().sparse->to_dense(A.view(), probe.upload(rows).view(), probe.upload(shift).view(),
+                               probe.upload(scale).view(), mapped.view());
   Table expected = A.dense;
   for (std::int64_t i = 0; i < expected.rows; ++i)
     for (std::int64_t j = 0; j < expected.cols; ++j) {
@@ -173,7 +173,7 @@ template <class T>
 void check_sparse_normalize(Probe<T>& probe) {
   for (const auto norm : {engine::RowNorm::kL1, engine::RowNorm::kL2, engine::RowNorm::kMax}) {
     Sparse<T> A(probe);
-    probe.ops().sparse_normalize(norm, A.matrix.view());
+    probe.ops().sparse->normalize(norm, A.matrix.view());
     Table expected = A.dense;
     for (std::int64_t i = 0; i < expected.rows; ++i) {
       double l1 = 0, l2 = 0, most = 0;

@@ -15,7 +15,7 @@ std::vector<Shape> nonempty(std::vector<Shape> shapes) {
 namespace {
 
 constexpr double kExact = 0;
-constexpr double kMoments = 1e-12;      // stated in backend.h, relative to the largest square
+constexpr double kMoments = 1e-12;      // stated in ops/, relative to the largest square
 constexpr double kPlanted = 0.5;        // positions are integers
 template <class T>
 constexpr double kRounded = std::numeric_limits<T>::epsilon();   // one rounding of a double result
@@ -23,13 +23,15 @@ constexpr double kRounded = std::numeric_limits<T>::epsilon();   // one rounding
 template <class T>
 void check_find_nonfinite(Probe<T>& probe) {
   Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
-  EXPECT_FALSE(probe.ops().find_nonfinite(Padded<T>(probe.memory(), x).view()).has_value());   // what lies in the padding does not count
+  EXPECT_FALSE(
+      probe.ops().tables->find_nonfinite(Padded<T>(probe.memory(), x).view()).has_value());   // what lies in the
+                                                                                              // padding does not count
   if (x.rows == 0) return;
   const std::int64_t row = x.rows / 2, col = x.cols - 1;
   x.at(row, col) = std::numeric_limits<double>::infinity();
   x.at(x.rows - 1, 0) = x.rows - 1 == row && x.cols == 1 ? x.at(row, col) : std::numeric_limits<double>::quiet_NaN();
   const std::int64_t first = x.rows - 1 == row ? 0 : col;
-  const auto cell = probe.ops().find_nonfinite(Padded<T>(probe.memory(), x).view());
+  const auto cell = probe.ops().tables->find_nonfinite(Padded<T>(probe.memory(), x).view());
   ASSERT_TRUE(cell.has_value());
   probe.expect_near(static_cast<double>(cell->row), static_cast<double>(row), kPlanted, "row");
   probe.expect_near(static_cast<double>(cell->col), static_cast<double>(first), kPlanted, "column");
@@ -49,7 +51,7 @@ void check_gather(Probe<T>& probe) {
   for (std::size_t j = 0; j < shift.size(); ++j) shift[j] = 0.3 * static_cast<double>(j), scale[j] = 1 / (1.5 + static_cast<double>(j));
   const auto shifts = probe.upload(shift), scales = probe.upload(scale);
   Padded<T> all(probe.memory(), x.rows, x.cols);
-  probe.ops().gather(device.view(), {}, shifts.view(), scales.view(), all.view());
+  probe.ops().tables->gather(device.view(), {}, shifts.view(), scales.view(), all.view());
   Table expected = x;
   for (std::int64_t i = 0; i < x.rows; ++i) {
     for (std::int64_t j = 0; j < x.cols; ++j)
@@ -60,7 +62,7 @@ void check_gather(Probe<T>& probe) {
   const auto rows = some_rows(probe, x.rows);
   const auto chosen = probe.upload(rows);
   Padded<T> some(probe.memory(), chosen.size(), x.cols);
-  probe.ops().gather(device.view(), chosen.view(), {}, {}, some.view());
+  probe.ops().tables->gather(device.view(), chosen.view(), {}, {}, some.view());
   Table picked(chosen.size(), x.cols);
   for (std::int64_t i = 0; i < picked.rows; ++i) {
     for (std::int64_t j = 0; j < x.cols; ++j) picked.at(i, j) = x.at(rows[static_cast<std::size_t>(i)], j);
@@ -89,17 +91,18 @@ void check_column_moments(Probe<T>& probe) {
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int32_t>(i);
   std::vector<double> ones(rows.size(), 1.0), m, v;
   reference_moments(x, rows, ones, m, v);
-  probe.ops().column_moments(device.view(), {}, {}, mean.view(), variance.view());
+  probe.ops().tables->column_moments(device.view(), {}, {}, mean.view(), variance.view());
   probe.expect_near(mean, m, scale, "mean"), probe.expect_near(variance, v, scale, "variance");
   Array<double> alone(probe.memory(), x.cols);
-  probe.ops().column_moments(device.view(), {}, {}, alone.view(), {});
+  probe.ops().tables->column_moments(device.view(), {}, {}, alone.view(), {});
   probe.expect_near(alone, m, scale, "mean alone");
   if (x.rows == 0) return;
   rows = some_rows(probe, x.rows);
   const auto weights = probe.weights(static_cast<std::int64_t>(rows.size()));
   m.clear(), v.clear();
   reference_moments(x, rows, weights, m, v);
-  probe.ops().column_moments(device.view(), probe.upload(rows).view(), probe.upload(weights).view(), mean.view(), variance.view());
+  probe.ops().tables->column_moments(device.view(), probe.upload(rows).view(), probe.upload(weights).view(),
+                                     mean.view(), variance.view());
   probe.expect_near(mean, m, scale, "weighted mean"), probe.expect_near(variance, v, scale, "weighted variance");
 }
 
@@ -108,7 +111,7 @@ void check_constant_column(Probe<T>& probe) {   // no rounding may turn a consta
   Table x(probe.shape().rows, probe.shape().cols);
   for (double& value : x.values) value = static_cast<double>(T(0.1));
   Array<double> mean(probe.memory(), x.cols), variance(probe.memory(), x.cols);
-  probe.ops().column_moments(Padded<T>(probe.memory(), x).view(), {}, {}, mean.view(), variance.view());
+  probe.ops().tables->column_moments(Padded<T>(probe.memory(), x).view(), {}, {}, mean.view(), variance.view());
   probe.expect_near(mean, std::vector<double>(static_cast<std::size_t>(x.cols), static_cast<double>(T(0.1))), 1, "mean");
   probe.expect_near(variance, std::vector<double>(static_cast<std::size_t>(x.cols), 0.0), 1, "variance");
 }
@@ -117,7 +120,7 @@ template <class T>
 void check_column_range(Probe<T>& probe) {
   const Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   Array<T> low(probe.memory(), x.cols), high(probe.memory(), x.cols);
-  probe.ops().column_range(Padded<T>(probe.memory(), x).view(), {}, low.view(), high.view());
+  probe.ops().tables->column_range(Padded<T>(probe.memory(), x).view(), {}, low.view(), high.view());
   std::vector<double> least(static_cast<std::size_t>(x.cols), std::numeric_limits<double>::infinity()), most;
   for (const double v : least) most.push_back(-v);
   for (std::int64_t i = 0; i < x.rows; ++i) {
@@ -133,7 +136,7 @@ template <class T>
 void check_clip(Probe<T>& probe) {
   Table x = probe.numbers(probe.shape().rows, probe.shape().cols, 1);
   Padded<T> device(probe.memory(), x);
-  probe.ops().clip(device.view(), T(-2.5), T(3));
+  probe.ops().tables->clip(device.view(), T(-2.5), T(3));
   for (double& v : x.values) v = std::clamp(v, -2.5, 3.0);
   probe.expect_near(device.to_table(), x, 1, "clipped");
 }
@@ -170,8 +173,9 @@ void check_class_moments(Probe<T>& probe) {
   }
   for (const bool by_rows : {false, true}) {
     const Array<std::int32_t> rows = probe.upload(selected);
-    probe.ops().class_moments(by_rows ? some.view() : all.view(), by_rows ? rows.view() : VectorView<const std::int32_t>(),
-                              probe.upload(y).view(), probe.upload(weights).view(), count.view(), mean.view(), variance.view());
+    probe.ops().bayes->class_moments(by_rows ? some.view() : all.view(),
+                                     by_rows ? rows.view() : VectorView<const std::int32_t>(), probe.upload(y).view(),
+                                     probe.upload(weights).view(), count.view(), mean.view(), variance.view());
     probe.expect_near(count, expected_count, static_cast<double>(x.rows) + 1, "count");
     probe.expect_near(mean.to_table(), expected_mean, 18 * 18, "mean");
     probe.expect_near(variance.to_table(), expected_variance, 18 * 18, "variance");
@@ -184,8 +188,9 @@ void check_gaussian_log_likelihood(Probe<T>& probe) {
   Table variance = probe.numbers(probe.shape().k, x.cols, 3, 9);   // between 1 and 17
   std::vector<double> prior(static_cast<std::size_t>(probe.shape().k), -1.25);
   Padded<T> z(probe.memory(), x.rows, probe.shape().k);
-  probe.ops().gaussian_log_likelihood(Padded<T>(probe.memory(), x).view(), Padded<double>(probe.memory(), mean).view(),
-                                      Padded<double>(probe.memory(), variance).view(), probe.upload(prior).view(), z.view());
+  probe.ops().bayes->gaussian_log_likelihood(
+      Padded<T>(probe.memory(), x).view(), Padded<double>(probe.memory(), mean).view(),
+      Padded<double>(probe.memory(), variance).view(), probe.upload(prior).view(), z.view());
   Table expected(x.rows, probe.shape().k);
   double largest = 1;
   for (std::int64_t i = 0; i < x.rows; ++i) {

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <string>
 
-#include "engine/backend/cpu/blas.h"
-#include "engine/backend/cpu/blas_core.h"
-#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/linear/blas.h"
+#include "engine/backend/cpu/linear/blas_core.h"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/trees_factory.h"
 #include "engine/core/process_memory.h"
@@ -104,8 +104,8 @@ class CpuDevice final : public Device {
  private:
   DeviceInfo info_;
   CpuMemory memory_;
-  CpuBackend<float> f32_;
-  CpuBackend<double> f64_;
+  Backend<float> f32_ = make_cpu_backend<float>();
+  Backend<double> f64_ = make_cpu_backend<double>();
   std::unique_ptr<TreeOps> trees_;
 };
 
@@ -127,6 +127,27 @@ DeviceInfo describe_cpu() {
   info.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   return info;
 }
+
+template <class T>
+Backend<T> make_cpu_backend() {
+  return {.tables = make_cpu_tables<T>(),
+          .linear = make_cpu_linear<T>(),
+          .factorise = make_cpu_factorise<T>(),
+          .design = make_cpu_design<T>(),
+          .rows = make_cpu_rows<T>(),
+          .logistic = make_cpu_logistic<T>(),
+          .neighbours = make_cpu_neighbours<T>(),
+          .distances = make_cpu_distances<T>(),
+          .bayes = make_cpu_bayes<T>(),
+          .columns = make_cpu_columns<T>(),
+          .categories = make_cpu_categories<T>(),
+          .maps = make_cpu_maps<T>(),
+          .clusters = make_cpu_clusters<T>(),
+          .sparse = make_cpu_sparse<T>(),
+          .convex = make_cpu_convex<T>()};
+}
+template Backend<float> make_cpu_backend();
+template Backend<double> make_cpu_backend();
 
 std::unique_ptr<Device> make_cpu_device() {
   return std::make_unique<CpuDevice>();

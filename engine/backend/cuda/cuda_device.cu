@@ -1,7 +1,7 @@
 // A GPU as a device: the runtime, the libraries' handles and the ops built on them.
 #include "engine/backend/cuda/cuda_device.h"
 
-#include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/trees_factory.h"
 
 namespace kedge::engine {
@@ -9,7 +9,11 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(const CudaRuntime::Options& options) : runtime_(options), libraries_(runtime_), trees_(make_cuda_trees(runtime_)) {}
+  explicit CudaDevice(const CudaRuntime::Options& options)
+      : runtime_(options), libraries_(runtime_), trees_(make_cuda_trees(runtime_)) {
+    fill(f32_);
+    fill(f64_);
+  }
   const DeviceInfo& info() const override { return runtime_.info(); }
   Memory& memory() override { return runtime_; }
   Backend<float>& f32() override { return f32_; }
@@ -17,10 +21,30 @@ class CudaDevice final : public Device {
   TreeOps& trees() override { return *trees_; }
 
  private:
+  template <class T>
+  void fill(Backend<T>& ops) {
+    const CudaParts<T> parts{ops, runtime_, libraries_};
+    ops = {.tables = make_cuda_tables(parts),
+           .linear = make_cuda_linear(parts),
+           .factorise = make_cuda_factorise(parts),
+           .design = make_cuda_design(parts),
+           .rows = make_cuda_rows(parts),
+           .logistic = make_cuda_logistic(parts),
+           .neighbours = make_cuda_neighbours(parts),
+           .distances = make_cuda_distances(parts),
+           .bayes = make_cuda_bayes(parts),
+           .columns = make_cuda_columns(parts),
+           .categories = make_cuda_categories(parts),
+           .maps = make_cuda_maps(parts),
+           .clusters = make_cuda_clusters(parts),
+           .sparse = make_cuda_sparse(parts),
+           .convex = make_cuda_convex(parts)};
+  }
+
   CudaRuntime runtime_;
   DeviceLibraries libraries_;
-  CudaBackend<float> f32_{runtime_, libraries_};
-  CudaBackend<double> f64_{runtime_, libraries_};
+  Backend<float> f32_;
+  Backend<double> f64_;
   std::unique_ptr<TreeOps> trees_;
 };
 

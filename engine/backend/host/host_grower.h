@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 
 namespace kedge::engine {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 
 namespace kedge::engine {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 
 namespace kedge::engine {
 

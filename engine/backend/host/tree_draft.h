@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/ops/trees.h"
 #include "engine/backend/tree_functors.h"
-#include "engine/backend/trees.h"
 
 namespace kedge::engine {
 

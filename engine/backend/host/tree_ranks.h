@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 
 namespace kedge::engine {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/backend/host/random_scan.h"
+#include "engine/backend/ops/trees.h"
 #include "engine/backend/tree_functors.h"
-#include "engine/backend/trees.h"
 
 namespace kedge::engine {
 

@@ -134,11 +134,11 @@ template <class T, BayesKind K>
 MatrixView<const T> DiscreteNB<T, K>::encoded(const Context& ctx, const Samples<T>& prepared, std::int64_t first,
                                               std::int64_t count, Matrix<T>& values, Matrix<T>& encoding) const {
   const MatrixView<const T> block = prepared.values(ctx, first, count, values);
-  if (K == kBernoulli && params_.binarize) ctx.ops<T>().clip(values.view().row_range(0, count), T{0}, T{1});
+  if (K == kBernoulli && params_.binarize) ctx.ops<T>().tables->clip(values.view().row_range(0, count), T{0}, T{1});
   if (K != kCategorical) return block;
   if (encoding.rows() < count) encoding = Matrix<T>(ctx.memory(), count, width_);
   const MatrixView<T> out = encoding.view().row_range(0, count);
-  ctx.ops<T>().one_hot(block, out);
+  ctx.ops<T>().categories->one_hot(block, out);
   return out;
 }
 
@@ -190,7 +190,7 @@ CsrMatrix<T> DiscreteNB<T, K>::encoded_sparse(const Context& ctx, const Samples<
   if (K != kBernoulli || !params_.binarize) return rows;
   const MatrixView<T> entries(rows.view().values.data, rows.n_entries(), 1);
   const Array<double> threshold(ctx.memory(), std::vector<double>{*params_.binarize});
-  ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
+  ctx.ops<T>().maps->map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
   return rows;
 }
 
@@ -214,9 +214,9 @@ void DiscreteNB<T, K>::predict_sparse(const Context& ctx, const Samples<T>& X, M
   const CsrMatrix<T> rows = encoded_sparse(ctx, X);
   Matrix<double> scores = product(ctx, rows.view(), by_column, present_.size());
   const Array<double> biases(ctx.memory(), std::span<const double>(biases_));
-  ctx.ops<double>().add_to_rows(biases.view(), scores.view());
+  ctx.ops<double>().rows->add_to_rows(biases.view(), scores.view());
   spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 template <class T, BayesKind K>
@@ -228,10 +228,12 @@ void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Targ
   Array<double> count(ctx.memory(), k);
   Matrix<double> mean(ctx.memory(), k, width_), variance(ctx.memory(), k, width_);
   feature_count_.assign(static_cast<std::size_t>(k * width_), 0.0);
-  const auto add = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first, std::int64_t size) {
-    ctx.ops<T>().class_moments(block, rows, positions.view().slice(first, size),
-                               y.weights.empty() ? VectorView<const double>() : weights.view().slice(first, size), count.view(),
-                               mean.view(), variance.view());
+  const auto add = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first,
+                       std::int64_t size) {
+    ctx.ops<T>().bayes->class_moments(
+        block, rows, positions.view().slice(first, size),
+        y.weights.empty() ? VectorView<const double>() : weights.view().slice(first, size), count.view(), mean.view(),
+        variance.view());
     const std::vector<double> counts = count.to_host(), means = mean.to_host();
     for (std::size_t e = 0; e < means.size(); ++e) {
       const double of_class = counts[e / static_cast<std::size_t>(width_)];
@@ -362,12 +364,12 @@ void DiscreteNB<T, K>::predict_proba(const Context& ctx, const Samples<T>& X, Ma
   for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {
     ctx.check_stop();
     const std::int64_t size = std::min(kBlockRows, X.n_rows() - first);
-    ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, encoded(ctx, rows, first, size, values, encoding), weights.view(),
-                      T{0}, scores.view().row_range(first, size));
+    ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, encoded(ctx, rows, first, size, values, encoding),
+                              weights.view(), T{0}, scores.view().row_range(first, size));
   }
-  ctx.ops<T>().add_to_rows(biases.view(), scores.view());
+  ctx.ops<T>().rows->add_to_rows(biases.view(), scores.view());
   spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 // classes x width_: for categorical input a list with a matrix for each column.

@@ -103,9 +103,9 @@ void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y
   Matrix<double> mean(ctx.memory(), present_.size(), n_features_), variance(ctx.memory(), present_.size(), n_features_);
   Matrix<T> scratch;
   const bool in_place = !X.is_affine();   // the rows are read where they lie
-  ctx.ops<T>().class_moments(in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
-                             in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(), weights.view(), count.view(), mean.view(),
-                             variance.view());
+  ctx.ops<T>().bayes->class_moments(in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
+                                    in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(),
+                                    weights.view(), count.view(), mean.view(), variance.view());
   class_count_ = count.to_host(), theta_ = mean.to_host(), variance_ = variance.to_host();
   for (std::vector<double>* moments : {&theta_, &variance_})   // a class of weight 0 has none
     for (double& m : *moments) m = std::isnan(m) ? 0.0 : m;
@@ -128,11 +128,11 @@ void GaussianNB<T>::predict_proba(const Context& ctx, const Samples<T>& X, Matri
   for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {   // gathered rows stay in the cache
     const std::int64_t count = std::min(kBlockRows, X.n_rows() - first);
     ctx.check_stop();
-    ctx.ops<T>().gaussian_log_likelihood(X.values(ctx, first, count, scratch), mean.view(), variance.view(), prior.view(),
-                                         scores.view().row_range(first, count));
+    ctx.ops<T>().bayes->gaussian_log_likelihood(X.values(ctx, first, count, scratch), mean.view(), variance.view(),
+                                                prior.view(), scores.view().row_range(first, count));
   }
   spread_scores(ctx, present_, std::as_const(scores).view(), -std::numeric_limits<double>::infinity(), proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 template <class T>

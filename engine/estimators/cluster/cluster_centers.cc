@@ -70,7 +70,7 @@ class PlusPlus {
     std::vector<double> thresholds(static_cast<std::size_t>(trials_));
     for (double& threshold : thresholds) threshold = random.uniform() * potential_;
     const Array<double> drawn(ctx_.memory(), std::span<const double>(thresholds));
-    ctx_.ops<T>().cumulative_search(closest(), weights_.view(), drawn.view(), found_.view());
+    ctx_.ops<T>().clusters->cumulative_search(closest(), weights_.view(), drawn.view(), found_.view());
     const std::vector<std::int32_t> candidates = found_.to_host();
     std::swap(least_, kept_);
     const auto before = VectorView<const T>(kept_.data() + best_ * X_.rows, X_.rows);
@@ -81,8 +81,9 @@ class PlusPlus {
  private:
   VectorView<const T> closest() const { return {least_.data() + best_ * X_.rows, X_.rows}; }
   void step(VectorView<const T> before, std::int64_t candidates) {
-    ctx_.ops<T>().nearest_within(X_, VectorView<const std::int32_t>(found_.data(), candidates), before, weights_.view(),
-                                 least_.view().row_range(0, candidates), VectorView<double>(totals_.data(), candidates));
+    ctx_.ops<T>().clusters->nearest_within(X_, VectorView<const std::int32_t>(found_.data(), candidates), before,
+                                           weights_.view(), least_.view().row_range(0, candidates),
+                                           VectorView<double>(totals_.data(), candidates));
     std::vector<double> totals = totals_.to_host();
     best_ = std::min_element(totals.begin(), totals.begin() + candidates) - totals.begin();
     potential_ = totals[static_cast<std::size_t>(best_)];
@@ -171,7 +172,7 @@ std::vector<std::int32_t> nearest_centers(const Context& ctx, const Samples<T>& 
   Array<std::int32_t> labels(ctx.memory(), X.n_rows());
   labels.zero();
   in_batches(ctx, X, k, [&](std::int64_t first, MatrixView<const T> values) {
-    ctx.ops<T>().assign_nearest(values, rows.view(), labels.view().slice(first, values.rows));
+    ctx.ops<T>().clusters->assign_nearest(values, rows.view(), labels.view().slice(first, values.rows));
   });
   return labels.to_host();
 }
@@ -182,7 +183,7 @@ Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::
   const Matrix<T> rows(ctx.memory(), k, X.n_cols(), centers);
   Matrix<T> out(ctx.memory(), X.n_rows(), k);
   in_batches(ctx, X, 16 * k, [&](std::int64_t first, MatrixView<const T> values) {
-    ctx.ops<T>().distances(values, rows.view(), {}, out.view().row_range(first, values.rows));
+    ctx.ops<T>().distances->pairwise(values, rows.view(), {}, out.view().row_range(first, values.rows));
   });
   return samples_of(std::move(out));
 }
@@ -191,7 +192,7 @@ template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
                   std::span<const double> weights) {
   Array<double> squared(ctx.memory(), X.rows);
-  ctx.ops<T>().squared_to_assigned(X, centers, labels, squared.view());
+  ctx.ops<T>().clusters->squared_to_assigned(X, centers, labels, squared.view());
   const std::vector<double> host = squared.to_host();
   double total = 0;
   for (std::size_t i = 0; i < host.size(); ++i) total += weight_at(weights, i) * host[i];

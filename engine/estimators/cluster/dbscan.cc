@@ -26,7 +26,7 @@ std::vector<double> rows_at(const Context& ctx, const Samples<T>& X, const std::
   if (indices.empty()) return {};
   const Array<std::int32_t> rows(ctx.memory(), std::span<const std::int32_t>(indices));
   Matrix<T> scratch, chosen(ctx.memory(), rows.size(), X.n_cols());
-  ctx.ops<T>().gather(X.values(ctx, scratch), rows.view(), {}, {}, chosen.view());
+  ctx.ops<T>().tables->gather(X.values(ctx, scratch), rows.view(), {}, {}, chosen.view());
   const std::vector<T> host = chosen.to_host();
   return {host.begin(), host.end()};
 }

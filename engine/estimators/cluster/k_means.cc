@@ -50,7 +50,7 @@ class Lloyd {
     const std::vector<std::int32_t> none(static_cast<std::size_t>(X_.rows), -1);
     ctx_.memory().to_device(labels_.data(), none.data(), none.size() * sizeof(std::int32_t));
     Run<T> result{.centers = std::move(start)};
-    const auto rows = ctx_.ops<T>().follow_centers(X_, weights_.view(), labels_.view());
+    const auto rows = ctx_.ops<T>().clusters->follow_centers(X_, weights_.view(), labels_.view());
     bool settled = false;   // labels fit the centres
     for (result.n_iter = 0; !settled && result.n_iter < max_iter;) {
       ctx_.check_stop();
@@ -101,7 +101,8 @@ class Lloyd {
   // Empty clusters get the rows that are farthest from their centres, as in scikit-learn.
   void relocate(std::vector<double>& sums) {
     Array<double> squared(ctx_.memory(), X_.rows);
-    ctx_.ops<T>().squared_to_assigned(X_, std::as_const(centers_).view(), std::as_const(labels_).view(), squared.view());
+    ctx_.ops<T>().clusters->squared_to_assigned(X_, std::as_const(centers_).view(), std::as_const(labels_).view(),
+                                                squared.view());
     const std::vector<double> distances = squared.to_host();
     const std::vector<std::int32_t> labels = labels_.to_host();
     const auto d = static_cast<std::size_t>(X_.cols), cols = d + 1;

@@ -18,11 +18,11 @@ struct KMeansParams {
   std::string algorithm = "lloyd";
 };
 
-// Fits n_init times and keeps the smallest inertia. X is centred first. Cost O(n_samples * n_clusters * n_features) for the first
-// iteration, later ones only for the rows whose nearest centre may have changed; memory one copy of X. Labels are exact nearest centres,
-// so "lloyd" and "elkan" are one algorithm. Errors: kBadData for fewer rows than clusters. Sources: Lloyd, "Least squares quantization
-// in PCM", 1982; the bounds of the later iterations: Hamerly, "Making k-means even faster", SDM 2010 (Backend::follow_centers());
-// the starts: cluster_centers.h.
+// Fits n_init times and keeps the smallest inertia. X is centred first. Cost O(n_samples * n_clusters * n_features) for
+// the first iteration, later ones only for the rows whose nearest centre may have changed; memory one copy of X. Labels
+// are exact nearest centres, so "lloyd" and "elkan" are one algorithm. Errors: kBadData for fewer rows than clusters.
+// Sources: Lloyd, "Least squares quantization in PCM", 1982; the bounds of the later iterations: Hamerly, "Making
+// k-means even faster", SDM 2010 (ClusterOps::follow_centers()); the starts: cluster_centers.h.
 template <class T>
 class KMeans final : public CenterClusterer<T> {
  public:

@@ -42,7 +42,7 @@ class Draw {
   Draw(const Context& ctx, MatrixView<const T> X, std::int64_t count) : ctx_(ctx), X_(X), rows_(ctx.memory(), count), values_(ctx.memory(), count, X.cols) {}
   MatrixView<const T> rows(const std::vector<std::int32_t>& indices) {
     ctx_.memory().to_device(rows_.data(), indices.data(), indices.size() * sizeof(std::int32_t));
-    ctx_.ops<T>().gather(X_, std::as_const(rows_).view(), {}, {}, values_.view());
+    ctx_.ops<T>().tables->gather(X_, std::as_const(rows_).view(), {}, {}, values_.view());
     return std::as_const(values_).view();
   }
 
@@ -75,7 +75,7 @@ class Labeller {
   }
   double label(MatrixView<const T> X, const std::vector<T>& centers, std::span<const double> weights) {
     ctx_.memory().to_device(centers_.data(), centers.data(), centers.size() * sizeof(T));
-    ctx_.ops<T>().assign_nearest(X, std::as_const(centers_).view(), labels_.view());
+    ctx_.ops<T>().clusters->assign_nearest(X, std::as_const(centers_).view(), labels_.view());
     return inertia_of(ctx_, X, std::as_const(centers_).view(), std::as_const(labels_).view(), weights);
   }
   const Array<std::int32_t>& labels() const { return labels_; }
@@ -135,7 +135,7 @@ class Steps {
 
  private:
   void move(MatrixView<const T> values) {
-    ctx_.ops<T>().label_sums(values, labeller_.labels().view(), {}, sums_.view());
+    ctx_.ops<T>().clusters->label_sums(values, labeller_.labels().view(), {}, sums_.view());
     const std::vector<double> sums = sums_.to_host();
     const auto d = static_cast<std::size_t>(values.cols);
     for (std::size_t c = 0; c < counts_.size(); ++c) {

@@ -19,8 +19,10 @@ Samples<T> weighted(const Samples<T>& X, double weight) {
 template <class T>
 void put_dense(const Context& ctx, const Samples<T>& X, MatrixView<T> out) {
   const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
-  if (X.is_sparse()) ctx.ops<T>().sparse_to_dense(std::as_const(*X.table->sparse).view(), X.row_view(), shift.view(), scale.view(), out);
-  else ctx.ops<T>().gather(std::as_const(X.table->X).view(), X.row_view(), shift.view(), scale.view(), out);
+  if (X.is_sparse())
+    ctx.ops<T>().sparse->to_dense(std::as_const(*X.table->sparse).view(), X.row_view(), shift.view(), scale.view(),
+                                  out);
+  else ctx.ops<T>().tables->gather(std::as_const(X.table->X).view(), X.row_view(), shift.view(), scale.view(), out);
 }
 
 // One part in host memory: sparse where it is and no shift fills it, else dense.

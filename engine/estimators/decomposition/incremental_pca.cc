@@ -81,7 +81,7 @@ void IncrementalPCA<T>::add_batch(const Context& ctx, MatrixView<const T> rows) 
   const std::int64_t d = n_features_, b = rows.rows, kept = static_cast<std::int64_t>(singular_values_.size()),
                      extra = n_samples_seen_ > 0 ? 1 : 0;
   Array<double> mean(ctx.memory(), d), variance(ctx.memory(), d);
-  ctx.ops<T>().column_moments(rows, {}, {}, mean.view(), variance.view());
+  ctx.ops<T>().tables->column_moments(rows, {}, {}, mean.view(), variance.view());
   const std::vector<double> batch_mean = mean.to_host();
 
   std::vector<double> head = components_;  // what is known so far: kept rows, and the correction of the mean
@@ -91,13 +91,14 @@ void IncrementalPCA<T>::add_batch(const Context& ctx, MatrixView<const T> rows) 
   for (std::size_t j = 0; extra && j < batch_mean.size(); ++j) head.push_back(weight * (mean_[j] - batch_mean[j]));
   Matrix<double> stack(ctx.memory(), kept + extra + b, d), R(ctx.memory(), d, d);
   if (!head.empty()) ctx.memory().to_device(stack.data(), head.data(), head.size() * sizeof(double));
-  ctx.ops<T>().design_rows({.X = rows, .shift = std::as_const(mean).view()}, 0, stack.view().row_range(kept + extra, b));
+  ctx.ops<T>().design->gather({.X = rows, .shift = std::as_const(mean).view()}, 0,
+                              stack.view().row_range(kept + extra, b));
   merge_moments(batch_mean, variance.to_host(), b);
 
   const std::int64_t m = stack.rows();
   Decomposition found;
   if (m > d) {
-    ctx.ops<double>().design_triangle({.X = std::as_const(stack).view()}, R.view());
+    ctx.ops<double>().design->triangle({.X = std::as_const(stack).view()}, R.view());
     found = decompose(ctx, R.to_host(), d, d);
   } else {
     found = decompose(ctx, stack.to_host(), m, d);

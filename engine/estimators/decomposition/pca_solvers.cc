@@ -68,13 +68,17 @@ class RangeFinder {
   RangeFinder(const Context& ctx, MatrixView<const T> A)
       : ops_(ctx.ops<T>()), A_(A), tall_(A.rows >= A.cols ? Transpose::kNo : Transpose::kYes) {}
   // out = M Q, or M' Q; M is A or A', with at least as many rows as columns.
-  void forward(const Matrix<T>& Q, Matrix<T>& out) { ops_.gemm(tall_, Transpose::kNo, T{1}, A_, Q.view(), T{0}, out.view()); }
+  void forward(const Matrix<T>& Q, Matrix<T>& out) {
+    ops_.linear->gemm(tall_, Transpose::kNo, T{1}, A_, Q.view(), T{0}, out.view());
+  }
   void backward(const Matrix<T>& Q, Matrix<T>& out) {
     const Transpose flipped = tall_ == Transpose::kNo ? Transpose::kYes : Transpose::kNo;
-    ops_.gemm(flipped, Transpose::kNo, T{1}, A_, Q.view(), T{0}, out.view());
+    ops_.linear->gemm(flipped, Transpose::kNo, T{1}, A_, Q.view(), T{0}, out.view());
   }
   // B = Q' M.
-  void project(const Matrix<T>& Q, Matrix<T>& B) { ops_.gemm(Transpose::kYes, tall_, T{1}, Q.view(), A_, T{0}, B.view()); }
+  void project(const Matrix<T>& Q, Matrix<T>& B) {
+    ops_.linear->gemm(Transpose::kYes, tall_, T{1}, Q.view(), A_, T{0}, B.view());
+  }
   bool is_transposed() const { return tall_ == Transpose::kYes; }
 
  private:
@@ -103,7 +107,7 @@ Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std:
   std::vector<double> covariance(static_cast<std::size_t>(d * d));
   Matrix<T> gram(ctx.memory(), d, d);
   for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t, MatrixView<const T> block) {
-    ctx.ops<T>().gram(T{1}, block, gram.view());
+    ctx.ops<T>().linear->gram(T{1}, block, gram.view());
     const std::vector<T> host = gram.to_host();
     for (std::size_t i = 0; i < host.size(); ++i) covariance[i] += host[i];
   });
@@ -112,7 +116,7 @@ Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std:
   double total = 0;
   for (std::int64_t i = 0; i < d; ++i) total += covariance[static_cast<std::size_t>(i * d + i)];
   Array<double> values(ctx.memory(), r);
-  ctx.ops<double>().eigh(vectors.view(), values.view());
+  ctx.ops<double>().factorise->eigh(vectors.view(), values.view());
 
   const std::vector<double> ascending = values.to_host(), rows = vectors.to_host();
   Spectrum spectrum{.n_rest = d - r};
@@ -137,7 +141,7 @@ Spectrum svd_spectrum(const Context& ctx, const Samples<T>& X, const std::vector
   Matrix<T> A, U(ctx.memory(), n, r), Vt(ctx.memory(), r, d);
   centred(X, mean).values(ctx, A);
   Array<T> s(ctx.memory(), r);
-  ctx.ops<T>().svd(A.view(), U.view(), s.view(), Vt.view());
+  ctx.ops<T>().factorise->svd(A.view(), U.view(), s.view(), Vt.view());
   return spectrum_of(s.to_host(), Vt.to_host(), r, n);
 }
 
@@ -152,25 +156,26 @@ Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std:
   Matrix<T> A, Q(ctx.memory(), small, width), Z(ctx.memory(), large, width);
   centred(X, mean).values(ctx, A);
   RangeFinder<T> range(ctx, std::as_const(A).view());
-  ops.fill_normal(options.seed, 0, Q.view());
+  ops.rows->fill_normal(options.seed, 0, Q.view());
   for (std::int64_t i = 0; i < n_iter; ++i) {
     ctx.check_stop();
     range.forward(Q, Z);
-    if (normalize) ops.orthonormalize(Z.view());
+    if (normalize) ops.factorise->orthonormalize(Z.view());
     range.backward(Z, Q);
-    if (normalize) ops.orthonormalize(Q.view());
+    if (normalize) ops.factorise->orthonormalize(Q.view());
     ctx.progress("iterations", i + 1, n_iter, "iterations");
   }
   range.forward(Q, Z);
-  ops.orthonormalize(Z.view());
+  ops.factorise->orthonormalize(Z.view());
 
   Matrix<T> B(ctx.memory(), width, small), U(ctx.memory(), width, width), Vt(ctx.memory(), width, small);
   Array<T> s(ctx.memory(), width);
   range.project(Z, B);
-  ops.svd(B.view(), U.view(), s.view(), Vt.view());
+  ops.factorise->svd(B.view(), U.view(), s.view(), Vt.view());
   if (!range.is_transposed()) return spectrum_of(s.to_host(), Vt.to_host(), options.n_components, n);
   Matrix<T> components(ctx.memory(), width, large);   // (Z U)'
-  ops.gemm(Transpose::kYes, Transpose::kYes, T{1}, std::as_const(U).view(), std::as_const(Z).view(), T{0}, components.view());
+  ops.linear->gemm(Transpose::kYes, Transpose::kYes, T{1}, std::as_const(U).view(), std::as_const(Z).view(), T{0},
+                   components.view());
   return spectrum_of(s.to_host(), components.to_host(), options.n_components, n);
 }
 
@@ -185,23 +190,25 @@ Spectrum sparse_spectrum(const Context& ctx, const Samples<T>& X, const Randomiz
   const bool normalize = options.normalizer == "auto" ? n_iter > 2 : options.normalizer != "none";
   Backend<double>& ops = ctx.ops<double>();
   Matrix<double> Q(ctx.memory(), small, width), Z(ctx.memory(), std::max(n, d), width);
-  ops.fill_normal(options.seed, 0, Q.view());
+  ops.rows->fill_normal(options.seed, 0, Q.view());
   for (std::int64_t i = 0; i < n_iter; ++i) {
     ctx.check_stop();
-    ctx.ops<T>().sparse_multiply(M, std::as_const(Q).view(), Z.view());
-    if (normalize) ops.orthonormalize(Z.view());
-    ctx.ops<T>().sparse_multiply(Mt, std::as_const(Z).view(), Q.view());
-    if (normalize) ops.orthonormalize(Q.view());
+    ctx.ops<T>().sparse->multiply(M, std::as_const(Q).view(), Z.view());
+    if (normalize) ops.factorise->orthonormalize(Z.view());
+    ctx.ops<T>().sparse->multiply(Mt, std::as_const(Z).view(), Q.view());
+    if (normalize) ops.factorise->orthonormalize(Q.view());
     ctx.progress("iterations", i + 1, n_iter, "iterations");
   }
-  ctx.ops<T>().sparse_multiply(M, std::as_const(Q).view(), Z.view());
-  ops.orthonormalize(Z.view());
-  ctx.ops<T>().sparse_multiply(Mt, std::as_const(Z).view(), Q.view());   // (Z'M)' = U diag(s) Vt, so M is about (Z Vt') diag(s) U'
+  ctx.ops<T>().sparse->multiply(M, std::as_const(Q).view(), Z.view());
+  ops.factorise->orthonormalize(Z.view());
+  ctx.ops<T>().sparse->multiply(Mt, std::as_const(Z).view(),
+                                Q.view());   // (Z'M)' = U diag(s) Vt, so M is about (Z Vt') diag(s) U'
   Matrix<double> U(ctx.memory(), small, width), Vt(ctx.memory(), width, width), right(ctx.memory(), width, d);
   Array<double> s(ctx.memory(), width);
-  ops.svd(Q.view(), U.view(), s.view(), Vt.view());
+  ops.factorise->svd(Q.view(), U.view(), s.view(), Vt.view());
   if (n < d) {
-    ops.gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(Vt).view(), std::as_const(Z).view(), 0.0, right.view());
+    ops.linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(Vt).view(), std::as_const(Z).view(), 0.0,
+                     right.view());
     return spectrum_of(s.to_host(), right.to_host(), options.n_components, n);
   }
   const std::vector<double> left = U.to_host();
@@ -263,7 +270,8 @@ Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<do
   Matrix<T> projected(ctx.memory(), X.n_rows(), count);
   if (count > 0)
     for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t first, MatrixView<const T> block) {
-      ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0}, projected.view().row_range(first, block.rows));
+      ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0},
+                                projected.view().row_range(first, block.rows));
     });
   return samples_of(std::move(projected));
 }

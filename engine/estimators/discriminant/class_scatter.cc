@@ -54,8 +54,9 @@ double fourth_powers(const Context& ctx, const Design<T>& design) {
   double sum = 0;
   for (std::int64_t first = 0; first < n; first += kBlockRows) {
     const std::int64_t count = std::min(kBlockRows, n - first);
-    ctx.ops<T>().design_rows(design, first, block.view().row_range(0, count));
-    ctx.ops<double>().row_squared_norms(std::as_const(block).view().row_range(0, count), norms.view().slice(0, count));
+    ctx.ops<T>().design->gather(design, first, block.view().row_range(0, count));
+    ctx.ops<double>().rows->row_squared_norms(std::as_const(block).view().row_range(0, count),
+                                              norms.view().slice(0, count));
     const std::vector<double> host = norms.to_host();
     for (std::int64_t i = 0; i < count; ++i) sum += host[static_cast<std::size_t>(i)] * host[static_cast<std::size_t>(i)];
   }
@@ -75,8 +76,8 @@ ClassScatter<T>::ClassScatter(const Context& ctx, const Samples<T>& X, const Pre
   const Array<std::int32_t> positions = device_positions(ctx, present, y);
   Array<double> count(ctx.memory(), k);
   Matrix<double> mean(ctx.memory(), k, d), variance(ctx.memory(), k, d);
-  ctx.ops<T>().class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(), mean.view(),
-                             variance.view());
+  ctx.ops<T>().bayes->class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(),
+                                    mean.view(), variance.view());
   means_ = mean.to_host(), variances_ = variance.to_host();
   for (std::size_t e = 0; e < means_.size() && X.is_affine(); ++e) {
     const std::size_t j = e % static_cast<std::size_t>(d);
@@ -109,7 +110,7 @@ std::vector<double> ClassScatter<T>::class_triangle(const Context& ctx, std::int
   const CentredDesign<T> centred(ctx, rows, {means_.begin() + first, means_.begin() + first + d},
                                  std::vector<double>(static_cast<std::size_t>(d), 1.0));
   Matrix<double> R(ctx.memory(), d, d);
-  ctx.ops<T>().design_triangle(centred.design, R.view());
+  ctx.ops<T>().design->triangle(centred.design, R.view());
   return R.to_host();
 }
 
@@ -123,9 +124,9 @@ std::vector<double> ClassScatter<T>::within_triangle(const Context& ctx, const s
     ctx.check_stop();
     const Samples<T> rows = rows_of(ctx, c);
     const CentredDesign<T> centred(ctx, rows, std::vector<double>(means_.begin() + c * d, means_.begin() + (c + 1) * d), scale);
-    ctx.ops<T>().design_triangle(centred.design, c == 0 ? upper : lower);
+    ctx.ops<T>().design->triangle(centred.design, c == 0 ? upper : lower);
     if (c == 0) continue;
-    ctx.ops<double>().design_triangle({.X = std::as_const(stack).view()}, R.view());
+    ctx.ops<double>().design->triangle({.X = std::as_const(stack).view()}, R.view());
     ctx.memory().copy(stack.data(), R.data(), static_cast<std::size_t>(d * d) * sizeof(double));
   }
   std::vector<double> host(static_cast<std::size_t>(d * d));
@@ -147,7 +148,7 @@ std::vector<double> ClassScatter<T>::covariance_of(const Context& ctx, const Sam
   ctx.check_stop();
   const CentredDesign<T> centred(ctx, rows, mean, factor);
   Matrix<double> G(ctx.memory(), d, d);
-  ctx.ops<T>().design_gram(centred.design, G.view());
+  ctx.ops<T>().design->gram(centred.design, G.view());
   std::vector<double> S = G.to_host();
   for (double& s : S) s /= n;
   if (shrinkage.is_automatic)
@@ -178,8 +179,9 @@ std::vector<double> host_product(const Context& ctx, std::span<const double> A, 
   const std::int64_t a_rows = static_cast<std::int64_t>(A.size()) / a_cols, b_rows = static_cast<std::int64_t>(B.size()) / b_cols;
   const Matrix<double> left(ctx.memory(), a_rows, a_cols, A), right(ctx.memory(), b_rows, b_cols, B);
   Matrix<double> result(ctx.memory(), transpose_a ? a_cols : a_rows, transpose_b ? b_rows : b_cols);
-  ctx.ops<double>().gemm(transpose_a ? Transpose::kYes : Transpose::kNo, transpose_b ? Transpose::kYes : Transpose::kNo, 1.0,
-                         left.view(), right.view(), 0.0, result.view());
+  ctx.ops<double>().linear->gemm(transpose_a ? Transpose::kYes : Transpose::kNo,
+                                 transpose_b ? Transpose::kYes : Transpose::kNo, 1.0, left.view(), right.view(), 0.0,
+                                 result.view());
   return result.to_host();
 }
 

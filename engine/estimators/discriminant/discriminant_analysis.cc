@@ -51,7 +51,7 @@ struct Eigen {
 Eigen eigen_of(const Context& ctx, std::span<const double> A, std::int64_t d) {
   Matrix<double> vectors(ctx.memory(), d, d, A);
   Array<double> values(ctx.memory(), d);
-  ctx.ops<double>().eigh(vectors.view(), values.view());
+  ctx.ops<double>().factorise->eigh(vectors.view(), values.view());
   return {values.to_host(), vectors.to_host()};
 }
 
@@ -255,7 +255,7 @@ template <class T>
 void LinearDiscriminantAnalysis<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const Matrix<double> Z = scores(ctx, X);
   spread_scores(ctx, present_, Z.view(), -std::numeric_limits<double>::infinity(), proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 template <class T>

@@ -82,7 +82,7 @@ typename QuadraticDiscriminantAnalysis<T>::Shape QuadraticDiscriminantAnalysis<T
       {.is_automatic = std::holds_alternative<std::string>(params_.shrinkage.data), .share = share ? *share : 0.0});
   Matrix<double> vectors(ctx.memory(), d, d, shape.covariance);
   Array<double> values(ctx.memory(), d);
-  ctx.ops<double>().eigh(vectors.view(), values.view());
+  ctx.ops<double>().factorise->eigh(vectors.view(), values.view());
   const std::vector<double> ascending = values.to_host(), rows = vectors.to_host();
   for (std::int64_t i = d; i-- > 0;) {
     shape.scalings.push_back(ascending[static_cast<std::size_t>(i)]);
@@ -144,7 +144,7 @@ Matrix<double> QuadraticDiscriminantAnalysis<T>::scores(const Context& ctx, cons
     for (const double s : shape.scalings) constant -= std::log(s) / 2;
     const Samples<T> centred = X.then({means_.begin() + c * d, means_.begin() + (c + 1) * d}, ones);
     const Matrix<double> along = linear_values(ctx, centred, axes, zeros);
-    ctx.ops<double>().row_squared_norms(along.view(), norms.view());
+    ctx.ops<double>().rows->row_squared_norms(along.view(), norms.view());
     const std::vector<double> squared = norms.to_host();
     for (std::int64_t i = 0; i < n; ++i)
       host[static_cast<std::size_t>(i * k + c)] = constant - squared[static_cast<std::size_t>(i)] / 2;
@@ -156,7 +156,7 @@ template <class T>
 void QuadraticDiscriminantAnalysis<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const Matrix<double> Z = scores(ctx, X);
   spread_scores(ctx, present_, Z.view(), -std::numeric_limits<double>::infinity(), proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 template <class T>

@@ -11,13 +11,13 @@ template <class T>
 Matrix<T> shifted(const Context& ctx, MatrixView<const T> X, const std::vector<double>& origin) {
   const Array<double> shift(ctx.memory(), std::span<const double>(origin));
   Matrix<T> out(ctx.memory(), X.rows, X.cols);
-  ctx.ops<T>().gather(X, {}, shift.view(), {}, out.view());
+  ctx.ops<T>().tables->gather(X, {}, shift.view(), {}, out.view());
   return out;
 }
 
 template <class T>
 void products(const Context& ctx, MatrixView<const T> X, MatrixView<const T> Y, Matrix<T>& K) {
-  ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, X, Y, T{0}, K.view());
+  ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, X, Y, T{0}, K.view());
 }
 
 template <class T>
@@ -27,17 +27,17 @@ void gaussian(const Context& ctx, const Kernel& kernel, MatrixView<const T> X, M
   const std::vector<double> origin(first.begin(), first.end());
   const Matrix<T> x = shifted(ctx, X, origin), y = shifted(ctx, Y, origin);
   Array<T> x_norms(ctx.memory(), X.rows), y_norms(ctx.memory(), Y.rows);
-  ctx.ops<T>().row_squared_norms(x.view(), x_norms.view());
-  ctx.ops<T>().row_squared_norms(y.view(), y_norms.view());
+  ctx.ops<T>().rows->row_squared_norms(x.view(), x_norms.view());
+  ctx.ops<T>().rows->row_squared_norms(y.view(), y_norms.view());
   products(ctx, x.view(), y.view(), K);
-  ctx.ops<T>().apply_kernel(kernel, std::as_const(x_norms).view(), std::as_const(y_norms).view(), K.view());
+  ctx.ops<T>().maps->apply_kernel(kernel, std::as_const(x_norms).view(), std::as_const(y_norms).view(), K.view());
 }
 
 template <class T>
 void cosine(const Context& ctx, MatrixView<const T> X, MatrixView<const T> Y, Matrix<T>& K) {
   Matrix<T> x = shifted(ctx, X, {}), y = shifted(ctx, Y, {});
-  ctx.ops<T>().normalize_rows(RowNorm::kL2, x.view());
-  ctx.ops<T>().normalize_rows(RowNorm::kL2, y.view());
+  ctx.ops<T>().maps->normalize_rows(RowNorm::kL2, x.view());
+  ctx.ops<T>().maps->normalize_rows(RowNorm::kL2, y.view());
   products(ctx, std::as_const(x).view(), std::as_const(y).view(), K);
 }
 
@@ -58,13 +58,13 @@ Matrix<T> kernel_matrix(const Context& ctx, const KernelChoice& choice, MatrixVi
     cosine(ctx, X, Y, K);
   } else if (choice.name == "laplacian") {
     kernel.kind = KernelKind::kLaplacian;
-    ctx.ops<T>().distances(X, Y, {.metric = Metric::kManhattan}, K.view());
-    ctx.ops<T>().apply_kernel(kernel, {}, {}, K.view());
+    ctx.ops<T>().distances->pairwise(X, Y, {.metric = Metric::kManhattan}, K.view());
+    ctx.ops<T>().maps->apply_kernel(kernel, {}, {}, K.view());
   } else {
     products(ctx, X, Y, K);
     if (choice.name == "linear") return K;
     kernel.kind = choice.name == "sigmoid" ? KernelKind::kSigmoid : KernelKind::kPolynomial;
-    ctx.ops<T>().apply_kernel(kernel, {}, {}, K.view());
+    ctx.ops<T>().maps->apply_kernel(kernel, {}, {}, K.view());
   }
   return K;
 }

@@ -38,7 +38,7 @@ template <class T>
 Matrix<T> inverse_root(const Context& ctx, Matrix<T> K) {
   const std::int64_t k = K.rows();
   Array<T> w(ctx.memory(), k);
-  ctx.ops<T>().eigh(K.view(), w.view());   // row i of K is now the eigenvector of w[i]
+  ctx.ops<T>().factorise->eigh(K.view(), w.view());   // row i of K is now the eigenvector of w[i]
   std::vector<T> rows = K.to_host();
   auto at = rows.begin();
   for (const T value : w.to_host()) {
@@ -48,7 +48,8 @@ Matrix<T> inverse_root(const Context& ctx, Matrix<T> K) {
   }
   const Matrix<T> scaled(ctx.memory(), k, k, rows);
   Matrix<T> result(ctx.memory(), k, k);
-  ctx.ops<T>().gemm(Transpose::kYes, Transpose::kNo, T{1}, std::as_const(K).view(), scaled.view(), T{0}, result.view());
+  ctx.ops<T>().linear->gemm(Transpose::kYes, Transpose::kNo, T{1}, std::as_const(K).view(), scaled.view(), T{0},
+                            result.view());
   return result;
 }
 
@@ -109,8 +110,8 @@ Samples<T> Nystroem<T>::transform(const Context& ctx, const Samples<T>& X) const
     ctx.check_stop();
     const std::int64_t count = std::min(kBlockRows, X.n_rows() - first);
     const Matrix<T> K = kernel_matrix(ctx, kernel_choice(), X.values(ctx, first, count, scratch), basis.view());
-    ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, K.view(), normalization.view(), T{0},
-                      out.view().row_range(first, count));
+    ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, K.view(), normalization.view(), T{0},
+                              out.view().row_range(first, count));
   }
   return samples_of(std::move(out));
 }

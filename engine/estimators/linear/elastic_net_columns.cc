@@ -16,7 +16,7 @@ DenseColumns::DenseColumns(const Context& ctx, Matrix<double> X, const std::vect
 
 std::vector<double> DenseColumns::squared_norms() const {
   Array<double> mean(ctx_.memory(), X_.cols()), variance(ctx_.memory(), X_.cols());
-  ctx_.ops<double>().column_moments(X_.view(), {}, {}, mean.view(), variance.view());
+  ctx_.ops<double>().tables->column_moments(X_.view(), {}, {}, mean.view(), variance.view());
   const std::vector<double> m = mean.to_host(), v = variance.to_host();
   std::vector<double> norms;
   for (std::size_t j = 0; j < m.size(); ++j)
@@ -31,9 +31,9 @@ std::vector<double> DenseColumns::products(const std::vector<double>& r) const {
       X_.rows() - 1, 1, kColumnsAtOnce);  // products thinner than tall need no copy of X
   for (std::int64_t j = 0; j < X_.cols(); j += step) {
     const std::int64_t count = std::min(step, X_.cols() - j);
-    ctx_.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, right.view(),
-                            MatrixView<const double>(X_.data() + j, X_.rows(), count, X_.cols()), 0.0,
-                            MatrixView<double>(slopes.data() + j, 1, count, X_.cols()));
+    ctx_.ops<double>().linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, right.view(),
+                                    MatrixView<const double>(X_.data() + j, X_.rows(), count, X_.cols()), 0.0,
+                                    MatrixView<double>(slopes.data() + j, 1, count, X_.cols()));
   }
   return slopes.to_host();
 }
@@ -41,14 +41,13 @@ std::vector<double> DenseColumns::products(const std::vector<double>& r) const {
 void DenseColumns::take(const std::vector<std::int32_t>& set) {
   const Array<std::int32_t> columns(ctx_.memory(), std::span<const std::int32_t>(set));
   some_ = Matrix<double>(ctx_.memory(), X_.rows(), columns.size());
-  ctx_.ops<double>().take_columns(std::as_const(X_).view(), {}, columns.view(), some_.view());
+  ctx_.ops<double>().categories->take_columns(std::as_const(X_).view(), {}, columns.view(), some_.view());
 }
 
 Matrix<double> DenseColumns::gram(const std::vector<std::int32_t>& set) {
   take(set);
   Matrix<double> G(ctx_.memory(), some_.cols() + 1, some_.cols() + 1);
-  ctx_.ops<double>().design_gram({.X = std::as_const(some_).view(), .Y = std::as_const(device_y_).view()},
-                                 G.view());
+  ctx_.ops<double>().design->gram({.X = std::as_const(some_).view(), .Y = std::as_const(device_y_).view()}, G.view());
   return G;
 }
 
@@ -56,15 +55,15 @@ std::vector<double> DenseColumns::fitted(const std::vector<std::int32_t>&,
                                          const std::vector<double>& coef) const {
   const Matrix<double> w(ctx_.memory(), 1, some_.cols(), coef);
   Matrix<double> out(ctx_.memory(), X_.rows(), 1);
-  ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, some_.view(), w.view(), 0.0, out.view());
+  ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, some_.view(), w.view(), 0.0, out.view());
   return out.to_host();
 }
 
 Matrix<double> DenseColumns::outer(const std::vector<std::int32_t>& set) {
   take(set);
   Matrix<double> K(ctx_.memory(), X_.rows(), X_.rows());
-  ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(some_).view(),
-                          std::as_const(some_).view(), 0.0, K.view());
+  ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, std::as_const(some_).view(),
+                                  std::as_const(some_).view(), 0.0, K.view());
   return K;
 }
 

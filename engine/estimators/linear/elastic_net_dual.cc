@@ -70,7 +70,7 @@ class DualNewton {
   bool move() {
     const auto n = static_cast<std::int64_t>(u_.size());
     Matrix<double> H(ctx_.memory(), n, n, hessian_), b(ctx_.memory(), n, 1, gradient_);
-    if (!ctx_.ops<double>().solve_positive(H.view(), b.view())) return false;
+    if (!ctx_.ops<double>().factorise->solve_positive(H.view(), b.view())) return false;
     const std::vector<double> step = b.to_host(), along = columns_.products(step);
     const double before = value(u_, slopes_), slope = dot(step, gradient_);
     double length = 1;

@@ -47,7 +47,7 @@ class FoldGrams {
     for (const FoldRange& fold : folds) {
       ctx.check_stop();
       tests_.emplace_back(ctx.memory(), p(), p());
-      ctx.ops<T>().design_gram(cut(design, fold), tests_.back().view());
+      ctx.ops<T>().design->gram(cut(design, fold), tests_.back().view());
       host_.push_back(tests_.back().to_host());
     }
   }
@@ -73,8 +73,8 @@ class FoldGrams {
                              const std::vector<double>& coef) const {
     const std::vector<double>& G = host_[fold];
     Matrix<double> products(ctx_.memory(), W.rows(), d_);
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, W.view(),
-                            MatrixView<const double>(tests_[fold].data(), d_, d_, p()), 0.0, products.view());
+    ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, W.view(),
+                                    MatrixView<const double>(tests_[fold].data(), d_, d_, p()), 0.0, products.view());
     const std::vector<double> WG = products.to_host();
     const auto target = [&](std::int64_t j) { return G[at(d_ * p() + j)]; };
     const auto ones = [&](std::int64_t j) { return G[at((d_ + 1) * p() + j)]; };
@@ -115,7 +115,7 @@ std::vector<double> by_gram(const Context& ctx, const LinearProblem<T>& problem,
     for (const TrainFold& train : trains) buffers.emplace_back(ctx, problem.n_cols(), alphas[r], ratios[r], train.n_rows, zero);
   std::vector<ElasticNetPath> paths;
   for (std::size_t i = 0; i < buffers.size(); ++i) paths.push_back(buffers[i].path(trains[i % folds.size()].gram));
-  ctx.ops<double>().elastic_net_paths(paths, options);
+  ctx.ops<double>().convex->elastic_net_paths(paths, options);
   const std::size_t k = folds.size(), n_alphas = alphas[0].size();
   std::vector<double> errors(ratios.size() * n_alphas * k);
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -113,7 +113,7 @@ class WorkingSets {
     ElasticNetOptions inner = options_;
     inner.tol = std::max(kInnerTolerance * options_.tol, kInnerGap * gap / y_squared_), inner.max_iter = max_iter;
     const ElasticNetPath path = buffers.path(gram);
-    ctx_.ops<double>().elastic_net_paths({&path, 1}, inner);
+    ctx_.ops<double>().convex->elastic_net_paths({&path, 1}, inner);
     const ElasticNetSolutions solved = buffers.solutions(1.0);
     for (std::size_t i = 0; i < set_.size(); ++i) w_[static_cast<std::size_t>(set_[i])] = solved.coef[i];
     const std::vector<double> values = columns_.fitted(set_, solved.coef);
@@ -198,7 +198,7 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const TargetGram& gra
   const std::int64_t d = gram.all.rows() - 1;
   PathBuffers buffers(ctx, d, alphas, l1_ratio, n_rows, std::vector<double>(static_cast<std::size_t>(d), 0.0));
   const ElasticNetPath path = buffers.path(gram);
-  ctx.ops<double>().elastic_net_paths({&path, 1}, options);
+  ctx.ops<double>().convex->elastic_net_paths({&path, 1}, options);
   return buffers.solutions(n_rows);
 }
 

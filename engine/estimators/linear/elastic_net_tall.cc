@@ -109,7 +109,7 @@ class TallDescent {
     ElasticNetOptions inner = options_;
     inner.tol = kInnerTolerance * options_.tol, inner.max_iter = options_.max_iter - n_iter_;
     const ElasticNetPath path = buffers.path(gram);
-    ctx_.ops<double>().elastic_net_paths({&path, 1}, inner);
+    ctx_.ops<double>().convex->elastic_net_paths({&path, 1}, inner);
     const ElasticNetSolutions solved = buffers.solutions(1.0);
     for (std::size_t i = 0; i < set.size(); ++i) w_[at(set[i])] = solved.coef[i];
     n_iter_ += solved.n_iter[0];

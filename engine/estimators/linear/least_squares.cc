@@ -145,7 +145,7 @@ Decomposition decompose(const Context& ctx, std::span<const double> A, std::int6
   const std::int64_t r = std::min(rows, cols);
   Matrix<double> a(ctx.memory(), rows, cols, A), U(ctx.memory(), rows, r), Vt(ctx.memory(), r, cols);
   Array<double> s(ctx.memory(), r);
-  ctx.ops<double>().svd(a.view(), U.view(), s.view(), Vt.view());
+  ctx.ops<double>().factorise->svd(a.view(), U.view(), s.view(), Vt.view());
   return {U.to_host(), s.to_host(), Vt.to_host()};
 }
 
@@ -180,7 +180,7 @@ std::vector<double> shortest_solution(const Context& ctx, std::span<const double
     for (std::size_t k = r; k < d; ++k) null[j * (d - r) + k - r] = scale[j] * svd.Vt[k * d + j];
   }
   Matrix<double> basis(ctx.memory(), static_cast<std::int64_t>(d), static_cast<std::int64_t>(d - r), null);
-  ctx.ops<double>().orthonormalize(basis.view());
+  ctx.ops<double>().factorise->orthonormalize(basis.view());
   null = basis.to_host();
   for (int pass = 0; pass < 2; ++pass) {
     for (std::size_t k = 0; k < d - r; ++k) {

@@ -36,8 +36,8 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   const auto n = static_cast<std::size_t>(n_cols_);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
   Array<double> mean(ctx.memory(), n_cols_), variance(ctx.memory(), n_cols_);
-  ctx.ops<T>().column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean.view(),
-                              variance.view());
+  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(),
+                                      mean.view(), variance.view());
   const std::vector<double> table_mean = mean.to_host(), table_variance = variance.to_host();
   std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
   scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
@@ -106,14 +106,14 @@ Design<T> LinearProblem<T>::design() const {
 template <class T>
 Matrix<double> LinearProblem<T>::gram(const Context& ctx) const {
   Matrix<double> G(ctx.memory(), n_cols_ + n_targets_, n_cols_ + n_targets_);
-  ctx.ops<T>().design_gram(design(), G.view());
+  ctx.ops<T>().design->gram(design(), G.view());
   return G;
 }
 
 template <class T>
 Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
   Matrix<double> R(ctx.memory(), n_cols_ + n_targets_, n_cols_ + n_targets_);
-  ctx.ops<T>().design_triangle(design(), R.view());
+  ctx.ops<T>().design->triangle(design(), R.view());
   return R;
 }
 
@@ -133,15 +133,17 @@ std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const
     ctx.check_stop();
     const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n_rows_ - i)),
                              part = y.view().row_range(i, rows.rows);
-    ctx.ops<T>().design_rows(without, i, rows);
+    ctx.ops<T>().design->gather(without, i, rows);
     if (!coef.empty()) {
-      ops.gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, w.view(), 0.0, fitted.view().row_range(0, rows.rows));
-      ops.gemm(Transpose::kNo, Transpose::kNo, -1.0, fitted.view().row_range(0, rows.rows), one.view(), 1.0, part);
+      ops.linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, w.view(), 0.0,
+                       fitted.view().row_range(0, rows.rows));
+      ops.linear->gemm(Transpose::kNo, Transpose::kNo, -1.0, fitted.view().row_range(0, rows.rows), one.view(), 1.0,
+                       part);
     }
-    ops.gemm(Transpose::kYes, Transpose::kNo, 1.0, part, rows, 0.0, sums.view().row_range(b, 1));
+    ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, part, rows, 0.0, sums.view().row_range(b, 1));
   }
   Array<double> total(ctx.memory(), n_cols_);
-  ops.column_sums(std::as_const(sums).view(), total.view());
+  ops.rows->column_sums(std::as_const(sums).view(), total.view());
   return total.to_host();
 }
 
@@ -150,7 +152,7 @@ Matrix<double> LinearProblem<T>::rows(const Context& ctx) const {
   Matrix<double> out(ctx.memory(), n_rows_, n_cols_);
   Design<T> without = design();
   without.Y = {};
-  ctx.ops<T>().design_rows(without, 0, out.view());
+  ctx.ops<T>().design->gather(without, 0, out.view());
   return out;
 }
 
@@ -172,8 +174,9 @@ Matrix<double> sample_rows(const Context& ctx, const Samples<T>& X) {
   const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)),
       scale(ctx.memory(), std::span<const double>(X.scale));
   Matrix<double> out(ctx.memory(), X.n_rows(), X.n_cols());
-  ctx.ops<T>().design_rows(
-      {.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()}, 0, out.view());
+  ctx.ops<T>().design->gather(
+      {.X = std::as_const(X.table->X).view(), .rows = X.row_view(), .shift = shift.view(), .scale = scale.view()}, 0,
+      out.view());
   return out;
 }
 
@@ -186,7 +189,7 @@ Matrix<double> sparse_values(const Context& ctx, const Samples<T>& X, std::span<
   for (std::size_t e = 0; e < coef.size(); ++e) by_column[e % d * k + e / d] = coef[e];
   const SparseRows<T> rows(ctx, X);
   Matrix<double> values = product(ctx, rows.view(), by_column, static_cast<std::int64_t>(k));
-  ctx.ops<double>().add_to_rows(Array<double>(ctx.memory(), intercept).view(), values.view());
+  ctx.ops<double>().rows->add_to_rows(Array<double>(ctx.memory(), intercept).view(), values.view());
   return values;
 }
 
@@ -213,10 +216,11 @@ Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<
     ctx.check_stop();
     const std::int64_t count = std::min(kBlockRows, n - first);
     const MatrixView<double> rows = kept ? kept->view().row_range(first, count) : block.view().row_range(0, count);
-    if (!kept) ctx.ops<T>().design_rows(design, first, rows);
-    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0, values.view().row_range(first, count));
+    if (!kept) ctx.ops<T>().design->gather(design, first, rows);
+    ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0,
+                                   values.view().row_range(first, count));
   }
-  ctx.ops<double>().add_to_rows(b.view(), values.view());
+  ctx.ops<double>().rows->add_to_rows(b.view(), values.view());
   return values;
 }
 

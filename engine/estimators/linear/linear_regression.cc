@@ -92,7 +92,7 @@ bool LinearRegression<T>::solve_refined(const Context& ctx, const LinearProblem<
   const std::vector<double> gram = problem.gram(ctx).to_host();
   Matrix<double> vectors(ctx.memory(), d, d, leading_square(gram, d + 1, d));
   Array<double> eigenvalues(ctx.memory(), d);
-  ctx.ops<double>().eigh(vectors.view(), eigenvalues.view());
+  ctx.ops<double>().factorise->eigh(vectors.view(), eigenvalues.view());
   const std::vector<double> lambda = eigenvalues.to_host();
   if (!(lambda[0] * kFineCondition * kFineCondition > lambda.back())) return false;
   const std::vector<double> V = vectors.to_host();

@@ -58,7 +58,8 @@ MatrixView<T> LogisticObjective<T>::margins(std::span<const double> w) {
   const MatrixView<T> columns = margins_.view().last_columns(n_rows_);
   if constexpr (std::is_same_v<T, double>)
     if (data_.is_sparse()) return data_.times({coef_.data(), data_.X.cols, n_rows_}, columns), columns;
-  ctx_.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0}, columns);
+  ctx_.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, data_.X, std::as_const(coef_).view(), T{0},
+                             columns);
   return columns;
 }
 
@@ -68,14 +69,14 @@ double LogisticObjective<T>::loss(std::span<const double> w, std::vector<T>& coe
   if constexpr (std::is_same_v<T, double>)
     if (data_.is_sparse()) {
       const MatrixView<T> columns = margins(w);
-      const double loss = ctx_.ops<T>().logistic_loss(margins_.view(), intercept, data_.y, data_.weights);
+      const double loss = ctx_.ops<T>().logistic->loss(margins_.view(), intercept, data_.y, data_.weights);
       data_.transpose_times(columns, {coef_gradient_.data(), data_.X.cols, n_rows_});
       coef_gradient = flipped(coef_gradient_.to_host(), n_rows_);
       return loss;
     }
   upload(w);
-  const double loss = ctx_.ops<T>().logistic_gradient(data_.X, std::as_const(coef_).view(), intercept, data_.y, data_.weights,
-                                                      margins_.view(), coef_gradient_.view());
+  const double loss = ctx_.ops<T>().logistic->gradient(data_.X, std::as_const(coef_).view(), intercept, data_.y,
+                                                       data_.weights, margins_.view(), coef_gradient_.view());
   coef_gradient = coef_gradient_.to_host();
   return loss;
 }
@@ -96,7 +97,7 @@ double LogisticObjective<T>::operator()(std::span<const double> w, std::span<dou
   const double loss = this->loss(w, coef_gradient);
   for (std::size_t i = 0; i < coef_gradient.size(); ++i) gradient[i] = coef_gradient[i] / data_.weight_sum;
   if (fit_intercept_) {
-    ctx_.ops<T>().column_sums(std::as_const(margins_).view(), intercept_gradient_.view());
+    ctx_.ops<T>().rows->column_sums(std::as_const(margins_).view(), intercept_gradient_.view());
     const std::vector<double> sums = intercept_gradient_.to_host();
     for (std::int64_t r = 0; r < n_rows_; ++r)
       gradient[coef_gradient.size() + r] = sums[data_.n_classes - n_rows_ + r] / data_.weight_sum;
@@ -146,9 +147,9 @@ void LogisticObjective<T>::curvature(std::span<const double> w, std::span<double
     ctx_.check_stop();
     const std::int64_t count = std::min(block_rows, n - first);
     const MatrixView<double> W = second.view().row_range(0, count);
-    ops.logistic_curvature(std::as_const(margins_).view().row_range(first, count), std::as_const(intercept_).view(),
-                           data_.weights.empty() ? data_.weights : data_.weights.slice(first, count), W);
-    ops.weighted_gram(data_.X.row_range(first, count), W, fit_intercept_, grams.view());
+    ops.logistic->curvature(std::as_const(margins_).view().row_range(first, count), std::as_const(intercept_).view(),
+                            data_.weights.empty() ? data_.weights : data_.weights.slice(first, count), W);
+    ops.linear->weighted_gram(data_.X.row_range(first, count), W, fit_intercept_, grams.view());
     const std::vector<T> host = grams.to_host();
     std::span<const T> rest(host);
     for (std::int64_t a = 0; a < n_rows_; ++a)

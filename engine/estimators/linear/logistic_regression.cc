@@ -214,8 +214,12 @@ LogisticFit LogisticRegression<T>::minimize_sparse(const Context& ctx, const Sam
   const SparseRows<T> rows(ctx, X);
   const CsrMatrix<T> columns = transposed(ctx, rows.view());
   LogisticData<double> data{.X = {nullptr, X.n_rows(), X.n_cols()}};
-  data.times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(rows.view(), B, out); };
-  data.transpose_times = [&](MatrixView<const double> B, MatrixView<double> out) { ctx.ops<T>().sparse_multiply(columns.view(), B, out); };
+  data.times = [&](MatrixView<const double> B, MatrixView<double> out) {
+    ctx.ops<T>().sparse->multiply(rows.view(), B, out);
+  };
+  data.transpose_times = [&](MatrixView<const double> B, MatrixView<double> out) {
+    ctx.ops<T>().sparse->multiply(columns.view(), B, out);
+  };
   return with_targets<double>(ctx, std::move(data), y, [&](const LogisticData<double>& full) { return minimize(ctx, full, C_); });
 }
 
@@ -264,8 +268,8 @@ Matrix<T> LogisticRegression<T>::margins(const Context& ctx, const Samples<T>& X
   Matrix<T> scratch, Z(ctx.memory(), X.n_rows(), present_.size());
   if (skipped) Z.zero();
   const MatrixView<T> columns(Z.data() + skipped, X.n_rows(), rows, present_.size());
-  ctx.ops<T>().gemm(Transpose::kNo, Transpose::kYes, T{1}, X.values(ctx, scratch), coef.view(), T{0}, columns);
-  ctx.ops<T>().add_to_rows(intercept.view(), columns);
+  ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, X.values(ctx, scratch), coef.view(), T{0}, columns);
+  ctx.ops<T>().rows->add_to_rows(intercept.view(), columns);
   return Z;
 }
 
@@ -273,7 +277,7 @@ template <class T>
 void LogisticRegression<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
   const Matrix<T> Z = margins(ctx, X);
   spread_scores(ctx, present_, Z.view(), -kInfinity, proba);
-  ctx.ops<double>().softmax_rows(proba);
+  ctx.ops<double>().rows->softmax_rows(proba);
 }
 
 template <class T>

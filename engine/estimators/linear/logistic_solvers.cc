@@ -49,7 +49,7 @@ bool is_scaling_wanted(const Context& ctx, const LogisticData<T>& data) {
   constexpr double kMuch = 100;
   if (data.is_sparse()) return false;
   Array<double> mean(ctx.memory(), data.X.cols), variance(ctx.memory(), data.X.cols);
-  ctx.ops<T>().column_moments(data.X, {}, data.weights, mean.view(), variance.view());
+  ctx.ops<T>().tables->column_moments(data.X, {}, data.weights, mean.view(), variance.view());
   const std::vector<double> centre = mean.to_host(), square = variance.to_host();
   double least = std::numeric_limits<double>::infinity(), most = 0, furthest = 0;
   for (std::size_t j = 0; j < square.size(); ++j) {
@@ -121,7 +121,7 @@ class LogisticRun {
     problem.solve = [this](std::vector<double>& hessian, std::vector<double>& v) {
       const auto n = static_cast<std::int64_t>(v.size());
       Matrix<double> A(ctx_.memory(), n, n, hessian), b(ctx_.memory(), n, 1, v);
-      if (!ctx_.ops<double>().solve_positive(A.view(), b.view())) return false;
+      if (!ctx_.ops<double>().factorise->solve_positive(A.view(), b.view())) return false;
       v = b.to_host();
       return true;
     };

@@ -62,8 +62,8 @@ RowSums row_sums(const Context& ctx, MatrixView<const double> U, const Matrix<do
   ctx.memory().to_host(host.data(), U.data, host.size() * sizeof(double));
   for (double& v : host) v *= v;
   const Matrix<double> squared(ctx.memory(), U.rows, U.cols, host);
-  ctx.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, squared.view(), D.view(), 0.0, S.view());
-  ctx.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, U, B.view(), 0.0, P.view());
+  ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, squared.view(), D.view(), 0.0, S.view());
+  ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, U, B.view(), 0.0, P.view());
   return {S.to_host(), P.to_host()};
 }
 
@@ -99,10 +99,11 @@ class LeftOut {
     const std::vector<double>& all = ridge_.gram(ctx_);
     Matrix<double> V(ctx_.memory(), d, d, leading_square(all, d + 1, d)), along(ctx_.memory(), 1, d);
     Array<double> eigenvalues(ctx_.memory(), d);
-    ctx_.ops<double>().eigh(V.view(), eigenvalues.view());
+    ctx_.ops<double>().factorise->eigh(V.view(), eigenvalues.view());
     const Matrix<double> q(ctx_.memory(), 1, d,
                            std::span(all).subspan(static_cast<std::size_t>(d * (d + 1)), static_cast<std::size_t>(d)));
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, q.view(), std::as_const(V).view(), 0.0, along.view());
+    ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, q.view(), std::as_const(V).view(), 0.0,
+                                    along.view());
     make_factors(eigenvalues.to_host(), along.to_host(), [](double lambda, double alpha) { return 1 / (lambda + alpha); });
     Design<T> design = problem_.design();
     design.Y = {};
@@ -111,8 +112,8 @@ class LeftOut {
       ctx_.check_stop();
       const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n - first)),
                                U = turned.view().row_range(0, rows.rows);
-      ctx_.ops<T>().design_rows(design, first, rows);
-      ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, std::as_const(V).view(), 0.0, U);
+      ctx_.ops<T>().design->gather(design, first, rows);
+      ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, std::as_const(V).view(), 0.0, U);
       const RowSums sums = row_sums(ctx_, U, D_, B_);
       put(first, sums,
           [](double y, double share, double squares, double product) { return (y - product) / (1 - share - squares); });
@@ -124,10 +125,11 @@ class LeftOut {
     const std::int64_t n = problem_.n_rows();
     const Matrix<double> rows = problem_.rows(ctx_), y(ctx_.memory(), n, 1, problem_.targets());
     Matrix<double> V(ctx_.memory(), n, n), along(ctx_.memory(), n, 1);
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, rows.view(), rows.view(), 0.0, V.view());
+    ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows.view(), rows.view(), 0.0, V.view());
     Array<double> eigenvalues(ctx_.memory(), n);
-    ctx_.ops<double>().eigh(V.view(), eigenvalues.view());
-    ctx_.ops<double>().gemm(Transpose::kNo, Transpose::kNo, 1.0, std::as_const(V).view(), y.view(), 0.0, along.view());
+    ctx_.ops<double>().factorise->eigh(V.view(), eigenvalues.view());
+    ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, std::as_const(V).view(), y.view(), 0.0,
+                                    along.view());
     std::vector<double> lambda = eigenvalues.to_host();
     const double rounding = static_cast<double>(n) * std::numeric_limits<double>::epsilon() * std::abs(lambda.back());
     for (double& v : lambda) v = v <= rounding ? 0.0 : v;   // or the intercept's direction would not cancel

@@ -111,7 +111,7 @@ std::vector<double> RidgeModel<T>::host_values(const Context& ctx, const Samples
   std::iota(columns.begin(), columns.end(), 0);
   Matrix<double> apart(ctx.memory(), values.view.rows, values.view.cols);
   const Array<std::int32_t> all(ctx.memory(), std::span<const std::int32_t>(columns));
-  ctx.ops<double>().take_columns(values.view, {}, all.view(), apart.view());
+  ctx.ops<double>().categories->take_columns(values.view, {}, all.view(), apart.view());
   return apart.to_host();
 }
 

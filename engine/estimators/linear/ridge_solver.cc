@@ -40,7 +40,7 @@ bool solve_shifted(const Context& ctx, MatrixView<const double> S, const std::ve
       some.insert(some.end(), right.data + i * right.stride + first, right.data + i * right.stride + first + count);
     }
     Matrix<double> A(ctx.memory(), n, n, shifted), B(ctx.memory(), n, count, some);
-    if (!ctx.ops<double>().solve_positive(A.view(), B.view())) return false;
+    if (!ctx.ops<double>().factorise->solve_positive(A.view(), B.view())) return false;
     const std::vector<double> part = B.to_host();
     for (std::int64_t i = 0; i < n; ++i) std::copy_n(part.begin() + i * count, count, x.begin() + i * targets + first);
     return std::ranges::all_of(part, [](double v) { return std::isfinite(v); });
@@ -131,14 +131,15 @@ bool RidgeProblem<T>::by_rows(const Context& ctx, const std::vector<double>& alp
     rows_ = Rows{linear_.rows(ctx), {}};
     Matrix<double> K(ctx.memory(), n, n);
     const MatrixView<const double> X = std::as_const(rows_->X).view();
-    ctx.ops<double>().gemm(Transpose::kNo, Transpose::kYes, 1.0, X, X, 0.0, K.view());
+    ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, X, X, 0.0, K.view());
     rows_->products = K.to_host();
   }
   std::vector<double> dual;
   if (!solve_shifted(ctx, {rows_->products.data(), n, n, n}, alphas, {linear_.targets().data(), n, k, k}, dual)) return false;
   const Matrix<double> D(ctx.memory(), n, k, dual);
   Matrix<double> W(ctx.memory(), k, d);
-  ctx.ops<double>().gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), std::as_const(rows_->X).view(), 0.0, W.view());
+  ctx.ops<double>().linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), std::as_const(rows_->X).view(), 0.0,
+                                 W.view());
   coef = W.to_host();
   return true;
 }
@@ -177,7 +178,7 @@ std::vector<double> RidgeProblem<T>::positive_only(const Context& ctx, const std
     }
     const Matrix<double> A(ctx.memory(), 2 * d, d + 1, stacked);
     Matrix<double> R(ctx.memory(), d + 1, d + 1);
-    ctx.ops<double>().design_triangle({.X = A.view()}, R.view());
+    ctx.ops<double>().design->triangle({.X = A.view()}, R.view());
     const std::vector<double> both = R.to_host();
     std::vector<double> z;
     for (std::int64_t i = 0; i < d; ++i) z.push_back(both[static_cast<std::size_t>(i * (d + 1) + d)]);

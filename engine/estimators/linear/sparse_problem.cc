@@ -39,8 +39,7 @@ SparseProblem<T>::SparseProblem(const Context& ctx, const char* owner, const Sam
   require(total > 0, schema::ErrorCode::kBadData, "{}: the sample weights sum to 0, must be more", owner);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
   Array<double> mean(ctx.memory(), n_cols()), variance(ctx.memory(), n_cols());
-  ctx.ops<T>().sparse_moments(std::as_const(columns_).view(), device_weights.view(), mean.view(),
-                              variance.view());
+  ctx.ops<T>().sparse->moments(std::as_const(columns_).view(), device_weights.view(), mean.view(), variance.view());
   const std::vector<double> m = mean.to_host(), v = variance.to_host();
   for (std::size_t j = 0; j < m.size(); ++j)
     squared_norms_.push_back(total * (v[j] + (fit_intercept ? 0.0 : m[j] * m[j])));
@@ -118,8 +117,8 @@ std::vector<double> SparseProblem<T>::gram(const Context& ctx, const std::vector
     CsrView<const T> part = rows.view();
     part.rows = std::min(most, n_rows() - first), part.offsets = part.offsets.slice(first, part.rows + 1);
     const MatrixView<T> dense = block.view().row_range(0, part.rows);
-    ctx.ops<T>().sparse_to_dense(part, {}, {}, {}, dense);
-    ctx.ops<T>().design_gram(
+    ctx.ops<T>().sparse->to_dense(part, {}, {}, {}, dense);
+    ctx.ops<T>().design->gram(
         {.X = dense,
          .shift = device_shift.view(),
          .weights = roots_.empty() ? VectorView<const double>() : device_roots.view().slice(first, part.rows),

@@ -62,7 +62,7 @@ typename TallProducts<T>::Sums TallProducts<T>::sums(const Columns& columns) con
   const std::int64_t p = d_ + 2;
   if (static_cast<std::int64_t>(columns.size()) == p) {
     Matrix<double> G(ctx_.memory(), p, p);
-    ctx_.ops<T>().design_gram(design, G.view());
+    ctx_.ops<T>().design->gram(design, G.view());
     Sums all{G.to_host(), std::vector<double>(at(p))};
     for (std::size_t j = 0; j < all.squares.size(); ++j) all.squares[j] = all.products[j * (all.squares.size() + 1)];
     return all;
@@ -70,7 +70,7 @@ typename TallProducts<T>::Sums TallProducts<T>::sums(const Columns& columns) con
   const Array<std::int32_t> chosen(ctx_.memory(), std::span<const std::int32_t>(columns));
   Matrix<double> products(ctx_.memory(), chosen.size(), p);
   Array<double> squares(ctx_.memory(), p);
-  ctx_.ops<T>().design_products(design, chosen.view(), products.view(), squares.view());
+  ctx_.ops<T>().design->products(design, chosen.view(), products.view(), squares.view());
   return {products.to_host(), squares.to_host()};
 }
 

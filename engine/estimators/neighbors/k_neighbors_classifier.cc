@@ -12,7 +12,7 @@ namespace {
 
 using P = KNeighborsClassifierParams;
 constexpr const char* kName = "KNeighborsClassifier";
-constexpr double kMaxNeighbors = 1024;   // what the selection of Backend::nearest can hold
+constexpr double kMaxNeighbors = 1024;   // what the selection of NeighbourOps::nearest can hold
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set = [] {

@@ -10,7 +10,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr double kMaxNeighbors = 1024;   // what the selection of Backend::nearest can hold
+constexpr double kMaxNeighbors = 1024;   // what the selection of NeighbourOps::nearest can hold
 constexpr const char *kNearest = "NearestNeighbors", *kRegressor = "KNeighborsRegressor", *kRadiusClassifier = "RadiusNeighborsClassifier",
                      *kRadiusRegressor = "RadiusNeighborsRegressor";
 constexpr const char *kNeighborsDoc = "Number of neighbours.", *kRadiusDoc = "Distance within which rows are neighbours.",

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "engine/backend/group_neighbours.h"
 #include "engine/core/fold_parts.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -76,7 +75,7 @@ typename NeighborModel<T>::Points NeighborModel<T>::index_points(const Context& 
     points.rows = samples_of(metric_.is_cosine ? unit_rows(ctx, values, 0) : std::move(scratch));
   }
   ctx.check_stop();
-  points.index = ctx.ops<T>().index_points(std::as_const(points.rows.table->X).view(), metric_.distance);
+  points.index = ctx.ops<T>().distances->index_points(std::as_const(points.rows.table->X).view(), metric_.distance);
   return points;
 }
 
@@ -112,7 +111,8 @@ void NeighborModel<T>::state(StateArchive& archive, const NeighborParams& params
   if (!archive.is_loading()) return;
   work_key_.clear();
   points_ = std::make_shared<Points>(Points{samples_of(std::move(loaded)), nullptr});
-  points_->index = archive.ctx().template ops<T>().index_points(std::as_const(points_->rows.table->X).view(), metric_.distance);
+  points_->index = archive.ctx().template ops<T>().distances->index_points(std::as_const(points_->rows.table->X).view(),
+                                                                           metric_.distance);
 }
 
 template <class T>
@@ -195,9 +195,9 @@ const typename NeighborModel<T>::Lists* NeighborModel<T>::lists_of_folds(const C
     FoldLists all{.table = origin_->table};
     Matrix<std::int32_t> indices(ctx.memory(), n, most);
     Matrix<T> squared(ctx.memory(), n, most);
-    auto* const device = dynamic_cast<GroupNeighbours<T>*>(&ctx.ops<T>());
-    if (!device || !device->nearest_of_others(std::as_const(all.table->X).view(), folds.fold_of_row, static_cast<int>(most),
-                                              [&] { ctx.check_stop(); }, indices.view(), squared.view()))
+    if (!ctx.ops<T>().neighbours->nearest_of_others(
+            std::as_const(all.table->X).view(), folds.fold_of_row, static_cast<int>(most), [&] { ctx.check_stop(); },
+            indices.view(), squared.view()))
       return all;
     all.lists = {.k = most, .indices = indices.to_host()};
     for (const T value : squared.to_host()) all.lists.distances.push_back(restored(value));

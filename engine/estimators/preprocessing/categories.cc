@@ -264,14 +264,15 @@ Matrix<T> translated_cells(const Context& ctx, std::string_view owner, const Sam
                  for_unknown = upload(unknown);
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), X.n_cols());
   const MatrixView<const T> table = X.is_affine() ? X.values(ctx, scratch) : std::as_const(X.table->X).view();
-  ctx.ops<T>().translate(table, X.is_affine() ? VectorView<const std::int32_t>() : X.row_view(), starts.view(),
-                         device_keys.view(), device_values.view(), for_missing.view(), for_unknown.view(), out.view());
+  ctx.ops<T>().categories->translate(table, X.is_affine() ? VectorView<const std::int32_t>() : X.row_view(),
+                                     starts.view(), device_keys.view(), device_values.view(), for_missing.view(),
+                                     for_unknown.view(), out.view());
   return out;
 }
 
 template <class T>
 void refuse_unknown_cells(const Context& ctx, std::string_view owner, const Samples<T>& X, const Matrix<T>& translated) {
-  const std::optional<Cell> cell = ctx.ops<T>().find_nonfinite(translated.view());
+  const std::optional<Cell> cell = ctx.ops<T>().tables->find_nonfinite(translated.view());
   if (!cell) return;
   Matrix<T> scratch;
   const MatrixView<const T> row = X.values(ctx, cell->row, 1, scratch);

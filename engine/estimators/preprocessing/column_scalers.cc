@@ -82,7 +82,7 @@ Samples<T> MaxAbsScaler<T>::transform(const Context& ctx, const Samples<T>& X) c
   if (!params_.clip) return scaled;
   Matrix<T> clipped;
   scaled.values(ctx, clipped);
-  ctx.ops<T>().clip(clipped.view(), T{-1}, T{1});
+  ctx.ops<T>().tables->clip(clipped.view(), T{-1}, T{1});
   return samples_of(std::move(clipped));
 }
 

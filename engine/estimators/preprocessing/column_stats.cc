@@ -30,9 +30,9 @@ std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, co
   Matrix<double> out(ctx.memory(), static_cast<std::int64_t>(q.size()), X.n_cols());
   if (X.is_affine()) {
     Matrix<T> scratch;
-    ctx.ops<T>().column_quantiles(X.values(ctx, scratch), {}, shares.view(), out.view());
+    ctx.ops<T>().columns->column_quantiles(X.values(ctx, scratch), {}, shares.view(), out.view());
   } else {
-    ctx.ops<T>().column_quantiles(std::as_const(X.table->X).view(), X.row_view(), shares.view(), out.view());
+    ctx.ops<T>().columns->column_quantiles(std::as_const(X.table->X).view(), X.row_view(), shares.view(), out.view());
   }
   return out.to_host();
 }
@@ -73,7 +73,8 @@ Samples<T> selected_columns(const Context& ctx, const Samples<T>& X, const std::
     result = selected_sparse(ctx, X, taken.view());
   } else {
     Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
-    if (!columns.empty()) ctx.ops<T>().take_columns(std::as_const(X.table->X).view(), X.row_view(), taken.view(), out.view());
+    if (!columns.empty())
+      ctx.ops<T>().categories->take_columns(std::as_const(X.table->X).view(), X.row_view(), taken.view(), out.view());
     result = samples_of(std::move(out));
   }
   if (X.table->is_finite && *X.table->is_finite) result.table->is_finite = true;
@@ -102,11 +103,12 @@ PresentMoments plain_moments(const Context& ctx, const Samples<T>& X, const std:
   const MatrixView<const T> table = std::as_const(X.table->X).view();
   const bool clean = has_only_finite(ctx, X);
   if (X.is_sparse())
-    ctx.ops<T>().sparse_moments(unscaled_columns(ctx, X).view(), device_weights.view(), mean.view(), variance.view());
+    ctx.ops<T>().sparse->moments(unscaled_columns(ctx, X).view(), device_weights.view(), mean.view(), variance.view());
   else if (clean)
-    ctx.ops<T>().column_moments(table, X.row_view(), device_weights.view(), mean.view(), variance.view());
+    ctx.ops<T>().tables->column_moments(table, X.row_view(), device_weights.view(), mean.view(), variance.view());
   else
-    ctx.ops<T>().present_moments(table, X.row_view(), device_weights.view(), count.view(), mean.view(), variance.view());
+    ctx.ops<T>().columns->present_moments(table, X.row_view(), device_weights.view(), count.view(), mean.view(),
+                                          variance.view());
   PresentMoments moments{{}, mean.to_host(), variance.to_host(), {}};
   const double total = weights.empty() ? static_cast<double>(X.n_rows()) : std::accumulate(weights.begin(), weights.end(), 0.0);
   moments.count = clean ? std::vector<double>(moments.mean.size(), total) : count.to_host();

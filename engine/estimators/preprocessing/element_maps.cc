@@ -31,7 +31,7 @@ template <class T>
 Matrix<T> copied(const Context& ctx, const Samples<T>& X) {
   Matrix<T> out(ctx.memory(), X.n_rows(), X.n_cols());
   const MatrixView<const T> values = X.values(ctx, out);
-  if (values.data != out.data()) ctx.ops<T>().gather(values, {}, {}, {}, out.view());
+  if (values.data != out.data()) ctx.ops<T>().tables->gather(values, {}, {}, {}, out.view());
   return out;
 }
 
@@ -65,11 +65,11 @@ Samples<T> Normalizer<T>::transform(const Context& ctx, const Samples<T>& X) con
   require_fitted_columns("Normalizer", X, static_cast<std::size_t>(n_features_));
   if (X.is_sparse()) {
     CsrMatrix<T> rows = copied_rows(ctx, X);
-    ctx.ops<T>().sparse_normalize(norm_of(params_.norm), rows.view());
+    ctx.ops<T>().sparse->normalize(norm_of(params_.norm), rows.view());
     return samples_of(std::move(rows), X.table->features);
   }
   Matrix<T> out = copied(ctx, X);
-  ctx.ops<T>().normalize_rows(norm_of(params_.norm), out.view());
+  ctx.ops<T>().maps->normalize_rows(norm_of(params_.norm), out.view());
   return samples_of(std::move(out));
 }
 
@@ -101,12 +101,12 @@ Samples<T> Binarizer<T>::transform(const Context& ctx, const Samples<T>& X) cons
     CsrMatrix<T> rows = copied_rows(ctx, X);
     const MatrixView<T> entries(rows.view().values.data, rows.n_entries(), 1);
     const Array<double> threshold(ctx.memory(), std::vector<double>{params_.threshold});
-    ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
+    ctx.ops<T>().maps->map_columns(ColumnMap::kAbove, threshold.view(), {}, entries, entries);
     return samples_of(std::move(rows), X.table->features);
   }
   const Array<double> threshold(ctx.memory(), std::vector<double>(static_cast<std::size_t>(n_features_), params_.threshold));
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
-  ctx.ops<T>().map_columns(ColumnMap::kAbove, threshold.view(), {}, X.values(ctx, scratch), out.view());
+  ctx.ops<T>().maps->map_columns(ColumnMap::kAbove, threshold.view(), {}, X.values(ctx, scratch), out.view());
   return samples_of(std::move(out));
 }
 

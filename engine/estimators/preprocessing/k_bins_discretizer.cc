@@ -92,7 +92,7 @@ std::vector<typename KBinsDiscretizer<T>::Column> KBinsDiscretizer<T>::columns(c
   Array<std::int64_t> present(ctx.memory(), X.n_cols());
   std::vector<T> numbers;
   if (weights.empty()) {
-    ctx.ops<T>().sort_columns(X.values(ctx, scratch), {}, sorted.view(), present.view());
+    ctx.ops<T>().columns->sort_columns(X.values(ctx, scratch), {}, sorted.view(), present.view());
     numbers = sorted.to_host();
   } else {
     numbers = host_rows(ctx, X);
@@ -188,8 +188,8 @@ Samples<T> KBinsDiscretizer<T>::transform(const Context& ctx, const Samples<T>& 
   const Array<double> edges(ctx.memory(), std::span<const double>(inner));
   const Array<std::int32_t> firsts(ctx.memory(), std::span<const std::int32_t>(first_edge)),
       outs(ctx.memory(), std::span<const std::int32_t>(first_out));
-  ctx.ops<T>().bin_columns(X.values(ctx, scratch), edges.view(), firsts.view(),
-                           ordinal ? VectorView<const std::int32_t>() : outs.view(), out.view());
+  ctx.ops<T>().maps->bin_columns(X.values(ctx, scratch), edges.view(), firsts.view(),
+                                 ordinal ? VectorView<const std::int32_t>() : outs.view(), out.view());
   return samples_of(std::move(out));
 }
 

@@ -69,7 +69,7 @@ Samples<T> MinMaxScaler<T>::transform(const Context& ctx, const Samples<T>& X) c
   if (!params_.clip) return scaled;
   Matrix<T> clipped;
   scaled.values(ctx, clipped);
-  ctx.ops<T>().clip(clipped.view(), static_cast<T>(low_), static_cast<T>(high_));
+  ctx.ops<T>().tables->clip(clipped.view(), static_cast<T>(low_), static_cast<T>(high_));
   return samples_of(std::move(clipped));
 }
 

@@ -33,7 +33,7 @@ const ParamSet<P>& param_set() {
 template <class T>
 std::vector<double> counts_of(const Context& ctx, const Matrix<T>& marks) {
   Array<double> sums(ctx.memory(), marks.cols());
-  ctx.ops<T>().column_sums(marks.view(), sums.view());
+  ctx.ops<T>().rows->column_sums(marks.view(), sums.view());
   return sums.to_host();
 }
 
@@ -72,7 +72,7 @@ Matrix<T> missing_marks(const Context& ctx, MatrixView<const T> X, const std::ve
   const Array<T> cells(ctx.memory(), std::span<const T>(missing));
   const Array<std::int32_t> chosen(ctx.memory(), std::span<const std::int32_t>(columns));
   Matrix<T> marks(ctx.memory(), X.rows, static_cast<std::int64_t>(columns.size()));
-  ctx.ops<T>().mark_missing(X, cells.view(), chosen.view(), marks.view());
+  ctx.ops<T>().categories->mark_missing(X, cells.view(), chosen.view(), marks.view());
   return marks;
 }
 

@@ -167,7 +167,7 @@ void OneHotEncoder<T>::warn_of_unknown(const Context& ctx, const Samples<T>& X) 
   }
   const Matrix<T> unknown = translated_cells(ctx, kOwner, X, categories_, marks);
   Array<double> counts(ctx.memory(), X.n_cols());
-  ctx.ops<T>().column_sums(unknown.view(), counts.view());
+  ctx.ops<T>().rows->column_sums(unknown.view(), counts.view());
   std::string columns;
   const std::vector<double> host = counts.to_host();
   for (std::size_t j = 0; j < host.size(); ++j)
@@ -209,7 +209,7 @@ Samples<T> OneHotEncoder<T>::transform(const Context& ctx, const Samples<T>& X) 
     return result;
   }
   Matrix<T> out(ctx.memory(), X.n_rows(), width);
-  ctx.ops<T>().one_hot(places.view(), out.view());
+  ctx.ops<T>().categories->one_hot(places.view(), out.view());
   Samples<T> result = samples_of(std::move(out), features_out_);
   result.table->is_finite = true;
   return result;

@@ -111,13 +111,13 @@ Samples<T> PolynomialFeatures<T>::transform(const Context& ctx, const Samples<T>
   const Array<std::int32_t> features(ctx.memory(), std::span<const std::int32_t>(feature)),
       parents(ctx.memory(), std::span<const std::int32_t>(parent));
   Matrix<T> scratch, all(ctx.memory(), X.n_rows(), features.size());
-  ctx.ops<T>().monomials(X.values(ctx, scratch), features.view(), parents.view(), all.view());
+  ctx.ops<T>().maps->monomials(X.values(ctx, scratch), features.view(), parents.view(), all.view());
   if (!drops_more) return samples_of(std::move(all));
   std::vector<std::int32_t> columns = kept_;
   for (std::int32_t& c : columns) c -= drops_ones ? 1 : 0;
   const Array<std::int32_t> taken(ctx.memory(), std::span<const std::int32_t>(columns));
   Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
-  ctx.ops<T>().take_columns(std::as_const(all).view(), {}, taken.view(), out.view());
+  ctx.ops<T>().categories->take_columns(std::as_const(all).view(), {}, taken.view(), out.view());
   return samples_of(std::move(out));
 }
 

@@ -31,7 +31,7 @@ Samples<T> mapped(const Context& ctx, ColumnMap map, const std::vector<double>& 
                   const Samples<T>& X) {
   const Array<double> first(ctx.memory(), std::span<const double>(a)), second(ctx.memory(), std::span<const double>(b));
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), X.n_cols());
-  ctx.ops<T>().map_columns(map, first.view(), second.view(), X.values(ctx, scratch), out.view());
+  ctx.ops<T>().maps->map_columns(map, first.view(), second.view(), X.values(ctx, scratch), out.view());
   Samples<T> result = samples_of(std::move(out));
   result.table->is_finite = X.table->is_finite;
   return result;

@@ -79,8 +79,8 @@ Samples<T> QuantileTransformer<T>::transform(const Context& ctx, const Samples<T
   const Matrix<double> quantiles(ctx.memory(), n_features_, static_cast<std::int64_t>(references_.size()), by_column);
   const Array<double> references(ctx.memory(), std::span<const double>(references_));
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
-  ctx.ops<T>().quantile_ranks(X.values(ctx, scratch), quantiles.view(), references.view(),
-                              params_.output_distribution == "normal", out.view());
+  ctx.ops<T>().maps->quantile_ranks(X.values(ctx, scratch), quantiles.view(), references.view(),
+                                    params_.output_distribution == "normal", out.view());
   return samples_of(std::move(out));
 }
 

@@ -176,9 +176,9 @@ template <class T>
 Matrix<T> SimpleImputer<T>::filled(const Context& ctx, MatrixView<const T> values, const std::vector<T>& missing,
                                    const std::vector<T>& fill) const {
   Matrix<T> out(ctx.memory(), values.rows, values.cols);
-  ctx.ops<T>().gather(values, {}, {}, {}, out.view());
+  ctx.ops<T>().tables->gather(values, {}, {}, {}, out.view());
   const Array<T> holes(ctx.memory(), std::span<const T>(missing)), plugs(ctx.memory(), std::span<const T>(fill));
-  ctx.ops<T>().fill_missing(holes.view(), plugs.view(), out.view());
+  ctx.ops<T>().categories->fill_missing(holes.view(), plugs.view(), out.view());
   return out;
 }
 
@@ -205,10 +205,11 @@ Samples<T> SimpleImputer<T>::transform(const Context& ctx, const Samples<T>& X) 
   const Array<std::int32_t> chosen(ctx.memory(), std::span<const std::int32_t>(columns));
   Matrix<T> out(ctx.memory(), values.rows, static_cast<std::int64_t>(features.size()));
   const auto width = static_cast<std::int64_t>(columns.size());
-  ctx.ops<T>().take_columns(std::as_const(all).view(), {}, chosen.view(), {out.data(), values.rows, width, out.cols()});
+  ctx.ops<T>().categories->take_columns(std::as_const(all).view(), {}, chosen.view(),
+                                        {out.data(), values.rows, width, out.cols()});
   if (!marked.empty()) {
     const Matrix<T> marks = missing_marks(ctx, values, missing, marked);
-    ctx.ops<T>().gather(marks.view(), {}, {}, {}, {out.data() + width, values.rows, marks.cols(), out.cols()});
+    ctx.ops<T>().tables->gather(marks.view(), {}, {}, {}, {out.data() + width, values.rows, marks.cols(), out.cols()});
   }
   return samples_of(std::move(out), std::move(features));
 }

@@ -175,7 +175,7 @@ Samples<T> SplineTransformer<T>::transform(const Context& ctx, const Samples<T>&
                            .extrapolation = extrapolation_of(params_.extrapolation),
                            .drop_last = !params_.include_bias};
   Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_ * spline.n_out());
-  ctx.ops<T>().spline_basis(X.values(ctx, scratch), spline, out.view());
+  ctx.ops<T>().maps->spline_basis(X.values(ctx, scratch), spline, out.view());
   return samples_of(std::move(out));
 }
 

@@ -29,7 +29,7 @@ ClassMoments sparse_class_moments(const Context& ctx, const Samples<T>& X, const
     for (const std::int32_t code : y.codes) is_member.push_back(present.positions[static_cast<std::size_t>(code)] == c ? 1.0 : 0.0);
     const Array<double> weights(ctx.memory(), std::span<const double>(is_member));
     Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());
-    ctx.ops<T>().sparse_moments(columns.view(), weights.view(), mean.view(), variance.view());
+    ctx.ops<T>().sparse->moments(columns.view(), weights.view(), mean.view(), variance.view());
     const std::vector<double> m = mean.to_host(), v = variance.to_host();
     moments.count.push_back(static_cast<double>(present.counts[static_cast<std::size_t>(c)]));
     moments.mean.insert(moments.mean.end(), m.begin(), m.end());
@@ -45,7 +45,8 @@ ClassMoments class_moments(const Context& ctx, const Samples<T>& X, const Presen
   Array<double> count(ctx.memory(), present.size());
   Matrix<double> mean(ctx.memory(), present.size(), X.n_cols()), variance(ctx.memory(), present.size(), X.n_cols());
   Matrix<T> scratch;
-  ctx.ops<T>().class_moments(X.values(ctx, scratch), {}, codes.view(), {}, count.view(), mean.view(), variance.view());
+  ctx.ops<T>().bayes->class_moments(X.values(ctx, scratch), {}, codes.view(), {}, count.view(), mean.view(),
+                                    variance.view());
   return {count.to_host(), mean.to_host(), variance.to_host()};
 }
 
@@ -115,7 +116,7 @@ std::vector<double> covariances(const Context& ctx, const Samples<T>& X, const s
   const Matrix<T> target(ctx.memory(), X.n_rows(), 1, centred);
   Matrix<T> scratch, products(ctx.memory(), X.n_cols(), 1);
   const MatrixView<const T> values = X.then(mean, std::vector<double>(mean.size(), 1.0)).values(ctx, scratch);
-  ctx.ops<T>().gemm(Transpose::kYes, Transpose::kNo, T{1}, values, target.view(), T{0}, products.view());
+  ctx.ops<T>().linear->gemm(Transpose::kYes, Transpose::kNo, T{1}, values, target.view(), T{0}, products.view());
   const std::vector<T> host = products.to_host();
   return {host.begin(), host.end()};
 }

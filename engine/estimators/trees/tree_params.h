@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 #include "engine/core/params.h"
 
 namespace kedge::engine {

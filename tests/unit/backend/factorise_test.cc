@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/cpu_ops.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -41,7 +41,7 @@ class Factorise : public ::testing::Test {
 
   Table<T> product(Transpose ta, Table<T>& A, Transpose tb, Table<T>& B) {
     Table<T> C{ta == Transpose::kYes ? A.cols : A.rows, tb == Transpose::kYes ? B.rows : B.cols};
-    ops.gemm(ta, tb, T{1}, A.const_view(), B.const_view(), T{0}, C.view());
+    ops.linear->gemm(ta, tb, T{1}, A.const_view(), B.const_view(), T{0}, C.view());
     return C;
   }
   static void expect_near(const Table<T>& a, const Table<T>& b, double bound) {
@@ -62,7 +62,7 @@ class Factorise : public ::testing::Test {
     const std::int64_t r = std::min(rows, cols);
     Table<T> work = A, U{rows, r}, Vt{r, cols};
     std::vector<T> s(static_cast<std::size_t>(r));
-    ops.svd(work.view(), U.view(), {s.data(), r}, Vt.view());
+    ops.factorise->svd(work.view(), U.view(), {s.data(), r}, Vt.view());
     const double bound = 20 * kRound * std::sqrt(static_cast<double>(rows + cols));
     expect_orthonormal(Transpose::kYes, U, Transpose::kNo, bound),
         expect_orthonormal(Transpose::kNo, Vt, Transpose::kYes, bound);
@@ -77,7 +77,7 @@ class Factorise : public ::testing::Test {
     SCOPED_TRACE(testing::Message() << count << " of " << n);
     Table<T> B = numbers<T>(n, n), A = product(Transpose::kYes, B, Transpose::kNo, B), V = A;
     std::vector<T> w(static_cast<std::size_t>(count));
-    ops.eigh(V.view(), {w.data(), count});
+    ops.factorise->eigh(V.view(), {w.data(), count});
     V = {count, n, {V.cells.begin(), V.cells.begin() + static_cast<std::ptrdiff_t>(count * n)}};
     const double bound = 20 * kRound * std::sqrt(static_cast<double>(n));
     expect_orthonormal(Transpose::kNo, V, Transpose::kYes, bound);
@@ -88,7 +88,7 @@ class Factorise : public ::testing::Test {
     EXPECT_TRUE(std::ranges::is_sorted(w));
   }
 
-  CpuBackend<T> ops;
+  Backend<T> ops = make_cpu_backend<T>();
 };
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Factorise, Types);
@@ -116,7 +116,7 @@ TYPED_TEST(Factorise, EigenvectorsAllOrTheLeadingOnes) {
 
 TYPED_TEST(Factorise, AnOrthonormalBasisOfTheSameSpace) {
   Table<TypeParam> A = numbers<TypeParam>(700, 100), Q = A;
-  this->ops.orthonormalize(Q.view());
+  this->ops.factorise->orthonormalize(Q.view());
   const double bound = 1000 * this->kRound;
   this->expect_orthonormal(Transpose::kYes, Q, Transpose::kNo, bound);
   Table<TypeParam> along = this->product(Transpose::kYes, Q, Transpose::kNo, A);
@@ -131,20 +131,20 @@ TYPED_TEST(Factorise, EquationsOfManyBlocks) {
       A.at(i, j) = i == j ? TypeParam{4}
                           : static_cast<TypeParam>(std::sin(static_cast<double>(i + j)) / static_cast<double>(kRows));
   Table<TypeParam> B = this->product(Transpose::kNo, A, Transpose::kNo, X), factor = A;
-  ASSERT_TRUE(this->ops.solve_positive(factor.view(), B.view()));
+  ASSERT_TRUE(this->ops.factorise->solve_positive(factor.view(), B.view()));
   this->expect_near(B, X, 100 * this->kRound);
   factor = A, factor.at(kRows - 1, kRows - 1) = -1;
-  EXPECT_FALSE(this->ops.solve_positive(factor.view(), B.view()));
+  EXPECT_FALSE(this->ops.factorise->solve_positive(factor.view(), B.view()));
   this->expect_near(B, X, 100 * this->kRound);   // unchanged
 }
 
 TYPED_TEST(Factorise, ATriangleOfManyColumns) {
   Table<TypeParam> D = numbers<TypeParam>(3000, 90);
   Table<double> R{90, 90}, wide{3000, 90, {D.cells.begin(), D.cells.end()}}, left{90, 90}, right{90, 90};
-  this->ops.design_triangle({.X = D.const_view()}, R.view());
-  CpuBackend<double> ops;
-  ops.gemm(Transpose::kYes, Transpose::kNo, 1.0, R.const_view(), R.const_view(), 0.0, left.view());
-  ops.gemm(Transpose::kYes, Transpose::kNo, 1.0, wide.const_view(), wide.const_view(), 0.0, right.view());
+  this->ops.design->triangle({.X = D.const_view()}, R.view());
+  Backend<double> ops = make_cpu_backend<double>();
+  ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, R.const_view(), R.const_view(), 0.0, left.view());
+  ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, wide.const_view(), wide.const_view(), 0.0, right.view());
   for (std::size_t e = 0; e < left.cells.size(); ++e) ASSERT_NEAR(left.cells[e], right.cells[e], 1e-9);
   for (std::int64_t i = 0; i < 90; ++i)
     for (std::int64_t j = 0; j < i; ++j) ASSERT_EQ(R.at(i, j), 0.0);
@@ -157,7 +157,7 @@ TYPED_TEST(Factorise, TheSameBitsOnAnyNumberOfThreads) {
     omp_set_num_threads(threads);
     Table<TypeParam> A = numbers<TypeParam>(600, 640), U{600, 600}, Vt{600, 640};
     std::vector<TypeParam> s(600);
-    this->ops.svd(A.view(), U.view(), {s.data(), 600}, Vt.view());
+    this->ops.factorise->svd(A.view(), U.view(), {s.data(), 600}, Vt.view());
     found.push_back(Vt.cells);
   }
   omp_set_num_threads(before);
@@ -170,8 +170,8 @@ TYPED_TEST(Factorise, NumbersWhoseSquaresWouldOverflowOrVanish) {
     Table<TypeParam> A = numbers<TypeParam>(80, 70), large = A, U{80, 70}, Vt{70, 70};
     std::vector<TypeParam> s(70), scaled(70);
     for (TypeParam& x : large.cells) x = std::ldexp(x, e);
-    this->ops.svd(A.view(), U.view(), {s.data(), 70}, Vt.view());
-    this->ops.svd(large.view(), U.view(), {scaled.data(), 70}, Vt.view());
+    this->ops.factorise->svd(A.view(), U.view(), {s.data(), 70}, Vt.view());
+    this->ops.factorise->svd(large.view(), U.view(), {scaled.data(), 70}, Vt.view());
     for (std::size_t i = 0; i < s.size(); ++i) EXPECT_NEAR(std::ldexp(scaled[i], -e), s[i], 100 * this->kRound * s[0]);
   }
 }
@@ -182,8 +182,8 @@ TYPED_TEST(Factorise, WhatIsNotFiniteIsRefused) {
     Table<TypeParam> A = numbers<TypeParam>(80, 70), U{80, 70}, Vt{70, 70}, S = numbers<TypeParam>(80, 80);
     std::vector<TypeParam> s(80);
     A.at(3, 4) = S.at(5, 6) = S.at(6, 5) = bad;
-    EXPECT_THROW(this->ops.svd(A.view(), U.view(), {s.data(), 70}, Vt.view()), schema::Error);
-    EXPECT_THROW(this->ops.eigh(S.view(), {s.data(), 80}), schema::Error);
+    EXPECT_THROW(this->ops.factorise->svd(A.view(), U.view(), {s.data(), 70}, Vt.view()), schema::Error);
+    EXPECT_THROW(this->ops.factorise->eigh(S.view(), {s.data(), 80}), schema::Error);
   }
 }
 

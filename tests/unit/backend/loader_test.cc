@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <omp.h>
 
-#include "engine/backend/cpu/blas_core.h"
+#include "engine/backend/cpu/linear/blas_core.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {

@@ -9,8 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/backend/cpu/byte_products.h"
-#include "engine/backend/group_neighbours.h"
+#include "engine/backend/cpu/wide/byte_products.h"
 #include "engine/backend/loader.h"
 #include "schemas/error.h"
 #include "tests/unit/backend/nearest_answer.h"
@@ -29,7 +28,7 @@ class NearestOfOthers : public testing::Test {
 
   std::vector<T> normal(std::int64_t rows, std::uint64_t stream, double scale, double offset) {
     Matrix<T> x(cpu_->memory(), rows, kCols);
-    cpu_->ops<T>().fill_normal(7, stream, x.view());
+    cpu_->ops<T>().rows->fill_normal(7, stream, x.view());
     std::vector<T> host = x.to_host();
     for (T& v : host) v = static_cast<T>(static_cast<double>(v) * scale + offset);
     return host;
@@ -58,8 +57,8 @@ class NearestOfOthers : public testing::Test {
     const Matrix<T> X(cpu_->memory(), n, d, rows);
     Matrix<T> squared(cpu_->memory(), n, k);
     Matrix<std::int32_t> indices(cpu_->memory(), n, k);
-    auto& device = dynamic_cast<GroupNeighbours<T>&>(cpu_->ops<T>());
-    if (!device.nearest_of_others(X.view(), groups, k, pause, indices.view(), squared.view())) return std::nullopt;
+    if (!cpu_->ops<T>().neighbours->nearest_of_others(X.view(), groups, k, pause, indices.view(), squared.view()))
+      return std::nullopt;
     return NearestAnswer<T>{indices.to_host(), squared.to_host()};
   }
 
@@ -82,7 +81,7 @@ class NearestOfOthers : public testing::Test {
           p(cpu_->memory(), static_cast<std::int64_t>(others.size()), kCols, points);
       Matrix<T> squared(cpu_->memory(), m, k);
       Matrix<std::int32_t> indices(cpu_->memory(), m, k);
-      cpu_->ops<T>().index_points(p.view(), {})->nearest(q.view(), k, indices.view(), squared.view());
+      cpu_->ops<T>().distances->index_points(p.view(), {})->nearest(q.view(), k, indices.view(), squared.view());
       const auto found = indices.to_host();
       const auto distances = squared.to_host();
       for (std::size_t i = 0; i < own.size(); ++i)

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "engine/backend/cpu/byte_products.h"
-#include "engine/backend/cpu/byte_scan.h"
+#include "engine/backend/cpu/wide/byte_products.h"
+#include "engine/backend/cpu/wide/byte_scan.h"
 #include "engine/backend/functors.h"
 #include "engine/backend/loader.h"
 #include "schemas/error.h"
@@ -47,7 +47,7 @@ class NearestTest : public testing::Test {
 
   std::vector<T> normal(std::int64_t rows, std::int64_t d, std::uint64_t stream, double scale = 1, double offset = 0) {
     Matrix<T> x(cpu->memory(), rows, d);
-    cpu->ops<T>().fill_normal(7, stream, x.view());
+    cpu->ops<T>().rows->fill_normal(7, stream, x.view());
     auto host = x.to_host();
     for (T& v : host) v = static_cast<T>(static_cast<double>(v) * scale + offset);
     return host;
@@ -56,7 +56,7 @@ class NearestTest : public testing::Test {
     const auto m = static_cast<std::int64_t>(queries.size()) / d, n = static_cast<std::int64_t>(points.size()) / d;
     Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points), squared(cpu->memory(), m, k);
     Matrix<std::int32_t> indices(cpu->memory(), m, k);
-    cpu->ops<T>().nearest(q.view(), p.view(), k, indices.view(), squared.view());
+    cpu->ops<T>().neighbours->nearest(q.view(), p.view(), k, indices.view(), squared.view());
     return {indices.to_host(), squared.to_host()};
   }
   // Through an index, which may round rows to bytes.
@@ -65,7 +65,7 @@ class NearestTest : public testing::Test {
     const Matrix<T> q(cpu->memory(), m, d, queries), p(cpu->memory(), n, d, points);
     Matrix<T> squared(cpu->memory(), m, k);
     Matrix<std::int32_t> indices(cpu->memory(), m, k);
-    cpu->ops<T>().index_points(p.view(), {})->nearest(q.view(), k, indices.view(), squared.view());
+    cpu->ops<T>().distances->index_points(p.view(), {})->nearest(q.view(), k, indices.view(), squared.view());
     return {indices.to_host(), squared.to_host()};
   }
   std::vector<T> images(std::int64_t rows, std::int64_t d, std::uint64_t stream) {

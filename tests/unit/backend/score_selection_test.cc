@@ -1,5 +1,5 @@
 // Selections among scores against the standard library's.
-#include "engine/backend/cpu/score_selection.h"
+#include "engine/backend/cpu/neighbours/score_selection.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/backend/cpu/byte_products.h"
+#include "engine/backend/cpu/wide/byte_products.h"
 
 namespace kedge::engine {
 namespace {

@@ -1,5 +1,5 @@
 // Small symmetric eigenproblems: what the vectors must satisfy, at all sizes and for matrices that are hard for the iteration.
-#include "engine/backend/cpu/small_eigh.h"
+#include "engine/backend/cpu/linear/small_eigh.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/side_by_side.h"
@@ -102,7 +102,7 @@ struct Operands {
                       sums = std::vector<double>(kRows);
   std::vector<std::int32_t> labels = std::vector<std::int32_t>(kRows);
   std::vector<std::int64_t> counts = std::vector<std::int64_t>(kRows);
-  CpuBackend<double> ops;
+  Backend<double> ops = make_cpu_backend<double>();
   Operands() {
     for (std::size_t e = 0; e < x.size(); ++e) x[e] = static_cast<double>(e * 7919 % 1009);
     for (std::int64_t i = 0; i < kCols; ++i) square[static_cast<std::size_t>(i * kCols + i)] = 1;
@@ -122,40 +122,45 @@ void PrintTo(const Operation& operation, std::ostream* out) {
 }
 
 constexpr Operation kOperations[] = {
-    {"gather", [](Operands& o) { o.ops.gather(o.X(), {}, {}, {}, o.Y()); }},
-    {"column_moments", [](Operands& o) { o.ops.column_moments(o.X(), {}, {}, o.column(), {}); }},
-    {"gemm", [](Operands& o) { o.ops.gemm(Transpose::kYes, Transpose::kNo, 1, o.X(), o.X(), 0, o.S()); }},
-    {"gram", [](Operands& o) { o.ops.gram(1, o.X(), o.S()); }},
-    {"eigh", [](Operands& o) { o.ops.eigh(o.S(), o.column()); }},
-    {"leading_eigh", [](Operands& o) { o.ops.eigh(o.S(), {o.sums.data(), 3}); }},
-    {"svd", [](Operands& o) { o.ops.svd(o.X(), o.Y(), o.column(), o.S()); }},
-    {"orthonormalize", [](Operands& o) { o.ops.orthonormalize(o.X()); }},
-    {"solve_positive", [](Operands& o) { o.ops.solve_positive(o.S(), {o.y.data(), Operands::kCols, 1}); }},
-    {"design_gram", [](Operands& o) { o.ops.design_gram({.X = o.X()}, o.S()); }},
-    {"design_triangle", [](Operands& o) { o.ops.design_triangle({.X = o.X()}, o.S()); }},
+    {"gather", [](Operands& o) { o.ops.tables->gather(o.X(), {}, {}, {}, o.Y()); }},
+    {"column_moments", [](Operands& o) { o.ops.tables->column_moments(o.X(), {}, {}, o.column(), {}); }},
+    {"gemm", [](Operands& o) { o.ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1, o.X(), o.X(), 0, o.S()); }},
+    {"gram", [](Operands& o) { o.ops.linear->gram(1, o.X(), o.S()); }},
+    {"eigh", [](Operands& o) { o.ops.factorise->eigh(o.S(), o.column()); }},
+    {"leading_eigh", [](Operands& o) { o.ops.factorise->eigh(o.S(), {o.sums.data(), 3}); }},
+    {"svd", [](Operands& o) { o.ops.factorise->svd(o.X(), o.Y(), o.column(), o.S()); }},
+    {"orthonormalize", [](Operands& o) { o.ops.factorise->orthonormalize(o.X()); }},
+    {"solve_positive", [](Operands& o) { o.ops.factorise->solve_positive(o.S(), {o.y.data(), Operands::kCols, 1}); }},
+    {"design_gram", [](Operands& o) { o.ops.design->gram({.X = o.X()}, o.S()); }},
+    {"design_triangle", [](Operands& o) { o.ops.design->triangle({.X = o.X()}, o.S()); }},
     {"nearest",
      [](Operands& o) {
-       o.ops.nearest(o.X(), o.X(), 1, {o.labels.data(), Operands::kRows, 1}, {o.sums.data(), Operands::kRows, 1});
+       o.ops.neighbours->nearest(o.X(), o.X(), 1, {o.labels.data(), Operands::kRows, 1},
+                                 {o.sums.data(), Operands::kRows, 1});
      }},
     {"count_within",
      [](Operands& o) {
-       o.ops.index_points(o.X(), {Metric::kEuclidean, 2})->count_within(o.X(), 1, {o.labels.data(), Operands::kRows});
+       o.ops.distances->index_points(o.X(), {Metric::kEuclidean, 2})
+           ->count_within(o.X(), 1, {o.labels.data(), Operands::kRows});
      }},
-    {"distances", [](Operands& o) { o.ops.distances(o.X(), o.X().row_range(0, 80), {Metric::kManhattan, 1}, o.Y()); }},
+    {"distances",
+     [](Operands& o) { o.ops.distances->pairwise(o.X(), o.X().row_range(0, 80), {Metric::kManhattan, 1}, o.Y()); }},
     {"sort_columns",
      [](Operands& o) {
-       o.ops.sort_columns(o.X(), {}, {o.y.data(), Operands::kCols, Operands::kRows},
-                          {o.counts.data(), Operands::kCols});
+       o.ops.columns->sort_columns(o.X(), {}, {o.y.data(), Operands::kCols, Operands::kRows},
+                                   {o.counts.data(), Operands::kCols});
      }},
     {"class_moments",
      [](Operands& o) {
-       o.ops.class_moments(o.X(), {}, {o.labels.data(), Operands::kRows}, {}, {o.sums.data(), 1},
-                           {o.y.data(), 1, Operands::kCols}, {o.y.data() + Operands::kCols, 1, Operands::kCols});
+       o.ops.bayes->class_moments(o.X(), {}, {o.labels.data(), Operands::kRows}, {}, {o.sums.data(), 1},
+                                  {o.y.data(), 1, Operands::kCols}, {o.y.data() + Operands::kCols, 1, Operands::kCols});
      }},
     {"assign_nearest",
-     [](Operands& o) { o.ops.assign_nearest(o.X(), o.X().row_range(0, 9), {o.labels.data(), Operands::kRows}); }},
-    {"softmax_rows", [](Operands& o) { o.ops.softmax_rows(o.X()); }},
-    {"normalize_rows", [](Operands& o) { o.ops.normalize_rows(RowNorm::kL2, o.X()); }},
+     [](Operands& o) {
+       o.ops.clusters->assign_nearest(o.X(), o.X().row_range(0, 9), {o.labels.data(), Operands::kRows});
+     }},
+    {"softmax_rows", [](Operands& o) { o.ops.rows->softmax_rows(o.X()); }},
+    {"normalize_rows", [](Operands& o) { o.ops.maps->normalize_rows(RowNorm::kL2, o.X()); }},
 };
 
 class StoppedOperation : public ::testing::TestWithParam<Operation> {};

@@ -1,5 +1,5 @@
 // Thin products against plain sums in double, at the edges of their tiles, vectors and class groups.
-#include "engine/backend/cpu/thin_product.h"
+#include "engine/backend/cpu/linear/thin_product.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/backend/cpu/logistic_rows.h"
+#include "engine/backend/cpu/linear/logistic_rows.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {

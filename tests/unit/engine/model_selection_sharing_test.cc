@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend/cpu/byte_products.h"
+#include "engine/backend/cpu/wide/byte_products.h"
 #include "engine/backend/loader.h"
 #include "engine/core/legacy_random.h"
 #include "engine/model_selection/search.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "engine/backend/cpu/trees.h"
-#include "engine/backend/cpu/trees_grow.h"
+#include "engine/backend/cpu/trees/trees.h"
+#include "engine/backend/cpu/trees/trees_grow.h"
 #include "schemas/error.h"
 #include "tests/unit/forest/forest_check.h"
 

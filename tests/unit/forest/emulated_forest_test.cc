@@ -1,7 +1,7 @@
 // The CUDA kernels of the forest, run on the CPU, against the CPU's own code: bit for bit the same.
 #include <gtest/gtest.h>
 
-#include "engine/backend/cpu/trees.h"
+#include "engine/backend/cpu/trees/trees.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/trees_factory.h"
 #include "tests/support/launch_log.h"

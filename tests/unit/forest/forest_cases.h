@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/trees.h"
+#include "engine/backend/ops/trees.h"
 #include "engine/core/rng.h"
 
 namespace kedge::engine::test {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/backend/cpu/trees.h"
+#include "engine/backend/cpu/trees/trees.h"
 #include "tests/unit/forest/forest_check.h"
 
 namespace kedge::engine::test {

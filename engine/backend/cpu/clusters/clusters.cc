@@ -1,0 +1,149 @@
+// The ops of k-means on the CPU but for its iterations: nearest centres, sums by label, and the draws of k-means++.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "engine/backend/cpu/clusters/center_scores.h"
+#include "engine/backend/cpu/clusters/moving_centers.h"
+#include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/rows.h"
+
+namespace kedge::engine {
+namespace {
+
+// Most rows are nearer to a centre that they have than to a new one, which scores prove; the distances of the others
+// are computed.
+template <class T>
+void keep_closer(MatrixView<const T> X, const Centers<T>& centers, VectorView<const T> closest, MatrixView<T> least) {
+  const std::int64_t d = X.cols, k = centers.rows.rows;
+  std::vector<T> dots(static_cast<std::size_t>(closest.empty() ? 0 : X.rows * k));
+  std::vector<double> norms(static_cast<std::size_t>(closest.empty() ? 0 : X.rows));   // squared
+  double largest = 0;
+  if (!closest.empty()) {
+    multiply_few(X, centers.rows, MatrixView<T>(dots.data(), X.rows, k));
+    for (std::int64_t i = 0; i < X.rows; ++i) {
+      const double norm = rough_squared_norm(X.data + i * X.stride, d);
+      norms[static_cast<std::size_t>(i)] = norm, largest = std::max(largest, norm);
+    }
+  }
+  const double error = 2 * static_cast<double>(error_of_scores(largest, centers.largest, d));
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    const T* const row = X.data + i * X.stride;
+    const auto is_farther = [&](std::int64_t c) {   // false if anything is NaN
+      const T score = centers.norms[static_cast<std::size_t>(c)] - 2 * dots[static_cast<std::size_t>(i * k + c)];
+      return static_cast<double>(score) + (norms[static_cast<std::size_t>(i)] - error) >
+             static_cast<double>(closest.data[i]);
+    };
+    for (std::int64_t c = 0; c < k; ++c) {
+      T& kept = least.data[c * least.stride + i];
+      if (!closest.empty() && is_farther(c)) {
+        kept = closest.data[i];
+        continue;
+      }
+      kept = static_cast<T>(squared_between(row, centers.rows.data + c * centers.rows.stride, d));
+      if (!closest.empty()) kept = std::min(kept, closest.data[i]);
+    }
+  }
+}
+
+template <class T>
+class CpuClusters final : public ClusterOps<T> {
+ public:
+  std::int64_t assign_nearest(MatrixView<const T> X, MatrixView<const T> centers,
+                              VectorView<std::int32_t> labels) override {
+    const NearestCenters<T> nearest(centers, X);
+    std::vector<std::int64_t> changed(static_cast<std::size_t>(tiles_of(X.rows, kScoredRows)), 0);
+    for_tiles(X.rows, kScoredRows, X.size() * (centers.rows / 16 + 1) + X.rows * centers.rows,
+              [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+                std::int32_t rows[kScoredRows];
+                Nearest found[kScoredRows];
+                std::iota(rows, rows + (end - begin), static_cast<std::int32_t>(begin));
+                nearest.find(std::span(rows, static_cast<std::size_t>(end - begin)), found);
+                for (std::int64_t i = begin; i < end; ++i) {
+                  changed[static_cast<std::size_t>(tile)] += labels.data[i] != found[i - begin].center;
+                  labels.data[i] = found[i - begin].center;
+                }
+              });
+    return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
+  }
+
+  void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
+                           VectorView<double> squared) override {
+    for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        squared.data[i] =
+            squared_between(X.data + i * X.stride, centers.data + labels.data[i] * centers.stride, X.cols);
+    });
+  }
+
+  void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
+                  MatrixView<double> sums) override {
+    const std::int64_t d = X.cols, entries = sums.rows * sums.cols;
+    const auto total =
+        tile_table_sums(X.rows, entries, class_tile_rows(X.rows, entries), d, [&](std::int64_t i, double* table) {
+          const double weight = weights.empty() ? 1.0 : weights.data[i];
+          double* __restrict const own = table + labels.data[i] * (d + 1);
+          const T* const row = X.data + i * X.stride;
+          for (std::int64_t j = 0; j < d; ++j) own[j] += weight * static_cast<double>(row[j]);
+          own[d] += weight;
+        });
+    for (std::int64_t c = 0; c < sums.rows; ++c)
+      std::copy_n(total.begin() + c * (d + 1), d + 1, sums.data + c * sums.stride);
+  }
+
+  void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+                      VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override {
+    const std::int64_t n = X.rows, d = X.cols, k = candidates.size;
+    std::vector<T> rows;
+    for (std::int64_t c = 0; c < k; ++c)
+      rows.insert(rows.end(), X.data + candidates.data[c] * X.stride, X.data + candidates.data[c] * X.stride + d);
+    const Centers<T> centers(MatrixView<const T>(rows.data(), k, d));
+    std::vector<double> tables(static_cast<std::size_t>(tiles_of(n, kRowTile) * k), 0.0);
+    for_tiles(n, kRowTile, n * k * (d / 8 + 2), [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+      const VectorView<const T> before = closest.empty() ? closest : closest.slice(begin, end - begin);
+      keep_closer(X.row_range(begin, end - begin), centers, before,
+                  MatrixView<T>(least.data + begin, k, end - begin, least.stride));
+      for (std::int64_t i = begin; i < end; ++i)
+        for (std::int64_t c = 0; c < k; ++c)
+          tables[static_cast<std::size_t>(tile * k + c)] +=
+              (weights.empty() ? 1.0 : weights.data[i]) * static_cast<double>(least.data[c * least.stride + i]);
+    });
+    std::fill_n(totals.data, k, 0.0);
+    for (std::size_t e = 0; e < tables.size(); ++e) totals.data[static_cast<std::int64_t>(e) % k] += tables[e];
+  }
+
+  void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
+                         VectorView<const double> thresholds, VectorView<std::int32_t> found) override {
+    const std::int64_t n = values.size;
+    const auto share = [&](std::int64_t i) {
+      return (weights.empty() ? 1.0 : weights.data[i]) * static_cast<double>(values.data[i]);
+    };
+    std::vector<double> tiles(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
+    for_tiles(n, kRowTile, n, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) tiles[static_cast<std::size_t>(tile)] += share(i);
+    });
+    for (std::int64_t e = 0; e < thresholds.size; ++e) {
+      double before = 0;
+      std::size_t tile = 0;
+      while (tile + 1 < tiles.size() && before + tiles[tile] < thresholds.data[e]) before += tiles[tile++];
+      found.data[e] = search_tile(static_cast<std::int64_t>(tile) * kRowTile, n, before, thresholds.data[e], share);
+    }
+  }
+
+  std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                   VectorView<std::int32_t> labels) override {
+    return make_moving_centers(X, weights, labels);
+  }
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<ClusterOps<T>> make_cpu_clusters() {
+  return std::make_unique<CpuClusters<T>>();
+}
+template std::unique_ptr<ClusterOps<float>> make_cpu_clusters<float>();
+template std::unique_ptr<ClusterOps<double>> make_cpu_clusters<double>();
+
+}   // namespace kedge::engine

@@ -1,0 +1,217 @@
+// The iterations of k-means on the CPU: bounds tell which rows cannot have changed their centre, and sums are made again only of
+// clusters whose rows changed.
+#include "engine/backend/ops/moving_centers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "engine/backend/cpu/clusters/center_scores.h"
+#include "engine/backend/cpu/clusters/moving_centers.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kBoundRows = 4 * kScoredRows;   // whose doubts are multiplied together
+constexpr std::int64_t kRowsPerCenter = 32;            // with fewer, the distances between centres cost more than they save
+
+// Bounds are floats, rounded outwards by far more than a float's rounding and that of a distance computed in double.
+constexpr float kMargin = 1e-6f, kLeast = 1e-30f;
+constexpr double kLargest = std::numeric_limits<float>::max();
+float above(double squared) {   // NaN: infinity
+  const double root = std::sqrt(std::max(squared, 0.0)) * (1 + 1e-6);
+  return root < kLargest ? static_cast<float>(root) + std::numeric_limits<float>::min() : std::numeric_limits<float>::infinity();
+}
+float below(double squared) {
+  return static_cast<float>(std::min(std::sqrt(std::max(0.0, squared)) * (1 - 1e-6), kLargest));
+}   // NaN: 0
+bool is_safe(float own, float others) {
+  return others > own * (1 + kMargin) + kLeast;
+}   // false if anything is NaN
+
+// What a step of the centres does to the bounds of the rows of each.
+struct Step {
+  std::vector<float> moved, others_moved;   // how far: the centre, and the one of the others that went farthest
+  std::vector<float> half;                  // of the distance to the nearest other centre
+};
+
+KEDGE_CLONES void move_bounds(const std::int32_t* labels, std::int64_t n, const float* moved, const float* others_moved,
+                              float* upper, float* lower) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float own = (upper[i] + moved[labels[i]]) * (1 + kMargin),
+                others = (lower[i] - others_moved[labels[i]]) * (1 - kMargin);
+    upper[i] = own, lower[i] = others > 0 ? others : 0;
+  }
+}
+
+// Adds rows to the sums of their labels, those whose label is wanted.
+template <class T>
+KEDGE_CLONES void add_rows(MatrixView<const T> X, const std::int32_t* labels, const double* weights, const char* is_wanted,
+                           double* table) {
+  const std::int64_t d = X.cols;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    if (!is_wanted[labels[i]]) continue;
+    const double weight = weights ? weights[i] : 1.0;
+    const T* const row = X.data + i * X.stride;
+    double* __restrict const sums = table + labels[i] * (d + 1);
+    for (std::int64_t j = 0; j < d; ++j) sums[j] += weight * static_cast<double>(row[j]);
+    sums[d] += weight;
+  }
+}
+
+// Hamerly, "Making k-means even faster", SDM 2010: a row stays with its centre while the upper bound of the distance to it is
+// below the lower bound of the distances to all others, or below half of the way to the next centre.
+template <class T>
+class BoundedCenters final : public MovingCenters<T> {
+ public:
+  BoundedCenters(MatrixView<const T> X, VectorView<const double> weights, VectorView<std::int32_t> labels)
+      : X_(X),
+        weights_(weights),
+        labels_(labels),
+        upper_(static_cast<std::size_t>(X.rows)),
+        lower_(upper_.size()),
+        summed_(upper_.size(), -1) {}
+
+  std::int64_t assign(MatrixView<const T> centers) override {
+    const std::optional<Step> step = is_first_ ? std::nullopt : std::optional(step_to(centers));
+    const NearestCenters<T> nearest(centers, X_);
+    const std::int64_t k = centers.rows, cols = X_.cols + 1, tile_rows = class_tile_rows(X_.rows, k * cols);
+    tables_.resize(static_cast<std::size_t>(tiles_of(X_.rows, tile_rows) * k * cols), 0.0);
+    std::vector<std::int64_t> changed(static_cast<std::size_t>(tiles_of(X_.rows, kBoundRows)), 0);
+    for_tiles(X_.rows, kBoundRows, X_.size() * (centers.rows / 16 + 1) + X_.rows * centers.rows,
+              [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+                std::vector<std::int32_t> doubts(static_cast<std::size_t>(end - begin));
+                std::iota(doubts.begin(), doubts.end(), static_cast<std::int32_t>(begin));
+                if (step) keep_doubts(*step, centers, begin, end, doubts);
+                changed[static_cast<std::size_t>(tile)] = settle(nearest, doubts);
+                if (tile_rows == kBoundRows)
+                  sum_changed(begin, end, k, tables_.data() + tile * k * cols);   // while the rows are at hand
+              });
+    before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
+    for (std::int64_t c = 0; c < centers.rows; ++c)
+      std::copy_n(centers.data + c * centers.stride, centers.cols, before_.data() + c * centers.cols);
+    is_first_ = false;
+    return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
+  }
+
+  void sum(MatrixView<double> sums) override {
+    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols),
+                       tiles = tiles_of(X_.rows, tile_rows);
+    for_tiles(X_.rows, tile_rows, tile_rows == kBoundRows ? X_.rows : X_.size(),
+              [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+                sum_changed(begin, end, k, tables_.data() + tile * k * cols);
+              });
+    for (std::int64_t c = 0; c < k; ++c) std::fill_n(sums.data + c * sums.stride, cols, 0.0);
+    for (std::int64_t tile = 0; tile < tiles; ++tile)
+      for (std::int64_t c = 0; c < k; ++c)
+        for (std::int64_t j = 0; j < cols; ++j)
+          sums.data[c * sums.stride + j] += tables_[static_cast<std::size_t>((tile * k + c) * cols + j)];
+  }
+
+ private:
+  Step step_to(MatrixView<const T> centers) const {
+    const std::int64_t k = centers.rows, d = centers.cols;
+    Step step{std::vector<float>(static_cast<std::size_t>(k)), {}, std::vector<float>(static_cast<std::size_t>(k), 0.0f)};
+    for (std::int64_t c = 0; c < k; ++c)
+      step.moved[static_cast<std::size_t>(c)] =
+          above(squared_between(before_.data() + c * d, centers.data + c * centers.stride, d));
+    const auto farthest = std::max_element(step.moved.begin(), step.moved.end());
+    step.others_moved.assign(static_cast<std::size_t>(k), *farthest);
+    float next = 0;
+    for (auto c = step.moved.begin(); c != step.moved.end(); ++c) next = c == farthest ? next : std::max(next, *c);
+    step.others_moved[static_cast<std::size_t>(farthest - step.moved.begin())] = next;
+    if (k * kRowsPerCenter <= X_.rows)
+      for_tiles(k, 1, k * k * d / 4, [&](std::int64_t a, std::int64_t, std::int64_t) {
+        double least = std::numeric_limits<double>::infinity();
+        for (std::int64_t b = 0; b < k; ++b)
+          if (b != a)
+            least = std::min(least, squared_between(centers.data + a * centers.stride, centers.data + b * centers.stride, d));
+        step.half[static_cast<std::size_t>(a)] = below(least / 4);
+      });
+    return step;
+  }
+
+  // Leaves in `doubts` the rows that may have another centre now: all of the tile where most of them might.
+  void keep_doubts(const Step& step, MatrixView<const T> centers, std::int64_t begin, std::int64_t end,
+                   std::vector<std::int32_t>& doubts) {
+    move_bounds(labels_.data + begin, end - begin, step.moved.data(), step.others_moved.data(), upper_.data() + begin,
+                lower_.data() + begin);
+    const auto is_sure = [&](std::int32_t i) {
+      return is_safe(upper_[static_cast<std::size_t>(i)],
+                     std::max(lower_[static_cast<std::size_t>(i)], step.half[static_cast<std::size_t>(labels_.data[i])]));
+    };
+    const auto n_doubts = std::count_if(doubts.begin(), doubts.end(), [&](std::int32_t i) { return !is_sure(i); });
+    if (2 * n_doubts > end - begin) return;
+    std::erase_if(doubts, is_sure);
+    std::erase_if(doubts, [&](std::int32_t i) {
+      upper_[static_cast<std::size_t>(i)] =
+          above(squared_between(X_.data + i * X_.stride, centers.data + labels_.data[i] * centers.stride, X_.cols));
+      return is_sure(i);
+    });
+  }
+
+  std::int64_t settle(const NearestCenters<T>& nearest, std::span<const std::int32_t> doubts) {
+    Nearest found[kScoredRows];
+    std::int64_t changed = 0;
+    for (; !doubts.empty(); doubts = doubts.subspan(std::min<std::size_t>(doubts.size(), kScoredRows))) {
+      const auto rows = doubts.first(std::min<std::size_t>(doubts.size(), kScoredRows));
+      nearest.find(rows, found);
+      for (std::size_t e = 0; e < rows.size(); ++e) {
+        const auto i = static_cast<std::size_t>(rows[e]);
+        changed += labels_.data[i] != found[e].center;
+        labels_.data[i] = found[e].center, upper_[i] = above(found[e].own), lower_[i] = below(found[e].others);
+      }
+    }
+    return changed;
+  }
+
+  // Brings a tile's table up to date: the sums of clusters that won or lost a row of it, in the order of label_sums().
+  void sum_changed(std::int64_t begin, std::int64_t end, std::int64_t k, double* table) {
+    std::int32_t* const before = summed_.data() + begin;
+    const std::int32_t* const labels = labels_.data + begin;
+    if (std::equal(before, before + (end - begin), labels)) return;
+    std::vector<char> is_stale(static_cast<std::size_t>(k), 0);
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      if (before[i] == labels[i]) continue;
+      if (before[i] >= 0) is_stale[static_cast<std::size_t>(before[i])] = 1;
+      is_stale[static_cast<std::size_t>(labels[i])] = 1;
+      before[i] = labels[i];
+    }
+    const std::int64_t cols = X_.cols + 1;
+    for (std::int64_t c = 0; c < k; ++c)
+      if (is_stale[static_cast<std::size_t>(c)]) std::fill_n(table + c * cols, cols, 0.0);
+    for (std::int64_t i = begin; i < end; i += kRowTile) {   // where centres are many a tile has all rows
+      check_job_stop();
+      add_rows(X_.row_range(i, std::min(kRowTile, end - i)), labels + (i - begin), weights_.empty() ? nullptr : weights_.data + i, is_stale.data(), table);
+    }
+  }
+
+  MatrixView<const T> X_;
+  VectorView<const double> weights_;
+  VectorView<std::int32_t> labels_;
+  bool is_first_ = true;
+  std::vector<T> before_;              // the centres of the last assignment
+  std::vector<float> upper_, lower_;   // of each row's distance to its centre, and to all others
+  std::vector<std::int32_t> summed_;   // the labels that the tables are of
+  std::vector<double> tables_;         // of each tile of rows, centers x (columns + 1)
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<MovingCenters<T>> make_moving_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                      VectorView<std::int32_t> labels) {
+  return std::make_unique<BoundedCenters<T>>(X, weights, labels);
+}
+
+template std::unique_ptr<MovingCenters<float>> make_moving_centers(MatrixView<const float>, VectorView<const double>,
+                                                                   VectorView<std::int32_t>);
+template std::unique_ptr<MovingCenters<double>> make_moving_centers(MatrixView<const double>, VectorView<const double>,
+                                                                    VectorView<std::int32_t>);
+
+}   // namespace kedge::engine

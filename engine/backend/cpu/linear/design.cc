@@ -1,0 +1,227 @@
+// The rows of a regression on the CPU: gathered tile by tile into the cache, and there multiplied or factorised.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/linear/blas.h"
+#include "engine/backend/cpu/linear/lapack_steps.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kGramRows = 2048;                          // of a tile, at most
+constexpr std::int64_t kGramEntries = 1 << 16;                    // doubles of a tile: it stays in the second-level cache
+constexpr std::int64_t kFewColumns = 384;                         // up to here each tile of rows has a product of its own
+constexpr std::int64_t kLeastTriangleRows = 2048;                 // of a tile; at least eight times its columns
+constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles kept for partial sums, 32 MiB
+constexpr std::int64_t kMostGroups = 64;                          // of tiles, with a partial sum each
+constexpr std::int64_t kFewProducts = kFewColumns * kFewColumns;
+constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;   // doubles of gathered rows where columns are many, 64 MiB
+constexpr std::int64_t kMultipliesPerNs = 8;                    // one core
+
+template <class T>
+KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scale, std::int64_t cols, const double* y,
+                             std::int64_t targets, double weight, double* __restrict out) {
+  if (shift && scale) {
+    for (std::int64_t j = 0; j < cols; ++j) out[j] = weight * ((static_cast<double>(x[j]) - shift[j]) * scale[j]);
+  } else {
+    for (std::int64_t j = 0; j < cols; ++j) out[j] = weight * affine(static_cast<double>(x[j]), shift, scale, j);
+  }
+  for (std::int64_t t = 0; t < targets; ++t) out[cols + t] = weight * y[t];
+}
+
+template <class T>
+void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* out, std::int64_t stride) {
+  for (std::int64_t i = begin; i < end; ++i)
+    design_row(row_at(d.X, d.rows, i), d.shift.empty() ? nullptr : d.shift.data, d.scale.empty() ? nullptr : d.scale.data,
+               d.X.cols, d.Y.data + i * d.Y.stride, d.Y.cols, d.weights.empty() ? 1.0 : d.weights.data[i],
+               out + (i - begin) * stride);
+}
+
+// The sum of what `add(rows, count, sum)` adds to a table of so many entries for each tile of rows, which lie in the cache
+// without padding. One table for each group of tiles; groups depend on the shape alone.
+template <class T, class Add>
+std::vector<double> sum_tiles(const Design<T>& d, std::int64_t entries, std::int64_t multiplies, const Add& add) {
+  const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows),
+                     tiles = tiles_of(n, height);
+  const std::int64_t most =
+      std::clamp<std::int64_t>(kPartialEntries / entries, 1, std::clamp<std::int64_t>(tiles, 1, kMostGroups));
+  const std::int64_t group_rows = std::max<std::int64_t>(tiles_of(tiles, most), 1) * height, groups = tiles_of(n, group_rows);
+  const auto partial = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(groups * entries));
+  for_tiles(groups, 1, multiplies / kMultipliesPerNs, [&](std::int64_t group, std::int64_t, std::int64_t) {
+    const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(std::min(height, n) * p));
+    double* const sum = partial.get() + group * entries;
+    std::fill_n(sum, entries, 0.0);
+    for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += height) {
+      check_job_stop();
+      const std::int64_t end = std::min(n, i + height);
+      put_rows(d, i, end, rows.get(), p);
+      add(rows.get(), end - i, sum);
+    }
+  });
+  std::vector<double> total(static_cast<std::size_t>(entries), 0.0);
+  for_tiles(entries, 4096, groups * entries / 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = 0; g < groups; ++g)
+      for (std::int64_t e = begin; e < end; ++e)
+        total[static_cast<std::size_t>(e)] += partial[static_cast<std::size_t>(g * entries + e)];
+  });
+  return total;
+}
+
+template <class T>
+void narrow_gram(const Design<T>& d, MatrixView<double> G) {
+  const std::int64_t n = d.n_rows(), p = d.n_cols();
+  const auto lower = sum_tiles(d, p * p, n * p * p, [&](const double* rows, std::int64_t count, double* sum) {
+    blas::syrk(p, count, rows, p, sum, p, 1.0);
+  });
+  for (std::int64_t i = 0; i < p; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j)
+      G.data[i * G.stride + j] = G.data[j * G.stride + i] = lower[static_cast<std::size_t>(i * p + j)];
+  }
+}
+
+KEDGE_CLONES void add_squares(const double* rows, std::int64_t count, std::int64_t cols, double* __restrict sums) {
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) sums[j] += rows[i * cols + j] * rows[i * cols + j];
+}
+
+// out[i, c] = rows[i, columns[c]].
+void take(const double* rows, std::int64_t count, std::int64_t cols, VectorView<const std::int32_t> columns, double* out) {
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t c = 0; c < columns.size; ++c) out[i * columns.size + c] = rows[i * cols + columns.data[c]];
+}
+
+template <class T>
+void narrow_products(const Design<T>& d, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                     VectorView<double> squares) {
+  const std::int64_t p = d.n_cols(), c = columns.size;
+  const auto sums = sum_tiles(d, (c + 1) * p, d.n_rows() * c * p, [&](const double* rows, std::int64_t count, double* sum) {
+    const auto chosen = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(count * c));
+    take(rows, count, p, columns, chosen.get());
+    if (c > 0) blas::gemm(Transpose::kYes, Transpose::kNo, c, p, count, 1.0, chosen.get(), c, rows, p, 1.0, sum, p);
+    add_squares(rows, count, p, sum + c * p);
+  });
+  std::copy_n(sums.begin(), c * p, P.data);
+  std::copy_n(sums.begin() + c * p, p, squares.data);
+}
+
+template <class T>
+void gather_rows(const Design<T>& d, std::int64_t first, MatrixView<double> out) {
+  for_tiles(out.rows, kRowTile, out.rows * d.n_cols(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    put_rows(d, first + begin, first + end, out.data + begin * out.stride, out.stride);
+  });
+}
+
+// Rows that are gathered at once where columns are many.
+std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
+  return std::min(n, std::max(kGramRows, kChunkEntries / p / kGramRows * kGramRows));
+}
+
+void add_table(const double* table, std::int64_t entries, double* sum) {
+  for_tiles(entries, 4096, entries, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t e = begin; e < end; ++e) sum[e] += table[e];
+  });
+}
+
+// Upper triangle of the QR of each tile of `height` rows, in a stack of at most p rows a tile.
+template <class T>
+std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
+  const std::int64_t n = d.n_rows(), p = d.n_cols(), tiles = tiles_of(n, height);
+  std::vector<double> stack(static_cast<std::size_t>(tiles * p * p), 0.0);
+  for_tiles(tiles, 1, 2 * n * p * p / kMultipliesPerNs, [&](std::int64_t tile, std::int64_t, std::int64_t) {
+    const std::int64_t rows = std::min(n, (tile + 1) * height) - tile * height, least = std::min(rows, p);
+    auto a = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(rows * p));   // column-major
+    std::vector<double> piece(static_cast<std::size_t>(64 * p));
+    for (std::int64_t i = 0; i < rows; i += 64) {
+      const std::int64_t some = std::min<std::int64_t>(64, rows - i);
+      put_rows(d, tile * height + i, tile * height + i + some, piece.data(), p);
+      for (std::int64_t j = 0; j < p; ++j) {
+        for (std::int64_t r = 0; r < some; ++r)
+          a[static_cast<std::size_t>(j * rows + i + r)] = piece[static_cast<std::size_t>(r * p + j)];
+      }
+    }
+    factor_r(ColumnMajor<double>{a.get(), rows, p, rows});
+    double* const triangle = stack.data() + tile * p * p;
+    for (std::int64_t j = 0; j < p; ++j) {
+      for (std::int64_t i = 0; i <= std::min(j, least - 1); ++i) triangle[i * p + j] = a[static_cast<std::size_t>(j * rows + i)];
+    }
+  });
+  return stack;
+}
+
+template <class T>
+class CpuDesign final : public DesignOps<T> {
+ public:
+  void gather(const Design<T>& design, std::int64_t first, MatrixView<double> out) override {
+    gather_rows(design, first, out);
+  }
+
+  void gram(const Design<T>& design, MatrixView<double> G) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols();
+    if (p <= kFewColumns) return narrow_gram(design, G);
+    const std::int64_t chunk = chunk_rows(n, p);
+    auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p));
+    auto product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(p * p));
+    std::fill_n(G.data, p * p, 0.0);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const MatrixView<double> some(rows.get(), std::min(chunk, n - i), p);
+      gather_rows(design, i, some);
+      linear_->gram(1.0, some, MatrixView<double>(product.get(), p, p));
+      add_table(product.get(), p * p, G.data);
+    }
+  }
+
+  void products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                VectorView<double> squares) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols(), c = columns.size;
+    if (p == 0) return;
+    if (c * p <= kFewProducts) return narrow_products(design, columns, P, squares);
+    const std::int64_t chunk = chunk_rows(n, p);
+    const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p)),
+               chosen = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * c)),
+               product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(c * p));
+    std::fill_n(P.data, c * p, 0.0), std::fill_n(squares.data, p, 0.0);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const MatrixView<double> all(rows.get(), std::min(chunk, n - i), p), some(chosen.get(), all.rows, c);
+      gather_rows(design, i, all);
+      categories_->take_columns(all, {}, columns, some);
+      linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, some, all, 0.0, MatrixView<double>(product.get(), c, p));
+      add_table(product.get(), c * p, P.data);
+      add_squares(all.data, all.rows, p, squares.data);
+    }
+  }
+
+  void triangle(const Design<T>& design, MatrixView<double> R) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols(), height = std::max(kLeastTriangleRows, 8 * p);
+    if (p == 0) return;
+    if (n == 0) {
+      std::fill_n(R.data, p * p, 0.0);
+      return;
+    }
+    std::vector<double> stack = tile_triangles(design, height);
+    while (static_cast<std::int64_t>(stack.size()) > p * p) {
+      const Design<double> triangles{
+          .X = MatrixView<const double>(stack.data(), static_cast<std::int64_t>(stack.size()) / p, p)};
+      stack = tile_triangles(triangles, height);
+    }
+    std::copy(stack.begin(), stack.end(), R.data);
+  }
+
+ private:
+  std::unique_ptr<LinearOps<double>> linear_ = make_cpu_linear<double>();
+  std::unique_ptr<CategoryOps<double>> categories_ = make_cpu_categories<double>();
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<DesignOps<T>> make_cpu_design() {
+  return std::make_unique<CpuDesign<T>>();
+}
+template std::unique_ptr<DesignOps<float>> make_cpu_design<float>();
+template std::unique_ptr<DesignOps<double>> make_cpu_design<double>();
+
+}   // namespace kedge::engine

@@ -1,0 +1,248 @@
+// DBSCAN's components on the CPU.
+#include "engine/backend/cpu/neighbours/density.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kTile = 256;
+constexpr std::int64_t kWalkNs = 2000;
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;   // kept between the two passes of a scan: 512 MiB
+
+// Sets of points; a root is the lowest of its set, so that the sets found do not depend on the order of the unions.
+class UnionFind {
+ public:
+  explicit UnionFind(VectorView<std::int32_t> parents) : parents_(parents) { std::iota(parents.data, parents.data + parents.size, 0); }
+
+  std::int32_t find(std::int32_t i) const {
+    for (std::int32_t parent = load(i); parent != i; parent = load(i)) {
+      const std::int32_t above = load(parent);
+      if (above != parent) at(i).compare_exchange_weak(parent, above, std::memory_order_relaxed);   // halves the path
+      i = above;
+    }
+    return i;
+  }
+  void unite(std::int32_t a, std::int32_t b) const {
+    for (;;) {
+      a = find(a), b = find(b);
+      if (a == b) return;
+      if (a < b) std::swap(a, b);
+      std::int32_t root = a;
+      if (at(a).compare_exchange_strong(root, b, std::memory_order_relaxed)) return;
+    }
+  }
+
+ private:
+  std::atomic_ref<std::int32_t> at(std::int32_t i) const { return std::atomic_ref<std::int32_t>(parents_.data[i]); }
+  std::int32_t load(std::int32_t i) const { return at(i).load(std::memory_order_relaxed); }
+  VectorView<std::int32_t> parents_;
+};
+
+// Components of core points from their roots; the others keep -1.
+void name_components(const UnionFind& sets, const DensityJob& job, std::vector<std::int32_t>& component) {
+  for (std::int64_t i = 0; i < job.core.size; ++i)
+    component[static_cast<std::size_t>(i)] = job.core.data[i] ? sets.find(static_cast<std::int32_t>(i)) : -1;
+}
+
+template <Metric M, class T>
+KEDGE_CLONES bool walk_is_core(const KdView<T>& tree, const T* q, double power, const DensityJob& job) {
+  if (job.weights.empty()) {
+    CountVisitor visitor{job.limit, tree.n, static_cast<std::int64_t>(std::ceil(std::max(job.least, 0.0)))};
+    kd_walk<M>(tree, q, power, visitor);
+    return static_cast<double>(visitor.count) >= job.least;
+  }
+  double weight = 0;
+  EachVisitor visitor{job.limit, [&](std::int32_t j, double) { weight += job.weights.data[j]; }};
+  kd_walk<M>(tree, q, power, visitor);
+  return weight >= job.least;
+}
+
+// Joins a core point with the core points of lower index; each pair is met from its other end too.
+template <class T>
+struct JoinVisitor {
+  static constexpr bool kAsksForWhole = false;
+  const DensityJob& job;
+  const UnionFind& sets;
+  std::int32_t self;
+
+  double limit() const { return job.limit; }
+  void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
+    for (int l = 0; l < kKdLeaf; ++l)
+      if (reduced[l] <= job.limit && order[l] >= 0 && order[l] < self && job.core.data[order[l]]) sets.unite(self, order[l]);
+  }
+};
+
+template <Metric M, class T>
+KEDGE_CLONES void walk_join(const KdView<T>& tree, const T* q, double power, JoinVisitor<T>& visitor) {
+  kd_walk<M>(tree, q, power, visitor);
+}
+
+// The lowest component among the core points within the distance of a point, -1 without any.
+template <Metric M, class T>
+KEDGE_CLONES std::int32_t walk_border(const KdView<T>& tree, const T* q, double power, const DensityJob& job, const std::int32_t* component) {
+  std::int32_t lowest = -1;
+  EachVisitor visitor{job.limit, [&](std::int32_t j, double) {
+                        if (job.core.data[j] && (lowest < 0 || component[j] < lowest)) lowest = component[j];
+                      }};
+  kd_walk<M>(tree, q, power, visitor);
+  return lowest;
+}
+
+// The same from the other end: what is not core within the distance of a core point gets its component, if that is the lowest so far.
+template <Metric M, class T>
+KEDGE_CLONES void walk_claim(const KdView<T>& tree, const T* q, double power, const DensityJob& job, std::int32_t component) {
+  EachVisitor visitor{job.limit, [&](std::int32_t j, double) {
+                        if (job.core.data[j]) return;
+                        const std::atomic_ref<std::int32_t> claimed(job.component.data[j]);
+                        std::int32_t seen = claimed.load(std::memory_order_relaxed);
+                        while ((seen < 0 || component < seen) && !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {}
+                      }};
+  kd_walk<M>(tree, q, power, visitor);
+}
+
+}  // namespace
+
+template <class T>
+void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Distance& distance, const DensityJob& job) {
+  with_metric(distance.metric, [&]<Metric M>() {
+    // In the order of the tree: neighbours in space follow one another and find their nodes in the caches.
+    const auto each = [&](auto&& body) {
+      for_tiles(tree.n, kTile, tree.n * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t p = begin; p < end; ++p) body(tree.order[p], points.data + std::int64_t{tree.order[p]} * points.stride);
+      });
+    };
+    each([&](std::int32_t i, const T* q) { job.core.data[i] = walk_is_core<M>(tree, q, distance.power, job); });
+    const UnionFind sets(job.component);
+    each([&](std::int32_t i, const T* q) {
+      if (!job.core.data[i]) return;
+      JoinVisitor<T> visitor{job, sets, i};
+      walk_join<M>(tree, q, distance.power, visitor);
+    });
+    std::vector<std::int32_t> component(static_cast<std::size_t>(tree.n));
+    name_components(sets, job, component);
+    std::copy(component.begin(), component.end(), job.component.data);
+    const bool few_core = 2 * std::count(job.core.data, job.core.data + tree.n, 1) < tree.n;   // the fewer look for the others
+    each([&](std::int32_t i, const T* q) {
+      if (few_core && job.core.data[i]) walk_claim<M>(tree, q, distance.power, job, component[static_cast<std::size_t>(i)]);
+      if (!few_core && !job.core.data[i]) job.component.data[i] = walk_border<M>(tree, q, distance.power, job, component.data());
+    });
+  });
+}
+
+namespace {
+
+struct Pair {
+  std::int32_t a, b;   // a < b
+};
+
+// The pairs within the distance, by tiles of the upper triangle. Kept where they fit, so that a second look costs nothing.
+template <class T>
+class PairTiles {
+ public:
+  PairTiles(const PairScan<T>& scan, double limit) : scan_(scan), limit_(limit), side_(tiles_of(scan.points().rows, kSide)), kept_(static_cast<std::size_t>(side_ * side_)) {}
+
+  // body(pairs) for each tile, on all threads.
+  template <class Body>
+  void each(Body&& body) {
+    const std::int64_t cost = scan_.points().rows * scan_.points().size() / 16;
+    for_tiles(side_ * side_, 1, cost, [&](std::int64_t tile, std::int64_t, std::int64_t) {
+      if (tile % side_ < tile / side_) return;
+      if (looked_ && !is_full_.load()) return body(kept_[static_cast<std::size_t>(tile)]);
+      std::vector<Pair> pairs = find(tile / side_, tile % side_);
+      body(pairs);
+      if (looked_ || (n_kept_ += static_cast<std::int64_t>(pairs.size())) > kMostPairs) is_full_ = true;
+      if (!is_full_) kept_[static_cast<std::size_t>(tile)] = std::move(pairs);
+    });
+    looked_ = true;
+    if (is_full_) kept_.clear();
+  }
+
+ private:
+  std::vector<Pair> find(std::int64_t left, std::int64_t right) const {
+    const std::int64_t n = scan_.points().rows, a = left * kSide, b = right * kSide;
+    const auto queries = scan_.own(a, std::min(kSide, n - a));
+    std::vector<typename PairScan<T>::Hit> hits;
+    for (std::int64_t first = b; first < std::min(n, b + kSide); first += kStep)
+      scan_.find(queries, first, std::min({kStep, n - first, b + kSide - first}), limit_, false, hits);
+    std::vector<Pair> pairs;
+    for (const auto& hit : hits)
+      if (a + hit.query < hit.point) pairs.push_back({static_cast<std::int32_t>(a) + hit.query, hit.point});
+    return pairs;
+  }
+
+  static constexpr std::int64_t kSide = 1024, kStep = 256;
+  const PairScan<T>& scan_;
+  double limit_;
+  std::int64_t side_;
+  std::vector<std::vector<Pair>> kept_;
+  std::atomic<std::int64_t> n_kept_ = 0;
+  std::atomic<bool> is_full_ = false;
+  bool looked_ = false;
+};
+
+// Weights are added row by row, in order: a sum of doubles must not depend on who comes first.
+template <class T>
+void weigh_rows(const PairScan<T>& scan, const DensityJob& job) {
+  const std::int64_t n = scan.points().rows;
+  for_tiles(n, kTile, n * scan.points().size() / 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    const auto queries = scan.own(begin, end - begin);
+    std::vector<double> weight(static_cast<std::size_t>(end - begin), 0.0);
+    std::vector<typename PairScan<T>::Hit> hits;
+    for (std::int64_t first = 0; first < n; first += kTile, hits.clear()) {
+      scan.find(queries, first, std::min(kTile, n - first), job.limit, false, hits);
+      for (const auto& hit : hits) weight[static_cast<std::size_t>(hit.query)] += job.weights.data[hit.point];
+    }
+    for (std::int64_t i = begin; i < end; ++i) job.core.data[i] = weight[static_cast<std::size_t>(i - begin)] >= job.least;
+  });
+}
+
+}  // namespace
+
+template <class T>
+void scan_density(const PairScan<T>& scan, const DensityJob& job) {
+  const std::int64_t n = scan.points().rows;
+  PairTiles<T> tiles(scan, job.limit);
+  if (job.weights.empty()) {
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(n), 1);   // itself
+    const auto count = [&](std::int32_t i) { std::atomic_ref<std::int32_t>(counts[static_cast<std::size_t>(i)]).fetch_add(1, std::memory_order_relaxed); };
+    tiles.each([&](const std::vector<Pair>& pairs) {
+      for (const Pair& pair : pairs) count(pair.a), count(pair.b);
+    });
+    for (std::int64_t i = 0; i < n; ++i) job.core.data[i] = static_cast<double>(counts[static_cast<std::size_t>(i)]) >= job.least;
+  } else {
+    weigh_rows(scan, job);
+  }
+  const UnionFind sets(job.component);
+  std::vector<std::vector<Pair>> borders(static_cast<std::size_t>(omp_get_max_threads()));
+  tiles.each([&](const std::vector<Pair>& pairs) {
+    auto& border = borders[static_cast<std::size_t>(omp_get_thread_num())];
+    for (const Pair& pair : pairs) {
+      const bool a = job.core.data[pair.a], b = job.core.data[pair.b];
+      if (a && b) sets.unite(pair.a, pair.b);
+      else if (a || b) border.push_back(a ? Pair{pair.b, pair.a} : pair);   // the border point, the core point
+    }
+  });
+  std::vector<std::int32_t> component(static_cast<std::size_t>(n));
+  name_components(sets, job, component);
+  for (const auto& border : borders)
+    for (const Pair& pair : border) {
+      std::int32_t& own = component[static_cast<std::size_t>(pair.a)];
+      const std::int32_t other = component[static_cast<std::size_t>(pair.b)];
+      if (own < 0 || other < own) own = other;
+    }
+  std::copy(component.begin(), component.end(), job.component.data);
+}
+
+template void tree_density(const KdView<float>&, MatrixView<const float>, const Distance&, const DensityJob&);
+template void tree_density(const KdView<double>&, MatrixView<const double>, const Distance&, const DensityJob&);
+template void scan_density(const PairScan<float>&, const DensityJob&);
+template void scan_density(const PairScan<double>&, const DensityJob&);
+
+}  // namespace kedge::engine

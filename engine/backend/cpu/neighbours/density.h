@@ -1,0 +1,24 @@
+// DBSCAN's components on the CPU: core points by counting, joined in a union-find that threads share.
+#pragma once
+
+#include "engine/backend/cpu/neighbours/pair_scan.h"
+#include "engine/backend/kd_search.h"
+
+namespace kedge::engine {
+
+// What NeighbourIndex::density_components() is asked and where it answers.
+struct DensityJob {
+  double limit, least;
+  VectorView<const double> weights;
+  VectorView<std::uint8_t> core;
+  VectorView<std::int32_t> component;
+};
+
+template <class T>
+void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Distance& distance, const DensityJob& job);
+
+// Memory beside the scan: the pairs within the distance while they are fewer than 64 million, else every pair is looked at twice.
+template <class T>
+void scan_density(const PairScan<T>& scan, const DensityJob& job);
+
+}  // namespace kedge::engine

@@ -1,0 +1,235 @@
+// Neighbour searches on the CPU: walks of a k-d tree, or scans.
+#include "engine/backend/cpu/neighbours/neighbour_index.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "engine/backend/cpu/neighbours/density.h"
+#include "engine/backend/cpu/neighbours/left_over.h"
+#include "engine/backend/cpu/neighbours/pair_scan.h"
+#include "engine/backend/cpu/neighbours/row_distance.h"
+#include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/wide/byte_scan.h"
+#include "engine/backend/host/kd_tree.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kSoon = 4;   // queries from one to that which is fetched meanwhile
+constexpr std::int64_t kQueryTile = 32, kPointTile = 512;
+constexpr std::int64_t kFewestByteQueries = 32;   // to be worth the rounding of the points
+constexpr std::int64_t kWalkNs = 2000;   // about what a walk takes
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <Metric M, class T>
+KEDGE_CLONES void walk_nearest(const KdView<T>& tree, const T* q, double power, NearestVisitor& visitor) {
+  kd_walk<M>(tree, q, power, visitor);
+}
+template <Metric M, class T>
+KEDGE_CLONES std::int64_t walk_count(const KdView<T>& tree, const T* q, double power, double limit) {
+  CountVisitor visitor{limit, tree.n, std::numeric_limits<std::int64_t>::max()};
+  kd_walk<M>(tree, q, power, visitor);
+  return visitor.count;
+}
+template <Metric M, class T>
+KEDGE_CLONES void walk_list(const KdView<T>& tree, const T* q, double power, double limit, std::int32_t* indices, T* reduced) {
+  EachVisitor visitor{limit, [&](std::int32_t index, double distance) { *indices++ = index, *reduced++ = static_cast<T>(distance); }};
+  kd_walk<M>(tree, q, power, visitor);
+}
+template <Metric M, class T>
+KEDGE_CLONES void scan_rows(const T* q, MatrixView<const T> points, double power, double* out) {
+  for (std::int64_t p = 0; p < points.rows; ++p) out[p] = row_distance<M>(q, points.data + p * points.stride, points.cols, power);
+}
+
+template <class T>
+void put_found(const NearestVisitor& found, std::int64_t i, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
+  for (int j = 0; j < found.k; ++j) {
+    indices.data[i * indices.stride + j] = found.indices[j];
+    reduced.data[i * reduced.stride + j] = static_cast<T>(found.distances[j]);
+  }
+}
+
+// Numbers of the queries, those that lie in the same part of the points' box one after the other: a walk then finds in the cache what the one
+// before it has read. The parts are cells of a grid in Morton's order (Samet, Foundations of Multidimensional Data Structures, 2006, 2.1).
+template <class T>
+std::vector<std::int32_t> in_order_of_place(MatrixView<const T> queries, const KdView<T>& tree) {
+  constexpr int kCodeBits = 15;
+  static_assert(kKdColumns <= kCodeBits);
+  const T *const low = tree.boxes, *const high = low + tree.d;
+  const int bits = kCodeBits / static_cast<int>(tree.d);
+  const double cells = static_cast<double>(1 << bits);
+  std::array<double, kKdColumns> scale;
+  for (std::int64_t j = 0; j < tree.d; ++j) {
+    const double width = static_cast<double>(high[j]) - static_cast<double>(low[j]);
+    scale[static_cast<std::size_t>(j)] = width > 0 ? cells / width : 0;
+  }
+  std::vector<std::uint16_t> codes(static_cast<std::size_t>(queries.rows));
+  for_tiles(queries.rows, 1024, queries.rows * 40, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* q = queries.data + i * queries.stride;
+      unsigned code = 0;
+      for (std::int64_t j = 0; j < tree.d; ++j) {
+        const double at = (static_cast<double>(q[j]) - static_cast<double>(low[j])) * scale[static_cast<std::size_t>(j)];
+        const auto cell = static_cast<unsigned>(at > 0 ? std::min(at, cells - 1) : 0.0);   // 0 for what is no number, too
+        for (int b = 0; b < bits; ++b) code |= (cell >> b & 1) << (b * static_cast<int>(tree.d) + static_cast<int>(j));
+      }
+      codes[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(code);
+    }
+  });
+  std::vector<std::int32_t> place((1 << kCodeBits) + 1), order(codes.size());
+  for (const std::uint16_t code : codes) ++place[code + 1u];
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  for (std::size_t i = 0; i < codes.size(); ++i) order[static_cast<std::size_t>(place[codes[i]]++)] = static_cast<std::int32_t>(i);
+  return order;
+}
+
+template <class T>
+class CpuNeighbourIndex final : public NeighbourIndex<T> {
+ public:
+  CpuNeighbourIndex(NeighbourOps<T>& ops, MatrixView<const T> points, const Distance& distance)
+      : ops_(ops), points_(points), distance_(distance) {
+    if (points.cols <= kKdColumns && points.rows >= kKdFewestPoints) tree_.emplace(points);
+  }
+
+  void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
+    require(k >= 1 && k <= points_.rows, schema::ErrorCode::kInvalidValue, "nearest: k is {}, must be 1 to {}", k, points_.rows);
+    if (!tree_ && distance_.metric == Metric::kEuclidean) return scan_euclidean(queries, k, indices, reduced);
+    const std::vector<std::int32_t> order = tree_ ? in_order_of_place(queries, tree_->view()) : std::vector<std::int32_t>();
+    with_metric(distance_.metric, [&]<Metric M>() {
+      const std::int64_t cost = tree_ ? kWalkNs : points_.size();
+      for_tiles(queries.rows, kQueryTile, queries.rows * cost, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        std::vector<double> distances(static_cast<std::size_t>(k));
+        std::vector<std::int32_t> found(static_cast<std::size_t>(k));
+        if (!tree_) return scan_nearest<M>(queries.row_range(begin, end - begin), k, indices.row_range(begin, end - begin), reduced.row_range(begin, end - begin));
+        for (std::int64_t at = begin; at < end; ++at) {
+          const std::int64_t i = order[static_cast<std::size_t>(at)], soon = order[static_cast<std::size_t>(std::min(at + kSoon, queries.rows - 1))];
+          __builtin_prefetch(queries.data + soon * queries.stride);
+          NearestVisitor visitor{distances.data(), found.data(), k, 0, kInfinity};
+          walk_nearest<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, visitor);
+          put_found(visitor, i, indices, reduced);
+        }
+      });
+    });
+  }
+
+  void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
+    if (!tree_) {
+      return scan_within(queries, limit, false, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
+        std::fill_n(counts.data + first, rows, 0);
+        for (const auto& hit : hits) ++counts.data[first + hit.query];
+      });
+    }
+    with_metric(distance_.metric, [&]<Metric M>() {
+      for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          counts.data[i] = static_cast<std::int32_t>(walk_count<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit));
+      });
+    });
+  }
+
+  void list_within(MatrixView<const T> queries, double limit, VectorView<const std::int64_t> offsets, VectorView<std::int32_t> indices,
+                   VectorView<T> reduced) override {
+    if (!tree_) {
+      return scan_within(queries, limit, true, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
+        std::vector<std::int64_t> at(offsets.data + first, offsets.data + first + rows);
+        for (const auto& hit : hits) {
+          const std::int64_t slot = at[static_cast<std::size_t>(hit.query)]++;
+          indices.data[slot] = hit.point, reduced.data[slot] = static_cast<T>(hit.reduced);
+        }
+      });
+    }
+    with_metric(distance_.metric, [&]<Metric M>() {
+      for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          walk_list<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit, indices.data + offsets.data[i],
+                       reduced.data + offsets.data[i]);
+      });
+    });
+  }
+
+  void density_components(double limit, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+                          VectorView<std::int32_t> component) override {
+    if (tree_) tree_density(tree_->view(), points_, distance_, {limit, least, weights, core, component});
+    else scan_density(scan(), {limit, least, weights, core, component});
+  }
+
+ private:
+  // By bytes where they tell apart, else by products in T.
+  void scan_euclidean(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
+    if (!tried_bytes_ && queries.rows >= kFewestByteQueries) {
+      tried_bytes_ = true;
+      bytes_ = ByteScan<T>::make(points_);
+      if (bytes_ && !bytes_->is_useful(queries, k)) bytes_.reset();
+    }
+    if (!bytes_) return ops_.nearest(queries, points_, k, indices, reduced);
+    answer_left_over(queries, bytes_->nearest(queries, k, indices, reduced), indices, reduced,
+                     [&](MatrixView<const T> some, MatrixView<std::int32_t> i, MatrixView<T> s) { ops_.nearest(some, points_, k, i, s); });
+  }
+
+  const PairScan<T>& scan() {
+    if (!scan_) scan_.emplace(points_, distance_);
+    return *scan_;
+  }
+
+  template <Metric M>
+  void scan_nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) const {
+    std::vector<double> distances(static_cast<std::size_t>(queries.rows * k)), scanned(kPointTile);
+    std::vector<std::int32_t> found(distances.size());
+    std::vector<NearestVisitor> visitors;
+    for (std::int64_t i = 0; i < queries.rows; ++i) visitors.push_back({distances.data() + i * k, found.data() + i * k, k, 0, kInfinity});
+    for (std::int64_t first = 0; first < points_.rows; first += kPointTile) {
+      const std::int64_t count = std::min(kPointTile, points_.rows - first);
+      check_job_stop();
+      for (std::int64_t i = 0; i < queries.rows; ++i) {
+        scan_rows<M>(queries.data + i * queries.stride, points_.row_range(first, count), distance_.power, scanned.data());
+        NearestVisitor& visitor = visitors[static_cast<std::size_t>(i)];
+        for (std::int64_t p = 0; p < count; ++p)
+          if (scanned[static_cast<std::size_t>(p)] <= visitor.limit()) visitor.add(scanned[static_cast<std::size_t>(p)], static_cast<std::int32_t>(first + p));
+      }
+    }
+    for (std::int64_t i = 0; i < queries.rows; ++i) put_found(visitors[static_cast<std::size_t>(i)], i, indices, reduced);
+  }
+
+  // take(first query, hits, queries) for tiles of queries, on all threads.
+  template <class Take>
+  void scan_within(MatrixView<const T> queries, double limit, bool with_distance, Take&& take) {
+    const PairScan<T>& pairs = scan();
+    constexpr std::int64_t kTile = 128;
+    for_tiles(queries.rows, kTile, queries.rows * points_.size() / 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      const auto prepared = pairs.prepare(queries.row_range(begin, end - begin));
+      std::vector<typename PairScan<T>::Hit> hits;
+      for (std::int64_t first = 0; first < points_.rows; first += kPointTile)
+        pairs.find(prepared, first, std::min(kPointTile, points_.rows - first), limit, with_distance, hits);
+      take(begin, hits, end - begin);
+    });
+  }
+
+  NeighbourOps<T>& ops_;
+  MatrixView<const T> points_;
+  Distance distance_;
+  std::optional<KdTree<T>> tree_;
+  std::optional<PairScan<T>> scan_;   // made on first use
+  std::unique_ptr<ByteScan<T>> bytes_;   // null where bytes do not help
+  bool tried_bytes_ = false;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<NeighbourIndex<T>> make_neighbour_index(NeighbourOps<T>& ops, MatrixView<const T> points,
+                                                        const Distance& distance) {
+  return std::make_unique<CpuNeighbourIndex<T>>(ops, points, distance);
+}
+
+template std::unique_ptr<NeighbourIndex<float>> make_neighbour_index(NeighbourOps<float>&, MatrixView<const float>,
+                                                                     const Distance&);
+template std::unique_ptr<NeighbourIndex<double>> make_neighbour_index(NeighbourOps<double>&, MatrixView<const double>,
+                                                                      const Distance&);
+
+}  // namespace kedge::engine

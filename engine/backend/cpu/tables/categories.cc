@@ -1,0 +1,78 @@
+// Categories and missing cells on the CPU: take columns, look cells up in dictionaries, one-hot codes, fill in what is
+// missing.
+#include <algorithm>
+
+#include "engine/backend/category_functors.h"
+#include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/rows.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kLookupNs = 8;   // about what one search among keys takes
+
+template <class T>
+class CpuCategories final : public CategoryOps<T> {
+ public:
+  void take_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> columns,
+                    MatrixView<T> out) override {
+    for_rows(out.rows, out.cols, [&](std::int64_t i) {
+      const T* const in = row_at(X, rows, i);
+      for (std::int64_t c = 0; c < out.cols; ++c) out.data[i * out.stride + c] = in[columns.data[c]];
+    });
+  }
+
+  void translate(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int64_t> offsets,
+                 VectorView<const T> keys, VectorView<const T> values, VectorView<const T> missing,
+                 VectorView<const T> unknown, MatrixView<T> out) override {
+    for_rows(out.rows, out.cols * kLookupNs, [&](std::int64_t i) {
+      const T* const in = row_at(X, rows, i);
+      for (std::int64_t j = 0; j < out.cols; ++j) {
+        const std::int64_t first = offsets.data[j];
+        out.data[i * out.stride + j] = translated(in[j], keys.data + first, values.data + first,
+                                                  offsets.data[j + 1] - first, missing.data[j], unknown.data[j]);
+      }
+    });
+  }
+
+  void one_hot(MatrixView<const T> positions, MatrixView<T> out) override {
+    for_rows(out.rows, out.cols / 4 + positions.cols, [&](std::int64_t i) {
+      T* const row = out.data + i * out.stride;
+      std::fill_n(row, out.cols, T{0});
+      for (std::int64_t j = 0; j < positions.cols; ++j) {
+        const T position = positions.data[i * positions.stride + j];
+        if (is_column(position, out.cols)) row[static_cast<std::int64_t>(position)] = T{1};
+      }
+    });
+  }
+
+  void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) override {
+    for_rows(X.rows, X.cols, [&](std::int64_t i) {
+      T* const row = X.data + i * X.stride;
+      for (std::int64_t j = 0; j < X.cols; ++j)
+        row[j] = is_missing_cell(row[j], missing.data[j]) ? fill.data[j] : row[j];
+    });
+  }
+
+  void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
+                    MatrixView<T> out) override {
+    for_rows(out.rows, out.cols, [&](std::int64_t i) {
+      const T* const in = X.data + i * X.stride;
+      for (std::int64_t c = 0; c < out.cols; ++c) {
+        const std::int32_t j = columns.data[c];
+        out.data[i * out.stride + c] = is_missing_cell(in[j], missing.data[j]) ? T{1} : T{0};
+      }
+    });
+  }
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<CategoryOps<T>> make_cpu_categories() {
+  return std::make_unique<CpuCategories<T>>();
+}
+template std::unique_ptr<CategoryOps<float>> make_cpu_categories<float>();
+template std::unique_ptr<CategoryOps<double>> make_cpu_categories<double>();
+
+}   // namespace kedge::engine

@@ -1,0 +1,289 @@
+// The ops of k-means on the GPU. Assignment: 2 n k d flops on tiles that are never stored, then one pass over X that proves each
+// label or searches it exactly; sums by label read X once, bound by memory.
+#include <limits>
+
+#include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/neighbours/row_distance.cuh"
+#include "engine/backend/cuda/neighbours/tile_product.cuh"
+#include "engine/backend/cuda/sums.cuh"
+
+namespace kedge::engine {
+namespace {
+
+constexpr int kColumnThreads = 64;
+
+// The best score of a row, the best of the others, and whose the best is.
+template <class T>
+struct BestTwo {
+  T best, second;
+  std::int32_t center;
+
+  __device__ void take(T score, std::int32_t c) {
+    if (score < best || (score == best && c < center)) second = best, best = score, center = c;
+    else if (score < second) second = score;
+  }
+};
+
+// A block takes a tile of rows past all centers; gaps[i] is how far the second best score of row i lies behind the best.
+template <class T>
+__global__ void __launch_bounds__(256) best_centers(MatrixView<const T> X, MatrixView<const T> centers, const T* norms, T infinity,
+                                                    std::int32_t* best, T* gaps) {
+  using Shape = TileShape<T>;
+  constexpr int kMicro = Shape::kMicro;
+  KEDGE_DYNAMIC_SHARED(T, shared);
+  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * Shape::kTile;
+  BestTwo<T> own[kMicro];
+  for (int i = 0; i < kMicro; ++i) own[i] = {infinity, infinity, 0x7fffffff};
+  T dots[kMicro][kMicro];
+  for (std::int64_t center = 0; center < centers.rows; center += Shape::kTile) {
+    multiply_tiles<T>(X, centers, row, center, centers.rows, shared, dots);
+    for (int j = 0; j < kMicro; ++j) {
+      const std::int64_t c = center + x + 16 * j;
+      if (c >= centers.rows) continue;
+      for (int i = 0; i < kMicro; ++i) own[i].take(norms[c] - 2 * dots[i][j], static_cast<std::int32_t>(c));
+    }
+  }
+  for (int i = 0; i < kMicro; ++i) {
+    for (int width = 8; width > 0; width /= 2) {
+      const T score = __shfl_down_sync(kFullWarp, own[i].best, width, 16), second = __shfl_down_sync(kFullWarp, own[i].second, width, 16);
+      const std::int32_t center = __shfl_down_sync(kFullWarp, own[i].center, width, 16);
+      if (x + width < 16) {
+        own[i].take(score, center);
+        if (second < own[i].second) own[i].second = second;
+      }
+    }
+    const std::int64_t r = row + y + 16 * i;
+    if (x == 0 && r < X.rows) best[r] = own[i].center, gaps[r] = own[i].second - own[i].best;
+  }
+}
+
+// One warp a row: the best center where the gap is larger than what rounding explains, else the nearest by definition.
+template <class T>
+__global__ void settle(MatrixView<const T> X, MatrixView<const T> centers, const T* norms, const std::int32_t* best, const T* gaps,
+                       double infinity, std::int32_t* labels, unsigned long long* changed) {
+  const std::int64_t i = own_row(), d = X.cols;
+  if (i >= X.rows) return;
+  double sum = 0;
+  for (std::int64_t j = threadIdx.x; j < d; j += kLanes) {
+    const double value = static_cast<double>(X.data[i * X.stride + j]);
+    sum += value * value;
+  }
+  sum = __shfl_sync(kFullWarp, fold_lanes(sum), 0);
+  T largest = 0;
+  for (std::int64_t c = threadIdx.x; c < centers.rows; c += kLanes) largest = norms[c] <= largest ? largest : norms[c];   // NaN stays
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    const T other = __shfl_xor_sync(kFullWarp, largest, width);
+    largest = other <= largest ? largest : other;
+  }
+  std::int32_t label = best[i];
+  if (!(gaps[i] > 2 * score_error<T>(static_cast<T>(sqrt(sum)), sqrt(largest), d))) {
+    double least = infinity;
+    label = 0;
+    for (std::int64_t c = 0; c < centers.rows; ++c) {
+      const double squared = warp_distance<Metric::kEuclidean>(X.data + i * X.stride, centers.data + c * centers.stride, d, 2.0);
+      if (squared < least) least = squared, label = static_cast<std::int32_t>(c);
+    }
+  }
+  if (threadIdx.x != 0 || labels[i] == label) return;
+  labels[i] = label;
+  atomicAdd(changed, 1ull);
+}
+
+template <class T>
+__global__ void assigned_squares(MatrixView<const T> X, MatrixView<const T> centers, const std::int32_t* labels, double* squared) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  const double distance = warp_distance<Metric::kEuclidean>(X.data + i * X.stride, centers.data + labels[i] * centers.stride, X.cols, 2.0);
+  if (threadIdx.x == 0) squared[i] = distance;
+}
+
+// A thread sums one column (beyond the last: the weights) over one tile of rows, by label, in its own column of `table`: in
+// shared memory where the labels fit, else in the tile's sums themselves.
+template <class T>
+__global__ void tile_labels(MatrixView<const T> X, const std::int32_t* labels, const double* weights, std::int64_t centers,
+                            std::int64_t tile_rows, bool in_shared, double* sums) {
+  KEDGE_DYNAMIC_SHARED(double, shared);
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x, cols = X.cols + 1;
+  if (j >= cols) return;
+  double* const own = sums + tile * centers * cols + j;
+  double* const table = in_shared ? shared + threadIdx.x : own;
+  const std::int64_t step = in_shared ? kColumnThreads : cols;
+  for (std::int64_t c = 0; c < centers; ++c) table[c * step] = 0;
+  for (std::int64_t i = tile * tile_rows; i < X.rows && i < (tile + 1) * tile_rows; ++i) {
+    const double weight = weights ? weights[i] : 1.0;
+    table[labels[i] * step] += j < X.cols ? weight * static_cast<double>(X.data[i * X.stride + j]) : weight;
+  }
+  for (std::int64_t c = 0; in_shared && c < centers; ++c) own[c * cols] = table[c * step];
+}
+
+__global__ void put_rows(const double* from, MatrixView<double> to) {
+  const std::int64_t i = own_row();
+  if (i >= to.rows) return;
+  for (std::int64_t j = threadIdx.x; j < to.cols; j += blockDim.x) to.data[i * to.stride + j] = from[i * to.cols + j];
+}
+
+// One warp a row; shares: candidates x rows.
+template <class T>
+__global__ void closer(MatrixView<const T> X, VectorView<const std::int32_t> candidates, const T* closest, const double* weights,
+                       MatrixView<T> least, double* shares) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t c = 0; c < candidates.size; ++c) {
+    const T squared = static_cast<T>(
+        warp_distance<Metric::kEuclidean>(X.data + i * X.stride, X.data + candidates.data[c] * X.stride, X.cols, 2.0));
+    if (threadIdx.x != 0) continue;
+    const T kept = closest && closest[i] < squared ? closest[i] : squared;
+    least.data[c * least.stride + i] = kept;
+    shares[c * X.rows + i] = (weights ? weights[i] : 1.0) * static_cast<double>(kept);
+  }
+}
+
+template <class T>
+struct Shares {
+  const T* values;
+  const double* weights;
+  __device__ double operator()(std::int64_t i) const { return (weights ? weights[i] : 1.0) * static_cast<double>(values[i]); }
+};
+
+// One block a tile: read side by side, summed in order.
+template <class T>
+__global__ void tile_shares(Shares<T> share, std::int64_t n, double* tiles) {
+  __shared__ double values[kRowTile];
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kRowTile + threadIdx.x;
+  values[threadIdx.x] = i < n ? share(i) : 0.0;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  double sum = 0;
+  for (std::int64_t e = 0; e < kRowTile && blockIdx.x * kRowTile + e < n; ++e) sum += values[e];
+  tiles[blockIdx.x] = sum;
+}
+
+// One block a threshold: tiles are read side by side, passed in order by the first thread.
+template <class T>
+__global__ void search_tiles(Shares<T> share, std::int64_t n, const double* tiles, std::int64_t n_tiles, const double* thresholds,
+                             std::int32_t* found) {
+  __shared__ double values[kRowTile];
+  __shared__ bool done;
+  double before = 0;
+  const double threshold = thresholds[blockIdx.x];
+  if (threadIdx.x == 0) done = false;
+  for (std::int64_t first = 0; first < n_tiles; first += kRowTile) {
+    __syncthreads();
+    if (done) return;
+    const std::int64_t own = first + threadIdx.x;
+    values[threadIdx.x] = own < n_tiles ? tiles[own] : 0.0;
+    __syncthreads();
+    if (threadIdx.x != 0) continue;
+    for (std::int64_t e = first; e < n_tiles && e < first + kRowTile; ++e) {
+      const bool last = e + 1 == n_tiles || before + values[e - first] >= threshold;
+      if (last) {
+        found[blockIdx.x] = search_tile(e * kRowTile, n, before, threshold, share);
+        done = true;
+        break;
+      }
+      before += values[e - first];
+    }
+  }
+}
+
+// Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle.
+template <class T>
+class FollowedCenters final : public MovingCenters<T> {
+ public:
+  FollowedCenters(ClusterOps<T>& ops, MatrixView<const T> X, VectorView<const double> weights,
+                  VectorView<std::int32_t> labels)
+      : ops_(ops), X_(X), weights_(weights), labels_(labels) {}
+  std::int64_t assign(MatrixView<const T> centers) override { return ops_.assign_nearest(X_, centers, labels_); }
+  void sum(MatrixView<double> sums) override { ops_.label_sums(X_, labels_, weights_, sums); }
+
+ private:
+  ClusterOps<T>& ops_;
+  MatrixView<const T> X_;
+  VectorView<const double> weights_;
+  VectorView<std::int32_t> labels_;
+};
+
+template <class T>
+class CudaClusters final : public ClusterOps<T>, private CudaBody {
+ public:
+  explicit CudaClusters(const CudaParts<T>& parts) : CudaBody(parts), ops_(parts.ops) {}
+
+  std::int64_t assign_nearest(MatrixView<const T> X, MatrixView<const T> centers,
+                              VectorView<std::int32_t> labels) override {
+    CudaRuntime& gpu = runtime_;
+    Array<T> norms(gpu, centers.rows), gaps(gpu, X.rows);
+    Array<std::int32_t> best(gpu, X.rows);
+    Array<unsigned long long> changed(gpu, 1);
+    changed.zero();
+    ops_.rows->row_squared_norms(centers, norms.view());
+    KEDGE_LAUNCH(gpu, best_centers<T>, blocks_for(X.rows, TileShape<T>::kTile), TileShape<T>::kThreads,
+                 TileShape<T>::kTileBytes, X, centers, norms.data(), std::numeric_limits<T>::infinity(), best.data(),
+                 gaps.data());
+    KEDGE_LAUNCH(gpu, settle<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, norms.data(), best.data(),
+                 gaps.data(), std::numeric_limits<double>::infinity(), labels.data, changed.data());
+    return static_cast<std::int64_t>(changed.to_host()[0]);
+  }
+
+  void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
+                           VectorView<double> squared) override {
+    KEDGE_LAUNCH(runtime_, assigned_squares<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, labels.data,
+                 squared.data);
+  }
+
+  void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
+                  MatrixView<double> sums) override {
+    CudaRuntime& gpu = runtime_;
+    const std::int64_t k = sums.rows, cols = X.cols + 1, tile_rows = class_tile_rows(X.rows, k * cols),
+                       tiles = tiles_of(X.rows, tile_rows);
+    const std::size_t table_bytes = static_cast<std::size_t>(k) * kColumnThreads * sizeof(double);
+    const bool in_shared = table_bytes <= kPlainSharedBytes;
+    Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
+    KEDGE_LAUNCH(gpu, tile_labels<T>, dim3(static_cast<unsigned>(tiles), blocks_for(cols, kColumnThreads)),
+                 kColumnThreads, in_shared ? table_bytes : 0, X, labels.data, weights.empty() ? nullptr : weights.data,
+                 k, tile_rows, in_shared, partial.data());
+    sum_tables(gpu, partial.data(), tiles, k * cols, total.data());
+    KEDGE_LAUNCH(gpu, put_rows, row_blocks(k, cols), row_block(cols), 0, total.data(), sums);
+  }
+
+  void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
+                      VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override {
+    CudaRuntime& gpu = runtime_;
+    Array<double> shares(gpu, candidates.size * X.rows);
+    KEDGE_LAUNCH(gpu, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, candidates,
+                 closest.empty() ? nullptr : closest.data, weights.empty() ? nullptr : weights.data, least,
+                 shares.data());
+    for (std::int64_t c = 0; c < candidates.size; ++c)
+      sum_values(gpu, shares.data() + c * X.rows, X.rows, totals.data + c);
+  }
+
+  void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
+                         VectorView<const double> thresholds, VectorView<std::int32_t> found) override {
+    CudaRuntime& gpu = runtime_;
+    const Shares<T> share{values.data, weights.empty() ? nullptr : weights.data};
+    const std::int64_t tiles = tiles_of(values.size, kRowTile);
+    Array<double> sums(gpu, tiles);
+    KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(values.size, kRowTile), kRowTile, 0, share, values.size, sums.data());
+    KEDGE_LAUNCH(gpu, search_tiles<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, values.size,
+                 sums.data(), tiles, thresholds.data, found.data);
+  }
+
+  std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
+                                                   VectorView<std::int32_t> labels) override {
+    return std::make_unique<FollowedCenters<T>>(*this, X, weights, labels);
+  }
+
+ private:
+  const Backend<T>& ops_;
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<ClusterOps<T>> make_cuda_clusters(const CudaParts<T>& parts) {
+  return std::make_unique<CudaClusters<T>>(parts);
+}
+template std::unique_ptr<ClusterOps<float>> make_cuda_clusters<float>(const CudaParts<float>&);
+template std::unique_ptr<ClusterOps<double>> make_cuda_clusters<double>(const CudaParts<double>&);
+
+}  // namespace kedge::engine

@@ -1,0 +1,193 @@
+// The rows of a regression on the GPU: gathered in chunks, and multiplied or factorised by cuBLAS and cuSOLVER.
+// Gathering is bound by reading X once and writing it once in double; the products by n p^2 multiply-adds in double.
+#include <algorithm>
+
+#include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/sums.cuh"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kChunkEntries = std::int64_t{1} << 25;   // doubles of gathered rows, 256 MiB
+constexpr std::int64_t kChunkRows = 2048;                       // chunks are multiples of this
+constexpr int kTile = 32, kTileThreads = 8;
+
+template <class T>
+struct Rows {   // a Design as kernels take it
+  const T* X;
+  std::int64_t stride, cols, targets, y_stride;
+  const std::int32_t* rows;
+  const double *shift, *scale, *weights, *Y;
+  __device__ double at(std::int64_t i, std::int64_t j) const {
+    const double weight = weights ? weights[i] : 1.0;
+    if (j >= cols) return weight * Y[i * y_stride + j - cols];
+    return weight * affine(static_cast<double>(X[(rows ? std::int64_t{rows[i]} : i) * stride + j]), shift, scale, j);
+  }
+};
+
+template <class V>
+auto data_or_null(const V& view) {
+  return view.empty() ? nullptr : view.data;
+}
+
+template <class T>
+Rows<T> rows_of(const Design<T>& d) {
+  return {d.X.data,
+          d.X.stride,
+          d.X.cols,
+          d.Y.cols,
+          d.Y.stride,
+          data_or_null(d.rows),
+          data_or_null(d.shift),
+          data_or_null(d.scale),
+          data_or_null(d.weights),
+          d.Y.data};
+}
+
+template <class T>
+__global__ void put_rows(Rows<T> d, std::int64_t first, std::int64_t n, double* out, std::int64_t stride) {
+  const std::int64_t i = own_row();
+  if (i >= n) return;
+  for (std::int64_t j = threadIdx.x; j < d.cols + d.targets; j += blockDim.x) out[i * stride + j] = d.at(first + i, j);
+}
+
+// The same, column-major with `height` rows, of which the first p are left alone. Tiles are turned in shared memory, so
+// that reads and writes both run along memory.
+template <class T>
+__global__ void put_columns(Rows<T> d, std::int64_t first, std::int64_t n, double* out, std::int64_t height) {
+  __shared__ double tile[kTile][kTile + 1];
+  const std::int64_t p = d.cols + d.targets;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kTile,
+                     col = static_cast<std::int64_t>(blockIdx.y) * kTile;
+  for (int r = static_cast<int>(threadIdx.y); r < kTile; r += kTileThreads) {
+    if (row + r < n && col + threadIdx.x < p) tile[r][threadIdx.x] = d.at(first + row + r, col + threadIdx.x);
+  }
+  __syncthreads();
+  for (int c = static_cast<int>(threadIdx.y); c < kTile; c += kTileThreads) {
+    if (col + c < p && row + threadIdx.x < n) out[(col + c) * height + p + row + threadIdx.x] = tile[threadIdx.x][c];
+  }
+}
+
+// The triangle of the last factorisation becomes the first p rows of the next.
+__global__ void put_triangle(const double* R, std::int64_t p, double* out, std::int64_t height) {
+  const std::int64_t i = own_row();
+  if (i >= p) return;
+  for (std::int64_t j = threadIdx.x; j < p; j += blockDim.x) out[j * height + i] = R[i * p + j];
+}
+
+__global__ void take_triangle(const double* a, std::int64_t height, std::int64_t p, double* R) {
+  const std::int64_t i = own_row();
+  if (i >= p) return;
+  for (std::int64_t j = threadIdx.x; j < p; j += blockDim.x) R[i * p + j] = j < i ? 0.0 : a[j * height + i];
+}
+
+__global__ void mirror(double* G, std::int64_t p) {
+  const std::int64_t i = own_row();
+  if (i >= p) return;
+  for (std::int64_t j = i + 1 + threadIdx.x; j < p; j += blockDim.x) G[i * p + j] = G[j * p + i];
+}
+
+// out[i, c] = rows[i, columns[c]].
+__global__ void take_some(const double* rows, std::int64_t n, std::int64_t p, const std::int32_t* columns,
+                          std::int64_t count, double* out) {
+  const std::int64_t i = own_row();
+  if (i >= n) return;
+  for (std::int64_t c = threadIdx.x; c < count; c += blockDim.x) out[i * count + c] = rows[i * p + columns[c]];
+}
+
+// One sum of squares for each tile of kRowTile rows and each column.
+__global__ void sum_squares(const double* rows, std::int64_t n, std::int64_t p, double* sums) {
+  const std::int64_t tile = blockIdx.x, j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+  if (j >= p) return;
+  double sum = 0;
+  for (std::int64_t i = tile * kRowTile; i < n && i < (tile + 1) * kRowTile; ++i)
+    sum += rows[i * p + j] * rows[i * p + j];
+  sums[tile * p + j] = sum;
+}
+
+std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
+  return std::min(n, std::max(kChunkRows, kChunkEntries / p / kChunkRows * kChunkRows));
+}
+
+template <class T>
+class CudaDesign final : public DesignOps<T>, private CudaBody {
+ public:
+  using CudaBody::CudaBody;
+
+  void gather(const Design<T>& design, std::int64_t first, MatrixView<double> out) override {
+    const std::int64_t p = design.n_cols();
+    if (p == 0) return;
+    KEDGE_LAUNCH(runtime_, put_rows<T>, row_blocks(out.rows, p), row_block(p), 0, rows_of(design), first, out.rows,
+                 out.data, out.stride);
+  }
+
+  void gram(const Design<T>& design, MatrixView<double> G) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols();
+    if (p == 0) return;
+    runtime_.zero(G.data, static_cast<std::size_t>(p * p) * sizeof(double));
+    if (n == 0) return;
+    const std::int64_t chunk = chunk_rows(n, p);
+    Array<double> rows(runtime_, chunk * p);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const MatrixView<double> some(rows.data(), std::min(chunk, n - i), p);
+      gather(design, i, some);
+      if (i == 0) libraries_.template gram_lower<double>(1.0, some, G);
+      else libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
+    }
+    KEDGE_LAUNCH(runtime_, mirror, row_blocks(p, p), row_block(p), 0, G.data, p);
+  }
+
+  // The squares of a chunk begin from those before it, which stand in front of its own tiles.
+  void products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
+                VectorView<double> squares) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols(), c = columns.size;
+    if (p == 0) return;
+    runtime_.zero(P.data, static_cast<std::size_t>(c * p) * sizeof(double));
+    runtime_.zero(squares.data, static_cast<std::size_t>(p) * sizeof(double));
+    if (n == 0) return;
+    const std::int64_t chunk = chunk_rows(n, p);
+    Array<double> rows(runtime_, chunk * p), chosen(runtime_, chunk * c),
+        sums(runtime_, (tiles_of(chunk, kRowTile) + 1) * p);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const MatrixView<double> all(rows.data(), std::min(chunk, n - i), p), some(chosen.data(), all.rows, c);
+      gather(design, i, all);
+      const std::int64_t tiles = tiles_of(all.rows, kRowTile);
+      runtime_.copy(sums.data(), squares.data, static_cast<std::size_t>(p) * sizeof(double));
+      KEDGE_LAUNCH(runtime_, sum_squares, dim3(static_cast<unsigned>(tiles), blocks_for(p, 64)), 64, 0, all.data,
+                   all.rows, p, sums.data() + p);
+      sum_tables(runtime_, sums.data(), tiles + 1, p, squares.data);
+      if (c == 0) continue;
+      KEDGE_LAUNCH(runtime_, take_some, row_blocks(all.rows, c), row_block(c), 0, all.data, all.rows, p, columns.data,
+                   c, some.data);
+      libraries_.template gemm<double>(true, false, 1.0, some, all, i == 0 ? 0.0 : 1.0, P);
+    }
+  }
+
+  void triangle(const Design<T>& design, MatrixView<double> R) override {
+    const std::int64_t n = design.n_rows(), p = design.n_cols();
+    if (p == 0) return;
+    runtime_.zero(R.data, static_cast<std::size_t>(p * p) * sizeof(double));
+    if (n == 0) return;
+    const std::int64_t chunk = chunk_rows(n, p);
+    Array<double> a(runtime_, (chunk + p) * p);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const std::int64_t count = std::min(chunk, n - i), height = p + count;
+      KEDGE_LAUNCH(runtime_, put_triangle, row_blocks(p, p), row_block(p), 0, R.data, p, a.data(), height);
+      KEDGE_LAUNCH(runtime_, put_columns<T>, dim3(blocks_for(count, kTile), blocks_for(p, kTile)),
+                   dim3(kTile, kTileThreads), 0, rows_of(design), i, count, a.data(), height);
+      libraries_.triangularize(a.data(), height, p);
+      KEDGE_LAUNCH(runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, R.data);
+    }
+  }
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<DesignOps<T>> make_cuda_design(const CudaParts<T>& parts) {
+  return std::make_unique<CudaDesign<T>>(parts);
+}
+template std::unique_ptr<DesignOps<float>> make_cuda_design<float>(const CudaParts<float>&);
+template std::unique_ptr<DesignOps<double>> make_cuda_design<double>(const CudaParts<double>&);
+
+}   // namespace kedge::engine

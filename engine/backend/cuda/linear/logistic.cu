@@ -1,0 +1,62 @@
+// Logistic loss and its derivatives on the GPU: one thread a row.
+#include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/sums.cuh"
+
+namespace kedge::engine {
+namespace {
+
+constexpr int kThreads = 128;
+
+template <class T>
+__global__ void row_losses(T* Z, std::int64_t rows, std::int64_t cols, std::int64_t stride, const T* b,
+                           const std::int32_t* y, const double* weights, double* losses) {
+  const std::int64_t i = own_item();
+  if (i < rows) losses[i] = logistic_row(Z + i * stride, cols, b, y[i], weights ? weights[i] : 1.0);
+}
+
+template <class T>
+__global__ void curvatures(const T* Z, std::int64_t rows, std::int64_t cols, std::int64_t stride, const T* b,
+                           const double* weights, double* W, std::int64_t w_stride) {
+  const std::int64_t i = own_item();
+  if (i < rows) curvature_row(Z + i * stride, cols, b, weights ? weights[i] : 1.0, W + i * w_stride);
+}
+
+template <class T>
+class CudaLogistic final : public LogisticOps<T>, private CudaBody {
+ public:
+  explicit CudaLogistic(const CudaParts<T>& parts) : CudaBody(parts), ops_(parts.ops) {}
+
+  double loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
+              VectorView<const double> weights) override {
+    Array<double> losses(runtime_, Z.rows), total(runtime_, 1);
+    KEDGE_LAUNCH(runtime_, row_losses<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
+                 b.empty() ? nullptr : b.data, y.data, weights.empty() ? nullptr : weights.data, losses.data());
+    sum_values(runtime_, losses.data(), Z.rows, total.data());
+    return total.to_host()[0];
+  }
+
+  double gradient(MatrixView<const T> X, MatrixView<const T> B, VectorView<const T> b, VectorView<const std::int32_t> y,
+                  VectorView<const double> weights, MatrixView<T> Z, MatrixView<T> G) override {
+    return gradient_by_products(*ops_.linear, *this, X, B, b, y, weights, Z, G);
+  }
+
+  void curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights,
+                 MatrixView<double> W) override {
+    KEDGE_LAUNCH(runtime_, curvatures<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
+                 b.empty() ? nullptr : b.data, weights.empty() ? nullptr : weights.data, W.data, W.stride);
+  }
+
+ private:
+  const Backend<T>& ops_;
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<LogisticOps<T>> make_cuda_logistic(const CudaParts<T>& parts) {
+  return std::make_unique<CudaLogistic<T>>(parts);
+}
+template std::unique_ptr<LogisticOps<float>> make_cuda_logistic<float>(const CudaParts<float>&);
+template std::unique_ptr<LogisticOps<double>> make_cuda_logistic<double>(const CudaParts<double>&);
+
+}   // namespace kedge::engine

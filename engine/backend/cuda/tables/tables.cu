@@ -1,0 +1,194 @@
+// Tables on the GPU: find what is not finite, gather rows, moments and ranges of columns. All are bound by reading X once
+// (moments: twice); neighbouring threads read neighbouring columns.
+#include <limits>
+
+#include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/neighbours/selection.cuh"
+#include "engine/backend/cuda/sums.cuh"
+
+namespace kedge::engine {
+namespace {
+
+constexpr int kColumnThreads = 64;
+
+template <class T>
+__global__ void first_nonfinite(const T* X, std::int64_t rows, std::int64_t cols, std::int64_t stride, unsigned long long* first) {
+  const std::int64_t i = own_row();
+  if (i >= rows) return;
+  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+    const T x = X[i * stride + j];
+    if (!(x - x == T{0})) {
+      atomicMin(first, static_cast<unsigned long long>(i * cols + j));
+      return;
+    }
+  }
+}
+
+template <class T>
+__global__ void gather_rows(Selection<T> X, const double* shift, const double* scale, T* out, std::int64_t out_stride) {
+  const std::int64_t i = own_row();
+  if (i >= X.n) return;
+  const T* const row = X.row(i);
+  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x) out[i * out_stride + j] = affine(row[j], shift, scale, j);
+}
+
+// One thread sums one column over one tile of rows. Pass 1: deviations from the first row.
+template <class T>
+__global__ void tile_deviations(Selection<T> X, const double* weights, double* sums) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  if (j >= X.cols) return;
+  const double origin = static_cast<double>(X.row(0)[j]);
+  double sum = 0;
+  for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i)
+    sum += (weights ? weights[i] : 1.0) * (static_cast<double>(X.row(i)[j]) - origin);
+  sums[tile * X.cols + j] = sum;
+}
+
+// Pass 2: deviations from the mean, and their squares.
+template <class T>
+__global__ void tile_squares(Selection<T> X, const double* weights, const double* mean, double* sums) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  if (j >= X.cols) return;
+  double sum = 0, squares = 0;
+  for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
+    const double deviation = static_cast<double>(X.row(i)[j]) - mean[j], weighted = (weights ? weights[i] : 1.0) * deviation;
+    sum += weighted;
+    squares += weighted * deviation;
+  }
+  sums[tile * 2 * X.cols + j] = sum;
+  sums[tile * 2 * X.cols + X.cols + j] = squares;
+}
+
+template <class T>
+__global__ void finish_mean(Selection<T> X, const double* sums, const double* total, double* mean) {
+  const std::int64_t j = own_item();
+  if (j < X.cols) mean[j] = static_cast<double>(X.row(0)[j]) + sums[j] / *total;
+}
+
+__global__ void finish_variance(std::int64_t cols, const double* sums, const double* total, double* variance) {
+  const std::int64_t j = own_item();
+  if (j >= cols) return;
+  const double rest = sums[j], value = (sums[cols + j] - rest * rest / *total) / *total;
+  variance[j] = value > 0.0 || value != value ? value : 0.0;
+}
+
+template <class T>
+__global__ void fill(T* out, std::int64_t n, T value) {
+  const std::int64_t i = own_item();
+  if (i < n) out[i] = value;
+}
+
+template <class T>
+__global__ void tile_range(Selection<T> X, T infinity, T* low, T* high) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  if (j >= X.cols) return;
+  T minimum = infinity, maximum = -infinity;
+  for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
+    const T x = X.row(i)[j];
+    minimum = x < minimum ? x : minimum;
+    maximum = x > maximum ? x : maximum;
+  }
+  low[tile * X.cols + j] = minimum;
+  high[tile * X.cols + j] = maximum;
+}
+
+template <class T>
+__global__ void finish_range(const T* low, const T* high, std::int64_t tiles, std::int64_t cols, T infinity, T* minimum, T* maximum) {
+  const std::int64_t j = own_item();
+  if (j >= cols) return;
+  T least = infinity, most = -infinity;
+  for (std::int64_t t = 0; t < tiles; ++t) {
+    least = low[t * cols + j] < least ? low[t * cols + j] : least;
+    most = high[t * cols + j] > most ? high[t * cols + j] : most;
+  }
+  minimum[j] = least;
+  maximum[j] = most;
+}
+
+template <class T>
+__global__ void clip_rows(T* X, std::int64_t rows, std::int64_t cols, std::int64_t stride, T low, T high) {
+  const std::int64_t i = own_row();
+  if (i >= rows) return;
+  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+    T& x = X[i * stride + j];
+    x = x < low ? low : (x > high ? high : x);
+  }
+}
+
+dim3 tile_grid(std::int64_t n, std::int64_t cols) { return dim3(blocks_for(n, kRowTile), blocks_for(cols, kColumnThreads)); }
+
+template <class T>
+class CudaTables final : public TableOps<T>, private CudaBody {
+ public:
+  using CudaBody::CudaBody;
+
+  std::optional<Cell> find_nonfinite(MatrixView<const T> X) override {
+    constexpr unsigned long long kNone = ~0ull;
+    if (X.size() == 0) return std::nullopt;
+    Array<unsigned long long> first(runtime_, std::span<const unsigned long long>(&kNone, 1));
+    KEDGE_LAUNCH(runtime_, first_nonfinite<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X.data, X.rows, X.cols,
+                 X.stride, first.data());
+    const unsigned long long cell = first.to_host()[0];
+    if (cell == kNone) return std::nullopt;
+    return Cell{static_cast<std::int64_t>(cell) / X.cols, static_cast<std::int64_t>(cell) % X.cols};
+  }
+
+  void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
+              VectorView<const double> scale, MatrixView<T> out) override {
+    KEDGE_LAUNCH(runtime_, gather_rows<T>, row_blocks(out.rows, X.cols), row_block(X.cols), 0, select(X, rows),
+                 shift.empty() ? nullptr : shift.data, scale.empty() ? nullptr : scale.data, out.data, out.stride);
+  }
+
+  void column_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
+                      VectorView<double> mean, VectorView<double> variance) override {
+    const Selection<T> x = select(X, rows);
+    if (x.n == 0) {
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, mean.data, x.cols, nan);
+      if (!variance.empty())
+        KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, variance.data, x.cols, nan);
+      return;
+    }
+    const std::int64_t tiles = tiles_of(x.n, kRowTile);
+    const double* const w = weights.empty() ? nullptr : weights.data;
+    const dim3 grid = tile_grid(x.n, x.cols);
+    Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
+    sum_values(runtime_, w, x.n, total.data());
+    KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, kColumnThreads, 0, x, w, partial.data());
+    sum_tables(runtime_, partial.data(), tiles, x.cols, sums.data());
+    KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), mean.data);
+    if (variance.empty()) return;
+    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, kColumnThreads, 0, x, w, mean.data, partial.data());
+    sum_tables(runtime_, partial.data(), tiles, 2 * x.cols, sums.data());
+    KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
+                 variance.data);
+  }
+
+  void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
+                    VectorView<T> maximum) override {
+    const Selection<T> x = select(X, rows);
+    const std::int64_t tiles = tiles_of(x.n, kRowTile);
+    const T infinity = std::numeric_limits<T>::infinity();
+    Array<T> low(runtime_, tiles * x.cols), high(runtime_, tiles * x.cols);
+    KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(x.n, x.cols), kColumnThreads, 0, x, infinity, low.data(),
+                 high.data());
+    KEDGE_LAUNCH(runtime_, finish_range<T>, blocks_for(x.cols, 128), 128, 0, low.data(), high.data(), tiles, x.cols,
+                 infinity, minimum.data, maximum.data);
+  }
+
+  void clip(MatrixView<T> X, T low, T high) override {
+    KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X.data, X.rows, X.cols,
+                 X.stride, low, high);
+  }
+};
+
+}   // namespace
+
+template <class T>
+std::unique_ptr<TableOps<T>> make_cuda_tables(const CudaParts<T>& parts) {
+  return std::make_unique<CudaTables<T>>(parts);
+}
+template std::unique_ptr<TableOps<float>> make_cuda_tables<float>(const CudaParts<float>&);
+template std::unique_ptr<TableOps<double>> make_cuda_tables<double>(const CudaParts<double>&);
+
+}  // namespace kedge::engine

@@ -1,0 +1,141 @@
+// The CUDA body of the tree operations: bins on the host, grows batches of trees on the device. Absolute errors, exact cuts, and
+// weighted or random forests of more classes than shared memory holds grow on the host.
+#include <algorithm>
+#include <string>
+
+#include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/trees_device.h"
+#include "engine/backend/host/host_grower.h"
+#include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/host/tree_bin.h"
+#include "engine/backend/trees_factory.h"
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+class CudaTrees final : public TreeOps {
+ public:
+  explicit CudaTrees(CudaRuntime& runtime) : runtime_(runtime) {}
+
+  BinnedTable bin(MatrixView<const float> X) override { return bin_any(X); }
+  BinnedTable bin(MatrixView<const double> X) override { return bin_any(X); }
+
+  Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
+              std::stop_token stop, const TreeProgress& progress) override {
+    const std::vector<std::int32_t> host_rows = to_host(rows), host_classes = to_host(target.codes);
+    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+    HostForestInput host{{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges},
+                         rows.empty() ? nullptr : host_rows.data(), n, on_host(target, host_classes), options, std::move(stop)};
+    if (!grows_on_device(runtime_, host)) return grow_there(table, host, progress);
+    check(n, table.n_cols);
+    const std::int64_t batch = trees_at_once(host);
+    std::vector<Forest> trees;
+    for (std::int64_t first = 0; first < options.n_trees; first += batch) {
+      const auto drawn = draw(options, first, std::min(batch, options.n_trees - first), n);
+      for (Forest& tree : grow_batch(runtime_, {table, host}, options.first_tree + first, drawn)) trees.push_back(std::move(tree));
+      if (progress) progress(static_cast<std::int64_t>(trees.size()), options.n_trees);
+    }
+    return join_trees(std::move(trees), target.n_classes, table.n_cols);
+  }
+  Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_there(X, target, options, std::move(stop));
+  }
+  Forest grow_exact(MatrixView<const double> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
+    return grow_exact_there(X, target, options, std::move(stop));
+  }
+
+  OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
+                      const ForestOptions& options) override {
+    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
+    const auto drawn = draw(options, 0, forest.n_trees(), n);
+    Matrix<double> sums(runtime_, n, forest.n_outputs());
+    sums.zero();
+    OutOfBag result{.n_trees = std::vector<std::int32_t>(static_cast<std::size_t>(n))};
+    std::vector<std::uint8_t> seen;
+    for (const auto& counts : drawn)
+      for (std::size_t i = 0; i < counts.size(); ++i) seen.push_back(counts[i] > 0), result.n_trees[i] += counts[i] == 0;
+    const Array<std::uint8_t> device(runtime_, std::span<const std::uint8_t>(seen));
+    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), table, rows, device.data(), sums.view());
+    result.sums = sums.to_host();
+    return result;
+  }
+
+  void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) override {
+    predict_codes(runtime_, DeviceForest(runtime_, forest), table, rows, out);
+  }
+  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) override {
+    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
+  }
+  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) override {
+    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
+  }
+
+ private:
+  template <class T>
+  BinnedTable bin_any(MatrixView<const T> X) {
+    const std::vector<T> values = values_of(X);
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(X.size()));
+    BinnedTable table{.n_rows = X.rows, .n_cols = X.cols};
+    table.edges = bin_columns(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), codes.data(), tree_threads());
+    table.codes = Array<std::uint8_t>(runtime_, std::span<const std::uint8_t>(codes));
+    return table;
+  }
+
+  template <class U>
+  std::vector<U> to_host(VectorView<const U> device) {
+    std::vector<U> host(static_cast<std::size_t>(device.size));
+    if (!host.empty()) runtime_.to_host(host.data(), device.data, host.size() * sizeof(U));
+    return host;
+  }
+
+  static TreeTarget on_host(TreeTarget target, const std::vector<std::int32_t>& classes) {
+    target.codes = {classes.data(), static_cast<std::int64_t>(classes.size())};
+    return target;
+  }
+
+  // On the host, from copies of the codes that the device holds.
+  Forest grow_there(const BinnedTable& table, HostForestInput& input, const TreeProgress& progress) {
+    const std::vector<std::uint8_t> codes = to_host(table.codes.view());
+    std::vector<std::uint8_t> row_codes(codes.size());
+    for (std::int64_t j = 0; j < table.n_cols; ++j)
+      for (std::int64_t i = 0; i < table.n_rows; ++i) row_codes[i * table.n_cols + j] = codes[j * table.n_rows + i];
+    input.columns.codes = codes.data(), input.columns.row_codes = row_codes.data(), input.columns.row_stride = table.n_cols;
+    return grow_on_host(input, tree_threads(), progress);
+  }
+
+  template <class T>
+  Forest grow_exact_there(MatrixView<const T> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) {
+    const std::vector<T> values = values_of(X);
+    const std::vector<std::int32_t> host_classes = to_host(target.codes);
+    return grow_exact_on_host(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), on_host(target, host_classes), options,
+                              std::move(stop), tree_threads());
+  }
+
+  template <class T>
+  std::vector<T> values_of(MatrixView<const T> X) {
+    std::vector<T> values(static_cast<std::size_t>(X.rows > 0 ? (X.rows - 1) * X.stride + X.cols : 0));
+    if (!values.empty()) runtime_.to_host(values.data(), X.data, values.size() * sizeof(T));
+    return values;
+  }
+
+  static std::vector<std::vector<std::uint32_t>> draw(const ForestOptions& options, std::int64_t first, std::int64_t count, std::int64_t n) {
+    std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
+    parallel_tasks(tree_threads(), count, [&](std::int64_t t, int) { draw_rows(options, options.first_tree + first + t, n, drawn[t]); });
+    return drawn;
+  }
+
+  static void check(std::int64_t rows, std::int64_t cols) {
+    if (rows > 0 && cols > 0) return;
+    throw schema::Error(schema::ErrorCode::kBadData,
+                        "a forest needs rows and columns, got " + std::to_string(rows) + " x " + std::to_string(cols));
+  }
+
+  CudaRuntime& runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime) { return std::make_unique<CudaTrees>(runtime); }
+
+}  // namespace kedge::engine

@@ -1,0 +1,169 @@
+// Counters in shared memory by which the tree kernels add up rows, and the kinds of rows that are added up.
+#pragma once
+
+#include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/trees_device.h"
+
+namespace kedge::engine {
+
+inline constexpr int kTreeThreads = 64, kTreeWarps = kTreeThreads / 32;
+inline constexpr std::int32_t kBins = 256;
+
+// Inclusive sums of `n` places by one warp; get(place) and set(place, sum).
+template <class T, class Get, class Set>
+__device__ void scan_places(int n, const Get& get, const Set& set) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  T carry = 0;
+  for (int first = 0; first < n; first += 32) {
+    T sum = get(first + lane);
+    for (int step = 1; step < 32; step *= 2) {
+      const T before = __shfl_up_sync(kFullWarp, sum, step);
+      if (lane >= step) sum += before;
+    }
+    set(first + lane, sum + carry);
+    carry += __shfl_sync(kFullWarp, sum, 31);
+  }
+}
+
+// n_wide counters of 64 bits and n_narrow of 32, each for kPlaces places: bins, or one for each thread, which then needs no atomics.
+// A wide one is two planes of words, as shared memory adds 32 bits at once only.
+template <int kPlaces>
+class Counters {
+ public:
+  static std::size_t bytes(std::int32_t n_wide, std::int32_t n_narrow) { return static_cast<std::size_t>(2 * n_wide + n_narrow) * kPlaces * 4; }
+  __device__ Counters(std::uint32_t* words, std::int32_t n_wide, std::int32_t n_narrow) : words_(words), n_wide_(n_wide), n_narrow_(n_narrow) {}
+
+  __device__ void clear() {
+    for (std::int32_t i = static_cast<int>(threadIdx.x); i < (2 * n_wide_ + n_narrow_) * kPlaces; i += kTreeThreads) words_[i] = 0;
+    __syncthreads();
+  }
+  __device__ void add(std::int32_t counter, int place, std::uint32_t n) { add_word(plane(counter) + place, n); }
+  __device__ void add_wide(std::int32_t counter, int place, std::int64_t n) {
+    const auto low = static_cast<std::uint32_t>(n), before = add_word(wide_plane(counter) + place, low);
+    const std::uint32_t high = static_cast<std::uint32_t>(n >> 32) + (before + low < low);
+    if (high != 0) add_word(wide_plane(counter) + kPlaces + place, high);
+  }
+  __device__ std::int32_t at(std::int32_t counter, int place) const { return static_cast<std::int32_t>(plane(counter)[place]); }
+  __device__ std::int64_t wide_at(std::int32_t counter, int place) const {
+    const std::uint32_t* low = wide_plane(counter) + place;
+    return static_cast<std::int64_t>(std::uint64_t{low[kPlaces]} << 32 | low[0]);
+  }
+
+  // Makes each place the sum of those up to it.
+  __device__ void scan() {
+    __syncthreads();
+    for (std::int32_t c = static_cast<int>(threadIdx.x) / 32; c < n_wide_ + n_narrow_; c += kTreeWarps) {
+      if (c < n_wide_)
+        scan_places<std::int64_t>(kPlaces, [&](int place) { return wide_at(c, place); }, [&](int place, std::int64_t sum) {
+          std::uint32_t* const low = wide_plane(c) + place;
+          low[0] = static_cast<std::uint32_t>(sum), low[kPlaces] = static_cast<std::uint32_t>(sum >> 32);
+        });
+      else
+        scan_places<std::int32_t>(kPlaces, [&](int place) { return at(c - n_wide_, place); },
+                                  [&](int place, std::int32_t sum) { plane(c - n_wide_)[place] = static_cast<std::uint32_t>(sum); });
+    }
+    __syncthreads();
+  }
+
+ private:
+  __device__ std::uint32_t* wide_plane(std::int32_t counter) const { return words_ + 2 * counter * kPlaces; }
+  __device__ std::uint32_t* plane(std::int32_t counter) const { return words_ + (2 * n_wide_ + counter) * kPlaces; }
+  __device__ static std::uint32_t add_word(std::uint32_t* word, std::uint32_t n) {
+    if constexpr (kPlaces != kTreeThreads) return atomicAdd(word, n);
+    const std::uint32_t before = *word;
+    *word = before + n;
+    return before;
+  }
+
+  std::uint32_t* words_;
+  std::int32_t n_wide_, n_narrow_;
+};
+
+// Each kind of rows says which counters they need, adds one, and judges the cut that leaves the rows of the places up to `place`
+// on the left. `total` are the n_totals() sums of the node, which are the counters' but for the rows.
+
+// Rows of classes that count as often as they were drawn.
+struct CountedKind {
+  using Row = CountedRow;
+  std::int32_t n_classes;
+  const double* class_weight = nullptr;      // trees x n_classes, or null
+  const double* min_weight_leaf = nullptr;   // by tree
+  bool entropy = false;
+
+  KEDGE_HD std::int32_t n_wide() const { return 0; }
+  KEDGE_HD std::int32_t n_narrow() const { return n_classes + 1; }
+  KEDGE_HD std::int32_t n_totals() const { return n_classes; }
+  template <class C>
+  __device__ void add(C& counters, int place, const Row& row) const {
+    counters.add(row.cls, place, row.draws);
+    counters.add(n_classes, place, 1);
+  }
+  template <class C>
+  __device__ std::int32_t rows(const C& counters, int place) const { return counters.at(n_classes, place); }
+  template <class C>
+  __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.at(k, place); }
+  template <class C>
+  __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
+    const double* const weights = class_weight ? class_weight + std::int64_t{node.tree} * n_classes : nullptr;
+    return cut_score(CutRules{entropy, weights, min_weight_leaf[node.tree]}, n_classes, total, node.weight,
+                     [&](std::int32_t c) { return counters.at(c, place); });
+  }
+};
+
+// Rows of classes with weights of their own.
+struct WeighedKind {
+  using Row = WeighedRow;
+  std::int32_t n_classes;
+  const double* min_weight = nullptr;   // of a leaf, by tree
+  bool entropy = false;
+
+  KEDGE_HD std::int32_t n_wide() const { return n_classes; }
+  KEDGE_HD std::int32_t n_narrow() const { return 1; }
+  KEDGE_HD std::int32_t n_totals() const { return n_classes; }
+  template <class C>
+  __device__ void add(C& counters, int place, const Row& row) const {
+    counters.add_wide(row.cls, place, row.weight);
+    counters.add(0, place, 1);
+  }
+  template <class C>
+  __device__ std::int32_t rows(const C& counters, int place) const { return counters.at(0, place); }
+  template <class C>
+  __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.wide_at(k, place); }
+  template <class C>
+  __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
+    return share_cut_score(entropy, min_weight[node.tree], n_classes, total, node.weight,
+                           [&](std::int32_t c) { return counters.wide_at(c, place); });
+  }
+};
+
+// Rows of values. totals: weight, weighted value.
+struct SummedKind {
+  using Row = SummedRow;
+  const double* min_weight = nullptr;   // of a leaf, by tree
+  bool poisson = false;
+
+  KEDGE_HD std::int32_t n_wide() const { return 2; }
+  KEDGE_HD std::int32_t n_narrow() const { return 1; }
+  KEDGE_HD std::int32_t n_totals() const { return 2; }
+  template <class C>
+  __device__ void add(C& counters, int place, const Row& row) const {
+    counters.add_wide(0, place, row.weight), counters.add_wide(1, place, row.sum);
+    counters.add(0, place, 1);
+  }
+  template <class C>
+  __device__ std::int32_t rows(const C& counters, int place) const { return counters.at(0, place); }
+  template <class C>
+  __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.wide_at(k, place); }
+  template <class C>
+  __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
+    return value_cut_score(poisson, min_weight[node.tree], total[0], counters.wide_at(0, place), total[1], counters.wide_at(1, place));
+  }
+};
+
+// Shared memory of a kernel that adds up rows of this kind.
+template <int kPlaces, class Kind>
+std::size_t counter_bytes(const Kind& kind) {
+  return Counters<kPlaces>::bytes(kind.n_wide(), kind.n_narrow());
+}
+
+}  // namespace kedge::engine

@@ -1,0 +1,197 @@
+// The trees of a batch on the host, by kind: the rows that they take to the device, and what their nodes weigh and predict.
+#pragma once
+
+#include <numeric>
+#include <vector>
+
+#include "engine/backend/cuda/trees/trees_kernels.cuh"
+#include "engine/backend/host/tree_nodes.h"
+#include "engine/backend/host/tree_rows.h"
+
+namespace kedge::engine {
+
+template <class T>
+Array<T> upload(CudaRuntime& runtime, const std::vector<T>& host) {
+  return Array<T>(runtime, std::span<const T>(host));
+}
+
+// The least weights of leaves in the units of the trees' rows.
+inline std::vector<double> fixed_limits(const std::vector<TreeRules>& rules, const std::vector<double>& scale) {
+  std::vector<double> limits;
+  for (std::size_t t = 0; t < rules.size(); ++t) limits.push_back(rules[t].min_weight_leaf * scale[t]);
+  return limits;
+}
+
+// Trees of classes whose rows count as often as they are drawn.
+class CountedTrees {
+ public:
+  using Kind = CountedKind;
+  CountedTrees(const HostForestInput& in, std::size_t n_trees) : in_(in), roots_(n_trees), rules_(n_trees), nodes_(n_trees) {}
+
+  void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
+  // The rows of tree t by how often each position is drawn. Trees may be taken at once.
+  std::vector<CountedRow> take(std::int64_t t, const std::vector<std::uint32_t>& drawn) {
+    std::vector<CountedRow> rows;
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(in_.target.n_classes));
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (drawn[i] == 0) continue;
+      const auto row = static_cast<std::uint32_t>(in_.rows ? in_.rows[i] : i);
+      const std::int32_t cls = in_.target.codes.data[row];
+      rows.push_back({row, static_cast<std::uint16_t>(cls), static_cast<std::uint16_t>(drawn[i])});
+      counts[cls] += static_cast<std::int32_t>(drawn[i]);
+    }
+    rules_[t] = make_rules(in_.options, counts);
+    nodes_[t].start(in_.target.n_classes, rules_[t].entropy);
+    roots_[t].assign(counts.begin(), counts.end());
+    return rows;
+  }
+  const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
+  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+
+  static constexpr bool kMeasured = false;   // nodes need more than their sums
+  // The next node of tree t, from its sums.
+  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure&) {
+    DraftNode node = nodes_[t].add([&](std::int32_t c) { return rules_[t].weight_of(c) * static_cast<double>(totals[c]); });
+    if (in_.options.splitter == Splitter::kBest) node.n_rows = static_cast<std::int32_t>(weight(totals));   // as the CPU's grower of these
+    return node;
+  }
+  std::int64_t weight(const std::int64_t* totals) const { return std::accumulate(totals, totals + in_.target.n_classes, std::int64_t{0}); }
+  void append_value(std::size_t t, std::int32_t node, Forest& out) const { nodes_[t].append_value(node, out); }
+
+  // What kind() points to; once all trees are taken and have a root.
+  void upload_limits(CudaRuntime& runtime) {
+    std::vector<double> class_weight, min_weight;
+    for (const TreeRules& rules : rules_) {
+      class_weight.insert(class_weight.end(), rules.class_weight.begin(), rules.class_weight.end());
+      min_weight.push_back(rules.min_weight_leaf);
+    }
+    class_weight_ = upload(runtime, class_weight), min_weight_ = upload(runtime, min_weight);
+  }
+  static CountedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
+  CountedKind kind() const {
+    return {in_.target.n_classes, class_weight_.size() > 0 ? class_weight_.data() : nullptr, min_weight_.data(),
+            in_.options.criterion == Criterion::kEntropy};
+  }
+
+ private:
+  const HostForestInput& in_;
+  std::vector<std::vector<std::int64_t>> roots_;   // sums of the root, by tree
+  std::vector<TreeRules> rules_;
+  std::vector<ShareNodes> nodes_;
+  Array<double> class_weight_, min_weight_;
+};
+
+// Trees of classes whose rows have weights of their own.
+class WeighedTrees {
+ public:
+  using Kind = WeighedKind;
+  WeighedTrees(const HostForestInput& in, std::size_t n_trees)
+      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees), nodes_(n_trees) {}
+
+  void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
+  std::vector<WeighedRow> take(std::int64_t t, const std::vector<std::uint32_t>& drawn) {
+    const TreeRows taken = take_rows(in_, drawn);
+    std::vector<WeighedRow> rows;
+    roots_[t].assign(static_cast<std::size_t>(in_.target.n_classes), 0);
+    for (std::uint32_t i = 0; i < taken.size(); ++i) {
+      rows.push_back({taken.fixed_weight(i), taken.table_row[i], in_.target.codes.data[taken.table_row[i]]});
+      roots_[t][rows[i].cls] += rows[i].weight;
+    }
+    scale_[t] = taken.weight_scale;
+    nodes_[t].start(in_.target.n_classes, is_entropy());
+    return rows;
+  }
+  const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
+  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+
+  static constexpr bool kMeasured = false;
+  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure&) {
+    const DraftNode node = nodes_[t].add([&](std::int32_t c) { return static_cast<double>(totals[c]) / scale_[t]; });
+    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * node.weight;
+    return node;
+  }
+  std::int64_t weight(const std::int64_t* totals) const { return std::accumulate(totals, totals + in_.target.n_classes, std::int64_t{0}); }
+  void append_value(std::size_t t, std::int32_t node, Forest& out) const { nodes_[t].append_value(node, out); }
+
+  void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
+  static WeighedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
+  WeighedKind kind() const { return {in_.target.n_classes, min_weight_.data(), is_entropy()}; }
+
+ private:
+  bool is_entropy() const { return in_.options.criterion == Criterion::kEntropy; }
+
+  const HostForestInput& in_;
+  std::vector<std::vector<std::int64_t>> roots_;
+  std::vector<double> scale_;   // of the weights, by tree
+  std::vector<TreeRules> rules_;
+  std::vector<ShareNodes> nodes_;
+  Array<double> min_weight_;
+};
+
+// Trees of values.
+class SummedTrees {
+ public:
+  using Kind = SummedKind;
+  SummedTrees(const HostForestInput& in, std::size_t n_trees)
+      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees), means_(n_trees) {}
+
+  // What measure() reads.
+  void upload_rows(CudaRuntime& runtime, const std::vector<std::vector<std::uint32_t>>& drawn) {
+    std::vector<std::uint16_t> draws;
+    draws.reserve(drawn.size() * static_cast<std::size_t>(in_.n_rows));
+    for (const auto& of_tree : drawn) draws.insert(draws.end(), of_tree.begin(), of_tree.end());
+    draws_ = upload(runtime, draws);
+    values_ = Array<double>(runtime, in_.target.values), weights_ = Array<double>(runtime, in_.target.weights);
+  }
+  std::vector<SummedRow> take(std::int64_t t, const std::vector<std::uint32_t>& drawn) {
+    const TreeRows taken = take_rows(in_, drawn);
+    std::vector<double> values;
+    for (const std::uint32_t position : taken.position) values.push_back(in_.target.values[position]);
+    const std::vector<std::int64_t> sums = fixed_sums(taken.weight, values, in_.options.criterion);
+    std::vector<SummedRow> rows;
+    std::vector<std::int64_t> root(2);
+    for (std::uint32_t i = 0; i < taken.size(); ++i) {
+      rows.push_back({taken.fixed_weight(i), sums[i], taken.table_row[i], taken.position[i]});
+      root[0] += rows[i].weight, root[1] += rows[i].sum;
+    }
+    roots_[t] = root, scale_[t] = taken.weight_scale;
+    return rows;
+  }
+  const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
+  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+
+  static constexpr bool kMeasured = true;
+  // Measures nodes, or their parts; left_rows and cuts are null for nodes as they are. Waits for the device.
+  std::vector<NodeMeasure> measure(CudaRuntime& runtime, const Array<LevelNode>& nodes, const DeviceCut* cuts, const std::int32_t* left_rows,
+                                   const SummedRow* rows) const {
+    Array<NodeMeasure> measures(runtime, left_rows ? 2 * nodes.size() : nodes.size());
+    const MeasuredRows of{in_.n_rows, values_.data(), draws_.data(), in_.target.weights.empty() ? nullptr : weights_.data()};
+    KEDGE_LAUNCH(runtime, measure_nodes, blocks_for(measures.size(), 1), kTreeThreads, 0, nodes.data(), cuts, left_rows, rows, of,
+                 is_poisson(), measures.data());
+    return measures.to_host();
+  }
+  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure& measure) {
+    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measure.weight;
+    means_[t].push_back(measure.mean);
+    return {.impurity = measure.impurity, .weight = measure.weight};
+  }
+  std::int64_t weight(const std::int64_t* totals) const { return totals[0]; }
+  void append_value(std::size_t t, std::int32_t node, Forest& out) const { out.mean.push_back(means_[t][node]); }
+
+  void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
+  static SummedKind kind_of(std::int32_t) { return {}; }
+  SummedKind kind() const { return {min_weight_.data(), is_poisson()}; }
+
+ private:
+  bool is_poisson() const { return in_.options.criterion == Criterion::kPoisson; }
+
+  const HostForestInput& in_;
+  std::vector<std::vector<std::int64_t>> roots_;
+  std::vector<double> scale_;   // of the weights, by tree
+  std::vector<TreeRules> rules_;
+  std::vector<std::vector<double>> means_;   // by tree and node
+  Array<double> values_, weights_, min_weight_;
+  Array<std::uint16_t> draws_;
+};
+
+}  // namespace kedge::engine
