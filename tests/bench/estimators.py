@@ -106,6 +106,7 @@ ROWS = {
     "DBSCAN high": ("DBSCAN", {"eps": 20.0, "min_samples": 10}, lambda n, d: blobs(n, d), (15000, 50), None, "float64"),
     "PCA": ("PCA", {"n_components": 10}, numbers, (500000, 50), None, "float64"),
     "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
+    "FastICA": ("FastICA", {"n_components": 10, "random_state": 0, "max_iter": 20, "tol": 0}, numbers, (100000, 50), None, "float64"),
     "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
     "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
     "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),

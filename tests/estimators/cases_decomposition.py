@@ -1,4 +1,6 @@
-"""PCA, IncrementalPCA and TruncatedSVD."""
+"""PCA, IncrementalPCA, TruncatedSVD and FastICA."""
+import math
+
 from harness import Case, Exact, SignOfColumns, SignOfRows, Spread
 
 SCALER = [("StandardScaler", {})]
@@ -49,3 +51,18 @@ for normalizer in ("QR", "LU", "none"):
     CASES.append(Case("TruncatedSVD", params, "digits", {name: Spread(1.0) for name in VALUES}))
 CASES.append(Case("TruncatedSVD", {"n_components": 5}, "iris", error="n_components is 5, must be at most 4"))
 CASES.append(Case("TruncatedSVD", {"n_components": 4, "algorithm": "arpack"}, "iris", error="n_components is 4, must be at most 3"))
+
+
+def turned(k):
+    """A start that leads away from no symmetry, the same in every test: scikit-learn and Kedge draw theirs by different generators."""
+    return [[round(math.cos(1 + 3 * i + 7 * j + i * j), 2) for j in range(k)] for i in range(k)]
+
+
+ICA = {"components_": 1e-6, "mixing_": 1e-6, "mean_": 1e-10, "whitening_": 1e-6, "n_iter_": Exact(), "transform": 1e-6}
+for data, k in (("iris", 2), ("wine", 3), ("breast_cancer", 5)):
+    for params in ({}, {"fun": "exp"}, {"fun": "cube"}, {"fun_args": {"alpha": 1.5}}, {"algorithm": "deflation"}, {"whiten": "arbitrary-variance"},
+                   {"whiten_solver": "eigh"}):
+        CASES.append(Case("FastICA", {"n_components": k, "w_init": turned(k), "max_iter": 30, **params}, data, without(ICA, "mean_"), before=SCALER, f32=1e-2))
+CASES.append(Case("FastICA", {"n_components": 3, "w_init": turned(3), "algorithm": "deflation", "fun": "cube"}, "offset_1e6", ICA, f32=None))
+CASES.append(Case("FastICA", {"whiten": False, "w_init": turned(4)}, "iris", without(ICA, "mean_", "whitening_"), f32=1e-2))
+CASES.append(Case("FastICA", {"n_components": 3, "w_init": turned(4)}, "iris", error="w_init is 4 x 4, must be 3 x 3"))

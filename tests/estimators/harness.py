@@ -39,7 +39,7 @@ class Case:
 
     @property
     def id(self):
-        parts = [self.estimator, self.data] + [f"{k}={v}" for k, v in sorted(self.params.items())]
+        parts = [self.estimator, self.data] + [f"{k}={'...' if k == 'w_init' else v}" for k, v in sorted(self.params.items())]
         parts += [step for step, _ in self.before] + ([f"weights={self.weights}"] if self.weights else []) + (["sparse"] if self.sparse else []) + ([self.note] if self.note else [])
         return " ".join(str(p) for p in parts)
 

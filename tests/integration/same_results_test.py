@@ -67,7 +67,7 @@ def transformers():
     yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
                               "LinearDiscriminantAnalysis"], fit)
-    for name in ("PCA", "IncrementalPCA", "TruncatedSVD"):
+    for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA"):
         yield name, job(DIGITS, [step(name, n_components=10), "KNeighborsClassifier"], cross_validate())
     yield "Nystroem", job(WINE, ["StandardScaler", step("Nystroem", n_components=40), "LogisticRegression"], cross_validate())
     yield "FeatureUnion", job(WINE, [step("FeatureUnion", transformer_list=[["pca", step("PCA", n_components=3)], ["bins", step("KBinsDiscretizer", n_bins=3)]]),

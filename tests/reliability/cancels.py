@@ -25,6 +25,7 @@ FITS = [
     ("PCA randomized", "wide", [("PCA", {"svd_solver": "randomized", "n_components": 1500, "iterated_power": 20})]),
     ("TruncatedSVD", "wide", [("TruncatedSVD", {"n_components": 1500, "n_iter": 20})]),
     ("IncrementalPCA", "wide", [("IncrementalPCA", {"batch_size": 2600})]),
+    ("FastICA", "tall", [("FastICA", {"max_iter": 100_000, "tol": 0})]),
     ("Ridge svd*", "wide", [("Ridge", {"solver": "svd"})]),
     ("RidgeCV", "wide", ["RidgeCV"]),
     ("LinearRegression", "wide", ["LinearRegression"]),

@@ -1,5 +1,6 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/decomposition/fast_ica.h"
 #include "engine/estimators/decomposition/incremental_pca.h"
 #include "engine/estimators/decomposition/memory.h"
 #include "engine/estimators/decomposition/pca.h"
@@ -8,6 +9,7 @@
 namespace kedge::engine {
 
 void add_decomposition(Rows& rows) {
+  add<FastICA>(rows, FastICA<double>::memory);
   add<PCA>(rows, memory::principal_components);
   add<IncrementalPCA>(rows, memory::incremental_components);
   add<TruncatedSVD>(rows, memory::truncated_components);

@@ -390,6 +390,35 @@ class ExtraTreesRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class FastICA(Estimator):
+    """Independent component analysis.
+
+    n_components: Components to keep; null for all. Default None.
+    algorithm: parallel: all at once; deflation: one after the other. Default 'parallel'.
+    whiten: What the results are scaled to; false: the data are white already. Default 'unit-variance'.
+    fun: The contrast, by its slope. Default 'logcosh'.
+    fun_args: Arguments of fun. Default None.
+    max_iter: Most iterations. Default 200.
+    tol: Largest change of a direction at which the iterations end. Default 0.0001.
+    w_init: Where the iterations begin, n_components x n_components; null draws it. Default None.
+    whiten_solver: How the data are whitened. Default 'svd'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int | None = UNSET,
+                 algorithm: str = UNSET,
+                 whiten: str | bool = UNSET,
+                 fun: str = UNSET,
+                 fun_args: Any = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 w_init: Any = UNSET,
+                 whiten_solver: str = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class FeatureUnion(Estimator):
     """Apply several transformers to the same columns and put the results side by side.
 

@@ -35,6 +35,7 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"Nystroem", 5, 2},
     {"PCA", 6, 1},
     {"IncrementalPCA", 12, 1},
+    {"FastICA", 260, 1},
     {"TruncatedSVD", 7, 1},
     {"LinearRegression", 7, 1},
     {"Ridge", 4, 1},
