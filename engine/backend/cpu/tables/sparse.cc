@@ -102,6 +102,22 @@ std::vector<std::int64_t> equal_parts(const CsrView<const T>& A) {
   return begin;
 }
 
+// Calls body(part, row) for the rows of each part in order, parts side by side.
+template <class Body>
+void for_parts(const std::vector<std::int64_t>& begin, Body&& body) {
+  const auto parts = static_cast<std::int64_t>(begin.size()) - 1;
+  FirstError error;
+#pragma omp parallel for schedule(static) if (parts > 1)
+  for (std::int64_t p = 0; p < parts; ++p)
+    error.run([&] {
+      for (std::int64_t i = begin[p]; i < begin[p + 1]; ++i) {
+        if (i % kSparseTile == 0) check_job_stop();
+        body(p, i);
+      }
+    });
+  error.rethrow();
+}
+
 template <class T>
 class CpuSparse final : public SparseOps<T> {
  public:
@@ -130,19 +146,8 @@ class CpuSparse final : public SparseOps<T> {
     const std::vector<std::int64_t> begin = equal_parts(A);
     const auto parts = static_cast<std::int64_t>(begin.size()) - 1;
     std::vector<std::int64_t> places(static_cast<std::size_t>(parts * A.cols), 0);
-    const auto each_row = [&](auto&& body) {
-      FirstError error;
-#pragma omp parallel for schedule(static) if (parts > 1)
-      for (std::int64_t p = 0; p < parts; ++p)
-        error.run([&] {
-          for (std::int64_t i = begin[p]; i < begin[p + 1]; ++i) {
-            if (i % kSparseTile == 0) check_job_stop();
-            body(places.data() + p * A.cols, i);
-          }
-        });
-      error.rethrow();
-    };
-    each_row([&](std::int64_t* counts, std::int64_t i) {
+    for_parts(begin, [&](std::int64_t p, std::int64_t i) {
+      std::int64_t* const counts = places.data() + p * A.cols;
       for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) ++counts[A.columns.data[e]];
     });
     std::int64_t next = 0;
@@ -151,7 +156,8 @@ class CpuSparse final : public SparseOps<T> {
       for (std::int64_t p = 0; p < parts; ++p) next += std::exchange(places[p * A.cols + j], next);
     }
     out.offsets.data[A.cols] = next;
-    each_row([&](std::int64_t* next_place, std::int64_t i) {
+    for_parts(begin, [&](std::int64_t p, std::int64_t i) {
+      std::int64_t* const next_place = places.data() + p * A.cols;
       for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) {
         const std::int64_t to = next_place[A.columns.data[e]]++;
         out.columns.data[to] = static_cast<std::int32_t>(i);
