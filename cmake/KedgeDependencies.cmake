@@ -20,11 +20,12 @@ find_package(zstd REQUIRED)
 find_library(KEDGE_ISAL isal REQUIRED)   # inflates three to four times as fast as zlib
 find_path(KEDGE_ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
 find_library(KEDGE_PUGIXML libpugixml.a REQUIRED)   # static: one program reads one provider's XML
+find_package(ZLIB REQUIRED)
+find_library(KEDGE_MINIZIP libminizip.a REQUIRED)   # static: the open form of models alone is a ZIP
 find_library(KEDGE_RE2 re2 REQUIRED)   # patterns of column names: neither recursion nor backtracking
 find_path(KEDGE_RE2_INCLUDE re2/re2.h REQUIRED)
 if(KEDGE_TESTS OR KEDGE_BENCH OR KEDGE_FUZZ)   # all of tests/ is configured
   find_package(GTest REQUIRED)
-  find_package(ZLIB REQUIRED)
 endif()
 if(KEDGE_BENCH)
   find_package(benchmark REQUIRED)

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/faults/fail_point.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -13,115 +12,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Value;
 
-constexpr int kMaxDepth = 48;             // of lists and objects in a value
 constexpr std::size_t kLeastRecord = 7;   // bytes: the length of a name, a character, a type, a value; a thing in a list has one
-
-// A value as bytes: the place of its alternative, then what it holds. Doubles keep their bits.
-class ValueBytes {
- public:
-  static void append(std::string& out, const Value& value) {
-    out.push_back(static_cast<char>(value.data.index()));
-    std::visit([&out](const auto& held) { put(out, held); }, value.data);
-  }
-
- private:
-  template <class V>
-  static void raw(std::string& out, V value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  static void size(std::string& out, std::size_t size) { raw(out, static_cast<std::uint32_t>(size)); }
-  static void put(std::string&, std::monostate) {}
-  static void put(std::string& out, bool value) { out.push_back(value ? 1 : 0); }
-  static void put(std::string& out, std::int64_t value) { raw(out, value); }
-  static void put(std::string& out, double value) { raw(out, value); }
-  static void put(std::string& out, const std::string& value) { size(out, value.size()), out += value; }
-  static void put(std::string& out, const std::vector<double>& values) {
-    size(out, values.size());
-    for (const double value : values) raw(out, value);
-  }
-  static void put(std::string& out, const schema::ValueList& values) {
-    size(out, values.size());
-    for (const Value& value : values) append(out, value);
-  }
-  static void put(std::string& out, const schema::ValueMap& values) {
-    size(out, values.size());
-    for (const auto& [name, value] : values) put(out, name), append(out, value);
-  }
-};
-
-// Reads what ValueBytes wrote. Nothing is trusted: there is a byte of its own for each thing that a list says it has, in whatever lists
-// that list lies, before there is memory for any. So a value takes at most sizeof(Value) bytes for each of the file.
-class ValueReader {
- public:
-  explicit ValueReader(std::span<const std::byte> bytes) : left_(bytes) {}
-
-  Value value(int depth = 0) {
-    if (depth > kMaxDepth) throw std::length_error("a value nests too deep");
-    switch (raw<std::uint8_t>()) {
-      case 0: return {};
-      case 1: return raw<std::uint8_t>() != 0;
-      case 2: return raw<std::int64_t>();
-      case 3: return raw<double>();
-      case 4: return text();
-      case 5: return numbers();
-      case 6: return list(depth);
-      case 7: return map(depth);
-      default: throw std::length_error("a value has an unknown type");
-    }
-  }
-  bool at_end() const { return left_.empty(); }
-
- private:
-  template <class V>
-  V raw() {
-    V value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  std::span<const std::byte> take(std::size_t size) {
-    if (size > left_.size() - promised_) throw std::length_error("a value is cut short");
-    const auto taken = left_.first(size);
-    left_ = left_.subspan(size);
-    return taken;
-  }
-  std::size_t size(std::size_t least) {   // of things that take at least so many bytes each
-    const std::size_t size = raw<std::uint32_t>();
-    if (size > (left_.size() - promised_) / least) throw std::length_error("a value is cut short");
-    return size;
-  }
-  // Reads into each of `items`, for the rest of which `least` bytes each stay promised meanwhile.
-  template <class Items, class Read>
-  void each(Items& items, std::size_t least, Read read) {
-    if (KEDGE_CONTROL("trust-counts")) least = 0;
-    promised_ += items.size() * least;
-    for (auto& item : items) {
-      promised_ -= least;
-      read(item);
-    }
-  }
-  std::string text() {
-    const auto bytes = take(size(1));
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  Value numbers() {
-    std::vector<double> values(size(sizeof(double)));
-    for (double& value : values) value = raw<double>();
-    return values;
-  }
-  Value list(int depth) {
-    schema::ValueList values(size(1));
-    each(values, 1, [&](Value& item) { item = value(depth + 1); });
-    return values;
-  }
-  Value map(int depth) {
-    constexpr std::size_t kLeast = sizeof(std::uint32_t) + 1;   // the length of a name, and a type
-    schema::ValueMap values(size(kLeast));
-    each(values, kLeast, [&](auto& pair) { pair.first = text(), pair.second = value(depth + 1); });
-    return values;
-  }
-  std::span<const std::byte> left_;
-  std::size_t promised_ = 0;   // of the bytes that are left, to things that have been counted and not read
-};
 
 }  // namespace
 
@@ -171,7 +62,7 @@ std::string StateArchive::read_text() {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void StateArchive::begin(std::string_view name, Type type) {
+void StateArchive::begin(std::string_view name, StateType type) {
   if (!is_loading()) {
     write_text(name);
     return write_value(type);
@@ -181,7 +72,7 @@ void StateArchive::begin(std::string_view name, Type type) {
   if (read_value<std::uint8_t>() != static_cast<std::uint8_t>(type)) fail(name, "has another type than expected");
 }
 
-bool StateArchive::is_next(Type type) {
+bool StateArchive::is_next(StateType type) {
   const std::span<const std::byte> here = state_;
   read_text();
   const bool is_type = read_value<std::uint8_t>() == static_cast<std::uint8_t>(type);
@@ -190,14 +81,14 @@ bool StateArchive::is_next(Type type) {
 }
 
 void StateArchive::widened(std::string_view name, std::vector<double>& values, std::int64_t rows, std::int64_t cols) {
-  if (!is_loading() || !is_next(Type::kFloat32)) return field(name, values, rows, cols);
+  if (!is_loading() || !is_next(StateType::kFloat32)) return field(name, values, rows, cols);
   std::vector<float> narrow;
   field(name, narrow, rows, cols);
   values.assign(narrow.begin(), narrow.end());
 }
 
 void StateArchive::field(std::string_view name, bool& value) {
-  begin(name, Type::kBool);
+  begin(name, StateType::kBool);
   if (!is_loading()) return write_value(static_cast<std::uint8_t>(value));
   const auto held = read_value<std::uint8_t>();
   if (held > 1) fail(name, "is neither true nor false");
@@ -205,35 +96,29 @@ void StateArchive::field(std::string_view name, bool& value) {
 }
 
 void StateArchive::field(std::string_view name, double& value) {
-  begin(name, Type::kReal);
+  begin(name, StateType::kReal);
   if (!is_loading()) return write_value(value);
   value = read_value<double>();
 }
 
 void StateArchive::field(std::string_view name, std::string& value) {
-  begin(name, Type::kText);
+  begin(name, StateType::kText);
   if (!is_loading()) return write_text(value);
   value = read_text();
 }
 
 void StateArchive::field(std::string_view name, Value& value) {
-  begin(name, Type::kValue);
-  if (!is_loading()) {
-    std::string bytes;
-    ValueBytes::append(bytes, value);
-    return write_text(bytes);
-  }
+  begin(name, StateType::kValue);
+  if (!is_loading()) return write_text(value_bytes(value));
   try {
-    ValueReader reader(read(read_value<std::uint32_t>()));
-    value = reader.value();
-    if (!reader.at_end()) fail(name, "has bytes after its end");
+    value = value_of_bytes(read(read_value<std::uint32_t>()));
   } catch (const std::length_error& error) {
     fail(name, error.what());
   }
 }
 
 void StateArchive::field(std::string_view name, std::vector<std::string>& value, std::int64_t size) {
-  begin(name, Type::kTexts);
+  begin(name, StateType::kTexts);
   if (!is_loading()) {
     write_value(static_cast<std::uint64_t>(value.size()));
     for (const std::string& text : value) write_text(text);
@@ -247,7 +132,7 @@ void StateArchive::field(std::string_view name, std::vector<std::string>& value,
 }
 
 std::int64_t StateArchive::checked_number(std::string_view name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  begin(name, Type::kNumber);
+  begin(name, StateType::kNumber);
   if (!is_loading()) return write_value(value), value;
   const auto held = read_value<std::int64_t>();
   expect_in(name, held, low, high);
@@ -255,15 +140,15 @@ std::int64_t StateArchive::checked_number(std::string_view name, std::int64_t va
 }
 
 std::size_t StateArchive::count(std::string_view name, std::size_t size) {
-  begin(name, Type::kCount);
+  begin(name, StateType::kCount);
   if (!is_loading()) return write_value(static_cast<std::uint64_t>(size)), size;
   const auto held = read_value<std::uint64_t>();
   if (held > state_.size() / kLeastRecord) fail(name, "is cut short");
   return held;
 }
 
-void StateArchive::save_tensor(std::string_view name, Type type, std::size_t element, const void* data, std::size_t size,
-                               std::int64_t rows, std::int64_t cols) {
+void StateArchive::save_tensor(std::string_view name, StateType type, std::size_t element, const void* data,
+                               std::size_t size, std::int64_t rows, std::int64_t cols) {
   const auto total = static_cast<std::int64_t>(size);
   if (rows == kAnySize) rows = cols > 0 ? total / cols : 0;
   if (cols == kAnySize) cols = rows > 0 ? total / rows : 0;
@@ -275,8 +160,8 @@ void StateArchive::save_tensor(std::string_view name, Type type, std::size_t ele
   writer_->add_tensor({static_cast<const std::byte*>(data), size * element});
 }
 
-std::span<const std::byte> StateArchive::load_tensor(std::string_view name, Type type, std::size_t element, std::int64_t rows,
-                                                     std::int64_t cols) {
+std::span<const std::byte> StateArchive::load_tensor(std::string_view name, StateType type, std::size_t element,
+                                                     std::int64_t rows, std::int64_t cols) {
   begin(name, type);
   const auto held_rows = read_value<std::int64_t>(), held_cols = read_value<std::int64_t>();
   if (rows != kAnySize && held_rows != rows) fail(name, fmt::format("has {} rows, must have {}", held_rows, rows));

@@ -13,6 +13,7 @@
 
 #include "engine/core/context.h"
 #include "engine/core/model_file.h"
+#include "engine/core/state_records.h"
 #include "schemas/value.h"
 
 namespace kedge::engine {
@@ -118,23 +119,23 @@ class StateArchive {
   void finish() const;
 
  private:
-  enum class Type : std::uint8_t { kFloat32 = 1, kFloat64, kInt32, kInt64, kUint8, kBool, kText, kValue, kTexts, kNumber, kReal, kCount };
   template <class E>
-  static constexpr Type kTypeOf = std::is_same_v<E, float>          ? Type::kFloat32
-                                  : std::is_same_v<E, double>       ? Type::kFloat64
-                                  : std::is_same_v<E, std::int32_t> ? Type::kInt32
-                                  : std::is_same_v<E, std::int64_t> ? Type::kInt64
-                                                                    : Type::kUint8;
+  static constexpr StateType kTypeOf = std::is_same_v<E, float>          ? StateType::kFloat32
+                                       : std::is_same_v<E, double>       ? StateType::kFloat64
+                                       : std::is_same_v<E, std::int32_t> ? StateType::kInt32
+                                       : std::is_same_v<E, std::int64_t> ? StateType::kInt64
+                                                                         : StateType::kUint8;
   template <class V>
   static void resize(std::vector<V>& items, std::size_t size) {
     if (items.size() != size) items = std::vector<V>(size);
   }
 
-  void begin(std::string_view name, Type type);   // writes or checks what stands before every record
-  bool is_next(Type type);                        // loading: whether the record that comes has this type
-  void save_tensor(std::string_view name, Type type, std::size_t element, const void* data, std::size_t size, std::int64_t rows,
-                   std::int64_t cols);
-  std::span<const std::byte> load_tensor(std::string_view name, Type type, std::size_t element, std::int64_t rows, std::int64_t cols);
+  void begin(std::string_view name, StateType type);   // writes or checks what stands before every record
+  bool is_next(StateType type);                        // loading: whether the record that comes has this type
+  void save_tensor(std::string_view name, StateType type, std::size_t element, const void* data, std::size_t size,
+                   std::int64_t rows, std::int64_t cols);
+  std::span<const std::byte> load_tensor(std::string_view name, StateType type, std::size_t element, std::int64_t rows,
+                                         std::int64_t cols);
   std::int64_t checked_number(std::string_view name, std::int64_t value, std::int64_t low, std::int64_t high);
   void write(const void* data, std::size_t size);
   void write_text(std::string_view text);

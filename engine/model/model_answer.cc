@@ -1,8 +1,8 @@
 // What a model says, as JSON, CSV or NPY.
 #include <fmt/format.h>
 
+#include "engine/core/npy.h"
 #include "engine/core/require.h"
-#include "engine/model/npy.h"
 #include "engine/model/stored_model.h"
 #include "schemas/codec.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "engine/core/missing_text.h"
+#include "engine/core/npy.h"
 #include "engine/core/require.h"
 #include "engine/model/model_rows.h"
-#include "engine/model/npy.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {

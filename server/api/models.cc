@@ -25,7 +25,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::string_view kCsv = "text/csv", kNpy = "application/x-npy", kModel = "application/vnd.kedge.model",
-                           kBytes = "application/octet-stream";
+                           kOpenModel = "application/vnd.kedge.model+zip", kBytes = "application/octet-stream";
 
 Models& models_of(const Api& api) {
   if (!api.models) throw Error(ErrorCode::kNotFound, "this server keeps no models");
@@ -156,10 +156,16 @@ awaitable<Response> delete_model(const Api& api, Request request) {
 awaitable<Response> download_model(const Api& api, Request request) {
   check_query(request, {});
   const std::string id(request.capture("id"));
+  const bool is_open = http::choose_media_type(request.field("Accept"), {kModel, kBytes, kOpenModel}) == kOpenModel;
   auto work = [&] {
-    const Models& models = named_model(api, request);
+    Models& models = named_model(api, request);
+    if (is_open) {
+      const auto file = models.open_form(id);   // read from the open file once it is removed
+      return file_answer(request, file->path, kOpenModel, id + ".zip");
+    }
     Response response = file_answer(request, models.path(id), kModel, id + ".kedge");
-    if (const std::string sha256 = models.find(id).sha256; !sha256.empty()) response.fields.emplace_back("Repr-Digest", digest_field(sha256));
+    if (const std::string sha256 = models.find(id).sha256; !sha256.empty())
+      response.fields.emplace_back("Repr-Digest", digest_field(sha256));
     return response;
   };
   co_return co_await request.peer->offload(work);
@@ -168,8 +174,11 @@ awaitable<Response> download_model(const Api& api, Request request) {
 awaitable<Response> upload_model(const Api& api, Request request) {
   check_query(request, {});
   const std::string_view type = request.field("Content-Type");
-  if (!http::is_media_type(type, kModel) && !http::is_media_type(type, kBytes))
-    throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {} or {}", type, kModel, kBytes), "Content-Type");
+  if (!http::is_media_type(type, kModel) && !http::is_media_type(type, kOpenModel) &&
+      !http::is_media_type(type, kBytes))
+    throw Error(ErrorCode::kUnsupportedMediaType,
+                fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kModel, kOpenModel, kBytes),
+                "Content-Type");
   std::unique_ptr<StagedModel> staged;
   auto stage = [&] {
     check_content_digest(request);

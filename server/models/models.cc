@@ -7,6 +7,7 @@
 #include <atomic>
 #include <system_error>
 
+#include "engine/open_model/open_model.h"
 #include "schemas/error.h"
 #include "server/jobs/job_service.h"
 #include "server/models/ask_worker.h"
@@ -17,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using schema::Error;
 using schema::ErrorCode;
+
+constexpr std::string_view kZip("PK\x03\x04");   // how a ZIP begins
 
 fs::path beside_this_program() { return fs::read_symlink("/proc/self/exe").parent_path() / "kedge-worker"; }
 
@@ -35,9 +38,18 @@ class LocalModels final : public Models {
     return std::move(*model);
   }
   fs::path path(std::string_view id) const override { return jobs_.model_file(id); }
+  std::unique_ptr<OpenFile> open_form(std::string_view id) override {
+    auto file = std::make_unique<OpenFile>(uploads_ / fmt::format("open-{}.part", ++n_uploads_));
+    engine::write_open_model(engine::ModelFile(jobs_.model_file(id)), file->path);
+    return file;
+  }
   void remove(std::string_view id) override { jobs_.delete_model(id); }
 
   std::unique_ptr<StagedModel> stage(std::string_view file, const std::string& tenant) override {
+    if (file.starts_with(kZip)) {
+      const std::string scratch = fmt::format("open-{}.part", ++n_uploads_);
+      return stage(engine::read_open_model(file, uploads_ / scratch), tenant);
+    }
     TenantBytes::Reservation room = jobs_.tenant_bytes().reserve(tenant, file.size());   // before it comes to the disk
     auto staged = std::make_unique<StagedModel>(uploads_ / fmt::format("upload-{}.part", ++n_uploads_), std::move(room));
     write_file(staged->path, file);

@@ -33,9 +33,19 @@ struct StagedModel {
   }
 };
 
-// Thread safe; calls may block for milliseconds. None waits for a worker: what a worker says is told later, on a thread of its own, by a
-// function that must not block. What was begun is dropped when the handle goes before its turn. Calls that return a handle throw
-// kTooManyRequests or kUnavailable where too many wait already.
+// A file that is made for one answer, and gone when this is.
+struct OpenFile {
+  std::filesystem::path path;
+  ~OpenFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+// Thread safe; calls may block for milliseconds, those that read or write a whole model for as long as that takes. None
+// waits for a worker: what a worker says is told later, on a thread of its own, by a function that must not block. What
+// was begun is dropped when the handle goes before its turn. Calls that return a handle throw kTooManyRequests or
+// kUnavailable where too many wait already.
 class Models {
  public:
   virtual ~Models() = default;
@@ -43,8 +53,12 @@ class Models {
   virtual schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant = {}) const = 0;
   virtual schema::ModelInfo find(std::string_view id) const = 0;                // kNotFound
   virtual std::filesystem::path path(std::string_view id) const = 0;            // of its file; kNotFound
+  // Its open form (engine/open_model/open_model.h), made anew; a file that goes with what is returned. Errors:
+  // kNotFound, kModelCorrupt.
+  virtual std::unique_ptr<OpenFile> open_form(std::string_view id) = 0;
   virtual void remove(std::string_view id) = 0;                                 // kNotFound
-  // An upload: its file; what a worker says of it, which has to load it, or kModelCorrupt; the model in the list.
+  // An upload, in either form: its file; what a worker says of it, which has to load it, or kModelCorrupt; the model in
+  // the list.
   virtual std::unique_ptr<StagedModel> stage(std::string_view file, const std::string& tenant) = 0;   // schema::QuotaExceeded
   using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
   virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle

@@ -1,4 +1,6 @@
 """Stored models from end to end: fit, list, ask, predict as a job, download, upload, delete, and what a crash leaves."""
+import io
+import json
 import os
 import pathlib
 import signal
@@ -6,12 +8,14 @@ import sys
 import tempfile
 import time
 import unittest
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from kedge_server import Kedged, spec, wait_for  # noqa: E402
 
 CSV = {"Content-Type": "text/csv", "Accept": "text/csv"}
+OPEN = "application/vnd.kedge.model+zip"
 MODEL = {"Content-Type": "application/vnd.kedge.model", "Accept": "application/json"}
 
 
@@ -53,6 +57,55 @@ class StoredModels(unittest.TestCase):
         rows = {"rows": [[5.1, 3.5, 1.4, 0.2]]}
         proba = self.ask(model, rows, {"Accept": "application/json"}, "?output=predict_proba").json()
         self.assertAlmostEqual(sum(proba["values"][0]), 1, places=12)
+
+    def opened(self, model):
+        reply = self.server.call("GET", f"/v1/models/{model}/download", headers={"Accept": OPEN})
+        self.assertEqual((reply.status, reply.headers["Content-Type"]), (200, OPEN))
+        return reply.body
+
+    @staticmethod
+    def repacked(content, change=lambda name, body: body, method=zipfile.ZIP_STORED):
+        made = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as before, zipfile.ZipFile(made, "w", method) as after:
+            for name in before.namelist():
+                if (body := change(name, before.read(name))) is not None:
+                    after.writestr(name, body)
+        return made.getvalue()
+
+    def test_the_open_form_is_read_by_any_program_and_taken_back(self):
+        model = self.fitted()
+        content = self.opened(model)
+        self.assertEqual(content, self.opened(model))
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            self.assertIsNone(file.testzip())
+            described = json.loads(file.read("model.json"))
+            self.assertEqual((described["format"], described["version"]), ("kedge.model", 1))
+            self.assertEqual([member["value"] for member in described["state"] if member["name"] == "n_features"], [4, 4])
+            self.assertEqual(len(file.namelist()), 1 + sum("file" in member for member in described["state"]))
+            for member in described["state"]:
+                self.assertTrue("file" not in member or file.read(member["file"]).startswith(b"\x93NUMPY"), member)
+        rows = self.rows(model)
+        for body in (content, self.repacked(content)):   # as it was sent, and as another program writes it
+            back = self.server.call("POST", "/v1/models", body, {**MODEL, "Content-Type": OPEN})
+            self.assertEqual(back.status, 201, back.body)
+            self.assertEqual(self.ask(back.json()["id"], rows).body, self.ask(model, rows).body)
+        self.assertFalse([name for name in os.listdir(self.models_dir) if name.endswith((".part", ".model"))])
+
+    def test_an_open_form_that_was_changed_is_refused_by_name(self):
+        content = self.opened(self.fitted())
+        other = {"version": lambda name, body: body.replace(b'"version":1', b'"version":9') if name == "model.json" else body,
+                 "no member": lambda name, body: None if name.startswith("1.") else body,
+                 "numbers": lambda name, body: body[:-8] if name.endswith(".npy") else body,
+                 "says 3 x 1": lambda name, body: body.replace(b'"rows":4', b'"rows":3') if name == "model.json" else body,
+                 "type of state[0]": lambda name, body: body.replace(b'"type":"number"', b'"type":"lumber"') if name == "model.json" else body}
+        for words, change in other.items():
+            reply = self.server.call("POST", "/v1/models", self.repacked(content, change), MODEL)
+            self.assertEqual(reply.status, 422, reply.body)
+            self.assertIn(words, reply.json()["detail"])
+        for body, words in ((self.repacked(content, method=zipfile.ZIP_DEFLATED), "packed"), (content[:-30], "ZIP"), (b"PK\x03\x04", "ZIP")):
+            reply = self.server.call("POST", "/v1/models", body, MODEL)
+            self.assertEqual(reply.status, 422, reply.body)
+            self.assertIn(words, reply.json()["detail"])
 
     def test_a_missing_column_is_named(self):
         model = self.fitted()

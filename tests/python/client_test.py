@@ -210,8 +210,13 @@ class Data(WithServer):
         self.assertEqual(probabilities.shape, (2, 3))
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)
         self.raises("BAD_DATA", "", model.predict, [[1.0]])
-        again = self.session.upload_model(model.download())
-        self.assertEqual(again.predict(rows).tolist(), ["setosa", "virginica"])
+        names = [name for name, _ in model.members()]
+        self.assertEqual(names.count("n_features"), 2)
+        members = dict(model.members())
+        self.assertEqual((members["mean"].shape, members["mean"].dtype, members["n_features"]), ((4,), np.float64, 4))
+        for file in (model.download(), model.download(open=True)):
+            again = self.session.upload_model(file)
+            self.assertEqual(again.predict(rows).tolist(), ["setosa", "virginica"])
         self.assertEqual(again.info()["classes"], ["setosa", "versicolor", "virginica"])
         again.remove()
         self.raises("NOT_FOUND", "", again.info)

@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "engine/backend/loader.h"
+#include "engine/core/npy.h"
 #include "engine/core/process_memory.h"
 #include "engine/core/rng.h"
 #include "engine/core/state_archive.h"
-#include "engine/model/npy.h"
 #include "engine/pipeline.h"
 #include "schemas/worker.h"
 #include "tests/unit/engine/small_dataset.h"

@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 import io
+import json
+import zipfile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ._http import JSON, LONG_S, Call, Transport
 from .data import upload_of
+from .errors import KedgeError
 
 if TYPE_CHECKING:
     import numpy as np
 
 NPY, CSV, MODEL = "application/x-npy", "text/csv", "application/vnd.kedge.model"
+OPEN_MODEL = MODEL + "+zip"
 
 
 class Model:
@@ -49,14 +53,25 @@ class Model:
             rows = upload_of(X)
             call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
         else:
-            import json
             call.body, call.content_type = json.dumps({"rows": [_row(row) for row in X]}).encode(), JSON
         answer = self._transport.call(call).json()
         return np.asarray(answer["values"])
 
-    def download(self) -> bytes:
-        """The file, for Session.upload_model() on another server."""
-        return self._transport.call(Call("GET", self._path("/download"), accept=MODEL, timeout=LONG_S)).body
+    def download(self, open: bool = False) -> bytes:
+        """The file, for Session.upload_model() on another server. open: a ZIP of model.json and .npy files, which any program reads; it can be
+        uploaded, too."""
+        return self._transport.call(Call("GET", self._path("/download"), accept=OPEN_MODEL if open else MODEL, timeout=LONG_S)).body
+
+    def members(self) -> list[tuple[str, Any]]:
+        """What the steps learned, by name, in the order in which they keep it; each step begins with n_features. Numbers are arrays, of shape (n,) where there
+        is one column. Raises KedgeError for a version of the open form that this client does not know."""
+        import numpy as np
+        with zipfile.ZipFile(io.BytesIO(self.download(open=True))) as file:
+            description = json.loads(file.read("model.json"))
+            if description["version"] != 1:
+                raise KedgeError("INVALID_VALUE", f"the open form has version {description['version']}, this client reads version 1", "version")
+            return [(member["name"], np.load(io.BytesIO(file.read(member["file"])), allow_pickle=False) if "file" in member else member["value"])
+                    for member in description["state"]]
 
     def remove(self) -> None:
         """Jobs that have opened the model go on with it."""

@@ -23,7 +23,8 @@ __device__ double across_block(double value, double* shared, Fold fold) {
   shared[threadIdx.x] = value;
   __syncthreads();
   for (int width = kThreads / 2; width > 0; width /= 2) {
-    if (threadIdx.x < width) shared[threadIdx.x] = fold(shared[threadIdx.x], shared[threadIdx.x + width]);
+    if (static_cast<int>(threadIdx.x) < width)
+      shared[threadIdx.x] = fold(shared[threadIdx.x], shared[threadIdx.x + width]);
     __syncthreads();
   }
   const double result = shared[0];

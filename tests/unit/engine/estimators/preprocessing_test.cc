@@ -72,8 +72,12 @@ TEST_F(PreprocessingTest, AMissingRowCountsForItsColumnAlone) {
   const auto scaler = made("StandardScaler");
   scaler->fit(ctx_, with_missing.all(), with_missing.target());
   for (const auto& [name, value] : scaler->attributes()) {
-    if (name == "n_samples_seen_") EXPECT_EQ(value, schema::Value(schema::ValueList{3, 4}));
-    if (name == "mean_") EXPECT_EQ(value, schema::Value(std::vector<double>{3, 25}));
+    if (name == "n_samples_seen_") {
+      EXPECT_EQ(value, schema::Value(schema::ValueList{3, 4}));
+    }
+    if (name == "mean_") {
+      EXPECT_EQ(value, schema::Value(std::vector<double>{3, 25}));
+    }
   }
 }
 

@@ -1,11 +1,10 @@
 // Reads and writes .npy, format versions 1 to 3. Source: numpy.lib.format.
-#include "engine/model/npy.h"
+#include "engine/core/npy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "engine/core/require.h"
 
@@ -33,14 +32,14 @@ std::string_view after_key(std::string_view header, std::string_view key) {
 std::vector<std::int64_t> shape_of(std::string_view text) {
   require_npy(!text.empty() && text.front() == '(', "the shape is no tuple");
   std::vector<std::int64_t> shape;
-  std::optional<std::int64_t> number;
+  std::int64_t number = -1;   // none yet
   for (const char c : text.substr(1)) {
     if (c >= '0' && c <= '9') {
-      number = number.value_or(0) * 10 + (c - '0');
-      require_npy(*number <= (std::int64_t{1} << 40), "the shape is too large");
+      number = (number < 0 ? 0 : number) * 10 + (c - '0');
+      require_npy(number <= (std::int64_t{1} << 40), "the shape is too large");
     } else if (c == ',' || c == ')') {
-      if (number) shape.push_back(*number);
-      number.reset();
+      if (number >= 0) shape.push_back(number);
+      number = -1;
       if (c == ')') return shape;
     } else {
       require_npy(c == ' ' || c == 'L', "the shape cannot be read");
@@ -129,6 +128,21 @@ NpyArray read_npy(std::string_view bytes) {
     }
   }
   return array;
+}
+
+std::string_view npy_numbers(std::string_view bytes, std::string_view dtype) {
+  const std::string_view header = take_header(bytes), descr = after_key(header, "descr");
+  require_npy(descr.starts_with(fmt::format("'{}'", dtype)), "the dtype is not {}", dtype);
+  require_npy(after_key(header, "fortran_order").starts_with("False"), "the order is not C");
+  const Element& element = element_of(descr);
+  std::int64_t size = 1;
+  for (const std::int64_t extent : shape_of(after_key(header, "shape"))) {
+    require_npy(extent == 0 || size <= (std::int64_t{1} << 60) / extent, "the shape is too large");
+    size *= extent;
+  }
+  require_npy(size * element.bytes == static_cast<std::int64_t>(bytes.size()),
+              "it has {} bytes of numbers, must have {}", bytes.size(), size * element.bytes);
+  return bytes;
 }
 
 std::string npy_header(std::string_view dtype, std::span<const std::int64_t> shape) {

@@ -19,6 +19,10 @@ struct NpyArray {
 // cut short.
 NpyArray read_npy(std::string_view bytes);
 
+// The numbers of a C-ordered array of exactly this dtype ("<f8", "|u1"), as they lie in the file. Errors: kMalformed,
+// for any other.
+std::string_view npy_numbers(std::string_view bytes, std::string_view dtype);
+
 // The header of an array of `shape` whose numbers are to follow. dtype: "<f8", "<f4", "<i8", "<U7".
 std::string npy_header(std::string_view dtype, std::span<const std::int64_t> shape);
 
