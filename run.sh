@@ -164,7 +164,7 @@ docs() {
   say "the site is in build/docs/html"
 }
 
-# format [--fix] and tidy, over the lines of C++ that differ from where this branch left main; on main, from its last commit but one.
+# format [--fix] and tidy, over the lines of C++ that differ from --base COMMIT; without it from where this branch left main.
 format() {
   (install_packages clang-format-19) || { say "clang-format 19 cannot be installed here: no layout is checked"; return; }
   say "the layout of changed lines"

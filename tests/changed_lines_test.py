@@ -76,6 +76,11 @@ class Format(unittest.TestCase):
         repository.commit({"a.cc": UNEVEN + "\n" + NEAT})
         self.assertEqual(repository.check("format")[0], 0)
 
+    def test_a_base_that_is_not_there_is_passed_over(self):
+        code, text = Repository(self, {"a.cc": UNEVEN}).check("format", "--base", "HEAD~1")
+        self.assertEqual(code, 0, text)
+        self.assertIn("there is no commit HEAD~1 here", text)
+
     def test_all_commits_since_the_branch_left_main_are_the_change(self):
         repository = Repository(self, {"a.cc": NEAT})
         repository.branch()
@@ -150,6 +155,13 @@ class Tidy(unittest.TestCase):
         repository.commit({"a.h": USED_AFTER_MOVE})
         repository.compile("a.cc")
         self.assertIn("finds something in changed lines of a.h", repository.check("tidy", "--build=build")[1])
+
+    def test_a_file_that_clang_cannot_parse_is_named_and_no_fault(self):
+        repository = self.changed(NEAT, "int one = unknown_name;\n")
+        repository.compile("a.cc")
+        code, text = repository.check("tidy", "--build=build")
+        self.assertEqual(code, 0, text)
+        self.assertIn("tidy: clang cannot parse these, so not looked at: a.cc", text)
 
     def test_what_the_time_does_not_suffice_for_is_named_and_no_fault(self):
         repository = self.changed(NEAT, USED_AFTER_MOVE)
