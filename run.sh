@@ -227,7 +227,7 @@ wheels() {
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/*.whl
   say "testing the wheel"
   local test
-  for test in client sklearn sklearn_patch; do
+  for test in client client_servers sklearn sklearn_forest sklearn_batch sklearn_patch; do
     KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" "tests/python/${test}_test.py"
   done
   ls "$dist"/*.whl

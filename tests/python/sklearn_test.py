@@ -14,12 +14,11 @@ from kedge_server import BIN, Kedged, wait_for
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
-from kedge.sklearn import _batch  # noqa: E402
+from kedge.sklearn import _jobs  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.compose import ColumnTransformer, make_column_selector  # noqa: E402
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
-from sklearn.experimental import enable_halving_search_cv  # noqa: E402, F401
 from sklearn.impute import SimpleImputer  # noqa: E402
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier  # noqa: E402
 from sklearn.metrics import f1_score, fbeta_score, make_scorer  # noqa: E402
@@ -213,12 +212,6 @@ class Searches(WithServer):
         found = self.stays("the server could not do it", "fit", search, self.X, self.y)
         self.assertTrue(np.isnan(found.cv_results_["mean_test_score"][1]))
 
-    def test_halving_stays(self):
-        search = stock.HalvingGridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, random_state=0)
-        with self.assertRaisesRegex(kedge.KedgeError, "folds"):
-            self.call("fit", clone(search), self.X, self.y)
-        self.assertGreater(quietly(kedge.sklearn.fit, search, self.X, self.y, session=self.session).best_score_, 0.9)
-
 
 class WhatStays(WithServer):
     def check(self, reason, model=None, X=None, y=None, **named):
@@ -245,7 +238,6 @@ class WhatStays(WithServer):
         with self.assertRaisesRegex(ValueError, "infinity"):
             self.stays("X holds infinite values", "cross_val_score", self.knn, np.where(self.X > 2, np.inf, self.X), self.y)
         self.check("label 1", GaussianNB(), self.X[self.y > 0], self.y[self.y > 0] + 1, scoring="average_precision")
-        self.check("they leave rows out", cv=[(np.arange(9), np.arange(9, 150))])
 
     def test_what_scikit_learn_refuses_it_refuses(self):
         X = self.X.copy()
@@ -312,7 +304,7 @@ class ServersThatFail(unittest.TestCase):
     def test_a_user_who_leaves_is_told_where_the_job_is(self):
         job = mock.Mock(id="job_1", **{"result.side_effect": KeyboardInterrupt})
         with self.assertLogs("kedge.sklearn", "WARNING") as said, self.assertRaises(KeyboardInterrupt):
-            _batch.run(kedge.connect("http://127.0.0.1:1"), job)
+            _jobs.run(kedge.connect("http://127.0.0.1:1"), job)
         self.assertIn("job_1 goes on; kedge.connect('http://127.0.0.1:1').job('job_1') finds it", said.output[0])
 
     def test_a_wrong_token_is_for_the_user_to_mend(self):

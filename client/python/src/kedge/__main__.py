@@ -18,6 +18,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--policy", choices=("auto", "always", "never"), default="auto", help="auto keeps small fits on this machine")
     parser.add_argument("--fallback", choices=("warn", "raise", "silent"), default="warn", help="what happens where the server cannot do a call")
     parser.add_argument("--threshold", type=int, default=1 << 20, metavar="BYTES", help="of X, from which auto sends a fit (%(default)s)")
+    parser.add_argument("--profile", action="store_true", help="at the end a table on stderr: calls and seconds by method, remote and local, and why")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module in place of a script, with its arguments")
     parser.add_argument("script", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -34,9 +35,18 @@ def main() -> None:
         logging.getLogger("kedge.sklearn").setLevel(logging.INFO)
     from . import sklearn
     try:
-        sklearn.patch(policy=given.policy, fallback=given.fallback, threshold=given.threshold)
+        profile = sklearn.Profile() if given.profile else None
+        sklearn.patch(policy=given.policy, fallback=given.fallback, threshold=given.threshold, profile=profile)
     except KedgeError as error:   # an address or a pin that is none
         sys.exit(f"kedge: {error}")
+    try:
+        _run(given)
+    finally:
+        if profile is not None:
+            print(profile.table(), file=sys.stderr)
+
+
+def _run(given: argparse.Namespace) -> None:
     if given.module:
         sys.argv[:] = given.module
         sys.path.insert(0, os.getcwd())

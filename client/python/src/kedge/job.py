@@ -21,6 +21,10 @@ FINAL = frozenset({"succeeded", "failed", "cancelled"})
 class Result(dict[str, Any]):
     """A job's result, as the server writes it, with shorthands."""
 
+    def _repr_html_(self) -> str:
+        from . import _html
+        return _html.of_result(self)
+
     @property
     def scores(self) -> dict[str, dict[str, Any]]:
         """By scorer: perFold, mean, std."""
@@ -89,6 +93,11 @@ class Job:
 
     def __repr__(self) -> str:
         return f"Job({self.id!r})"
+
+    def _repr_html_(self) -> str | None:
+        """Of a notebook: as it is now; None where the server does not answer."""
+        from . import _html
+        return _html.of_job(self.id, _html.ask(self._transport, self._path()))
 
     def _path(self, rest: str = "") -> str:
         return f"/v1/jobs/{quote(self.id, safe='')}{rest}"

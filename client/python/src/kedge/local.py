@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ._http import Transport, Trust
+from ._servers import running
 from .errors import ConnectionFailed, KedgeError
 from .session import Session
 
@@ -25,7 +26,8 @@ def _program() -> str:
 
 @contextlib.contextmanager
 def server(*arguments: str, data_dir: str | os.PathLike[str] | None = None, timeout: float = 60.0) -> Iterator[Session]:
-    """`with kedge.server() as session:` starts kedged (from KEDGE_BIN or the PATH) on a free port of loopback and ends it. data_dir: kept; else a temporary one.
+    """`with kedge.server() as session:` starts kedged (from KEDGE_BIN or the PATH) on a free port of loopback and ends it.
+    Within, kedge.connect() and kedge.sklearn mean it. data_dir: kept; else a temporary one.
     arguments: of kedged."""
     with contextlib.ExitStack() as ends:
         folder = Path(data_dir) if data_dir is not None else Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="kedge-")))
@@ -38,6 +40,8 @@ def server(*arguments: str, data_dir: str | os.PathLike[str] | None = None, time
         ends.callback(_end, child)
         session = Session(Transport(f"http://127.0.0.1:{_port(child, port_file, folder, timeout)}", "", Trust()))
         ends.callback(session.close)
+        running.append(session.url)
+        ends.callback(running.remove, session.url)
         yield session
 
 

@@ -27,6 +27,10 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.id!r})"
 
+    def _repr_html_(self) -> str | None:
+        from . import _html
+        return _html.of_model(self.id, _html.ask(self._transport, self._path()))
+
     def _path(self, rest: str = "") -> str:
         return f"/v1/models/{quote(self.id, safe='')}{rest}"
 

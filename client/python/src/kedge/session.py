@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from . import data
 from ._http import JSON, LONG_S, Call, Transport, Trust
+from ._servers import current, kept, token_of_environment
 from .data import Dataset, Upload
 from .errors import KedgeError
 from .job import Job
@@ -29,6 +30,10 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.url!r})"
+
+    def _repr_html_(self) -> str | None:
+        from . import _html
+        return _html.of_session(self.url, _html.ask(self._transport, "/v1/info"))
 
     @property
     def url(self) -> str:
@@ -164,26 +169,11 @@ def _format_of(file_name: str) -> str:
     return next((format for format in CONTENT_TYPES if name.endswith("." + format)), "")
 
 
-def _kept_server(name: str) -> dict[str, str]:
-    """As `kedge login` keeps it."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    file = Path(folder) / "kedge" / "servers.json"
-    servers = json.loads(file.read_text())["servers"] if file.exists() else []
-    for server in servers:
-        if server["name"] == name:
-            return dict(server)
-    raise KedgeError("NOT_FOUND", f"no server is kept as '{name}', there are: {', '.join(s['name'] for s in servers) or 'none'}", "name")
-
-
-def _token() -> str:
-    file = os.environ.get("KEDGE_TOKEN_FILE", "")
-    return os.environ.get("KEDGE_TOKEN", "") or (Path(file).read_text().strip() if file else "")
-
-
 def connect(url: str = "", token: str = "", *, pin: str = "", name: str = "") -> Session:
-    """url: else KEDGE_URL, or http://127.0.0.1:5334; token: else KEDGE_TOKEN, or the file KEDGE_TOKEN_FILE; pin: SHA-256 of the server's certificate, else KEDGE_PIN.
-    name: a server that `kedge login` keeps, in place of the three. Nothing is sent yet."""
-    if name:
-        kept = _kept_server(name)
-        url, token, pin = kept["url"], kept.get("token", ""), kept.get("pin", "")
-    return Session(Transport(url or os.environ.get("KEDGE_URL", "") or "http://127.0.0.1:5334", token or ("" if name else _token()), Trust.from_environment(pin)))
+    """url: else that of `with kedge.server()`, or KEDGE_URL, or the server that `kedge use` has chosen, or http://127.0.0.1:5334; token: else KEDGE_TOKEN, or
+    the file KEDGE_TOKEN_FILE; pin: SHA-256 of the server's certificate, else KEDGE_PIN. name: a server that `kedge login` keeps, in place of the three.
+    Nothing is sent yet."""
+    found = kept(name) if name else None if url else current()
+    if found is not None:
+        return Session(Transport(found.url, token or found.token, Trust.from_environment(pin or found.pin)))
+    return Session(Transport(url or "http://127.0.0.1:5334", token or token_of_environment(), Trust.from_environment(pin)))

@@ -17,8 +17,10 @@ except ImportError as error:
 if tuple(int(part) for part in _scikit_learn.__version__.split(".")[:2]) < (1, 4):
     raise ImportError(f"kedge.sklearn needs scikit-learn 1.4 or newer, this is {_scikit_learn.__version__}")
 
-from ._calls import cross_val_predict, cross_val_score, cross_validate, fit, validation_curve
+from . import _joblib as _joblib
+from ._calls import cross_val_predict, cross_val_score, cross_validate, fit, learning_curve, validation_curve
 from ._decide import Decision, NotSent
 from ._patch import explain, patch, unpatch
+from ._profile import Profile
 
-__all__ = ["Decision", "NotSent", "cross_val_predict", "cross_val_score", "cross_validate", "explain", "fit", "patch", "unpatch", "validation_curve"]
+__all__ = ["Decision", "NotSent", "Profile", "cross_val_predict", "cross_val_score", "cross_validate", "explain", "fit", "learning_curve", "patch", "unpatch", "validation_curve"]

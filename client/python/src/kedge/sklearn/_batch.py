@@ -1,144 +1,167 @@
-"""Batches of fits that scikit-learn hands to its Parallel, recognised and run as one job. Everything around them, from the checks of
+"""Batches of fits that scikit-learn hands to its Parallel, recognised and run as jobs. Everything around them, from the checks of
 arguments to cv_results_, is scikit-learn's own code."""
 from __future__ import annotations
 
 import inspect
-import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import _validation
 from sklearn.utils.metaestimators import _safe_split
 
-from ..errors import KedgeError
+from ..data import Dataset
 from ..job import Job, Result
 from ..session import Session
 from ..tasks import Task
-from ._decide import Call, Remote, Stays, log
+from ._decide import Call, FitsAlone, Remote, Stays
 from ._describe import Describer, Seeds, Step
-from ._folds import fields_of
+from ._folds import Cut, cuts_of
+from ._jobs import cancel, run_all, size_of, warn_as_scikit_learn
 from ._scoring import names_of
-from ._table import Table, Target
+from ._table import Table, Target, weights_of
 
+Array = np.ndarray[Any, Any]
 Fit = dict[str, Any]   # the arguments of one fit
 
 
-def size_of(X: Any) -> int:
-    """Bytes, of what says so."""
-    size = getattr(X, "nbytes", None)
-    if size is None and hasattr(X, "memory_usage"):
-        size = X.memory_usage().sum()
-    if size is None and hasattr(X, "data"):   # of SciPy
-        size = getattr(X.data, "nbytes", None)
-    return int(size) if size is not None else 8 * len(X) if hasattr(X, "__len__") else 0
+@dataclass(frozen=True)
+class Batch:
+    """Fits that scikit-learn runs side by side. cv: the splitter that was made last."""
+
+    what: str
+    fits: list[Fit]
+    cv: Any
+    is_predict: bool
+
+    @property
+    def size(self) -> int:
+        return size_of(self.fits[0]["X"])
 
 
-def answers(call: Call, batch: list[Any], cv: Any) -> list[Any] | None:
-    """Of the server, or None. cv: the splitter that was made last."""
-    function: Any = getattr(batch[0][0], "function", batch[0][0]) if batch else None
+def batch_of(calls: list[Any], cv: Any) -> Batch | None:
+    """None for what is not known."""
+    function: Any = getattr(calls[0][0], "function", calls[0][0]) if calls else None
     if function not in (_validation._fit_and_score, _validation._fit_and_predict):
         return None
     signature = inspect.signature(function)
-    fits = [dict(signature.bind(*arguments, **named).arguments) for _, arguments, named in batch]
-    what, size, by_policy = _name_of(function, fits[0]), size_of(fits[0]["X"]), True
-    try:
-        call.settings.check_policy(size, is_heavy=True)
-        by_policy = False
-        return _predictions(call, what, fits) if function is _validation._fit_and_predict else _scores(call, what, fits, cv)
-    except (Stays, KedgeError) as error:
-        call.settings.kept(what, size, error, by_policy)
-        return None
+    fits = [dict(signature.bind(*arguments, **named).arguments) for _, arguments, named in calls]
+    is_predict = function is _validation._fit_and_predict
+    return Batch("cross_val_predict" if is_predict else _name_of(fits[0]), fits, cv, is_predict)
 
 
-def _name_of(function: Any, fit: Fit) -> str:
-    if function is _validation._fit_and_predict:
-        return "cross_val_predict"
+def _name_of(fit: Fit) -> str:
     if fit.get("caller") is not None:
         return type(fit["caller"]).__name__
     return "cross_validate" if fit["parameters"] is None else "the search"
 
 
-def run(session: Session, job: Job) -> Result:
-    """Waits. A user who leaves is told where the job is."""
-    try:
-        return job.result()
-    except KeyboardInterrupt:
-        log.warning("%s goes on; kedge.connect(%r).job(%r) finds it, and its cancel() ends it", job.id, session.url, job.id)
-        raise
+def answers(call: Call, batch: Batch) -> list[Any]:
+    """Of the server. Raises Stays, FitsAlone, KedgeError."""
+    return _predictions(call, batch) if batch.is_predict else _scores(call, batch)
 
 
-# Warnings that scikit-learn has in other words.
-IN_ITS_WORDS = (
-    (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
-     r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
-    (r"\w+NB: alpha below ([\w.+-]+) is taken as that.*",
-     r"alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep alpha unchanged."))
-
-
-def warn_as_scikit_learn(result: Result) -> None:
-    """The warnings of a job, once each, in scikit-learn's classes."""
-    for text in dict.fromkeys(result.warnings):
-        is_about_end = any(part in text for part in ("did not converge", "max_iter", "different clusters"))
-        for ours, theirs in IN_ITS_WORDS:
-            text = re.sub(ours, theirs, text)
-        warnings.warn(text, ConvergenceWarning if is_about_end else UserWarning, stacklevel=2)
-
-
-def _check_plain(fits: list[Fit]) -> None:
-    first = fits[0]
-    for name in ("fit_params", "score_params"):
-        if first.get(name):
-            raise Stays(f"{name.split('_')[0]} gets {', '.join(first[name])}")
+def _check_plain(fits: list[Fit]) -> Array | None:
+    """The weights that the fits get. Raises Stays and FitsAlone."""
+    first, weights = fits[0], None
+    given = {name: value for name, value in (first.get("fit_params") or {}).items() if value is not None}
+    steps = getattr(first["estimator"], "steps", None)
+    name = "sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight"   # which weigh the last step alone
+    if name in given:
+        weights = weights_of(given.pop(name))
+        if weights is not None and len(weights) != len(first["y"] if first["y"] is not None else ()):
+            raise Stays("sample_weight is not one number for each row")
+    for what, more in (("fit", given), ("score", first.get("score_params") or {})):
+        if more:
+            raise FitsAlone(f"{what} gets {', '.join(more)}")
     if first.get("return_estimator"):
-        raise Stays("return_estimator: the models of folds do not come back")
+        raise FitsAlone("return_estimator asks for the fitted objects")
     if first["y"] is None:
-        raise Stays("there is no y")
+        raise FitsAlone("there is no y")
+    return weights
+
+
+@dataclass(frozen=True)
+class Part:
+    """One job of a batch: a crossValidate, or a gridSearch where the fits have several parameters."""
+
+    cut: Cut
+    task: Task
+    places: list[tuple[int, int, int]]   # of each of its fits the place in the batch, the candidate and the job's fold
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch as a job: a crossValidate, or a gridSearch where the fits have several parameters."""
+    """A batch as jobs."""
 
     table: Table
     target: Target
-    groups: Any
+    weights: Array | None
     pipeline: list[Step]
-    task: Task
-    names: dict[str, str]            # of the scorers
-    places: list[tuple[int, int]]    # of each fit its candidate and fold
+    parts: list[Part]
+    names: dict[str, str]   # of the scorers
+
+    def dataset(self, session: Session, cut: Cut) -> Dataset:
+        table, y, weights = self.table, self.target.values, self.weights
+        if cut.rows is not None:
+            table, y, weights = table.take(cut.rows), y[cut.rows], None if weights is None else weights[cut.rows]
+        return table.dataset(session, y, cut.groups, weights)
+
+    def submit(self, session: Session) -> list[Job]:
+        """All jobs. Cuts of the same rows share a data set."""
+        found: dict[int, Dataset] = {}
+        jobs: list[Job] = []
+        try:
+            for part in self.parts:
+                key = id(part.cut.rows)
+                if key not in found:
+                    found[key] = self.dataset(session, part.cut)
+                jobs.append(session.submit(found[key], self.pipeline, part.task))
+        except BaseException:
+            cancel(jobs)
+            raise
+        return jobs
 
 
 def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
-    """Raises Stays."""
-    _check_plain(fits)
-    first = fits[0]
+    """Raises Stays and FitsAlone."""
+    weights, first = _check_plain(fits), fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
     table, target = Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
-    fields, groups = fields_of(cv, first["y"], folds, table.n_rows)
     names = names_of(first["scorer"], first["estimator"], remote, target)
-    fields |= {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
+    cuts = cuts_of(cv, first["y"], folds, table.n_rows, has_groups=table.sparse is None)
+    if any(cut.rows is not None and len(np.unique(target.values[cut.rows])) < len(target.classes) for cut in cuts if target.classes is not None):
+        raise FitsAlone("the rows of a fold lack a class")
+    more = {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
     describer = Describer(remote, table, Seeds(advances=False))
-    steps = [describer.named_steps(_candidate(first["estimator"], parameters)) for parameters in candidates]
-    pipeline, grid = _base(steps)
-    task = Task("crossValidate", fields) if candidates == [None] else Task(
-        "gridSearch", {"paramGrid": grid, "crossValidate": fields, "refit": False, "errorScore": "raise"})
-    return Plan(table, target, groups, pipeline, task, names, places)
+    pipeline, grid = _base([describer.named_steps(_candidate(first["estimator"], parameters)) for parameters in candidates])
+
+    def part(cut: Cut) -> Part:
+        fields = cut.fields | more
+        task = Task("crossValidate", fields) if candidates == [None] else Task(
+            "gridSearch", {"paramGrid": grid, "crossValidate": fields, "refit": False, "errorScore": "raise"})
+        inside = {fold: i for i, fold in enumerate(cut.folds)}
+        return Part(cut, task, [(i, candidate, inside[fold]) for i, (candidate, fold) in enumerate(places) if fold in inside])
+    return Plan(table, target, weights, pipeline, [part(cut) for cut in cuts], names)
 
 
-def _scores(call: Call, what: str, fits: list[Fit], cv: Any) -> list[dict[str, Any]]:
-    job_of = plan(call.settings.remote, fits, cv)
+def _scores(call: Call, batch: Batch) -> list[dict[str, Any]]:
+    job_of = plan(call.settings.remote, batch.fits, batch.cv)
     session = call.settings.session
-    job = session.submit(job_of.table.dataset(session, job_of.target.values, job_of.groups), job_of.pipeline, job_of.task)
-    result = run(session, job)
-    call.settings.sent(what, job.id)
-    warn_as_scikit_learn(result)
-    read = _of_search if "search" in result else _of_folds
-    return [_answer(fit, job_of.names, read(result, *place)) for fit, place in zip(fits, job_of.places)]
+    with call.settings.phase(batch.what, "upload"):
+        jobs = job_of.submit(session)
+    with call.settings.phase(batch.what, "server"):
+        results = run_all(session, jobs)
+    call.settings.sent(batch.what, jobs)
+    found: list[dict[str, Any]] = [{}] * len(batch.fits)
+    for part, result in zip(job_of.parts, results):
+        read = _of_search if "search" in result else _of_folds
+        for i, candidate, fold in part.places:
+            found[i] = _answer(batch.fits[i], job_of.names, read(result, candidate, fold))
+    warn_as_scikit_learn([warning for result in results for warning in result.warnings])
+    return found
 
 
 def _places(fits: list[Fit]) -> tuple[list[tuple[int, int]], list[tuple[Any, Any]]]:
@@ -214,29 +237,33 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _predictions(call: Call, what: str, fits: list[Fit]) -> list[Any]:
+def _predictions(call: Call, batch: Batch) -> list[Any]:
     """For each fold a fit job, whose model says what it makes of the others."""
-    _check_plain(fits)
-    first, session = fits[0], call.settings.session
+    weights = _check_plain(batch.fits)
+    first, session = batch.fits[0], call.settings.session
     if first["method"] not in ("predict", "predict_proba", "decision_function"):
-        raise Stays(f"models of the server have no {first['method']}")
+        raise FitsAlone(f"models of the server have no {first['method']}")
     estimator, table, target = first["estimator"], Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
     if table.matrix is None:
         raise Stays("rows with texts, or sparse ones, cannot be sent to a model of a fold")
     pipeline = Describer(call.settings.remote, table, Seeds(advances=False)).pipeline(estimator)
-    jobs = []
-    for fit in fits:
-        part = Table(_safe_split(estimator, table.matrix, first["y"], fit["train"])[0])
-        jobs.append(session.submit(part.dataset(session, target.values[fit["train"]]), pipeline, Task("fit", {})))
-    predicted = [_prediction(session, job, table, target, fit) for job, fit in zip(jobs, fits)]
-    call.settings.sent(what, ", ".join(job.id for job in jobs))
+    jobs, phase = [], call.settings.phase
+    with phase(batch.what, "upload"):
+        for fit in batch.fits:
+            part = Table(_safe_split(estimator, table.matrix, first["y"], fit["train"])[0])
+            given = None if weights is None else weights[fit["train"]]
+            jobs.append(session.submit(part.dataset(session, target.values[fit["train"]], weights=given), pipeline, Task("fit", {})))
+    with phase(batch.what, "server"):
+        results = run_all(session, jobs)
+    with phase(batch.what, "download"):
+        predicted = [_prediction(session, result, table, target, fit) for result, fit in zip(results, batch.fits)]
+    call.settings.sent(batch.what, jobs)
     return predicted
 
 
-def _prediction(session: Session, job: Job, table: Table, target: Target, fit: Fit) -> Any:
+def _prediction(session: Session, result: Result, table: Table, target: Target, fit: Fit) -> Any:
     assert table.matrix is not None
-    result = run(session, job)
-    warn_as_scikit_learn(result)
+    warn_as_scikit_learn(result.warnings)
     model = session.model(result.model)
     try:
         values = model.predict(table.matrix[fit["test"]], output=fit["method"])

@@ -8,9 +8,9 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
 from ..session import Session
-from ._batch import size_of
 from ._decide import Call, Settings, Stays
 from ._hook import calling, hook
+from ._jobs import size_of
 
 T = TypeVar("T")
 
@@ -40,6 +40,11 @@ def cross_val_predict(estimator: Any, X: Any, y: Any = None, *, session: Session
 def validation_curve(estimator: Any, X: Any, y: Any, *, session: Session | None = None, fallback: str = "warn", **more: Any) -> Any:
     """sklearn.model_selection.validation_curve, as one job; arguments as of cross_validate."""
     return call(Settings.of(session, fallback=fallback), "validation_curve", estimator, X, y, **more)
+
+
+def learning_curve(estimator: Any, X: Any, y: Any, *, session: Session | None = None, fallback: str = "warn", **more: Any) -> Any:
+    """sklearn.model_selection.learning_curve, with a job for each fold and size; arguments as of cross_validate."""
+    return call(Settings.of(session, fallback=fallback), "learning_curve", estimator, X, y, **more)
 
 
 def fit(estimator: T, X: Any, y: Any = None, *, session: Session | None = None, fallback: str = "warn", **more: Any) -> T:

@@ -1,16 +1,20 @@
 """What stays local, why, and what is said about it."""
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
 import warnings
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._servers import running
 from ..errors import ConnectionFailed, KedgeError
+from ..job import Job
 from ..session import Session, connect
+from ._profile import Profile
 
 log = logging.getLogger("kedge.sklearn")
 
@@ -24,6 +28,10 @@ MEND_WHERE = frozenset({"KEDGE_PIN", "KEDGE_CA", "KEDGE_CLIENT_CERT", "url", "na
 
 class Stays(Exception):
     """Why a call is not sent. The text is the reason, as a sentence without its end."""
+
+
+class FitsAlone(Stays):
+    """Why a batch cannot be jobs as a whole, though its fits may be sent one by one."""
 
 
 class NotSent(UserWarning):
@@ -99,7 +107,7 @@ _defaults: dict[tuple[tuple[str, str], ...], Session] = {}
 
 def _default_session() -> Session:
     """What the environment says now, connected to once."""
-    said = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("KEDGE_")))
+    said = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("KEDGE_"))) + tuple(("", url) for url in running[-1:])
     if said not in _defaults:
         _defaults[said] = connect()
     return _defaults[said]
@@ -115,6 +123,8 @@ class Settings:
     fallback: str = "warn"
     threshold: int = 1 << 20
     quiet_below: int = 0      # calls on fewer bytes stay local without a warning
+    n_sent: int = 0           # calls so far
+    profile: Profile | None = None
     _said: set[tuple[str, str]] = field(default_factory=set)
 
     @staticmethod
@@ -123,6 +133,10 @@ class Settings:
             if more.get(name, choices[0]) not in choices:
                 raise KedgeError("INVALID_VALUE", f"{name} is {more[name]!r}, must be one of {', '.join(choices)}", name)
         return Settings(session if session is not None else _default_session(), **more)
+
+    def for_fits(self) -> Settings:
+        """Of the fits of a batch: what reads X once stays here."""
+        return replace(self, policy="auto", threshold=self.threshold if self.policy == "auto" else 0, n_sent=0)
 
     @property
     def remote(self) -> Remote:
@@ -142,8 +156,18 @@ class Settings:
         if self.policy == "auto" and (family := self.remote.family(estimator)) in reasons:
             raise Stays(reasons[family])
 
-    def sent(self, what: str, job: str) -> None:
-        log.info("%s: remote, %s", what, job)
+    def phase(self, what: str, name: str) -> contextlib.AbstractContextManager[None]:
+        """What is done within belongs to a phase of the profile."""
+        return self.profile.phase(what, name) if self.profile is not None else contextlib.nullcontext()
+
+    def took(self, what: str, went: bool, begun: float) -> None:
+        """A call that began at that time.perf_counter() has ended."""
+        if self.profile is not None:
+            self.profile.took(what, went, time.perf_counter() - begun)
+
+    def sent(self, what: str, jobs: list[Job]) -> None:
+        self.n_sent += 1
+        log.info("%s: remote, %s%s", what, ", ".join(job.id for job in jobs[:3]), f" and {len(jobs) - 3} more" if len(jobs) > 3 else "")
 
     def kept(self, what: str, size: int, error: Stays | KedgeError, by_policy: bool = False, raises: bool = True) -> None:
         """Logs, warns once for each class and reason, or raises, as the user wants it. What is for the user to mend is raised always.
@@ -157,6 +181,8 @@ class Settings:
         else:
             reason = str(error)
         log.info("%s: local, %s", what, reason)
+        if self.profile is not None:
+            self.profile.stayed(what, reason)
         if by_policy:
             return
         if self.fallback == "raise" and (raises or isinstance(error, KedgeError)):

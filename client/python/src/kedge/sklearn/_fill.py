@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from ..data import Dataset
 from ..errors import KedgeError
+from ..model import Model
 from ..session import Session
 from ..tasks import Task
-from ._batch import run, size_of, warn_as_scikit_learn
-from ._decide import Call, Remote, Stays
+from ._decide import Call, Remote, Settings, Stays
 from ._describe import RELEASE, Describer, Seeds, Step
-from ._table import Table, Target
+from ._jobs import run, size_of, warn_as_scikit_learn
+from ._table import Table, Target, weights_of
+from ._trees import Fit, Nodes, check_fields, forest_of, trees_of
 
 Fitted = dict[str, Any]
 # Attributes that are not what a list of numbers or a number becomes: arrays of integers, numbers of numpy, lists of arrays.
@@ -30,89 +32,95 @@ CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive
          "neighbors": "its fit keeps X and no more"}
 
 
-def _nothing(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+@dataclass(frozen=True)
+class Answer:
+    """What there is to fill an estimator from. model: what the job has stored, while the attributes are read."""
+
+    estimator: Any
+    fitted: Fitted
+    plan: Plan
+    model: Model
+
+    @property
+    def table(self) -> Table:
+        return self.plan.table
+
+    @property
+    def X(self) -> Any:
+        return self.table.matrix if self.table.sparse is None else self.table.sparse
+
+    @property
+    def classes(self) -> np.ndarray[Any, Any] | None:
+        return self.plan.target.classes if self.plan.target is not None else None
+
+
+def _nothing(answer: Answer) -> Fitted:
     return {}
 
 
-def _k_means(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+def _k_means(answer: Answer) -> Fitted:
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-    estimator._check_params_vs_input(table.matrix if table.sparse is None else table.sparse)   # sets _tol, _n_init, _algorithm; warns
-    return {"_n_features_out": len(fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads()}
+    answer.estimator._check_params_vs_input(answer.X)   # sets _tol, _n_init, _algorithm; warns
+    return {"_n_features_out": len(answer.fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads()}
 
 
-def _pca(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+def _pca(answer: Answer) -> Fitted:
     """The solver that scikit-learn would have chosen, and components that are two-dimensional without rows, too."""
-    n_components, (n_rows, n_columns) = estimator.n_components, table.shape
-    solver = estimator.svd_solver
+    n_components, (n_rows, n_columns) = answer.estimator.n_components, answer.table.shape
+    solver = answer.estimator.svd_solver
     if solver == "auto" and RELEASE >= (1, 5) and n_columns <= 1000 and n_rows >= 10 * n_columns:
         solver = "covariance_eigh"
     elif solver == "auto":
         is_small = max(n_rows, n_columns) <= 500 or not isinstance(n_components, (int, np.integer))
         solver = "randomized" if not is_small and 1 <= n_components < 0.8 * min(n_rows, n_columns) else "full"
-    return {"_fit_svd_solver": solver, "components_": np.asarray(fitted["components_"], np.float64).reshape(-1, n_columns)}
+    return {"_fit_svd_solver": solver, "components_": np.asarray(answer.fitted["components_"], np.float64).reshape(-1, n_columns)}
 
 
-def _dbscan(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
-    X = table.matrix if table.sparse is None else table.sparse
-    core = np.asarray(fitted["core_sample_indices_"], np.int64)
-    return {"components_": X[core].copy() if X is not None and len(core) else np.empty((0, table.n_columns))}
+def _dbscan(answer: Answer) -> Fitted:
+    core = np.asarray(answer.fitted["core_sample_indices_"], np.int64)
+    return {"components_": answer.X[core].copy() if answer.X is not None and len(core) else np.empty((0, answer.table.n_columns))}
 
 
-def _ridge_classifier(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
-    assert target is not None
-    return {"_label_binarizer": LabelBinarizer(pos_label=1, neg_label=-1).fit(target.classes)}
+def _ridge_classifier(answer: Answer) -> Fitted:
+    return {"_label_binarizer": LabelBinarizer(pos_label=1, neg_label=-1).fit(answer.classes)}
 
 
-def _discriminant(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
-    most = min(len(fitted["classes_"]) - 1, table.n_columns)
-    n_components = most if estimator.n_components is None else estimator.n_components
-    return {"_max_components": n_components, **({"_n_features_out": n_components} if estimator.solver != "lsqr" else {})}
+def _discriminant(answer: Answer) -> Fitted:
+    most = min(len(answer.fitted["classes_"]) - 1, answer.table.n_columns)
+    n_components = most if answer.estimator.n_components is None else answer.estimator.n_components
+    return {"_max_components": n_components, **({"_n_features_out": n_components} if answer.estimator.solver != "lsqr" else {})}
 
 
-def _tree(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+def _tree(answer: Answer) -> Fitted:
     for name in ("n_leaves_", "depth_"):   # which scikit-learn takes from the tree
-        fitted.pop(name, None)
-    n_classes = 1 if target is None or target.classes is None else len(target.classes)
-    more = {} if n_classes == 1 and not is_classifier(estimator) else {"n_classes_": np.int64(n_classes)}
-    return {"tree_": tree_of(fitted["tree_"], table.n_columns, n_classes), **more}
+        answer.fitted.pop(name, None)
+    n_classes = 0 if answer.classes is None else len(answer.classes)
+    nodes = Nodes(answer.model.members(), answer.table.n_columns, n_classes)
+    assert nodes.n_rows is not None
+    trees = trees_of(nodes, answer.table.n_columns, max(1, n_classes), nodes.n_rows)
+    return {"tree_": trees[0], **({"n_classes_": np.int64(n_classes)} if n_classes else {})}
+
+
+def _forest(answer: Answer) -> Fitted:
+    seed = answer.plan.pipeline[0]["params"]["random_state"]
+    return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes, Fit(answer.X, answer.plan.weights, seed))
 
 
 # The estimators that can be filled, each with what predict needs beside the public attributes.
-FILLED: dict[str, Callable[[Any, Fitted, Table, Target | None], Fitted]] = {
+FILLED: dict[str, Callable[[Answer], Fitted]] = {
     **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression", "Ridge",
                      "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "GaussianNB", "MultinomialNB",
                      "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis"), _nothing),
     "PCA": _pca,
-    "Nystroem": lambda estimator, fitted, *_: {"_n_features_out": len(fitted["components_"])},
+    "Nystroem": lambda answer: {"_n_features_out": len(answer.fitted["components_"])},
     "KMeans": _k_means,
     "DBSCAN": _dbscan,
     "RidgeClassifier": _ridge_classifier,
     "LinearDiscriminantAnalysis": _discriminant,
-    "DecisionTreeClassifier": _tree,
-    "DecisionTreeRegressor": _tree,
+    **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), _tree),
+    **dict.fromkeys(("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"), _forest),
 }
-
-
-def tree_of(nodes: dict[str, Any], n_features: int, n_classes: int) -> Tree:
-    """A tree of scikit-learn from flat arrays. Children and features are checked, for scikit-learn follows them as they are."""
-    members = {"left_child": "children_left", "right_child": "children_right", "missing_go_to_left": "missing_go_to_left"}
-    n = int(nodes["node_count"])
-    array = np.zeros(n, NODE_DTYPE)
-    for field in NODE_DTYPE.names:
-        if (name := members.get(field, field)) in nodes:
-            array[field] = np.asarray(nodes[name], np.float64)
-        elif field not in ("missing_go_to_left", "leaf_value"):
-            raise Stays(f"trees of this scikit-learn have the field {field}, which the server does not give")
-    is_leaf = array["left_child"] == -1
-    for child in ("left_child", "right_child"):
-        if (array[child][~is_leaf] <= np.flatnonzero(~is_leaf)).any() or (array[child] >= n).any() or (array[child][is_leaf] != -1).any():
-            raise KedgeError("BAD_DATA", f"the tree's {child} is no child", "tree_")
-    if ((array["feature"][~is_leaf] < 0) | (array["feature"][~is_leaf] >= n_features)).any():
-        raise KedgeError("BAD_DATA", f"the tree asks for a feature beyond {n_features}", "tree_")
-    values = np.asarray(nodes["value"], np.float64).reshape(n, 1, n_classes)
-    tree = Tree(n_features, np.array([n_classes], np.intp), 1)
-    tree.__setstate__({"max_depth": int(nodes["max_depth"]), "node_count": n, "nodes": array, "values": np.ascontiguousarray(values)})
-    return tree
+OF_TREES = (_tree, _forest)   # they read X as float32
 
 
 @dataclass(frozen=True)
@@ -138,10 +146,14 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays("warm_start goes on from a fit here")
     if name not in FILLED:
         raise Stays(f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}")
-    table = Table(X).as_float32() if FILLED[name] is _tree else Table(X)   # in which scikit-learn's trees read X
+    is_of_trees = FILLED[name] in OF_TREES
+    table = Table(X).as_float32() if is_of_trees else Table(X)
     if table.names is not None and len({isinstance(one, str) for one in table.names}) > 1:
         raise Stays("names of columns are texts and others")
-    if table.dtype == "float32" and FILLED[name] is not _tree:
+    if is_of_trees:
+        check_fields()
+        _check_trees(estimator, table, sample_weight)
+    elif table.dtype == "float32":
         raise Stays("X is float32, and fitted arrays come back as float64")
     if table.texts:
         raise Stays("X holds texts")
@@ -151,50 +163,83 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     if is_supervised and y is None:
         raise Stays("there is no y")
     target = Target(y, is_classifier(estimator)) if is_supervised else None
-    return Plan(table, target, _weights(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator))
+    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator))
 
 
-def _weights(sample_weight: Any) -> Any:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight)
-    if weights.ndim != 1 or weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
-        raise Stays("sample_weight is not one number for each row, finite and not negative")
-    return weights.astype(np.float64)
+def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:
+    if table.has_nan:
+        raise Stays("X holds NaN, which the server's trees refuse")
+    is_weighted = sample_weight is not None or getattr(estimator, "class_weight", None) not in (None, "balanced_subsample")
+    if RELEASE < (1, 9) and getattr(estimator, "bootstrap", False) and is_weighted:
+        raise Stays(f"forests of scikit-learn {RELEASE[0]}.{RELEASE[1]} do not draw rows by their weights, as the server's do")
+
+
+def is_heavy(name: str) -> bool:
+    """Whether a fit is worth sending however small its data."""
+    return FILLED.get(name) is _forest
+
+
+def note(estimator: Any) -> str:
+    """What a fitted object will have otherwise than scikit-learn's, or ""."""
+    if FILLED.get(type(estimator).__name__) is _forest and estimator.bootstrap:
+        return "; n_node_samples counts draws, there is no estimators_samples_"
+    return ""
+
+
+def check_alone(settings: Settings, fit: dict[str, Any], size: int, reason: Stays) -> None:
+    """Whether fits of a batch are worth sending one by one. Raises the reason why the batch is not sent as a whole where they are not."""
+    estimator = fit["estimator"]
+    if (fit["parameters"] if "parameters" in fit else None):
+        estimator = clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in fit["parameters"].items()})
+    last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    name, settings = type(last).__name__, settings.for_fits()
+    if name not in FILLED or not type(last).__module__.startswith("sklearn.") or settings.remote.family(name) in CHEAP:
+        raise reason
+    try:
+        settings.check_policy(size, is_heavy(name))
+    except Stays:
+        raise reason from None
 
 
 def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
     """Whether the estimator is fitted now, by the server."""
     settings = call.settings
     name, size, by_policy = type(estimator).__name__, size_of(X), True
+    what = f"{name}.fit"
     try:
-        settings.check_policy(size, is_heavy=False)
+        settings.check_policy(size, is_heavy(name))
         settings.check_family(name, CHEAP)
         by_policy = False
         job_of = plan(settings.remote, estimator, X, y, **more)
-        job = settings.session.submit(job_of.dataset(settings.session), job_of.pipeline, Task("fit", {}))
-        result = run(settings.session, job)
-        if result.model:   # the object has all of it
-            settings.session.model(result.model).remove()
-        attributes = _attributes(estimator, next(iter(result.fitted.values())), job_of.table, job_of.target)
+        with settings.phase(what, "upload"):
+            job = settings.session.submit(job_of.dataset(settings.session), job_of.pipeline, Task("fit", {}))
+        with settings.phase(what, "server"):
+            result = run(settings.session, job)
+        model = settings.session.model(result.model)
+        with settings.phase(what, "download"):
+            try:
+                attributes = _attributes(Answer(estimator, next(iter(result.fitted.values())), job_of, model))
+            finally:   # the object has all of it
+                model.remove()
     except (Stays, KedgeError) as error:
-        settings.kept(f"{name}.fit", size, error, by_policy, raises=call.estimator is estimator)
+        settings.kept(what, size, error, by_policy, raises=call.estimator is estimator)
         return False
-    settings.sent(f"{name}.fit", job.id)
+    settings.sent(what, [job])
     estimator.__dict__.pop("feature_names_in_", None)
     vars(estimator).update(attributes)
-    warn_as_scikit_learn(result)
+    warn_as_scikit_learn(result.warnings)
     return True
 
 
-def _attributes(estimator: Any, fitted: Fitted, table: Table, target: Target | None) -> Fitted:
+def _attributes(answer: Answer) -> Fitted:
+    estimator, names = answer.estimator, answer.table.names
     name = type(estimator).__name__
-    more = FILLED[name](estimator, fitted, table, target)
-    found = {attribute: _value(name, attribute, value) for attribute, value in fitted.items() if not _is_property(estimator, attribute)}
-    if "classes_" in found and target is not None:
-        found["classes_"] = target.classes
-    if table.names is not None and all(isinstance(one, str) for one in table.names):
-        found["feature_names_in_"] = np.asarray(table.names, object)
+    more = FILLED[name](answer)
+    found = {attribute: _value(name, attribute, value) for attribute, value in answer.fitted.items() if not _is_property(estimator, attribute)}
+    if "classes_" in found and answer.classes is not None:
+        found["classes_"] = answer.classes
+    if names is not None and all(isinstance(one, str) for one in names):
+        found["feature_names_in_"] = np.asarray(names, object)
     return {**found, **more}
 
 

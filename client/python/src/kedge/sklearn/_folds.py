@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -23,19 +24,54 @@ KNOWN = {
 }
 
 
-def fields_of(cv: Any, y: Any, folds: Sequence[tuple[Array, Array]], n_rows: int) -> tuple[dict[str, Any], Array | None]:
-    """Fields of crossValidate, and the groups that they need. A splitter that the server has goes by its name. Whatever cuts the rows into test
-    folds, each against all others, goes as groups of which one is left out."""
+@dataclass(frozen=True)
+class Cut:
+    """Folds that one job can cut. rows: the table that it gets, in this order; None for all as they are. groups: that its splitter reads."""
+
+    folds: list[int]
+    fields: dict[str, Any]   # of crossValidate
+    rows: Array | None = None
+    groups: Array | None = None
+
+
+def cuts_of(cv: Any, y: Any, folds: Sequence[tuple[Array, Array]], n_rows: int, has_groups: bool) -> list[Cut]:
+    """A splitter that the server has goes by its name. Whatever cuts the rows into test folds, each against all others, goes as groups of which one
+    is left out. Other folds go one by one. has_groups: whether a data set may have groups."""
+    whole = list(range(len(folds)))
     if (named := _named(cv)) is not None and _are_of(cv, y, folds, n_rows):
-        return named, None
+        return [Cut(whole, named)]
+    if has_groups and (groups := _groups(folds, n_rows)) is not None:
+        return [Cut(whole, {"splitter": "LeaveOneGroupOut"}, groups=groups)]
+    return _single(folds)
+
+
+def _groups(folds: Sequence[tuple[Array, Array]], n_rows: int) -> Array | None:
     groups = np.full(n_rows, -1.0)
     for i, (train, test) in enumerate(folds):
         if (groups[test] >= 0).any() or len(train) + len(test) != n_rows or len(np.union1d(train, test)) != n_rows or (np.diff(train) <= 0).any():
-            raise Stays(f"the folds of {type(cv).__name__} cannot be told to the server: they do not cut the rows into parts")
+            return None
         groups[test] = i
-    if (groups < 0).any() or len(folds) < 2:
-        raise Stays(f"the folds of {type(cv).__name__} cannot be told to the server: they leave rows out")
-    return {"splitter": "LeaveOneGroupOut"}, groups
+    return None if (groups < 0).any() or len(folds) < 2 else groups
+
+
+def _single(folds: Sequence[tuple[Array, Array]]) -> list[Cut]:
+    """Each fold as a ShuffleSplit of its own, on rows that are laid so that its draw finds them. Folds that test the same rows and train on the
+    first ones of those that another trains on share a table."""
+    laid: list[tuple[Array, Array, Array]] = []   # test, train, and the rows of both as they are laid
+    cuts: dict[int, Cut] = {}
+    for i in sorted(range(len(folds)), key=lambda i: -len(folds[i][0])):
+        train, test = folds[i]
+        rows = next((rows for other, longer, rows in laid if np.array_equal(other, test) and np.array_equal(longer[:len(train)], train)), None)
+        if rows is None:
+            if not len(train) or not len(test):
+                raise Stays("a fold has no rows to train on, or none to test")
+            drawn = np.random.RandomState(0).permutation(len(train) + len(test))   # of which the first ones are tested
+            rows = np.empty(len(drawn), np.int64)
+            rows[drawn] = np.concatenate([test, train])
+            laid.append((test, train, rows))
+        sizes = {"cv": 1, "testSize": len(test), "trainSize": len(train)}
+        cuts[i] = Cut([i], {"splitter": "ShuffleSplit", **sizes, "randomState": 0}, rows)
+    return [cuts[i] for i in range(len(folds))]
 
 
 def _are_of(cv: Any, y: Any, folds: Sequence[tuple[Array, Array]], n_rows: int) -> bool:

@@ -7,16 +7,18 @@ import functools
 import importlib
 import inspect
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from sklearn.model_selection import _search, _validation
 
 from .. import estimators
+from ..errors import KedgeError
 from ..steps import Estimator
 from . import _fill
-from ._batch import answers
-from ._decide import Call
+from ._batch import Batch, answers, batch_of
+from ._decide import Call, FitsAlone, Stays, log
 
 active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
 last_cv: contextvars.ContextVar[Any] = contextvars.ContextVar("kedge_sklearn_cv", default=None)
@@ -41,6 +43,7 @@ class Hook:
 
     def __init__(self) -> None:
         self.patched: Call | None = None
+        self.scopes: list[Callable[[], Call | None]] = []   # what else may say which call goes on
         self._holders = 0
         self._lock = threading.Lock()
         self._undo: list[Callable[[], None]] = []
@@ -63,7 +66,7 @@ class Hook:
         return class_ in self._classes
 
     def call(self) -> Call | None:
-        return active.get() or self.patched
+        return active.get() or next(filter(None, (scope() for scope in self.scopes)), self.patched)
 
     def _install(self) -> None:
         for module in (_validation, _search):
@@ -118,14 +121,46 @@ class _Parallel:
         call = hook.call()
         if call is None:
             return self._stock(iterable)
-        batch = list(iterable)
-        found = answers(call, batch, last_cv.get())
-        if found is not None:
-            return found
+        calls = list(iterable)
+        batch, begun, found = batch_of(calls, last_cv.get()), time.perf_counter(), None
+        if batch is not None:
+            found = self._sent(call, batch, calls)
+        result = self._here(call, calls) if found is None else found
+        if batch is not None:
+            call.settings.took(batch.what, found is not None, begun)
+        return result
+
+    def _here(self, call: Call, calls: list[Any]) -> Any:
         if active.get() is None:
-            return self._stock(batch)
+            return self._stock(calls)
         with calling(Call(call.settings, with_fits=False)):   # its fits are not sent one by one
-            return self._stock(batch)
+            return self._stock(calls)
+
+    def _sent(self, call: Call, batch: Batch, calls: list[Any]) -> list[Any] | None:
+        """What the server gives, or None."""
+        settings, by_policy = call.settings, True
+        try:
+            settings.check_policy(batch.size, is_heavy=True)
+            by_policy = False
+            try:
+                return answers(call, batch)
+            except FitsAlone as error:
+                _fill.check_alone(settings, batch.fits[0], batch.size, error)
+                log.info("%s: one by one, %s", batch.what, error)
+                return self._one_by_one(call, calls)
+        except (Stays, KedgeError) as error:
+            settings.kept(batch.what, batch.size, error, by_policy)
+            return None
+
+    def _one_by_one(self, call: Call, calls: list[Any]) -> list[Any]:
+        """As scikit-learn runs it, on this thread, but with fits on the server; in its own way where the first fit did not go."""
+        settings = call.settings.for_fits()
+        with calling(Call(settings)):
+            found = list(type(self._stock)(n_jobs=1)(calls[:1]))
+            if settings.n_sent:
+                return found + list(type(self._stock)(n_jobs=1)(calls[1:]))
+        with calling(Call(settings, with_fits=False)):
+            return found + list(self._stock(calls[1:]))
 
 
 def _remembered(check_cv: Any) -> Any:
@@ -150,13 +185,17 @@ def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
             given = dict(signature.bind(self, *arguments, **named).arguments)
         except TypeError:   # which the method will say
             return method(self, *arguments, **named)
+        begun, settings, what = time.perf_counter(), call.settings, f"{class_.__name__}.fit"
         X, more = given.pop("X"), {**given.pop("fit_params", {}), **given}
         more.pop("self")
         token = is_inside.set(True)   # what a fit here fits is not sent
         try:
             if not _fill.fit(call, self, X, **more):
-                return method(self, *arguments, **named)
+                found = method(self, *arguments, **named)
+                settings.took(what, False, begun)
+                return found
         finally:
             is_inside.reset(token)
+        settings.took(what, True, begun)
         return self if name == "fit" else self.transform(X)
     return fit

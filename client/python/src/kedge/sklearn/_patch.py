@@ -15,19 +15,22 @@ from sklearn.pipeline import Pipeline
 from ..errors import KedgeError
 from ..session import Session
 from . import _batch, _fill
-from ._decide import Call, Decision, Settings, Stays
+from ._decide import Call, Decision, FitsAlone, Settings, Stays
 from ._describe import PASSED
 from ._hook import hook
+from ._jobs import size_of
+from ._profile import Profile
 
 THRESHOLD = 1 << 20   # bytes of X
 
 
-def patch(session: Session | None = None, *, policy: str = "auto", fallback: str = "warn", threshold: int = THRESHOLD) -> None:
+def patch(session: Session | None = None, *, policy: str = "auto", fallback: str = "warn", threshold: int = THRESHOLD,
+          profile: Profile | None = None) -> None:
     """From now on searches, cross-validation and fits of scikit-learn's own classes go to the server where it can do them, on all threads, whenever
     they were imported. policy: "auto" keeps fits on fewer bytes than the threshold, and those that read X once; "always" sends all that can be sent;
     "never" none. fallback: as of cross_validate, but a warning says only what had a threshold's bytes, and "raise" leaves alone a fit of a single
-    estimator that cannot go. Called again, it changes the settings. session: else kedge.connect()."""
-    settings = Settings.of(session, policy=policy, fallback=fallback, threshold=threshold, quiet_below=threshold)
+    estimator that cannot go. Called again, it changes the settings. profile: is told of each call. session: else kedge.connect()."""
+    settings = Settings.of(session, policy=policy, fallback=fallback, threshold=threshold, quiet_below=threshold, profile=profile)
     if hook.patched is None:
         hook.hold()
     hook.patched = Call(settings)
@@ -58,13 +61,19 @@ def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
         steps = [(name, explain(step, X, y, session=settings.session)) for name, step in estimator.steps if step not in PASSED]
         return Decision(any(step.goes for _, step in steps), "; ".join(f"{name} {step}" for name, step in steps))
     if isinstance(estimator, BaseSearchCV):
-        settings.check_policy(_batch.size_of(X), is_heavy=True)
-        job = _batch.plan(settings.remote, list(_fits(estimator, X, y)), _cv(estimator, y))
-        return Decision(True, f"one job, {job.task.name}, of {len(job.places)} fits")
-    settings.check_policy(_batch.size_of(X), is_heavy=False)
+        settings.check_policy(size_of(X), is_heavy=True)
+        fits = list(_fits(estimator, X, y))
+        try:
+            parts = _batch.plan(settings.remote, fits, _cv(estimator, y)).parts
+        except FitsAlone as reason:
+            _fill.check_alone(settings, fits[0], size_of(X), reason)
+            return Decision(True, f"{len(fits)} fits one by one, for {reason}")
+        said = "one job" if len(parts) == 1 else f"{len(parts)} jobs"
+        return Decision(True, f"{said}, {parts[0].task.name}, of {len(fits)} fits")
+    settings.check_policy(size_of(X), _fill.is_heavy(type(estimator).__name__))
     settings.check_family(type(estimator).__name__, _fill.CHEAP)
     _fill.plan(settings.remote, estimator, X, y)
-    return Decision(True, "one job, fit")
+    return Decision(True, f"one job, fit{_fill.note(estimator)}")
 
 
 def _cv(search: Any, y: Any) -> Any:

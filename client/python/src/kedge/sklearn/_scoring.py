@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
 
-from ._decide import Remote, Stays
+from ._decide import FitsAlone, Remote
 from ._describe import leaves
 from ._table import Target
 
@@ -17,12 +17,12 @@ POSITIVE = frozenset({"f1", "precision", "recall", "jaccard", "average_precision
 
 
 def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target) -> dict[str, str]:
-    """The server's name of each scorer by the caller's; of a single one by ""."""
+    """The server's name of each scorer by the caller's; of a single one by "". Raises FitsAlone: scikit-learn can score here."""
     scorers = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer if isinstance(scorer, dict) else {"": scorer}
     names = {name: _name_of(one, estimator, remote) for name, one in scorers.items()}
     for name in names.values():
         if name in POSITIVE and not target.says_positive:
-            raise Stays(f"scorer '{name}' counts the label 1, and the labels are not 0 and 1")
+            raise FitsAlone(f"scorer '{name}' counts the label 1, and the labels are not 0 and 1")
     return names
 
 
@@ -30,11 +30,11 @@ def _name_of(scorer: Any, estimator: Any, remote: Remote) -> str:
     if isinstance(scorer, _PassthroughScorer):
         return _own(leaves(estimator)[-1])
     if not hasattr(scorer, "_score_func"):
-        raise Stays(f"the scorer {getattr(scorer, '__name__', type(scorer).__name__)} is a function of the program's own")
+        raise FitsAlone(f"the scorer {getattr(scorer, '__name__', type(scorer).__name__)} is a function of the program's own")
     for name in remote.scorers:
         if _is_same(scorer, name):
             return name
-    raise Stays(f"the server has no scorer {scorer!r}".replace("make_scorer", "of"))
+    raise FitsAlone(f"the server has no scorer {scorer!r}".replace("make_scorer", "of"))
 
 
 def _is_same(scorer: Any, name: str) -> bool:
@@ -55,4 +55,4 @@ def _own(estimator: Any) -> str:
     for mixin, name in ((ClassifierMixin, "accuracy"), (RegressorMixin, "r2")):
         if isinstance(estimator, mixin):
             return name
-    raise Stays(f"score() of {type(estimator).__name__} is not among the server's scorers")
+    raise FitsAlone(f"score() of {type(estimator).__name__} is not among the server's scorers")

@@ -1,6 +1,7 @@
 """X, y and groups as a data set of the server: numbers as they are, labels and texts as codes in their sorted order."""
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,18 @@ class Table:
         if rounded is not None and np.isinf(rounded).any():
             raise Stays("X holds values beyond float32, which scikit-learn refuses")
         return self
+
+    def take(self, rows: Array) -> Table:
+        """Some of the rows, in this order."""
+        part = copy.copy(self)
+        part.source, part.n_rows = None, len(rows)
+        if self.sparse is not None:
+            part.sparse = self.sparse[rows]
+        elif self.matrix is not None:
+            part.matrix = self.matrix[rows]
+        else:
+            part.columns = [column[rows] for column in self.columns]
+        return part
 
     def _take_sparse(self, X: Any) -> None:
         self.sparse = X.tocsr()
@@ -186,3 +199,13 @@ class Target:
     def says_positive(self) -> bool:
         """Whether the greater of two labels is 1, which scorers such as f1 count."""
         return self.classes is None or (len(self.classes) == 2 and self.classes[1] == 1 and self.classes.dtype.kind in "biuf")
+
+
+def weights_of(sample_weight: Any) -> Any:
+    """As the server takes them. Raises Stays."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim != 1 or weights.dtype.kind not in "biuf" or not np.isfinite(weights).all() or (weights < 0).any():
+        raise Stays("sample_weight is not one number for each row, finite and not negative")
+    return weights.astype(np.float64)

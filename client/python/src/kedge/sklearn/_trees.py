@@ -1,0 +1,169 @@
+"""Trees and forests of scikit-learn from the arrays of a stored model."""
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.tree._tree import NODE_DTYPE, Tree
+
+from ..errors import KedgeError
+from ._decide import Stays
+
+Array = np.ndarray[Any, Any]
+Members = list[tuple[str, Any]]   # as Model.members() gives them
+# What this module knows of a node. Trees of a scikit-learn with further fields cannot be made.
+FIELDS = frozenset({"left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples", "missing_go_to_left",
+                    "leaf_value"})
+LEAF = -2   # as feature and threshold
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a forest was grown from. X: float32, dense or CSR; weights: of the rows, or None."""
+
+    X: Any
+    weights: Array | None
+    seed: int
+
+
+def check_fields() -> None:
+    """Raises Stays."""
+    if more := set(NODE_DTYPE.names) - FIELDS:
+        raise Stays(f"trees of this scikit-learn have the fields {', '.join(sorted(more))}, which the server does not give")
+
+
+class Nodes:
+    """The nodes of all trees, one behind the other, checked: scikit-learn follows children and features as they are."""
+
+    def __init__(self, members: Members, n_features: int, n_classes: int) -> None:
+        """n_classes: 0 for values. Raises KedgeError (BAD_DATA) for what are no trees."""
+        found = dict(members)
+        self.offset = np.asarray(found["tree_offset"], np.int64)
+        self.feature = _column(found, "feature", np.int64)
+        n = len(self.feature)
+        if self.offset.size < 2 or self.offset[0] != 0 or self.offset[-1] != n or (np.diff(self.offset) < 1).any():
+            raise KedgeError("BAD_DATA", "tree_offset does not cover the nodes", "tree_offset")
+        self.threshold, self.impurity, self.weight = (_column(found, name, np.float64, n) for name in ("threshold", "impurity", "weight"))
+        self.values = np.asarray(found["value"] if n_classes else found["mean"], np.float64)
+        if self.values.size != n * max(1, n_classes):
+            raise KedgeError("BAD_DATA", "the trees have another number of values than of nodes", "value")
+        self.values = self.values.reshape(n, 1, max(1, n_classes))
+        self.is_leaf = self.feature < 0
+        self.inner = np.flatnonzero(~self.is_leaf)
+        if (self.feature >= n_features).any():
+            raise KedgeError("BAD_DATA", f"a tree asks for a feature beyond {n_features}", "feature")
+        left, right = (_column(found, name, np.int64, n)[self.inner] for name in ("left", "right"))
+        self._check_children(left, right)
+        self.left, self.right = left, right
+        rows = np.asarray(found["n_rows"], np.int64) if "n_rows" in found else np.empty(0, np.int64)
+        self.n_rows = rows if rows.size == n else None   # the server keeps it for single trees
+
+    def _check_children(self, left: Array, right: Array) -> None:
+        """Each node but a root is the child of one node before it in its tree."""
+        end = self.offset[np.searchsorted(self.offset, self.inner, side="right")]
+        if (left <= self.inner).any() or (right <= self.inner).any() or (left >= end).any() or (right >= end).any():
+            raise KedgeError("BAD_DATA", "a tree's child is no node behind its parent", "left")
+        parents = np.bincount(np.concatenate([left, right]), minlength=len(self.feature))
+        parents[self.offset[:-1]] += 1
+        if (parents != 1).any():
+            raise KedgeError("BAD_DATA", "a tree's node has no parent, or two", "right")
+
+    def levels(self) -> list[Array]:
+        """The places in `inner`, by their depth."""
+        place = np.full(len(self.feature), -1)
+        place[self.inner] = np.arange(len(self.inner))
+        found, level = [], place[self.offset[:-1]]
+        while len(level := level[level >= 0]):
+            found.append(level)
+            level = place[np.concatenate([self.left[level], self.right[level]])]
+        return found
+
+
+def _column(found: dict[str, Any], name: str, dtype: Any, n: int | None = None) -> Array:
+    column = np.asarray(found[name], dtype).reshape(-1)
+    if n is not None and column.size != n:
+        raise KedgeError("BAD_DATA", f"{name} has {column.size} numbers, not one for each of {n} nodes", name)
+    return column
+
+
+def trees_of(nodes: Nodes, n_features: int, n_classes: int, n_rows: Array) -> list[Tree]:
+    """Trees of scikit-learn. n_classes: 1 for values; n_rows: of each node."""
+    array = np.zeros(len(nodes.feature), NODE_DTYPE)
+    starts = np.repeat(nodes.offset[:-1], np.diff(nodes.offset))
+    inner = nodes.inner
+    for name, child in (("left_child", nodes.left), ("right_child", nodes.right)):
+        array[name] = -1
+        array[name][inner] = child - starts[inner]
+    array["feature"] = np.where(nodes.is_leaf, LEAF, nodes.feature)
+    array["threshold"] = np.where(nodes.is_leaf, LEAF, nodes.threshold)
+    array["impurity"], array["weighted_n_node_samples"], array["n_node_samples"] = nodes.impurity, nodes.weight, n_rows
+    if "missing_go_to_left" in NODE_DTYPE.names:   # to the larger part, as scikit-learn has it where no value was missing
+        array["missing_go_to_left"][inner] = n_rows[nodes.left] > n_rows[nodes.right]
+    depth = np.zeros(len(nodes.offset) - 1, np.int64)
+    for i, level in enumerate(nodes.levels(), 1):
+        depth[np.searchsorted(nodes.offset, inner[level], side="right") - 1] = i
+    trees = []
+    for i, (begin, end) in enumerate(zip(nodes.offset[:-1].tolist(), nodes.offset[1:].tolist())):
+        tree = Tree(n_features, np.array([n_classes], np.intp), 1)
+        tree.__setstate__({"max_depth": int(depth[i]), "node_count": end - begin, "nodes": array[begin:end].copy(), "values": nodes.values[begin:end].copy()})
+        trees.append(tree)
+    return trees
+
+
+def rows_of(nodes: Nodes, bootstrap: bool, is_weighted: bool, count: Any) -> Array:
+    """n_node_samples. The server does not keep it for forests: without weights it is what a node weighs, and where rows are drawn the number of
+    draws. count: gives it by passing the rows through the trees, for weighted rows that are not drawn."""
+    if nodes.n_rows is not None:
+        return nodes.n_rows
+    return np.rint(nodes.weight).astype(np.int64) if bootstrap or not is_weighted else np.asarray(count(), np.int64)
+
+
+def _counted(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array:
+    """Rows that have a weight, by the node that they come to."""
+    counts = np.zeros(len(nodes.feature), np.int64)
+    X = fit.X if fit.weights is None else fit.X[fit.weights > 0]
+    for tree, begin in zip(trees_of(nodes, n_features, n_classes, counts), nodes.offset):
+        np.add.at(counts, tree.apply(X) + begin, 1)
+    for level in reversed(nodes.levels()):
+        counts[nodes.inner[level]] = counts[nodes.left[level]] + counts[nodes.right[level]]
+    return counts
+
+
+def forest_of(forest: Any, members: Members, n_features: int, classes: Array | None, fit: Fit) -> dict[str, Any]:
+    """The attributes that a forest of scikit-learn has beside those of the job. classes: of a classifier."""
+    n_classes = 0 if classes is None else len(classes)
+    nodes, width = Nodes(members, n_features, n_classes), max(1, n_classes)
+    is_weighted = fit.weights is not None or getattr(forest, "class_weight", None) is not None
+    n_rows = rows_of(nodes, forest.bootstrap, is_weighted, lambda: _counted(nodes, n_features, width, fit))
+    maker = clone(forest)
+    maker._validate_estimator()
+    one = maker._make_estimator(append=False, random_state=0)
+    vars(one).update(n_features_in_=n_features, n_outputs_=1, max_features_=_max_features(forest.max_features, n_features))
+    if classes is not None:
+        vars(one).update(classes_=np.arange(n_classes, dtype=np.float64), n_classes_=np.int64(n_classes))
+    seeds = np.random.RandomState(fit.seed).randint(np.iinfo(np.int32).max, size=len(nodes.offset) - 1)
+    estimators = []
+    for seed, tree in zip(seeds.tolist(), trees_of(nodes, n_features, width, n_rows)):
+        each = copy.copy(one)
+        vars(each).update(random_state=seed, tree_=tree)
+        estimators.append(each)
+    found = {"estimator_": maker.estimator_, "estimators_": estimators, "_n_samples_bootstrap": None}
+    if forest.bootstrap:   # without _n_samples, estimators_samples_ has no draws to tell of: they are the server's
+        found["_n_samples_bootstrap"] = int(round(float(nodes.weight[0])))
+    else:
+        found["_n_samples"] = int(fit.X.shape[0])
+    return found
+
+
+def _max_features(value: Any, n_features: int) -> int:
+    if value is None:
+        return n_features
+    if isinstance(value, str):
+        return max(1, int(math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)))
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    return max(1, int(value * n_features)) if value > 0 else 0
