@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kClouds[] = {"secure",
                                         "community"};   // two markets with prices of their own; they stand in Offer::region
 
+constexpr int kCudaVersions = 4;   // from the least that the server needs on
+
 Failure failure(long status, const std::string& body) {
   if (mentions(body, {"SUPPLY_CONSTRAINT", "no longer any instances available", "no instances available"}))
     return Failure::kNoCapacity;
@@ -50,19 +52,22 @@ class RunPod final : public Provider {
     json::ValueMap environment;
     for (const auto& [name, value] : server_settings(intent, fmt::format("0.0.0.0:{}", kServerPort)))
       environment.emplace_back(name, value);
-    const json::Value pod =
-        rest_.post("/pods", json::ValueMap{{"name", intent.id},
-                                           {"imageName", intent.image},
-                                           {"gpuTypeIds", json::ValueList{intent.offer.id}},
-                                           {"gpuCount", intent.offer.gpus},
-                                           {"cloudType", intent.offer.region == kClouds[0] ? "SECURE" : "COMMUNITY"},
-                                           {"allowedCudaVersions", json::ValueList{fmt::format("{:.1f}", kLeastCuda)}},
-                                           {"interruptible", intent.offer.spot},
-                                           {"containerDiskInGb", 20},
-                                           {"volumeInGb", 0},
-                                           {"supportPublicIp", true},
-                                           {"ports", json::ValueList{fmt::format("{}/tcp", kServerPort)}},
-                                           {"env", environment}});
+    const auto create = [&](json::ValueList versions) {
+      return rest_.post("/pods",
+                        json::ValueMap{{"name", intent.id},
+                                       {"imageName", intent.image},
+                                       {"gpuTypeIds", json::ValueList{intent.offer.id}},
+                                       {"gpuCount", intent.offer.gpus},
+                                       {"cloudType", intent.offer.region == kClouds[0] ? "SECURE" : "COMMUNITY"},
+                                       {"allowedCudaVersions", std::move(versions)},
+                                       {"interruptible", intent.offer.spot},
+                                       {"containerDiskInGb", 20},
+                                       {"volumeInGb", 0},
+                                       {"supportPublicIp", true},
+                                       {"ports", json::ValueList{fmt::format("{}/tcp", kServerPort)}},
+                                       {"env", environment}});
+    };
+    const json::Value pod = create_on_new_enough(create);
     Machine made = machine(pod);
     if (made.id.empty()) made.id = std::holds_alternative<std::string>(pod.data) ? std::get<std::string>(pod.data) : "";
     if (made.id.empty()) throw ProviderError(Failure::kRetryLater, "runpod: create pod", "the answer names no pod", 0, true);
@@ -87,6 +92,20 @@ class RunPod final : public Provider {
   }
 
  private:
+  // RunPod takes a list of versions and no least one. It refuses a version that it does not know yet; then the least
+  // one is asked for alone.
+  template <class Create>
+  static json::Value create_on_new_enough(const Create& create) {
+    json::ValueList versions;
+    for (int i = 0; i < kCudaVersions; ++i) versions.emplace_back(fmt::format("{:.1f}", kLeastCuda + 0.1 * i));
+    try {
+      return create(versions);
+    } catch (const ProviderError& error) {
+      if (error.failure != Failure::kFatal || !mentions(error.words, {"allowedCudaVersions"})) throw;
+    }
+    versions.resize(1);
+    return create(versions);
+  }
   // The price of the cloud that the pod will be asked of; each is that of one GPU.
   static void add_both_markets(std::vector<Offer>& offers, const json::Value& type, std::string_view cloud, int gpus) {
     const json::Value& prices = json::at(type, cloud);

@@ -26,7 +26,12 @@ Response runpod(FakeMachines& machines, const Request& request, std::int64_t now
         R"("minVcpu":8,"minMemory":40,"stockStatus":"Low"}},{"id":"NVIDIA A40","displayName":"A40","secure":null,"community":null}]}})");
   if (request.method == "POST") {
     const json::Value body = json::parse(request.body);
+    const auto& versions = json::list(body, "allowedCudaVersions");
     if (json::text(body, "cloudType") != "COMMUNITY" || json::text(body, "allowedCudaVersions.0") != "13.0") return refused();
+    // It knows none beyond 13.0 yet, and says so.
+    if (versions.size() > 1)
+      return {.status = 400,
+              .body = R"({"error":"allowedCudaVersions: 13.1 is not one of the allowed values","status":400})"};
     const std::string id = machines.make(json::text(json::parse(request.body), "name"), now);
     return made(machines, id, fmt::format(R"({{"id":"{}","desiredStatus":"RUNNING","portMappings":null}})", id), "{}");
   }
