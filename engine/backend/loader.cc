@@ -68,9 +68,11 @@ void list_cuda(schema::DeviceList& list) {
   }
 }
 
-// The index in "cuda" or "cuda:N".
+constexpr int kFirstUsable = -1;
+
+// The index in "cuda:N"; kFirstUsable for "cuda".
 std::optional<int> cuda_index(std::string_view id) {
-  if (id == "cuda") return 0;
+  if (id == "cuda") return kFirstUsable;
   if (!id.starts_with("cuda:")) return std::nullopt;
   int index = -1;
   const char* const end = id.data() + id.size();
@@ -78,8 +80,19 @@ std::optional<int> cuda_index(std::string_view id) {
   return error == std::errc{} && rest == end && index >= 0 ? std::optional(index) : std::nullopt;
 }
 
+// The first device that can be used, or the first one, which then says why it cannot.
+int first_usable(const Plugin& plugin) {
+  Message message{};
+  DeviceInfo info;
+  const int count = plugin.count(message.data(), message.size());
+  for (int i = 0; i < count; ++i)
+    if (plugin.describe(i, &info, message.data(), message.size())) return i;
+  return 0;
+}
+
 std::unique_ptr<Device> open_cuda(int index) {
   const Loaded loaded = load_plugin();
+  if (index == kFirstUsable) index = loaded.plugin ? first_usable(*loaded.plugin) : 0;
   require(loaded.plugin, schema::ErrorCode::kDeviceUnavailable, "cuda:{}: {}", index, loaded.missing);
   Message message{};
   const int count = loaded.plugin->count(message.data(), message.size());

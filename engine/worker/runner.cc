@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/core/array.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
@@ -24,6 +25,21 @@ using schema::ErrorCode;
 
 constexpr std::size_t kModelsKept = 4;
 constexpr std::size_t kSmallModelBytes = 256 << 10;   // such a one goes with the report: to create a file takes longer
+
+// Whether the device still moves and adds numbers. An illegal access ends every later call of its context with an
+// error; a launch that was refused, or a factorisation that failed, leaves it as it was.
+bool computes(Device& device) {
+  try {
+    const std::vector<double> values{1, 2, 3, 4, 5, 6};
+    const Matrix<double> X(device.memory(), 3, 2, values);
+    Array<double> sums(device.memory(), 2);
+    device.f64().rows->column_sums(X.view(), sums.view());
+    device.memory().synchronize();
+    return sums.to_host() == std::vector<double>{9, 12};
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 schema::WorkerReport failed(std::int64_t lease, Error error) {
   return {schema::FailedReport{lease, std::move(error)}};
@@ -100,15 +116,23 @@ bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
   } catch (const Error& error) {
     if (error.code == ErrorCode::kOutOfMemory) forget();
     report(failed(lease, error));
-    return error.code != ErrorCode::kInternal || device_.info().kind == DeviceKind::kCpu;
+    return error.code != ErrorCode::kInternal || is_well();
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const std::length_error&) {   // more than any vector can hold
     return out_of_memory();
   } catch (const std::exception& error) {
     report(failed(lease, Error(ErrorCode::kInternal, shown(error))));
-    return device_.info().kind == DeviceKind::kCpu;
+    return is_well();
   }
+}
+
+// After an internal error.
+bool Runner::is_well() {
+  if (device_.info().kind == DeviceKind::kCpu) return true;
+  if (!computes(device_)) return false;
+  forget();   // what was half made
+  return true;
 }
 
 bool Runner::answer(const schema::AskCommand& command, const Report& report) {

@@ -23,8 +23,9 @@ class Runner {
 
   explicit Runner(Device& device) : device_(device) {}
 
-  // Validates and runs one job; reports its events and at the end a DoneReport or a FailedReport, whatever happens. False when
-  // the device cannot be trusted any more and the process should end: an internal error on a GPU poisons its context.
+  // Validates and runs one job; reports its events and at the end a DoneReport or a FailedReport, whatever happens.
+  // False when the device cannot be trusted any more and the process should end: after an internal error a GPU is
+  // tried, and one that does not compute any more has a poisoned context.
   bool run(const schema::RunCommand& command, std::stop_token stop, const Report& report);
   // The same for a question to a stored model: an AnswerReport or a FailedReport.
   bool answer(const schema::AskCommand& command, const Report& report);
@@ -42,6 +43,7 @@ class Runner {
   schema::DoneReport done(const Context& ctx, const schema::RunCommand& command);
   template <class Work>
   bool reported(std::int64_t lease, const Report& report, Work work);
+  bool is_well();
   void forget_data();
   void forget();
 

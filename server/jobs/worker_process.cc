@@ -69,7 +69,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// What a computation may need of the server's environment: no token, no proxy, nothing that is not named here.
+// What a computation may need of the server's environment: no token, no proxy, nothing that is not named here; and
+// nothing that makes the vendor's libraries compute with fewer bits than the worker asks for.
 std::vector<std::string> clean_environment() {
   constexpr std::array<std::string_view, 6> kNames{"PATH=", "HOME=", "LANG=", "TZ=", "LD_LIBRARY_PATH=", "KEDGE_CONTROL="};
   constexpr std::array<std::string_view, 11> kFamilies{"LC_",   "OMP_",   "GOMP_", "OPENBLAS_",  "CUDA_",      "NVIDIA_",
@@ -78,7 +79,8 @@ std::vector<std::string> clean_environment() {
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
     const auto begins = [&](std::string_view name) { return text.starts_with(name); };
-    if (std::ranges::any_of(kNames, begins) || std::ranges::any_of(kFamilies, begins)) kept.emplace_back(text);
+    const bool is_known = std::ranges::any_of(kNames, begins) || std::ranges::any_of(kFamilies, begins);
+    if (is_known && !begins("NVIDIA_TF32_OVERRIDE=")) kept.emplace_back(text);
   }
   return kept;
 }

@@ -3,6 +3,7 @@ access, endless kernels and dead workers, G3 no device, no driver, a device that
 
 python3 gpu.py ROW [--long] [--seed N] [--control NAME]"""
 import os
+import pathlib
 import shutil
 import sys
 import time
@@ -108,11 +109,14 @@ def bytes_in_use(gpu, name):
 
 
 def g2(row):
-    """The GPU or its worker dies in the middle of a kernel: another worker within 5 s, the job before its time is up, its neighbours right."""
-    gpu, took = WithGpu(row), {}
+    """The GPU or its worker dies in the middle of a kernel: another worker within 5 s, the job before its time is up, its neighbours right.
+    A kernel that the GPU refuses to start ends its job alone: the worker is tried, and stays."""
+    gpu, took = WithGpu(row, env={"NVIDIA_TF32_OVERRIDE": "1"}), {}
     try:
         right = outcome(gpu.run(job("logistic")))
         row.expect(right[0] == "succeeded", f"without a fault: {right}")
+        fewer_bits = [pid for pid in gpu.server.workers() if b"TF32" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
+        row.expect(not fewer_bits, "a worker was asked to compute with fewer bits")
         for number in range(10 if row.long else 2):
             for what in ("illegal", "abort", "kill", "endless"):
                 before = gpu.server.workers()
@@ -128,14 +132,20 @@ def g2(row):
                 row.expect_cost(took[what] <= 5, f"{what}: {took[what]:.1f} s")
                 row.expect(outcome(gpu.server.wait(neighbour, 30)) == right, f"{what}: its neighbour is another")
                 row.expect(gpu.server.call("GET", "/readyz").status == 200, f"{what}: the server is not ready")
+        before = gpu.server.workers()
+        gpu.next("refused", 5)
+        end = gpu.run(job("logistic"))
+        row.expect(outcome(end)[:2] == ("failed", "INTERNAL"), f"refused: the job ended {outcome(end)[:2]}")
+        row.expect(outcome(gpu.run(job("logistic"))) == right, "refused: the next job is another")
+        row.expect(gpu.server.workers() == before, "refused: the worker was replaced")
         return ", ".join(f"{what} {seconds:.1f} s" for what, seconds in took.items())
     finally:
         gpu.server.kill()
 
 
 def g3(row):
-    """No device, no driver, or a device that cannot be opened: the reason is told to who asks for it, and "auto" runs on the CPU."""
-    said = {"none": "reports no device", "no-driver": "driver version is insufficient", "lost": "GPU is lost"}
+    """No device, no driver, a device that cannot be opened or for which there is no code: a job that asks for it gets the reason, and "auto" runs on the CPU."""
+    said = {"none": "reports no device", "no-driver": "driver version is insufficient", "lost": "GPU is lost", "old": "its compute capability is 7.0"}
     for how, words in said.items():
         gpu = WithGpu(row, "--devices", "cpu,cuda:0", how="" if row.control == "no-faults" else how)
         try:

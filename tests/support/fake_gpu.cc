@@ -1,11 +1,13 @@
-// libkedge_cuda.so for machines without a GPU: the real kernels on the emulator, which fails as GPUs do, on request. For tests.
+// libkedge_cuda.so for machines without a GPU: the real kernels on the emulator, which fails as GPUs do, on request.
+// For tests.
 //
-// KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened); else one device.
-// KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first process that comes there, and the file
-// goes: counted from when the file is first seen,
-//   oom N      the Nth allocation fails           illegal N  the Nth kernel makes an illegal access; all that follows fails as
-//   well abort N    the process aborts at the Nth kernel      kill N     SIGKILL there       endless N  that kernel does not end
-//   tell N     the file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation
+// KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened), "old" (no code
+// for it); else one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first
+// process that comes there, and the file goes: counted from when the file is first seen,
+//   oom N      the Nth allocation fails           illegal N  the Nth kernel makes an illegal access; all that follows
+//   fails as well       refused N  the Nth kernel is not started, and all is well after that      abort N    the
+//   process aborts at the Nth kernel      kill N     SIGKILL there       endless N  that kernel does not end tell N the
+//   file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation
 // KEDGE_FAKE_GPU_LEAK=1: what is given back is lost.
 #include <csignal>
 #include <cstdio>
@@ -100,6 +102,7 @@ class FakeGpu final : public Device {
       throw schema::Error(schema::ErrorCode::kOutOfMemory, "fake GPU: no memory for " + std::to_string(bytes) + " bytes");
   }
   void before_launch(const char* kernel) {
+    if (plan_.strikes("refused")) fail("invalid argument");
     if (plan_.strikes("illegal")) poisoned_ = true;
     if (poisoned_) fail("an illegal memory access was encountered");
     if (plan_.strikes("abort")) std::abort();
@@ -129,15 +132,20 @@ int count(char* message, std::size_t size) {
   return how == "no-driver" ? -1 : how == "none" ? 0 : 1;
 }
 
-bool describe(int index, DeviceInfo* info, char*, std::size_t) {
+const std::string kOld = "its compute capability is 7.0, and this build has code for 7.5, 8.0";
+
+bool describe(int index, DeviceInfo* info, char* message, std::size_t size) {
   *info = info_of(index);
-  return true;
+  if (variable("KEDGE_FAKE_GPU") != "old") return true;
+  tell(message, size, kOld.c_str());
+  return false;
 }
 
 Device* open(int index, char* message, std::size_t size) {
-  if (variable("KEDGE_FAKE_GPU") != "lost") return std::make_unique<FakeGpu>(index).release();
-  tell(message, size, "GPU is lost");
-  return nullptr;
+  const std::string how = variable("KEDGE_FAKE_GPU");
+  if (how == "lost") tell(message, size, "GPU is lost");
+  if (how == "old") tell(message, size, kOld.c_str());
+  return how == "lost" || how == "old" ? nullptr : std::make_unique<FakeGpu>(index).release();
 }
 
 constexpr Plugin kPlugin{kPluginAbi, &count, &describe, &open};

@@ -1,8 +1,10 @@
 // The one symbol that libkedge_cuda.so exports: the table of plugin.h. No exception leaves these functions.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/gpu_code.h"
 #include "engine/backend/cuda/native/check.h"
 #include "engine/backend/plugin.h"
 
@@ -24,6 +26,17 @@ int count(char* message, std::size_t size) {
   return devices;
 }
 
+// Why this build has no kernels for the device: empty where it has.
+std::string why_not(const cudaDeviceProp& properties) {
+#if defined(KEDGE_CUDA_ARCHITECTURES)
+  return missing_code(KEDGE_CUDA_ARCHITECTURES, properties.major, properties.minor);
+#else
+  static_cast<void>(properties);
+  return {};
+#endif
+}
+
+// Knows the device also where it cannot be used.
 bool describe(int index, DeviceInfo* info, char* message, std::size_t size) {
   try {
     cudaDeviceProp properties{};
@@ -33,7 +46,9 @@ bool describe(int index, DeviceInfo* info, char* message, std::size_t size) {
     *info = {.kind = DeviceKind::kCuda, .index = index, .name = properties.name,
              .driver = std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10),
              .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem)};
-    return true;
+    const std::string reason = why_not(properties);
+    if (!reason.empty()) tell(message, size, reason.c_str());
+    return reason.empty();
   } catch (const std::exception& e) {
     tell(message, size, e.what());
     return false;
@@ -42,6 +57,12 @@ bool describe(int index, DeviceInfo* info, char* message, std::size_t size) {
 
 Device* open(int index, char* message, std::size_t size) {
   try {
+    cudaDeviceProp properties{};
+    KEDGE_CHECK(cudaGetDeviceProperties(&properties, index));
+    if (const std::string reason = why_not(properties); !reason.empty()) {
+      tell(message, size, reason.c_str());
+      return nullptr;
+    }
     return make_cuda_device({.index = index}).release();
   } catch (const std::exception& e) {
     tell(message, size, e.what());
