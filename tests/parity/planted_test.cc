@@ -38,6 +38,16 @@ __global__ void sum_by_halves(const float* x, float* sum, bool synchronised) {
   if (i == 0) *sum = part[0];
 }
 
+// Counts in shared memory that nobody has set to 0, which it is at first on some GPUs.
+__global__ void count_from_nothing(unsigned* out, bool set) {
+  __shared__ unsigned count;
+  if (set && threadIdx.x == 0) count = 0;
+  __syncthreads();
+  atomicAdd(&count, 1u);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = count;
+}
+
 float sum_with(std::uint64_t seed, bool synchronised) {
   CudaRuntime gpu({.seed = seed});
   std::vector<float> host(256);
@@ -78,6 +88,15 @@ TEST(PlantedDefect, MissingBarrierShowsUnderEverySeed) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(sum_with(seed, true), 256.0f * 257 / 2) << seed;
     EXPECT_NE(sum_with(seed, false), 256.0f * 257 / 2) << seed;
+  }
+}
+
+TEST(PlantedDefect, SharedMemoryThatIsNotSetHoldsRubbishInEveryBlock) {
+  for (const bool set : {true, false}) {
+    CudaRuntime gpu({});
+    Array<unsigned> out(gpu, 3);
+    KEDGE_LAUNCH(gpu, count_from_nothing, 3, 32, 0, out.data(), set);
+    for (const unsigned count : out.to_host()) EXPECT_EQ(count == 32, set);
   }
 }
 

@@ -27,17 +27,17 @@
 namespace kedge::engine {
 
 inline constexpr unsigned kFullWarp = 0xffffffffu;
-inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;   // more must be asked for, kernel by kernel
 
 template <class... Params, class... Args>
 void launch_kernel(CudaRuntime& runtime, const char* name, void (*kernel)(Params...), dim3 grid, dim3 block,
                    std::size_t shared_bytes, Args&&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;   // CUDA refuses an empty grid
-  if (shared_bytes > kPlainSharedBytes) runtime.allow_shared(reinterpret_cast<const void*>(kernel), name, shared_bytes);
+  if (shared_bytes > 0) runtime.allow_shared(reinterpret_cast<const void*>(kernel), name, shared_bytes);
 #if defined(__CUDACC__)
   kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(runtime.stream())>>>(static_cast<Params>(args)...);
 #else
-  emulated::launch(runtime.stream(), name, grid, block, shared_bytes, [&] { kernel(static_cast<Params>(args)...); });
+  emulated::launch(runtime.stream(), {name, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes},
+                   [&] { kernel(static_cast<Params>(args)...); });
 #endif
   runtime.check_launch(name);
 }
@@ -46,6 +46,17 @@ void launch_kernel(CudaRuntime& runtime, const char* name, void (*kernel)(Params
 inline unsigned blocks_for(std::int64_t n, std::int64_t threads) {
   const std::int64_t blocks = (n + threads - 1) / threads;
   return static_cast<unsigned>(blocks < 0x7fffffff ? blocks : 0x7fffffff);
+}
+
+// A grid of x times y blocks. No GPU takes more than runtime.max_grid_rows() in y, so the rest goes to z: kernels take
+// their place from block_y(). The last layer may reach beyond y: kernels leave alone what is not there.
+inline dim3 tall_grid(const CudaRuntime& runtime, unsigned x, unsigned y) {
+  const unsigned most = runtime.max_grid_rows(), layers = y / most + (y % most != 0);
+  return layers < 2 ? dim3(x, y) : dim3(x, y / layers + (y % layers != 0), layers);
+}
+
+__device__ inline std::int64_t block_y() {
+  return static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
 }
 
 }  // namespace kedge::engine

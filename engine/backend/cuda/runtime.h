@@ -9,6 +9,12 @@
 
 namespace kedge::engine {
 
+namespace emulated {
+struct GpuModel;
+}
+
+inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;   // of a block; more must be asked for, kernel by kernel
+
 // One GPU and one stream on it. A resource; Array and Matrix allocate from it. Everything is ordered on the stream, so
 // memory that is freed while a kernel still uses it is not given out again before that kernel has ended.
 class CudaRuntime final : public Memory {
@@ -16,6 +22,7 @@ class CudaRuntime final : public Memory {
   struct Options {
     int index = 0;             // which GPU
     std::uint64_t seed = 1;    // emulated only: the order in which blocks and threads run
+    const emulated::GpuModel* model = nullptr;   // emulated only: whose limits hold (gpu_models.h); null: usual_model()
   };
 
   explicit CudaRuntime(const Options& options);   // Errors: kDeviceUnavailable
@@ -32,10 +39,12 @@ class CudaRuntime final : public Memory {
   const DeviceInfo& info() const;
   int multiprocessors() const;
   std::size_t max_shared_bytes() const;   // per block, dynamic and static together
+  unsigned max_grid_rows() const;         // blocks that a grid may have in y, and in z
 
   void* stream() const;                          // cudaStream_t, or the Emulator
   void check_launch(const char* kernel) const;   // Errors: kInternal, naming the kernel
-  // Declares that `kernel` will use `bytes` of dynamic shared memory; needed above 48 KiB.
+  // Declares that `kernel` will use `bytes` of dynamic shared memory; needed where they and its static ones are more
+  // than kPlainSharedBytes. Errors: kInternal with the numbers, where a block of this GPU has not as much.
   void allow_shared(const void* kernel, const char* name, std::size_t bytes) const;
 
  private:

@@ -45,14 +45,14 @@ DeviceMemory::~DeviceMemory() {
 void* DeviceMemory::allocate(std::size_t bytes) {
   if (before_allocate) before_allocate(bytes);
   void* p = nullptr;
-  if (kProtected) p = region_ + take(bytes);
-  else if (posix_memalign(&p, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) refuse(bytes);
-  const DeviceAccess access(*this);
+  if (kProtected) return region_ + take(bytes);   // was filled when it was taken from the system, or given back
+  if (posix_memalign(&p, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) refuse(bytes);
   std::memset(p, kRubbish, bytes);
   return p;
 }
 
 void DeviceMemory::deallocate(void* p) noexcept {
+  const DeviceAccess access(*this);
   if (kProtected) give_back(static_cast<std::size_t>(static_cast<char*>(p) - region_));
   else std::free(p);
 }
@@ -75,8 +75,10 @@ std::size_t DeviceMemory::take(std::size_t bytes) {
     const std::size_t end = round_up(used_ + size, kPage);
     if (end > kRegionBytes) refuse(bytes);
     rest = end - used_ - size;
+    if (kProtected && mprotect(region_ + used_, end - used_, PROT_READ | PROT_WRITE) != 0) std::abort();
+    std::memset(region_ + used_, kRubbish, end - used_);
+    if (open_ == 0) mprotect(region_ + used_, end - used_, PROT_NONE);
     used_ = end;
-    if (open_ > 0) protect(PROT_READ | PROT_WRITE);
   }
   taken_[at] = size;
   if (rest > 0) free_[at + size] = rest;
@@ -88,6 +90,7 @@ void DeviceMemory::give_back(std::size_t at) noexcept {
   const auto block = taken_.extract(at);
   const auto next = free_.lower_bound(at);
   std::size_t size = block.mapped();
+  std::memset(region_ + at, kRubbish, size);
   if (next != free_.end() && next->first == at + size) size += next->second, free_.erase(next);
   const auto after = free_.lower_bound(at);
   if (after != free_.begin()) {
@@ -100,9 +103,19 @@ void DeviceMemory::give_back(std::size_t at) noexcept {
   free_[at] = size;
 }
 
+void DeviceMemory::copy_late(void* device, void* pinned, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  late_copies_.push_back({device, pinned, bytes});
+}
+
 void DeviceMemory::open() {
   const std::lock_guard lock(mutex_);
   if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
+  for (const LateCopy& copy : late_copies_) {
+    std::memcpy(copy.device, copy.pinned, copy.bytes);
+    std::memset(copy.pinned, kRubbish, copy.bytes);
+  }
+  late_copies_.clear();
 }
 
 void DeviceMemory::close() noexcept {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace kedge::engine::emulated {
 
@@ -20,7 +21,11 @@ class DeviceMemory {
 
   // Aligned to 256 bytes, filled with NaN in both widths. Errors: schema::Error{kOutOfMemory}.
   void* allocate(std::size_t bytes);
-  void deallocate(void* p) noexcept;
+  void deallocate(void* p) noexcept;   // what was there becomes NaN as well, for those that still read it
+
+  // A copy from pinned host memory that is done as late as the stream's order allows: when something else uses the
+  // device. Then the pinned bytes become rubbish. Who changes them earlier changes what is copied.
+  void copy_late(void* device, void* pinned, std::size_t bytes);
 
   std::size_t live_bytes() const;   // given out and not given back; 0 under the address sanitizer
   std::function<void(std::size_t bytes)> before_allocate;   // may throw, for tests of faults; may be empty
@@ -36,14 +41,20 @@ class DeviceMemory {
   std::size_t take(std::size_t bytes);
   void give_back(std::size_t at) noexcept;
 
+  struct LateCopy {
+    void *device, *pinned;
+    std::size_t bytes;
+  };
+
   mutable std::mutex mutex_;                          // guards all below
   char* region_ = nullptr;
   std::size_t used_ = 0;                      // bytes of the region that were ever given out, whole pages
   int open_ = 0;                              // accesses in progress
   std::map<std::size_t, std::size_t> taken_, free_;   // by offset: bytes; free neighbours are joined
+  std::vector<LateCopy> late_copies_;
 };
 
-// Opens the memory while it lives: an op, a kernel or a copy. Nests.
+// Opens the memory while it lives: an op, a kernel or a copy, before which the late copies are done. Nests.
 class DeviceAccess {
  public:
   explicit DeviceAccess(DeviceMemory& memory) : memory_(memory) { memory_.open(); }

@@ -59,7 +59,8 @@ namespace kedge::engine::emulated {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024, kGuardBytes = 4096;
-constexpr unsigned kWarp = 32, kMaxThreads = 1024;
+constexpr unsigned kWarp = 32;
+constexpr int kRubbish = 0xA5;   // what a block finds in its shared memory
 
 std::mutex& launch_mutex() {   // __shared__ variables are statics of the kernel, so one launch at a time in the process
   static std::mutex mutex;
@@ -86,16 +87,18 @@ struct Stack {
   }
 };
 
-Emulator::Emulator(std::uint64_t seed) : random_(seed) {}
+Emulator::Emulator(std::uint64_t seed, const GpuModel& model) : check(model), random_(seed) {}
 Emulator::~Emulator() = default;
 
-void Emulator::launch(const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& body) {
-  if (before_launch) before_launch(kernel);
+void Emulator::launch(const Launch& launch, const std::function<void()>& body) {
+  if (before_launch) before_launch(launch.name);
   const std::lock_guard lock(launch_mutex());
   const DeviceAccess access(memory);
-  kernel_ = kernel, body_ = &body, grid_size = grid, block_size = block;
-  const std::size_t threads = std::size_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > kMaxThreads) fail(fmt::format("a block of {} threads, must be 1 to {}", threads, kMaxThreads));
+  const auto& [name, kernel, grid, block, shared_bytes] = launch;
+  kernel_ = name, body_ = &body, grid_size = grid, block_size = block, block_index = dim3(0, 0, 0);
+  if (const std::string refusal = check.refusal(launch); !refusal.empty())
+    throw schema::Error(schema::ErrorCode::kInternal, fmt::format("kernel {}: {}", name, refusal));
+  symbols_ = &symbols_of(kernel);
 
   // Exactly as large as asked for, so that the sanitizer sees an overrun; filled with rubbish, as on a GPU.
   std::unique_ptr<void, decltype(&std::free)> shared(std::malloc(std::max<std::size_t>(shared_bytes, 1)), &std::free);
@@ -106,7 +109,8 @@ void Emulator::launch(const char* kernel, dim3 grid, dim3 block, std::size_t sha
   for (const std::uint64_t b : blocks) {
     block_index = dim3(static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                        static_cast<unsigned>(b / grid.x / grid.y));
-    if (shared_bytes) std::memset(dynamic_shared, 0xA5, shared_bytes);
+    if (shared_bytes) std::memset(dynamic_shared, kRubbish, shared_bytes);
+    for (const SharedVariable& variable : symbols_->shared) std::memset(variable.at, kRubbish, variable.bytes);
     run_block();
   }
 }

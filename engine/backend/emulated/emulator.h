@@ -10,11 +10,8 @@
 #include <vector>
 
 #include "engine/backend/emulated/device_memory.h"
-
-struct dim3 {
-  unsigned x = 1, y = 1, z = 1;
-  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
-};
+#include "engine/backend/emulated/kernel_symbols.h"
+#include "engine/backend/emulated/launch_check.h"
 
 namespace kedge::engine::emulated {
 
@@ -46,14 +43,14 @@ struct Fiber {
   std::unique_ptr<Stack> stack;
 };
 
-// One emulated GPU's execution engine. Errors (schema::Error{kInternal} from launch): a barrier or warp operation that not all
-// threads it names reach, a shuffle from a lane that takes no part, a block larger than 1024 threads.
+// One emulated GPU's execution engine. Errors (schema::Error{kInternal} from launch): a barrier or warp operation that
+// not all threads it names reach, a shuffle from a lane that takes no part, a launch that the GPU of the model refuses.
 class Emulator {
  public:
-  explicit Emulator(std::uint64_t seed);
+  Emulator(std::uint64_t seed, const GpuModel& model);
   ~Emulator();
 
-  void launch(const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& body);
+  void launch(const Launch& launch, const std::function<void()>& body);
 
   // Called from inside kernels, through shim.h.
   std::uint64_t meet(const Meeting& meeting);
@@ -61,6 +58,7 @@ class Emulator {
   dim3 block_index, block_size, grid_size;
   void* dynamic_shared = nullptr;
   DeviceMemory memory;
+  LaunchCheck check;
   std::function<void(const char* kernel)> before_launch;   // may throw, for tests of faults; may be empty
 
  private:
@@ -77,6 +75,7 @@ class Emulator {
   std::mt19937_64 random_;
   const char* kernel_ = "";
   const std::function<void()>* body_ = nullptr;
+  const KernelSymbols* symbols_ = nullptr;
   std::vector<Fiber> fibers_;
   std::vector<unsigned> order_;
   std::vector<std::unique_ptr<Stack>> free_stacks_;

@@ -1,22 +1,47 @@
 // CudaRuntime on the emulator: copies open its memory, and those to the host are counted.
 #include "engine/backend/cuda/runtime.h"
 
-#include <fmt/core.h>
-
+#include <cstdlib>
 #include <cstring>
 
+#include "engine/backend/cuda/upload_ring.h"
 #include "engine/backend/emulated/emulator.h"
-#include "schemas/error.h"
 
 namespace kedge::engine {
+namespace {
 
-struct CudaRuntime::Impl {
-  DeviceInfo info{.kind = DeviceKind::kEmulated, .name = "emulated GPU"};
-  emulated::Emulator emulator;
-  explicit Impl(std::uint64_t seed) : emulator(seed) {}
+// As late as a GPU may be: see DeviceMemory::copy_late().
+class LateCopies final : public AsyncCopies {
+ public:
+  explicit LateCopies(emulated::DeviceMemory& memory) : memory_(memory) {}
+  void* allocate_pinned(std::size_t bytes) override { return std::malloc(bytes); }
+  void free_pinned(void* p) noexcept override { std::free(p); }
+  void start(void* device, const void* pinned, std::size_t bytes) override {
+    memory_.copy_late(device, const_cast<void*>(pinned), bytes);
+  }
+  void mark(std::size_t) override {}
+  void await(std::size_t) override { const emulated::DeviceAccess access(memory_); }
+  void copy_now(void* device, const void* host, std::size_t bytes) override {
+    const emulated::DeviceAccess access(memory_);
+    std::memcpy(device, host, bytes);
+  }
+
+ private:
+  emulated::DeviceMemory& memory_;
 };
 
-CudaRuntime::CudaRuntime(const Options& options) : impl_(std::make_unique<Impl>(options.seed)) {
+}   // namespace
+
+struct CudaRuntime::Impl {
+  DeviceInfo info{.kind = DeviceKind::kEmulated};
+  emulated::Emulator emulator;
+  LateCopies copies{emulator.memory};
+  UploadRing ring{copies};
+  Impl(std::uint64_t seed, const emulated::GpuModel& model) : emulator(seed, model) { info.name = model.name; }
+};
+
+CudaRuntime::CudaRuntime(const Options& options)
+    : impl_(std::make_unique<Impl>(options.seed, options.model ? *options.model : emulated::usual_model())) {
   impl_->info.index = options.index;
 }
 CudaRuntime::~CudaRuntime() = default;
@@ -24,8 +49,7 @@ CudaRuntime::~CudaRuntime() = default;
 void* CudaRuntime::allocate(std::size_t bytes) { return impl_->emulator.memory.allocate(bytes); }
 void CudaRuntime::deallocate(void* p) noexcept { impl_->emulator.memory.deallocate(p); }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
-  const emulated::DeviceAccess access(impl_->emulator.memory);
-  std::memcpy(device, host, bytes);
+  impl_->ring.upload(device, host, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
   const emulated::DeviceAccess access(impl_->emulator.memory);
@@ -40,18 +64,26 @@ void CudaRuntime::zero(void* p, std::size_t bytes) {
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memset(p, 0, bytes);
 }
-void CudaRuntime::synchronize() { ++impl_->emulator.memory.syncs; }
+void CudaRuntime::synchronize() {
+  const emulated::DeviceAccess access(impl_->emulator.memory);
+  ++impl_->emulator.memory.syncs;
+}
 
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
-int CudaRuntime::multiprocessors() const { return 4; }
-std::size_t CudaRuntime::max_shared_bytes() const { return 99 * 1024; }   // the least of compute capability 8.x
+int CudaRuntime::multiprocessors() const {
+  return impl_->emulator.check.model().multiprocessors;
+}
+std::size_t CudaRuntime::max_shared_bytes() const {
+  return impl_->emulator.check.model().max_shared_bytes;
+}
+unsigned CudaRuntime::max_grid_rows() const {
+  return impl_->emulator.check.model().max_grid_rows;
+}
 
 void* CudaRuntime::stream() const { return &impl_->emulator; }
 void CudaRuntime::check_launch(const char*) const {}   // the emulator has thrown already
-void CudaRuntime::allow_shared(const void*, const char* name, std::size_t bytes) const {
-  if (bytes > max_shared_bytes())
-    throw schema::Error(schema::ErrorCode::kInternal,
-                        fmt::format("kernel {}: {} bytes of shared memory, at most {}", name, bytes, max_shared_bytes()));
+void CudaRuntime::allow_shared(const void* kernel, const char* name, std::size_t bytes) const {
+  impl_->emulator.check.allow_shared(kernel, name, bytes);
 }
 
 }  // namespace kedge::engine

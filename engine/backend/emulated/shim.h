@@ -27,9 +27,8 @@ inline constexpr int warpSize = 32;
 namespace kedge::engine::emulated {
 
 inline void* dynamic_shared() { return running->dynamic_shared; }
-inline void launch(void* emulator, const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
-                   const std::function<void()>& body) {
-  static_cast<Emulator*>(emulator)->launch(kernel, grid, block, shared_bytes, body);
+inline void launch(void* emulator, const Launch& launch, const std::function<void()>& body) {
+  static_cast<Emulator*>(emulator)->launch(launch, body);
 }
 
 using Kind = Meeting::Kind;

@@ -3,7 +3,9 @@
 
 #include "engine/backend/cpu/trees/trees.h"
 #include "engine/backend/cuda/runtime.h"
+#include "engine/backend/emulated/gpu_models.h"
 #include "engine/backend/trees_factory.h"
+#include "schemas/error.h"
 #include "tests/support/launch_log.h"
 #include "tests/unit/forest/forest_check.h"
 
@@ -34,6 +36,47 @@ TEST(EmulatedForestEdges, LooksPastConstantColumnsAsTheCpuDoes) {
   const Grown grown = run_case(*make_cuda_trees(runtime), runtime, c);
   EXPECT_EQ(grown.forest.feature[0], 61);
   expect_same(run_case(*make_cpu_trees(memory, 1), memory, c), grown);
+}
+
+// A kernel's counters fill what it gets of shared memory without asking at 47 and at 191 classes; what it declares
+// comes on top.
+struct ManyClasses {
+  const char* gpu;
+  std::int32_t classes;
+  Splitter splitter = Splitter::kBest;
+  friend void PrintTo(const ManyClasses& c, std::ostream* out) { *out << c.classes << " classes on " << c.gpu; }
+};
+class EmulatedForestOfManyClasses : public testing::TestWithParam<ManyClasses> {};
+
+TEST_P(EmulatedForestOfManyClasses, IsTheForestOfTheCpu) {
+  const auto [gpu, classes, splitter] = GetParam();
+  Data data = make_data(210, 3, 60, classes, 0.0, 8);
+  for (std::int32_t c = 0; c < classes; ++c) data.y[static_cast<std::size_t>(c)] = c;
+  const Case c{"", data, {.n_trees = 1, .splitter = splitter, .max_features = 2, .max_depth = 3, .seed = 9}};
+  HostMemory memory;
+  CudaRuntime runtime({.seed = 7, .model = &emulated::gpu_model(gpu)});
+  const kedge::test::LaunchLog log(runtime);
+  const Grown emulated = run_case(*make_cuda_trees(runtime), runtime, c);
+  EXPECT_TRUE(log.has("part_rows"));
+  expect_same(run_case(*make_cpu_trees(memory, 2), memory, c), emulated);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, EmulatedForestOfManyClasses,
+                         testing::Values(ManyClasses{"T4", 47}, ManyClasses{"A100", 47}, ManyClasses{"L4", 47},
+                                         ManyClasses{"L40S", 47}, ManyClasses{"H100", 47}, ManyClasses{"B200", 47},
+                                         ManyClasses{"T4", 62}, ManyClasses{"H100", 191}, ManyClasses{"H100", 200},
+                                         ManyClasses{"B200", 200}, ManyClasses{"T4", 191, Splitter::kRandom},
+                                         ManyClasses{"H100", 191, Splitter::kRandom}));
+
+TEST(EmulatedForestEdges, RefusesMoreClassesThanTheSharedMemoryHolds) {
+  const Data data = make_data(210, 3, 60, 63, 0.0, 8);
+  CudaRuntime runtime({.model = &emulated::gpu_model("T4")});
+  try {
+    run_case(*make_cuda_trees(runtime), runtime, {"", data, {.n_trees = 1, .max_features = 2}});
+    FAIL() << "63 classes on a T4";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.message, "a forest for 63 classes on a GPU, at most 62 are possible");
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "engine/backend/cpu/linear/thin_product.h"
 #include "engine/backend/cpu/neighbours/row_distance.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/larger_or_nan.h"
 
 namespace kedge::engine {
 namespace {
@@ -196,7 +197,7 @@ Centers<T>::Centers(MatrixView<const T> centers)
   for (std::int64_t i = 0; i < rows.rows; ++i) {
     const T norm = row_norm(rows.data + i * rows.stride, rows.cols);
     norms[static_cast<std::size_t>(i)] = norm * norm;
-    largest = norm <= largest ? largest : norm;   // NaN stays
+    largest = larger_or_nan(largest, norm);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "engine/backend/cpu/neighbours/left_over.h"
 #include "engine/backend/cpu/neighbours/neighbour_groups.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/larger_or_nan.h"
 #include "engine/backend/simd.h"
 #include "engine/core/require.h"
 
@@ -132,7 +133,7 @@ void prepare(Search<T, S>& s) {
       s.norms[static_cast<std::size_t>(i)] =
           static_cast<S>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
   });
-  for (const S norm : s.norms) s.largest_norm = norm <= s.largest_norm ? s.largest_norm : norm;   // NaN stays
+  for (const S norm : s.norms) s.largest_norm = larger_or_nan(s.largest_norm, norm);
   s.largest_norm = std::sqrt(s.largest_norm);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/neighbours/row_distance.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/larger_or_nan.h"
 
 namespace kedge::engine {
 namespace {
@@ -59,7 +60,7 @@ PairScan<T>::PairScan(MatrixView<const T> points, const Distance& distance) : po
   });
   for (std::size_t i = 0; i < norms_.size(); ++i) {
     squares_[i] = norms_[i] * norms_[i];
-    largest_ = norms_[i] <= largest_ ? largest_ : norms_[i];   // NaN stays
+    largest_ = larger_or_nan(largest_, norms_[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/larger_or_nan.h"
 
 namespace kedge::engine {
 namespace {
@@ -71,11 +72,10 @@ __global__ void settle(MatrixView<const T> X, MatrixView<const T> centers, const
   }
   sum = __shfl_sync(kFullWarp, fold_lanes(sum), 0);
   T largest = 0;
-  for (std::int64_t c = threadIdx.x; c < centers.rows; c += kLanes) largest = norms[c] <= largest ? largest : norms[c];   // NaN stays
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    const T other = __shfl_xor_sync(kFullWarp, largest, width);
-    largest = other <= largest ? largest : other;
-  }
+  for (std::int64_t c = threadIdx.x; c < centers.rows; c += kLanes) largest = larger_or_nan(largest, norms[c]);
+  // The same in every lane, NaN too: the lanes must go on together.
+  for (int width = kLanes / 2; width > 0; width /= 2)
+    largest = larger_or_nan(largest, __shfl_xor_sync(kFullWarp, largest, width));
   std::int32_t label = best[i];
   if (!(gaps[i] > 2 * score_error<T>(static_cast<T>(sqrt(sum)), sqrt(largest), d))) {
     double least = infinity;
@@ -104,7 +104,7 @@ template <class T>
 __global__ void tile_labels(MatrixView<const T> X, const std::int32_t* labels, const double* weights, std::int64_t centers,
                             std::int64_t tile_rows, bool in_shared, double* sums) {
   KEDGE_DYNAMIC_SHARED(double, shared);
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x, cols = X.cols + 1;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, cols = X.cols + 1;
   if (j >= cols) return;
   double* const own = sums + tile * centers * cols + j;
   double* const table = in_shared ? shared + threadIdx.x : own;
@@ -239,7 +239,7 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     const std::size_t table_bytes = static_cast<std::size_t>(k) * kColumnThreads * sizeof(double);
     const bool in_shared = table_bytes <= kPlainSharedBytes;
     Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
-    KEDGE_LAUNCH(gpu, tile_labels<T>, dim3(static_cast<unsigned>(tiles), blocks_for(cols, kColumnThreads)),
+    KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, static_cast<unsigned>(tiles), blocks_for(cols, kColumnThreads)),
                  kColumnThreads, in_shared ? table_bytes : 0, X, labels.data, weights.empty() ? nullptr : weights.data,
                  k, tile_rows, in_shared, partial.data());
     sum_tables(gpu, partial.data(), tiles, k * cols, total.data());

@@ -57,8 +57,7 @@ template <class T>
 __global__ void put_columns(Rows<T> d, std::int64_t first, std::int64_t n, double* out, std::int64_t height) {
   __shared__ double tile[kTile][kTile + 1];
   const std::int64_t p = d.cols + d.targets;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kTile,
-                     col = static_cast<std::int64_t>(blockIdx.y) * kTile;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kTile, col = block_y() * kTile;
   for (int r = static_cast<int>(threadIdx.y); r < kTile; r += kTileThreads) {
     if (row + r < n && col + threadIdx.x < p) tile[r][threadIdx.x] = d.at(first + row + r, col + threadIdx.x);
   }
@@ -97,7 +96,7 @@ __global__ void take_some(const double* rows, std::int64_t n, std::int64_t p, co
 
 // One sum of squares for each tile of kRowTile rows and each column.
 __global__ void sum_squares(const double* rows, std::int64_t n, std::int64_t p, double* sums) {
-  const std::int64_t tile = blockIdx.x, j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+  const std::int64_t tile = blockIdx.x, j = block_y() * blockDim.x + threadIdx.x;
   if (j >= p) return;
   double sum = 0;
   for (std::int64_t i = tile * kRowTile; i < n && i < (tile + 1) * kRowTile; ++i)
@@ -153,8 +152,8 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
       gather(design, i, all);
       const std::int64_t tiles = tiles_of(all.rows, kRowTile);
       runtime_.copy(sums.data(), squares.data, static_cast<std::size_t>(p) * sizeof(double));
-      KEDGE_LAUNCH(runtime_, sum_squares, dim3(static_cast<unsigned>(tiles), blocks_for(p, 64)), 64, 0, all.data,
-                   all.rows, p, sums.data() + p);
+      KEDGE_LAUNCH(runtime_, sum_squares, tall_grid(runtime_, static_cast<unsigned>(tiles), blocks_for(p, 64)), 64, 0,
+                   all.data, all.rows, p, sums.data() + p);
       sum_tables(runtime_, sums.data(), tiles + 1, p, squares.data);
       if (c == 0) continue;
       KEDGE_LAUNCH(runtime_, take_some, row_blocks(all.rows, c), row_block(c), 0, all.data, all.rows, p, columns.data,
@@ -173,7 +172,7 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     for (std::int64_t i = 0; i < n; i += chunk) {
       const std::int64_t count = std::min(chunk, n - i), height = p + count;
       KEDGE_LAUNCH(runtime_, put_triangle, row_blocks(p, p), row_block(p), 0, R.data, p, a.data(), height);
-      KEDGE_LAUNCH(runtime_, put_columns<T>, dim3(blocks_for(count, kTile), blocks_for(p, kTile)),
+      KEDGE_LAUNCH(runtime_, put_columns<T>, tall_grid(runtime_, blocks_for(count, kTile), blocks_for(p, kTile)),
                    dim3(kTile, kTileThreads), 0, rows_of(design), i, count, a.data(), height);
       libraries_.triangularize(a.data(), height, p);
       KEDGE_LAUNCH(runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, R.data);

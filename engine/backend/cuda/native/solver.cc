@@ -79,6 +79,8 @@ DeviceLibraries::Impl::Impl(CudaRuntime& runtime) : runtime(runtime) {
   const auto stream = static_cast<cudaStream_t>(runtime.stream());
   KEDGE_CHECK(cublasCreate(&blas));
   KEDGE_CHECK(cublasSetStream(blas, stream));
+  KEDGE_CHECK(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH));   // no TF32, whatever the version's default
+  KEDGE_CHECK(cublasSetAtomicsMode(blas, CUBLAS_ATOMICS_NOT_ALLOWED));
   KEDGE_CHECK(cusolverDnCreate(&solver));
   KEDGE_CHECK(cusolverDnSetStream(solver, stream));
   KEDGE_CHECK(cusolverDnCreateParams(&params));

@@ -125,10 +125,11 @@ struct CentredPoints {
 template <Pass kPass, class T>
 __global__ void __launch_bounds__(256) tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job) {
   using Shape = TileShape<T>;
-  if (blockIdx.y > blockIdx.x) return;
+  const std::int64_t tile_y = block_y();
+  if (tile_y > blockIdx.x) return;   // also what tall_grid() adds
   KEDGE_DYNAMIC_SHARED(T, shared);
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-  const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * Shape::kTile, right = static_cast<std::int64_t>(blockIdx.y) * Shape::kTile;
+  const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * Shape::kTile, right = tile_y * Shape::kTile;
   T dots[Shape::kMicro][Shape::kMicro];
   multiply_tiles<T>(c.centred, c.centred, left, right, points.rows, shared, dots);
   for (int a = 0; a < Shape::kMicro; ++a) {

@@ -9,6 +9,7 @@
 #include "engine/backend/cuda/neighbours/neighbour_index.cuh"
 #include "engine/backend/cuda/tables/sort.cuh"
 #include "engine/backend/host/kd_tree.h"
+#include "engine/backend/larger_or_nan.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -176,7 +177,8 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       } else if (M == Metric::kEuclidean && !(job.weights && kPass == Pass::kCount)) {
         const CentredPoints<T> centred = this->centred();
         const unsigned tiles = blocks_for(n, TileShape<T>::kTile);
-        KEDGE_LAUNCH(gpu_, (tile_pairs<kPass, T>), dim3(tiles, tiles), TileShape<T>::kThreads, TileShape<T>::kTileBytes, points_, centred, job);
+        KEDGE_LAUNCH(gpu_, (tile_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), TileShape<T>::kThreads,
+                     TileShape<T>::kTileBytes, points_, centred, job);
       } else {
         KEDGE_LAUNCH(gpu_, (scan_pairs<M, kPass, T>), blocks_for(n, 8), dim3(kLanes, 8), 0, points_, distance_.power, job);
       }
@@ -190,7 +192,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       centred_ = Matrix<T>(gpu_, points_.rows, points_.cols), norms_ = Array<T>(gpu_, points_.rows);
       ops_.tables->gather(points_, {}, mean.view(), {}, centred_.view());
       ops_.rows->row_squared_norms(std::as_const(centred_).view(), norms_.view());
-      for (const T norm : norms_.to_host()) largest_ = norm <= largest_ ? largest_ : norm;   // NaN stays
+      for (const T norm : norms_.to_host()) largest_ = larger_or_nan(largest_, norm);
       largest_ = std::sqrt(largest_);
     }
     return {std::as_const(centred_).view(), norms_.data(), largest_};

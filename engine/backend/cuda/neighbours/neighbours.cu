@@ -154,8 +154,10 @@ void search_batch(CudaRuntime& gpu, MatrixView<const T> queries, MatrixView<cons
   KEDGE_LAUNCH(gpu, errors_of<T>, blocks_for(m, 128), 128, 0, q.norms.data(), m, largest, d, errors.data());
   const ShortlistJob<T> job{q.values.data(), centred_points.values.data(), errors.data(), centred_points.norms.data(), m, n, d, range, k,
                             capacity, scores.data(), lists.data(), counts.data()};
-  KEDGE_LAUNCH(gpu, shortlist_points<T>, dim3(static_cast<unsigned>(query_tiles), static_cast<unsigned>(ranges)), Shape::kThreads,
-               Shape::kTileBytes + static_cast<std::size_t>(capacity) * (sizeof(T) + sizeof(std::int32_t)), job, std::numeric_limits<T>::infinity());
+  KEDGE_LAUNCH(gpu, shortlist_points<T>, dim3(static_cast<unsigned>(query_tiles), static_cast<unsigned>(ranges)),
+               Shape::kThreads,
+               std::max(Shape::kTileBytes, static_cast<std::size_t>(capacity) * (sizeof(T) + sizeof(std::int32_t))),
+               job, std::numeric_limits<T>::infinity());
   const int size = power_of_two(std::int64_t{k} + 256);
   const RankJob<T> rank{queries, points, lists.data(), counts.data(), ranges, capacity, k, size, indices, squared};
   KEDGE_LAUNCH(gpu, rank_candidates<T>, static_cast<unsigned>(m), kRankThreads,

@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(256) shortlist_points(ShortlistJob<T> job, T i
   KEDGE_DYNAMIC_SHARED(T, shared);
   __shared__ int counts[kTile];
   __shared__ T limits[kTile];
-  T* const keys = shared + 2 * Shape::kDepth * Shape::kPadded;
-  const SharedPairs<T> pairs{keys, reinterpret_cast<std::int32_t*>(keys + job.capacity), job.capacity};
+  const SharedPairs<T> pairs{shared, reinterpret_cast<std::int32_t*>(shared + job.capacity),
+                             job.capacity};   // where the tiles are, between two of them
   const std::int64_t query = static_cast<std::int64_t>(blockIdx.x) * kTile, ranges = gridDim.y;
   const std::int64_t begin = blockIdx.y * job.range, end = begin + job.range < job.n ? begin + job.range : job.n;
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;

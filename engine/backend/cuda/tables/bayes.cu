@@ -13,7 +13,7 @@ template <class T>
 __global__ void tile_classes(MatrixView<const T> X, VectorView<const std::int32_t> rows, const std::int32_t* y, const double* weights,
                              MatrixView<const double> mean, std::int64_t classes, std::int64_t tile_rows, bool in_shared, double* sums) {
   KEDGE_DYNAMIC_SHARED(double, shared);
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x, d = X.cols;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = X.cols;
   if (j >= d) return;
   double* const own = sums + tile * classes * d + j;
   double* const table = in_shared ? shared + threadIdx.x : own;
@@ -95,7 +95,8 @@ class CudaBayes final : public BayesOps<T>, private CudaBody {
     const double* const w = weights.empty() ? nullptr : weights.data;
     const std::size_t shared = static_cast<std::size_t>(classes) * kColumnThreads * sizeof(double);
     const bool in_shared = shared <= kPlainSharedBytes;
-    const dim3 grid(static_cast<unsigned>(tiles), blocks_for(d, kColumnThreads)), block(kColumnThreads);
+    const dim3 grid = tall_grid(gpu, static_cast<unsigned>(tiles), blocks_for(d, kColumnThreads)),
+               block(kColumnThreads);
     Array<double> partial(gpu, tiles * classes * d), sums(gpu, classes * d), counts(gpu, tiles * classes);
     KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles, 32), 32, 0, y.data, w, n, classes, tile, tiles, counts.data());
     sum_tables(gpu, counts.data(), tiles, classes, count.data);

@@ -17,8 +17,7 @@ constexpr unsigned long long kNone = ~0ull;
 template <class T>
 __global__ void transpose_rows(Selection<T> X, T* out, std::int64_t out_stride) {
   __shared__ T tile[kSide][kSide + 1];
-  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * kSide,
-                     first_col = static_cast<std::int64_t>(blockIdx.y) * kSide;
+  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * kSide, first_col = block_y() * kSide;
   for (int r = static_cast<int>(threadIdx.y); r < kSide; r += kSideRows) {
     const std::int64_t i = first_row + r, j = first_col + threadIdx.x;
     if (i < X.n && j < X.cols) tile[r][threadIdx.x] = X.row(i)[j];
@@ -67,7 +66,7 @@ __global__ void read_quantiles(const T* sorted, std::int64_t stride, const std::
 
 template <class T>
 __global__ void find_first_present(Selection<T> X, unsigned long long* first) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
     const T x = X.row(i)[j];
@@ -86,7 +85,7 @@ __global__ void read_origin(Selection<T> X, const unsigned long long* first, dou
 // One thread sums one column over one tile: w (x - origin), and w.
 template <class T>
 __global__ void present_deviations(Selection<T> X, const double* weights, const double* origin, double* sums) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   double sum = 0, count = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
@@ -101,7 +100,7 @@ __global__ void present_deviations(Selection<T> X, const double* weights, const 
 
 template <class T>
 __global__ void present_squares(Selection<T> X, const double* weights, const double* mean, double* sums) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   double sum = 0, squares = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
@@ -136,7 +135,7 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
   void sort_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, MatrixView<T> sorted,
                     VectorView<std::int64_t> present) override {
     const Selection<T> x = select(X, rows);
-    KEDGE_LAUNCH(runtime_, transpose_rows<T>, dim3(blocks_for(x.n, kSide), blocks_for(x.cols, kSide)),
+    KEDGE_LAUNCH(runtime_, transpose_rows<T>, tall_grid(runtime_, blocks_for(x.n, kSide), blocks_for(x.cols, kSide)),
                  dim3(kSide, kSideRows), 0, x, sorted.data, sorted.stride);
     KEDGE_LAUNCH(runtime_, count_present<T>, static_cast<unsigned>(x.cols), kCountThreads, 0, sorted.data, x.n,
                  sorted.stride, std::numeric_limits<T>::infinity(), present.data);
@@ -159,7 +158,7 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
     const Selection<T> x = select(X, rows);
     const std::int64_t tiles = tiles_of(x.n, kRowTile), d = x.cols;
     const double* const w = weights.empty() ? nullptr : weights.data;
-    const dim3 grid(blocks_for(x.n, kRowTile), blocks_for(d, kColumnThreads));
+    const dim3 grid = tall_grid(runtime_, blocks_for(x.n, kRowTile), blocks_for(d, kColumnThreads));
     const std::vector<unsigned long long> none(static_cast<std::size_t>(d), kNone);
     Array<unsigned long long> first(runtime_, none);
     Array<double> origin(runtime_, d), partial(runtime_, tiles * 2 * d), sums(runtime_, 2 * d);

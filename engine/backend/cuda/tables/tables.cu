@@ -35,7 +35,7 @@ __global__ void gather_rows(Selection<T> X, const double* shift, const double* s
 // One thread sums one column over one tile of rows. Pass 1: deviations from the first row.
 template <class T>
 __global__ void tile_deviations(Selection<T> X, const double* weights, double* sums) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   const double origin = static_cast<double>(X.row(0)[j]);
   double sum = 0;
@@ -47,7 +47,7 @@ __global__ void tile_deviations(Selection<T> X, const double* weights, double* s
 // Pass 2: deviations from the mean, and their squares.
 template <class T>
 __global__ void tile_squares(Selection<T> X, const double* weights, const double* mean, double* sums) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   double sum = 0, squares = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
@@ -80,7 +80,7 @@ __global__ void fill(T* out, std::int64_t n, T value) {
 
 template <class T>
 __global__ void tile_range(Selection<T> X, T infinity, T* low, T* high) {
-  const std::int64_t j = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x, tile = blockIdx.x;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
   if (j >= X.cols) return;
   T minimum = infinity, maximum = -infinity;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
@@ -115,7 +115,9 @@ __global__ void clip_rows(T* X, std::int64_t rows, std::int64_t cols, std::int64
   }
 }
 
-dim3 tile_grid(std::int64_t n, std::int64_t cols) { return dim3(blocks_for(n, kRowTile), blocks_for(cols, kColumnThreads)); }
+dim3 tile_grid(const CudaRuntime& gpu, std::int64_t n, std::int64_t cols) {
+  return tall_grid(gpu, blocks_for(n, kRowTile), blocks_for(cols, kColumnThreads));
+}
 
 template <class T>
 class CudaTables final : public TableOps<T>, private CudaBody {
@@ -151,7 +153,7 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     }
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const double* const w = weights.empty() ? nullptr : weights.data;
-    const dim3 grid = tile_grid(x.n, x.cols);
+    const dim3 grid = tile_grid(runtime_, x.n, x.cols);
     Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
     sum_values(runtime_, w, x.n, total.data());
     KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, kColumnThreads, 0, x, w, partial.data());
@@ -170,7 +172,7 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const T infinity = std::numeric_limits<T>::infinity();
     Array<T> low(runtime_, tiles * x.cols), high(runtime_, tiles * x.cols);
-    KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(x.n, x.cols), kColumnThreads, 0, x, infinity, low.data(),
+    KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(runtime_, x.n, x.cols), kColumnThreads, 0, x, infinity, low.data(),
                  high.data());
     KEDGE_LAUNCH(runtime_, finish_range<T>, blocks_for(x.cols, 128), 128, 0, low.data(), high.data(), tiles, x.cols,
                  infinity, minimum.data, maximum.data);
