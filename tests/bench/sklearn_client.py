@@ -37,11 +37,11 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 
-def classes(n=20_000, d=30):
+def classes(n=5_000, d=20):
     return make_classification(n, d, n_informative=10, n_classes=3, random_state=0)
 
 
-def numbers(n=20_000, d=30):
+def numbers(n=5_000, d=20):
     return make_regression(n, d, n_informative=10, noise=10.0, random_state=0)
 
 
@@ -63,16 +63,17 @@ def calls(name, stock, model, **more):
 FORESTS = {"n_estimators": [50, 100, 150], "max_depth": [5, 10, None]}
 STEPS = {"pca__n_components": [10, 20, 30, 40], "kneighborsclassifier__n_neighbors": [1, 3, 5, 7, 9], "kneighborsclassifier__weights": ["uniform", "distance"]}
 ROWS = {
-    "forest": ("fit of RandomForestClassifier(100)", "20,000 x 30", classes, fits(RandomForestClassifier(random_state=0))),
-    "trees": ("fit of ExtraTreesClassifier(100)", "20,000 x 30", classes, fits(ExtraTreesClassifier(random_state=0))),
-    "regressor": ("fit of RandomForestRegressor(100)", "20,000 x 30", numbers, fits(RandomForestRegressor(random_state=0))),
-    "search": ("GridSearchCV of 9 forests, 3 folds, refit", "20,000 x 30", classes, fits(GridSearchCV(RandomForestClassifier(random_state=0), FORESTS, cv=3))),
+    "large": ("fit of RandomForestClassifier(100)", "20,000 x 30", lambda: classes(20_000, 30), fits(RandomForestClassifier(random_state=0))),
+    "forest": ("fit of RandomForestClassifier(100)", "5,000 x 20", classes, fits(RandomForestClassifier(random_state=0))),
+    "trees": ("fit of ExtraTreesClassifier(100)", "5,000 x 20", classes, fits(ExtraTreesClassifier(random_state=0))),
+    "regressor": ("fit of RandomForestRegressor(100)", "5,000 x 20", numbers, fits(RandomForestRegressor(random_state=0))),
+    "search": ("GridSearchCV of 9 forests, 3 folds, refit", "5,000 x 20", classes, fits(GridSearchCV(RandomForestClassifier(random_state=0), FORESTS, cv=3))),
     "digits": ("GridSearchCV of 40 pipelines (scaler, PCA, neighbours), 5 folds, refit", "digits", digits,
                fits(GridSearchCV(make_pipeline(StandardScaler(), PCA(random_state=0), KNeighborsClassifier()), STEPS))),
-    "scores": ("cross_val_score of a forest, 5 folds", "20,000 x 30", classes, calls("cross_val_score", cross_val_score, RandomForestClassifier(random_state=0))),
-    "curve": ("learning_curve of a forest, 5 sizes, 5 folds", "5,000 x 30", lambda: classes(5_000),
+    "scores": ("cross_val_score of a forest, 5 folds", "5,000 x 20", classes, calls("cross_val_score", cross_val_score, RandomForestClassifier(random_state=0))),
+    "curve": ("learning_curve of a forest, 5 sizes, 5 folds", "5,000 x 20", classes,
               calls("learning_curve", learning_curve, RandomForestClassifier(random_state=0))),
-    "logistic": ("cross_val_score of a scaler and LogisticRegression, 5 folds", "20,000 x 30", classes,
+    "logistic": ("cross_val_score of a scaler and LogisticRegression, 5 folds", "5,000 x 20", classes,
                  calls("cross_val_score", cross_val_score, make_pipeline(StandardScaler(), LogisticRegression()))),
 }
 
@@ -107,7 +108,7 @@ def measure(session, row, pairs, fresh):
 
 def fill(session, pairs):
     """A forest's arrays to scikit-learn's object, and predictions of both objects."""
-    X, y = classes()
+    X, y = classes(20_000, 30)
     X = X.astype(np.float32)
     data = session.dataset(X, y.astype(np.float32)).select(dtype="float32")
     model = session.submit(data, [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 100, "random_state": 0}}], kedge.fit()).model()

@@ -14,6 +14,7 @@ from kedge.sklearn import _trees  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_diabetes, load_digits  # noqa: E402
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor  # noqa: E402
+from sklearn.exceptions import DataConversionWarning  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 CLASSIFIERS, REGRESSORS = (RandomForestClassifier, ExtraTreesClassifier), (RandomForestRegressor, ExtraTreesRegressor)
@@ -168,6 +169,12 @@ class Forests(WithServer):
             return self.call("fit", RandomForestClassifier(3), self.X, self.y).predict_proba(self.X).tolist()
         self.assertEqual(answers(1), answers(1))
         self.assertNotEqual(answers(1), answers(2))
+
+    def test_a_column_of_values_is_taken_with_scikit_learns_warning(self):
+        flat = self.call("fit", RandomForestRegressor(3, random_state=0), self.numbers, self.number)
+        with self.assertWarnsRegex(DataConversionWarning, "A column-vector y was passed"):
+            column = self.call("fit", RandomForestRegressor(3, random_state=0), self.numbers, self.number[:, None])
+        np.testing.assert_array_equal(column.predict(self.numbers), flat.predict(self.numbers))
 
     def test_missing_values_stay(self):
         X = self.X.copy()

@@ -19,7 +19,8 @@ from ._table import Table
 Step = dict[str, Any]
 PASSED = (None, "passthrough")
 # Estimators that compute otherwise in older releases of scikit-learn: since which they compute as the server does.
-SINCE = {"LinearDiscriminantAnalysis": (1, 9), "QuadraticDiscriminantAnalysis": (1, 9), "TruncatedSVD": (1, 5)}
+SINCE = {"LinearDiscriminantAnalysis": (1, 9), "QuadraticDiscriminantAnalysis": (1, 9), "TruncatedSVD": (1, 5),
+         "MiniBatchKMeans": (1, 9)}
 RELEASE = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 

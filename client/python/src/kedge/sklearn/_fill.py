@@ -1,12 +1,14 @@
 """Fits of single estimators: the job's fitted attributes become those of scikit-learn's own object, which then needs no server."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 
@@ -64,6 +66,23 @@ def _k_means(answer: Answer) -> Fitted:
     return {"_n_features_out": len(answer.fitted["cluster_centers_"]), "_n_threads": _openmp_effective_n_threads()}
 
 
+def _mini_batch_k_means(answer: Answer) -> Fitted:
+    """partial_fit() goes on as if each cluster had got its share of the rows that were drawn."""
+    found, estimator, n_clusters = _k_means(answer), answer.estimator, len(answer.fitted["cluster_centers_"])
+    n_drawn, counts = answer.fitted["n_steps_"] * estimator._batch_size, np.ones(n_clusters)
+    if estimator.compute_labels:
+        counts = np.bincount(np.asarray(answer.fitted["labels_"], np.int64), minlength=n_clusters).astype(np.float64)
+    else:
+        answer.fitted.pop("labels_", None), answer.fitted.pop("inertia_", None)
+    counts *= n_drawn / counts.sum()
+    return {**found, "_counts": counts, "_ewa_inertia": None, "_ewa_inertia_min": None, "_no_improvement": 0, "_n_since_last_reassign": 0}
+
+
+def _fast_ica(answer: Answer) -> Fitted:
+    components = np.asarray(answer.fitted["components_"], np.float64)
+    return {"_unmixing": components @ np.linalg.pinv(answer.fitted["whitening_"]) if "whitening_" in answer.fitted else components}
+
+
 def _pca(answer: Answer) -> Fitted:
     """The solver that scikit-learn would have chosen, and components that are two-dimensional without rows, too."""
     n_components, (n_rows, n_columns) = answer.estimator.n_components, answer.table.shape
@@ -102,6 +121,9 @@ def _tree(answer: Answer) -> Fitted:
 
 
 def _forest(answer: Answer) -> Fitted:
+    if answer.plan.is_column:
+        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), for example using ravel().",
+                      DataConversionWarning, stacklevel=2)
     seed = answer.plan.pipeline[0]["params"]["random_state"]
     return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes, Fit(answer.X, answer.plan.weights, seed))
 
@@ -114,6 +136,8 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "PCA": _pca,
     "Nystroem": lambda answer: {"_n_features_out": len(answer.fitted["components_"])},
     "KMeans": _k_means,
+    "MiniBatchKMeans": _mini_batch_k_means,
+    "FastICA": _fast_ica,
     "DBSCAN": _dbscan,
     "RidgeClassifier": _ridge_classifier,
     "LinearDiscriminantAnalysis": _discriminant,
@@ -131,6 +155,7 @@ class Plan:
     target: Target | None
     weights: Any
     pipeline: list[Step]
+    is_column: bool = False   # y was given as one, which forests take for what it holds
 
     def dataset(self, session: Session) -> Dataset:
         values = np.zeros(self.table.n_rows, np.float32) if self.target is None else self.target.values   # every data set has a target
@@ -162,8 +187,10 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     is_supervised = is_classifier(estimator) or is_regressor(estimator)
     if is_supervised and y is None:
         raise Stays("there is no y")
-    target = Target(y, is_classifier(estimator)) if is_supervised else None
-    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator))
+    values = np.asarray(y)
+    is_column = is_supervised and FILLED[name] is _forest and values.ndim == 2 and values.shape[1] == 1
+    target = Target(values.ravel() if is_column else y, is_classifier(estimator)) if is_supervised else None
+    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator), is_column)
 
 
 def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:

@@ -109,7 +109,7 @@ def trees_of(nodes: Nodes, n_features: int, n_classes: int, n_rows: Array) -> li
     trees = []
     for i, (begin, end) in enumerate(zip(nodes.offset[:-1].tolist(), nodes.offset[1:].tolist())):
         tree = Tree(n_features, np.array([n_classes], np.intp), 1)
-        tree.__setstate__({"max_depth": int(depth[i]), "node_count": end - begin, "nodes": array[begin:end].copy(), "values": nodes.values[begin:end].copy()})
+        tree.__setstate__({"max_depth": int(depth[i]), "node_count": end - begin, "nodes": array[begin:end], "values": nodes.values[begin:end]})
         trees.append(tree)
     return trees
 
