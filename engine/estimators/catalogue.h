@@ -18,6 +18,8 @@ namespace kedge::engine {
 struct CatalogueEntry {
   schema::EstimatorInfo info;
   MemoryRule memory;   // what it will need
+  bool wants_value_counts =
+      false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
   std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
 };

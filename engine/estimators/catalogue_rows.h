@@ -24,16 +24,26 @@ void add_bounds(schema::EstimatorInfo& info) {
     info.deviations.emplace_back("A target whose squares leave float64 (beyond 1e150, below 1e-153) is refused.");
 }
 
+// What few rows say of themselves.
+struct RowTraits {
+  bool wants_value_counts = false;   // see CatalogueEntry
+};
+
 // E<T> has a constructor from the parameters that the user set, and a static info().
 template <template <class> class E>
-void add(Rows& rows, MemoryRule memory) {
+void add(Rows& rows, MemoryRule memory, RowTraits traits = {}) {
   schema::EstimatorInfo info = E<float>::info();
   info.attributes.emplace_back(kFeaturesIn);
   add_bounds<E>(info);
   rows.push_back({.info = std::move(info),
                   .memory = memory,
-                  .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> { return std::make_unique<E<float>>(params); },
-                  .make_f64 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<double>> { return std::make_unique<E<double>>(params); }});
+                  .wants_value_counts = traits.wants_value_counts,
+                  .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
+                    return std::make_unique<E<float>>(params);
+                  },
+                  .make_f64 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<double>> {
+                    return std::make_unique<E<double>>(params);
+                  }});
 }
 
 // One function for each family, in the order of the list.

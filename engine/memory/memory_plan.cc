@@ -10,6 +10,7 @@
 #include "engine/core/params.h"
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
+#include "engine/estimators/catalogue.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/job/param_path.h"
 #include "engine/model_selection/shared_steps.h"
@@ -253,17 +254,21 @@ std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows) {
 }
 
 bool wants_value_counts(const CheckedJob& job) {
-  const auto is_exact = [](std::string_view estimator) { return estimator.starts_with("DecisionTree"); };
-  if (std::ranges::any_of(job.spec.pipeline, is_exact, &Step::estimator)) return true;
-  const auto brings_tree = [&](const ParamChoice& choice) {   // a step that a candidate puts in place of another
+  const auto wants = [](std::string_view estimator) {
+    const CatalogueEntry* const entry = find_estimator(estimator);
+    return entry && entry->wants_value_counts;
+  };
+  if (std::ranges::any_of(job.spec.pipeline, wants, &Step::estimator)) return true;
+  const auto brings_one = [&](const ParamChoice& choice) {   // a step that a candidate puts in place of another
     return std::ranges::any_of(choice.values, [&](const schema::Value& value) {
       const auto* step = std::get_if<schema::ValueMap>(&value.data);
       const schema::Value* estimator = step ? find_value(*step, "estimator") : nullptr;
       const auto* name = estimator ? std::get_if<std::string>(&estimator->data) : nullptr;
-      return name && is_exact(*name);
+      return name && wants(*name);
     });
   };
-  return std::ranges::any_of(job.candidates.spaces(), [&](const ParamSpace& space) { return std::ranges::any_of(space, brings_tree); });
+  return std::ranges::any_of(job.candidates.spaces(),
+                             [&](const ParamSpace& space) { return std::ranges::any_of(space, brings_one); });
 }
 
 std::int64_t memory_for_job(const Context& ctx) {

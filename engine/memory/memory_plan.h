@@ -34,7 +34,7 @@ struct MemoryInputs {
   const TaskTarget& target;
   bool has_table = false;                              // the table is on the device already
   bool is_host = false;                                // the device is the CPU
-  std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, where somebody looked
+  std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, if the file was searched for it
   std::stop_token stop = {};                           // the plan of a search looks at all its candidates
 };
 
@@ -46,7 +46,8 @@ MemoryPlan plan_memory(const MemoryInputs& inputs);
 // Bytes of the values of these rows in their file.
 std::int64_t mapped_size(const DatasetMeta& meta, std::int64_t n_rows);
 
-// Whether the job grows a tree that looks at every value, so that it matters whether the columns have few.
+// Whether a step of the job, or one that a candidate puts in its place, has a memory rule that reads
+// MemoryInputs::has_few_values: its row of the catalogue says so.
 bool wants_value_counts(const CheckedJob& job);
 
 // Bytes that a job may have on this device; the process's bounds included. 0: nobody knows.

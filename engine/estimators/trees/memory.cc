@@ -52,7 +52,8 @@ std::int64_t binned_size(const SampleShape& X) {
   return bytes_of(rows, (X.cols + 63) / 64 * 64, 3) + bytes_of(rows, sorted, 3 * X.value_bytes);
 }
 
-// A single tree looks at every value of columns that have more than 256: their ranks, values and rows in order.
+// A single tree looks at every value of columns that have more than 256: their ranks, values and rows in order. This is
+// most of what it needs, so its rows of the catalogue want value counts.
 MemoryNeed grown(const SampleShape& X, const Step& step, const Growth& growth) {
   constexpr std::int64_t kOfDraft = 256, kOfRow = 128;     // of a node, and of a row, while a tree grows
   constexpr std::int64_t kOfRank = 28, kOfSureRank = 12;   // of a cell

@@ -6,8 +6,8 @@
 namespace kedge::engine {
 
 void add_trees(Rows& rows) {
-  add<DecisionTreeClassifier>(rows, memory::tree_classifier);
-  add<DecisionTreeRegressor>(rows, memory::tree_regressor);
+  add<DecisionTreeClassifier>(rows, memory::tree_classifier, {.wants_value_counts = true});
+  add<DecisionTreeRegressor>(rows, memory::tree_regressor, {.wants_value_counts = true});
   add<RandomForestClassifier>(rows, memory::forest_classifier);
   add<RandomForestRegressor>(rows, memory::forest_regressor);
   add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier);

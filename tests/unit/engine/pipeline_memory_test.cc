@@ -187,5 +187,29 @@ TEST_F(MemoryOfAJob, OfATreeDependsOnWhetherItsColumnsHaveFewValues) {
   EXPECT_LT(with(true).needed_bytes, with(false).needed_bytes);
 }
 
+// A job on iris that searches over the steps called "model", of which the first is RandomForestClassifier.
+bool search_wants_value_counts(const std::string& candidate) {
+  return wants_value_counts(check_job(schema::job_from_json(
+      R"({"dataset": {"builtin": "iris"}, "pipeline": [{"name": "model", "estimator": "RandomForestClassifier"}],
+          "task": {"gridSearch": {"paramGrid": {"model": [{"estimator": ")" +
+      candidate + R"("}]}}}})")));
+}
+
+TEST(ValueCounts, AreWantedByAJobWithOneTree) {
+  const auto wants = [](const char* estimator) {
+    return wants_value_counts(
+        check_job({.dataset = {schema::StoredRef{"made"}}, .pipeline = {{estimator, {}}}, .task = schema::Fit{}}));
+  };
+  EXPECT_TRUE(wants("DecisionTreeClassifier"));
+  EXPECT_TRUE(wants("DecisionTreeRegressor"));
+  EXPECT_FALSE(wants("RandomForestClassifier"));
+  EXPECT_FALSE(wants("GaussianNB"));
+}
+
+TEST(ValueCounts, AreWantedByASearchWithACandidateThatIsOneTree) {
+  EXPECT_TRUE(search_wants_value_counts("DecisionTreeClassifier"));
+  EXPECT_FALSE(search_wants_value_counts("GaussianNB"));
+}
+
 }   // namespace
 }   // namespace kedge::engine

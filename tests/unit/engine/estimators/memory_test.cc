@@ -96,6 +96,18 @@ TEST_P(MemoryOfEveryEstimator, IsPredicted) {
   else expect_predicted<float>(GetParam());
 }
 
+// Tables whose values were counted, and tables whose values were not, need the same of an estimator that does not want
+// the counts.
+TEST(MemoryOfARow, SaysThatItWantsValueCountsIfItsLeastDependsOnThem) {
+  for (const CatalogueEntry& entry : catalogue()) {
+    const auto least = [&](bool few) {
+      const SampleShape shape{.rows = 20000, .cols = 50, .n_outputs = 3, .has_few_values = few};
+      return memory_need(shape, {.estimator = entry.info.name, .params = params_for(entry.info.name)}).minimum;
+    };
+    EXPECT_EQ(entry.wants_value_counts, least(true) != least(false)) << entry.info.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, MemoryOfEveryEstimator, ::testing::ValuesIn(rows()), row_name);
 
 }   // namespace
