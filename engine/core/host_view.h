@@ -28,7 +28,8 @@ template <class T>
 class HostMatrix {
  public:
   HostMatrix(T* data, std::int64_t rows, std::int64_t cols) : HostMatrix(data, rows, cols, cols) {}
-  HostMatrix(T* data, std::int64_t rows, std::int64_t cols, std::int64_t stride) : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
+  HostMatrix(T* data, std::int64_t rows, std::int64_t cols, std::int64_t stride)
+      : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   HostVector<T> row(std::int64_t i) const { return {data_ + i * stride_, cols_}; }
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
@@ -39,8 +40,9 @@ class HostMatrix {
 };
 
 // "This memory is the host's." A view does not say where its memory lies, so the caller has to know it: the device says
-// DeviceTraits::uses_host_memory. Elsewhere, cells are downloaded (to_host) and never read through a view: on the emulated device such a
-// read crashes, on a GPU it is undefined. tests/layering.py refuses code above the backend that reads a view's pointer itself.
+// DeviceTraits::uses_host_memory. Elsewhere, cells are downloaded (to_host) and never read through a view: on the
+// emulated device such a read crashes, on a GPU it is undefined. tests/layering.py refuses code above the backend that
+// reads a view's pointer itself.
 template <class T>
 HostVector<T> host_view(VectorView<T> cells) {
   return {cells.data, cells.size};

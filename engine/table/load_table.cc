@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/core/host_view.h"
 #include "engine/core/require.h"
 #include "engine/table/selection.h"
 
@@ -94,10 +95,10 @@ void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
   for (std::int64_t first = 0; first < X.rows(); first += chunk) {
     ctx.check_stop();
     const std::int64_t count = std::min(chunk, X.rows() - first);
-    T* target = X.data() + first * X.cols();
-    copy_rows(source, first, count, in_place ? target : staging.data());
+    const MatrixView<T> target = X.view().row_range(first, count);
+    copy_rows(source, first, count, in_place ? host_view(target).row(0).data() : staging.data());
     if (!in_place) {
-      ctx.memory().to_device(target, staging.data(), static_cast<std::size_t>(count * row_bytes));
+      ctx.memory().to_device(target.data, staging.data(), static_cast<std::size_t>(count * row_bytes));
       ctx.memory().synchronize();   // the staging memory is used again
     }
   }

@@ -1,6 +1,7 @@
 // The results of several transformers in one matrix, dense or sparse.
 #include <algorithm>
 
+#include "engine/core/host_view.h"
 #include "engine/estimators/composition/nested.h"
 #include "engine/estimators/sparse_choice.h"
 #include "engine/estimators/sparse_rows.h"
@@ -44,11 +45,15 @@ struct HostPart {
   // Calls put(column, value) for what is not 0 in a row, in ascending order.
   template <class Put>
   void row(std::int64_t i, const Put& put) const {
-    const CsrView<const T> A = sparse.view();
-    const std::int64_t end = A.rows > 0 ? A.offsets.data[i + 1] : 0;
-    for (std::int64_t e = A.rows > 0 ? A.offsets.data[i] : 0; e < end; ++e) put(A.columns.data[e], A.values.data[e]);
+    if (const CsrView<const T> A = sparse.view(); A.rows > 0) {
+      const auto offsets = host_view(A.offsets);
+      const auto columns = host_view(A.columns);
+      const auto values = host_view(A.values);
+      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e) put(columns[e], values[e]);
+    }
+    const auto cells = host_view(dense.view()).row(i);
     for (std::int64_t j = 0; j < dense.cols(); ++j)
-      if (const T value = dense.data()[i * dense.cols() + j]; value != 0) put(static_cast<std::int32_t>(j), value);
+      if (const T value = cells[j]; value != 0) put(static_cast<std::int32_t>(j), value);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/backend/host/side_by_side.h"
+#include "engine/core/host_view.h"
 #include "engine/core/require.h"
 #include "engine/core/stop.h"
 #include "engine/estimators/linear/least_squares.h"
@@ -27,17 +28,17 @@ bool for_equal_alphas(const std::vector<double>& alphas, std::int64_t targets, c
 
 // (S + alpha I) x = b for the columns b of `right` (n x targets); S is the leading square of its rows. False if S + alpha I is
 // not positive definite.
-bool solve_shifted(const Context& ctx, MatrixView<const double> S, const std::vector<double>& alphas,
-                   MatrixView<const double> right, std::vector<double>& x) {
-  const std::int64_t n = right.rows, targets = right.cols;
+bool solve_shifted(const Context& ctx, HostMatrix<const double> S, const std::vector<double>& alphas,
+                   HostMatrix<const double> right, std::vector<double>& x) {
+  const std::int64_t n = right.rows(), targets = right.cols();
   x.assign(static_cast<std::size_t>(n * targets), 0.0);
   return for_equal_alphas(alphas, targets, [&](double alpha, std::int64_t first, std::int64_t count) {
     std::vector<double> shifted, some;
     shifted.reserve(static_cast<std::size_t>(n * n)), some.reserve(static_cast<std::size_t>(n * count));
     for (std::int64_t i = 0; i < n; ++i) {
-      shifted.insert(shifted.end(), S.data + i * S.stride, S.data + i * S.stride + n);
+      shifted.insert(shifted.end(), S.row(i).begin(), S.row(i).begin() + n);
       shifted[static_cast<std::size_t>(i * n + i)] += alpha;
-      some.insert(some.end(), right.data + i * right.stride + first, right.data + i * right.stride + first + count);
+      some.insert(some.end(), right.row(i).begin() + first, right.row(i).begin() + first + count);
     }
     Matrix<double> A(ctx.memory(), n, n, shifted), B(ctx.memory(), n, count, some);
     if (!ctx.ops<double>().factorise->solve_positive(A.view(), B.view())) return false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/core/host_view.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
@@ -185,9 +186,8 @@ CsrMatrix<T> OneHotEncoder<T>::sparse_ones(const Context& ctx, const Matrix<T>& 
   offsets.reserve(static_cast<std::size_t>(places.rows() + 1));
   columns.reserve(static_cast<std::size_t>(places.rows() * places.cols()));
   for (std::int64_t i = 0; i < places.rows(); ++i) {
-    const T* const row = places.data() + i * places.cols();
-    for (std::int64_t j = 0; j < places.cols(); ++j)
-      if (row[j] >= 0) columns.push_back(static_cast<std::int32_t>(row[j]));
+    for (const T place : host_view(places.view()).row(i))
+      if (place >= 0) columns.push_back(static_cast<std::int32_t>(place));
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
   }
   const std::vector<T> ones(columns.size(), T{1});
