@@ -34,7 +34,10 @@ const ParamSet<P>& param_set() {
           .add("tol", &P::tol, at_least(0), "Largest change of a direction at which the iterations end.")
           .any("w_init", &P::w_init, {array_form({array_form()}), null_form()},
                "Where the iterations begin, n_components x n_components; null draws it.")
-          .add("whiten_solver", &P::whiten_solver, {"svd", "eigh"}, "How the data are whitened.")
+          .add(
+              "whiten_solver", &P::whiten_solver, {"svd", "eigh"},
+              "Does not change the result: both use the eigenvectors of the covariance matrix where these are accurate, and singular vectors "
+              "of the data elsewhere.")
           .random_state(&P::random_state);
   return set;
 }

@@ -401,7 +401,8 @@ class FastICA(Estimator):
     max_iter: Most iterations. Default 200.
     tol: Largest change of a direction at which the iterations end. Default 0.0001.
     w_init: Where the iterations begin, n_components x n_components; null draws it. Default None.
-    whiten_solver: How the data are whitened. Default 'svd'.
+    whiten_solver: Does not change the result: both use the eigenvectors of the covariance matrix where these are accurate, and singular vectors of
+        the data elsewhere. Default 'svd'.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
     """
 
