@@ -8,7 +8,9 @@
 
 namespace kedge::engine {
 
-// One per job; not thread safe.
+// One per job; not thread safe. It differs from server/jobs/progress_gate.h, because they spare different things: this
+// one spares the channel to the server. A fold finishes far less often than a tree or an iteration, so every fold event
+// is sent, and the server decides which to store.
 class ProgressFilter {
  public:
   using Clock = std::chrono::steady_clock;

@@ -9,7 +9,11 @@
 
 namespace kedge::server {
 
-// At most ten a second for each phase, and always the one that completes it. Not thread safe.
+// At most ten a second for each phase, and always the first and the one that completes it. Not thread safe. It differs
+// from the engine's filter (engine/worker/progress_filter.h), because they spare different things. The engine's spares
+// the channel and sends every fold event. This one spares the database: each stored event is a row of it, and a job may
+// have thousands of short folds, so fold events that follow each other quickly are held back as well. No score is lost
+// by this, because the scores of a fold are metric events.
 class ProgressGate {
  public:
   using Clock = std::chrono::steady_clock;
