@@ -1,4 +1,4 @@
-// A pipeline: built from a job's description, run on a data set, gone when the job is.
+// A pipeline: built from a job's description, run on a data set, and destroyed with the job.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,14 @@
 namespace kedge::engine {
 
 // The table of the last run, left on the device with its bins for the next run on the same data file with the same selection.
-// Belongs to one device and one data file: whoever holds it clears it when either changes.
+// Belongs to one device and one data file: its holder clears it when either changes.
 struct WarmTable {
   Selection selection;
   std::shared_ptr<Table<float>> f32;    // at most one of the two is set; shared with the run that uses it
   std::shared_ptr<Table<double>> f64;
 };
 
-// Files that a run reads and writes beside its data set.
+// Files that a run reads and writes in addition to its data set.
 struct RunFiles {
   std::filesystem::path model_file;               // for the fitted pipeline; empty: it is not written
   std::string data_digest;                        // for the model's description

@@ -78,7 +78,7 @@ KEDGE_HD_INLINE bool enters(const KdView<T>& tree, const KdNode& node, const T* 
 }
 
 // Visits the leaves that may have a point within visitor.limit(), which may shrink, nearer halves first. visitor.whole(node, largest)
-// may take all points of a node at once: it is asked with the largest distance of the node if kAsksForWhole.
+// may take all points of a node at once: it is called with the largest distance of the node if kAsksForWhole.
 template <Metric M, class T, class Visitor>
 KEDGE_HD_INLINE void kd_walk(const KdView<T>& tree, const T* q, double power, Visitor& visitor) {
   KdNode stack[kKdDepth], node{0, 0, tree.leaves, least_distance<M>(tree, 0, q, power)};
@@ -110,7 +110,7 @@ struct NearestVisitor {
 
   KEDGE_HD_INLINE double limit() const { return found < k ? infinity : distances[k - 1]; }
   KEDGE_HD_INLINE void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
-    const double within = limit();   // shrinks on the way; most leaves have nobody so near
+    const double within = limit();   // shrinks on the way; most leaves have no point so near
     unsigned near = 0;
     for (int l = 0; l < kKdLeaf; ++l) near |= static_cast<unsigned>(reduced[l] <= within) << l;
     for (int l = 0; near != 0; ++l, near >>= 1) {

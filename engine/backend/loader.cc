@@ -1,4 +1,4 @@
-// Finds and opens devices. The CUDA plug-in lies beside the executable, or in lib beside the executable's folder.
+// Finds and opens devices. The CUDA plug-in is in the folder of the executable, or in ../lib.
 #include "engine/backend/loader.h"
 
 #include <dlfcn.h>

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kP1 = 0x9E3779B185EBCA87, kP2 = 0xC2B2AE3D27D4EB4F, kP3 = 0x165667B19E3779F9, kP4 = 0x85EBCA77C2B2AE63,
                         kP5 = 0x27D4EB2F165667C5;
 constexpr std::size_t kStripe = 32;
-constexpr std::size_t kPerThread = std::size_t{4} << 20;   // less is hashed sooner than a thread starts
+constexpr std::size_t kPerThread = std::size_t{4} << 20;   // less is hashed faster than a thread starts
 
 template <class T>
 std::uint64_t word(const std::byte* at) {

@@ -33,14 +33,14 @@ struct CsrView {
   std::int64_t n_entries() const { return values.size; }
 };
 
-// Owns a sparse matrix; uninitialised but for what it was given. The Memory must outlive it. Move-only.
+// Owns a sparse matrix; uninitialised except for what it was given. The Memory must outlive it. Move-only.
 template <class T>
 class CsrMatrix {
  public:
   CsrMatrix() = default;
   CsrMatrix(Memory& memory, std::int64_t rows, std::int64_t cols, std::int64_t n_entries)
       : CsrMatrix(memory, cols, Array<std::int64_t>(memory, rows + 1), n_entries) {}
-  // With offsets that are there already; entries: how many they ask for.
+  // With offsets that exist already; n_entries: the last of them.
   CsrMatrix(Memory& memory, std::int64_t cols, Array<std::int64_t> offsets, std::int64_t n_entries)
       : offsets_(std::move(offsets)), columns_(memory, n_entries), values_(memory, n_entries), cols_(cols) {}
   CsrMatrix(Memory& memory, std::int64_t cols, std::span<const std::int64_t> offsets,

@@ -358,7 +358,7 @@ void DatasetFileWriter::finish() {
   w.finished = true;
 }
 
-constexpr double kLarge = 64 << 20;   // bytes of values that are not kept in memory for who reads them next
+constexpr double kLarge = 64 << 20;   // larger values are not kept in memory for the next reader
 
 struct DatasetRowsWriter::Impl {
   std::filesystem::path path, part;

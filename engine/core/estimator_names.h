@@ -1,4 +1,4 @@
-// What to say about an estimator that there is none of.
+// The message for an estimator that does not exist.
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@ struct EstimatorName {
 // An estimator of scikit-learn that is not here.
 struct SklearnName {
   std::string_view name;
-  std::string_view nearest = {};   // which of ours does most nearly the same; empty: none does
-  std::string_view instead = {};   // what takes its place where that is no estimator
+  std::string_view nearest = {};   // the one of ours that is most like it; empty: none is
+  std::string_view instead = {};   // what to use in its place, if that is not an estimator
 };
 
 std::span<const SklearnName> sklearn_names();
 
-// "'GausianNB'; did you mean 'GaussianNB'?", to follow "unknown estimator ". Goes by the words in a name and by the kind that it states
-// ("Classifier"), and by spelling where a name is only misspelt. For what scikit-learn has, this says that it is not here and names the nearest
-// of `here`. Names longer than 256 bytes are near nothing.
+// "'GausianNB'; did you mean 'GaussianNB'?", to follow "unknown estimator ". Compares the words of the names and the kinds that they state
+// ("Classifier"), and the spelling where a name is only misspelt. An estimator of scikit-learn is said to be not here, with the nearest
+// of `here`. A name longer than 256 bytes is near none.
 std::string unknown_estimator(std::string_view name, std::span<const EstimatorName> here);
 
 }  // namespace kedge::engine

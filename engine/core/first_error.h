@@ -9,8 +9,8 @@
 
 namespace kedge::engine {
 
-// An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that asks for too much memory
-// would die instead of saying so. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Made
+// An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that allocates too much memory
+// would die instead of reporting it. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Made
 // on the thread that begins the loop, whose stop holds for all pieces: once it is requested, no further piece begins
 // and rethrow() throws kCancelled. Thread safe.
 class FirstError {

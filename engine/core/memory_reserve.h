@@ -1,12 +1,12 @@
-// Memory put by for decisions that must not be left half done: what must be told or written when nothing else is free.
+// Memory reserved for decisions that must not stay half done: what must be reported or written when no other memory is free.
 #pragma once
 
 #include <cstddef>
 
 namespace kedge::engine {
 
-// Puts so many bytes by for the process, in slices, and has `new` take from them for a thread with UsesReserve. Once, before threads
-// are started; what was taken is put by again when a UsesReserve is made and there is room.
+// Reserves so many bytes for the process, in slices. In a thread with UsesReserve, `new` takes from them. Call it once, before threads
+// are started. What was taken is reserved again when a UsesReserve is made and there is memory.
 void set_up_memory_reserve(std::size_t bytes);
 
 // How much of it is there now.

@@ -67,7 +67,7 @@ class Checksum {
 
 std::span<const std::byte> bytes_of(const Header& header) { return std::as_bytes(std::span(&header, 1)); }
 
-// Of a header, whatever its own checksum says, and what follows it.
+// The checksum of a header, in which the header's own checksum counts as 0, and of what follows it.
 std::uint64_t checksum_of(Header header, const Checksum& rest) {
   header.checksum = 0;
   Checksum sum = rest;

@@ -51,7 +51,7 @@ class ModelFileWriter {
 
   void add_tensor(std::span<const std::byte> values);
   std::string& state();
-  // Empty: the file is whole when it returns; fsync is for who gives it its place. Else the whole model.
+  // With a file: returns an empty string, and the file is whole; the caller that renames it calls fsync. Without: the whole model.
   std::string finish(const schema::ModelInfo& info);
 
  private:
@@ -59,8 +59,8 @@ class ModelFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes the checksum that the rest of the file asks for into its header: for tests that damage a file on purpose and want to get
-// past it. Does nothing to less than a header.
+// Writes the checksum of the rest of the file into its header: for tests that damage a file on purpose and want to pass the check of the
+// checksum. Does nothing to less than a header.
 void seal_model(std::span<std::byte> file);
 
 }  // namespace kedge::engine

@@ -1,4 +1,4 @@
-// Records of a model's state: name, type, then the value; tensors lie apart, in the same order.
+// Records of a model's state: name, type, then the value; tensors are stored apart, in the same order.
 #include "engine/core/state_archive.h"
 
 #include <fmt/core.h>

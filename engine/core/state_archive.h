@@ -22,8 +22,8 @@ namespace kedge::engine {
 inline constexpr std::int64_t kAnySize = -1;
 inline constexpr std::int64_t kMaxSize = 0x7fffffff;   // of anything that is counted
 
-// What Estimator::state() speaks to. Each call names a member; saving writes it, loading reads it back and checks name, type and
-// size, so that after state() the members fit each other whatever the file says. Errors when loading: kModelCorrupt, "model:
+// What Estimator::state() writes to and reads from. Each call names a member. Saving writes it; loading reads it and checks its name, type and
+// size, so that after state() the members fit each other for any file. Errors when loading: kModelCorrupt, "model:
 // PCA: 'mean' has 5 rows, must have 4".
 class StateArchive {
  public:

@@ -51,9 +51,9 @@ class ValueBytes {
   }
 };
 
-// Reads what ValueBytes wrote. Nothing is trusted: there is a byte of its own for each thing that a list says it has,
-// in whatever lists that list lies, before there is memory for any. So a value takes at most sizeof(Value) bytes for
-// each of the file.
+// Reads what ValueBytes wrote. Nothing is trusted: before memory is allocated for a list, the file must have a byte of its own for each
+// element that the list claims, at every depth of nesting. So a value takes at most sizeof(Value) bytes for
+// each byte of the file.
 class ValueReader {
  public:
   explicit ValueReader(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -101,7 +101,7 @@ class ValueReader {
     if (size > (left_.size() - promised_) / least) throw std::length_error("a value is cut short");
     return size;
   }
-  // Reads into each of `items`, for the rest of which `least` bytes each stay promised meanwhile.
+  // Reads into each of `items`; meanwhile, `least` bytes stay reserved for each that has not been read.
   template <class Items, class Read>
   void each(Items& items, std::size_t least, Read read) {
     if (KEDGE_CONTROL("trust-counts")) least = 0;

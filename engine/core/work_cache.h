@@ -9,9 +9,9 @@
 
 namespace kedge::engine {
 
-// The plan of a search on one fold, and what has been made of it. Contents (Samples::content) are the nodes of a graph, named after
-// what they were made of; equal work on equal contents has the same key. A key must name everything that the value depends on: the
-// contents, the estimator, its parameters, but for the rows' targets and weights, which are those of the fold. Not thread safe.
+// The plan of a search on one fold, and what was computed for it. Contents (Samples::content) are the nodes of a graph, named after
+// what they were computed from; equal work on equal contents has the same key. A key must name everything that the value depends on: the
+// contents, the estimator, its parameters, except the rows' targets and weights, which are those of the fold. Not thread safe.
 class WorkCache {
  public:
   // A short name for a content that a text describes: equal texts, equal names.
@@ -19,7 +19,7 @@ class WorkCache {
     return "#" + std::to_string(names_.try_emplace(text, names_.size()).first->second);
   }
 
-  // Before the first candidate runs, each says what it will want of some work: a number of neighbours, a penalty.
+  // Before the first candidate runs, each says what it will need of some work: a number of neighbours, a penalty.
   void want(const std::string& key, double what) { wanted_[key].insert(what); }
   // All that was wanted under `key`, ascending.
   const std::set<double>& wanted(const std::string& key) { return wanted_[key]; }

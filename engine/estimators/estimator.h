@@ -20,7 +20,7 @@ enum class TargetKind { kNone, kClasses, kValues };
 // Which squares of its columns fit() makes, and so which finite values it cannot tell apart: see magnitudes.h.
 enum class Squares {
   kNone,         // none, or it scales the columns first
-  kColumns,      // of columns, in double; what is small beside 1 may vanish
+  kColumns,      // of columns, in double; what is small compared with 1 may vanish
   kEachColumn,   // of columns, in double, and none may vanish
   kRows,         // of the distances of rows, in T
   kProducts,     // of the whole table, in T
@@ -64,7 +64,7 @@ class Estimator {
   // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what
   // follows it, will ask of Context::work. Called on an estimator that is not fitted.
   virtual void announce(WorkCache&, const std::string&) const {}
-  // Fitted attributes under scikit-learn's names (coef_, components_ ...), but for n_features_in_: see fitted_attributes().
+  // Fitted attributes under scikit-learn's names (coef_, components_ ...), except n_features_in_: see fitted_attributes().
   virtual schema::ValueMap attributes() const = 0;
   // What fit() left, member by member (engine/core/state_archive.h): saves it to a model, or loads it into an estimator that was made with
   // the same parameters, on any device; what is loaded is checked so that no later call can go wrong. The default refuses.

@@ -1,4 +1,4 @@
-// Magnitudes of columns and targets beside the bounds of a number format.
+// Magnitudes of columns and targets compared with the bounds of a number format.
 #include "engine/estimators/magnitudes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How large values are beside those whose squares a number format holds: factors that bring them near 1, and refusals.
+// How large values are compared with those whose squares a number format holds: factors that bring them near 1, and refusals.
 #pragma once
 
 #include <string_view>
@@ -29,7 +29,7 @@ template <class T>
 Samples<T> multiplied(const Context& ctx, const Samples<T>& X, const std::vector<double>& factors);
 
 // Errors: kBadData "OWNER: column 'x' has values up to 1e+160 ..." for values that the estimator's squares() cannot
-// hold, or, where that asks for it, that they lose; the same for the target.
+// hold, or that they lose where none may vanish (Squares::kEachColumn). The same for the target.
 template <class T>
 void require_magnitudes(const Context& ctx, std::string_view owner, const Estimator<T>& estimator, const Samples<T>& X,
                         const Target& y);

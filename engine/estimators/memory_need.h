@@ -1,4 +1,4 @@
-// What an estimator will need of memory, told from shapes and parameters before anything is computed.
+// What memory an estimator will need, found from shapes and parameters before anything is computed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace kedge::engine {
 // rows x cols elements of some bytes, at most 2^55, so that sums of such terms do not overflow.
 std::int64_t bytes_of(std::int64_t rows, std::int64_t cols, std::int64_t element_bytes);
 
-// A step that reads nominal columns, where somebody wants to know.
+// A step that reads nominal columns, for callers that set SampleShape::uses.
 struct NominalUse {
   struct Column {
     std::string name;
@@ -48,14 +48,14 @@ struct SampleShape {
 
 // Bytes of what lives at the same time, not of all that is ever allocated.
 struct MemoryNeed {
-  std::int64_t work = 0;   // beside the samples, at the worst moment of fit and of what follows it on as many rows: at most
+  std::int64_t work = 0;   // in addition to the samples, at the worst moment of fit and of what follows it on as many rows: at most
   std::int64_t minimum = 0;   // of it, what no fit on such samples can do without
-  std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: nobody said
-  std::int64_t kept = 0;   // of a search: what stays until the fold is done, beside what transform makes
+  std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: not known
+  std::int64_t kept = 0;   // of a search: what stays until the fold is done, in addition to what transform makes
   std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data
   SampleShape out = {};    // its shape
   bool refuses_categories = false;   // with these parameters, though the estimator may take them
-  bool is_exact = true;    // else `made` and `out` are the most that can be: the data have the last word
+  bool is_exact = true;    // otherwise `made` and `out` are upper bounds: the data decide
 };
 
 // The need of a step on X, at the worst of what it may choose to do. Named by its row, in rows.cc of its family.

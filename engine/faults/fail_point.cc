@@ -16,14 +16,14 @@
 namespace kedge::faults {
 namespace {
 
-constexpr int kExitCode = 86;   // tells a death on purpose from any other
+constexpr int kExitCode = 86;   // distinguishes a death on purpose from any other
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-// What KEDGE_FAIL_POINT asks for.
+// What KEDGE_FAIL_POINT requests.
 struct Plan {
   std::string name, action;
   int from_hit = 1;

@@ -3,7 +3,7 @@
 // KEDGE_FAIL_POINT=NAME=ACTION[@HIT], in the environment, arms one of them, from its HIT-th pass on (1 by default; `abort` needs
 // no more):
 //   abort       the process ends at once, nothing is flushed       error   throws Error{kUnavailable}
-//   sleep:MS    waits                                               pause   waits for ever
+//   sleep:MS    waits                                               pause   waits forever
 // KEDGE_CONTROL=NAME breaks a promise on purpose, so that a test can be seen to notice.
 #pragma once
 
@@ -37,25 +37,25 @@ inline constexpr std::array<std::string_view, 36> kControls = {
     "publish-stale-results",       // leases are not compared
     "forget-interrupted-jobs",     // a restart does not queue them again
     "skip-event-numbers",          // a restart leaves a gap in a job's events
-    "repeat-events",               // a stream that resumes tells the last event again
+    "repeat-events",               // a stream that resumes repeats the last event
     "share-data-directory",        // a second server may use it
     "trust-the-store",             // a damaged store is not noticed at the start
     "forget-cancels",              // a cancel is acknowledged and not carried out
     "deaf-ops",                    // numerical operations do not see that their job is to stop
     "times-go-back",               // the times of a job's events follow a clock that is set back
     "retry-for-ever",              // a job that kills its worker is tried again and again
-    "keep-slow-readers",           // who reads nothing may keep a stream for ever
-    "keep-dead-peers",             // who acknowledges nothing may, too
-    "hide-gaps",                   // a stream does not tell that events are no longer kept
+    "keep-slow-readers",           // a client that reads nothing may keep a stream forever
+    "keep-dead-peers",             // a client that acknowledges nothing may, too
+    "hide-gaps",                   // a stream does not say that events are no longer kept
     "ignore-scopes",               // a token may do everything
-    "ignore-owners",               // jobs and models are everybody's
+    "ignore-owners",               // every tenant has access to all jobs and models
     "ignore-shares",               // tenants' jobs run in the order in which they came
     "ignore-weights",              // every tenant has the same share
-    "evict-what-is-used",          // the cache forgets data sets that jobs have
+    "evict-what-is-used",          // the cache removes data sets that jobs use
     "fetch-anywhere",              // the server connects to any address
-    "mix-versions",                // a download goes on with the rest of another file
+    "mix-versions",                // a download continues with the rest of another file
     "trust-the-cache",             // a damaged data set is not noticed
-    "whole-lists",                 // lists tell jobs with their data, however many bytes that makes
+    "whole-lists",                 // lists of jobs contain their data, of any size
     "trust-web-pages",             // pages of other sites may call through a browser
     "predict-on-threads",          // a prediction that waits for its worker keeps a thread
     "unbounded-answers",           // answers that clients do not read may hold any memory
@@ -63,9 +63,9 @@ inline constexpr std::array<std::string_view, 36> kControls = {
     "check-anywhere",              // long checks of jobs are done by the threads that serve cancels and reads
     "unbounded-checks",            // candidates may hold as much as they like
     "trust-counts",                // a model's lists get memory for as many things as they say
-    "remove-shared-content",       // an upload's file goes with the first of those who have it
-    "store-beyond-quotas",         // what tenants store is counted, and not bounded
-    "share-no-fetches",            // downloads run in the order of their arrival, whatever their tenant
+    "remove-shared-content",       // an upload's file is removed with the first of its owners
+    "store-beyond-quotas",         // what tenants store is counted but not bounded
+    "share-no-fetches",            // downloads run in the order of their arrival, not by tenant
     "serve-urls-to-all",           // what a URL led to is given to tenants that its server may refuse
     "keep-data-of-jobs",           // the data that came with a job stays when it has ended
     "name-every-column"};          // a column of libsvm is stored with its name

@@ -1,4 +1,4 @@
-// Checks the candidates of a search: each step in each of its forms once, whatever the number of candidates that have it.
+// Checks the candidates of a search: each step in each of its forms once, for any number of candidates that have it.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Counts the processor time of a check, which does not depend on what else the machine does.
+// Counts the processor time of a check, which does not depend on other work of the machine.
 #include "engine/job/check_budget.h"
 
 #include <time.h>

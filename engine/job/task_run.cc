@@ -171,7 +171,7 @@ class Survivors {
   }
   void set_resource(const std::string& path, std::int64_t amount) { resource_ = {{path, amount}}; }
 
-  // Of these candidates, whatever becomes of the survivors.
+  // Of these candidates, also of those that do not survive.
   Contenders contenders() const {
     const auto kept = std::make_shared<const Survivors>(*this);   // by both functions
     return {.size = places_.size(),

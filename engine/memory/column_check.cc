@@ -61,7 +61,7 @@ SharedSteps pipeline_of(const CheckedJob& job, std::size_t candidate) {
   return job.candidates.empty() ? own : with_params(own, job.candidates[candidate], "task");
 }
 
-// The columns that every candidate refuses, as the first does: with one that takes them the search goes on.
+// The columns that every candidate refuses, as the first does: with one that takes them the search continues.
 std::vector<NominalUse> refused_uses(const CheckedJob& job, const SampleShape& X) {
   std::vector<NominalUse> first;
   for (std::size_t i = 0; i == 0 || i < job.candidates.size(); ++i) {
@@ -96,7 +96,7 @@ std::string refusal_of_texts(const CheckedJob& job, const SampleShape& X, const 
   return message;
 }
 
-// Of nominal columns that look like numbers or dates, but for those in `named`, into which it puts theirs.
+// Messages about nominal columns that look like numbers or dates, except those in `named`. Adds their names to `named`.
 std::vector<std::string> accidents(const Selection& selection, const DatasetFile& data, Names& named) {
   std::vector<std::string> found;
   if (!data.meta().types_are_guessed) return found;
@@ -106,10 +106,10 @@ std::vector<std::string> accidents(const Selection& selection, const DatasetFile
     if (!column || !is_nominal_by_accident(*column)) continue;
     named.insert(feature.name);
     if (++n > kNamed) continue;
-    found.push_back(fmt::format("column '{}' is taken for categories, {} of them: {}", feature.name, feature.categories.size(),
+    found.push_back(fmt::format("column '{}' is read as categories, {} of them: {}", feature.name, feature.categories.size(),
                                 nominal_advice(*column, data)));
   }
-  if (n > kNamed) found.push_back(fmt::format("{} more columns look like numbers or dates, but are taken for categories", n - kNamed));
+  if (n > kNamed) found.push_back(fmt::format("{} more columns look like numbers or dates, but are read as categories", n - kNamed));
   return found;
 }
 
@@ -125,7 +125,7 @@ std::vector<std::int64_t> rows_of_categories(const Selection& selection, std::si
 }
 
 // "column 'region' has categories in very few rows, such as 'ship' in 1: OneHotEncoder refuses one that the rows it is fitted on lack ..."
-// `named`: columns of which other words say what to do.
+// `named`: columns about which another message says what to do.
 std::string rare_words(const NominalUse& use, const Selection& selection, const DatasetFile& data, const Names& named) {
   std::string list;
   std::int64_t cells = 0;

@@ -97,8 +97,8 @@ void for_each_candidate(const MemoryInputs& in, Visit visit) {
   }
 }
 
-// What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline what it made of all rows, each
-// distinct last estimator behind it the work that its candidates share.
+// What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline leaves the rows that it made, and each
+// distinct last estimator after it leaves the work that its candidates share.
 std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
   std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
   std::map<std::string, std::int64_t> ends;
@@ -144,7 +144,7 @@ PartSize part_of(const schema::Task& task, std::int64_t n_rows) {
   return {.least = is_usual ? n_rows / 4 * 3 - 1 : 0, .most = n_rows};
 }
 
-// Whether a last fit reads all rows of the table where they lie.
+// Whether a last fit reads all rows of the table in place.
 bool fits_all_rows(const schema::Task& task) {
   return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
 }
@@ -194,7 +194,7 @@ Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
   return peak;
 }
 
-// The numbers of the rows of all splits, which are made before the first fit. Parts of a given size are taken for nothing.
+// The numbers of the rows of all splits, which are made before the first fit. Parts of a given size count as 0.
 std::int64_t splits_bytes(const schema::CrossValidate& cv, std::int64_t n_rows) {
   const bool is_repeated = cv.splitter.starts_with("Repeated"), is_sized = cv.testSize || cv.trainSize || cv.maxTrainSize;
   const std::int64_t rows = is_sized ? 0 : cv.splitter == "TimeSeriesSplit" ? n_rows / 2 : n_rows;

@@ -10,7 +10,7 @@ namespace kedge::engine {
 // Summed weights by class. Memory and time linear in rows and classes.
 struct ClassCounts {
   std::vector<double> actual, predicted, hit;
-  std::vector<bool> present;   // in y_true or y_pred, whatever its rows weigh
+  std::vector<bool> present;   // in y_true or y_pred, with rows of any weight
 
   std::size_t size() const { return actual.size(); }
   double total() const;   // of all rows

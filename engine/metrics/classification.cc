@@ -34,7 +34,7 @@ double micro(const ClassCounts& counts, ShareOf share_of) {
   return share_of(actual, predicted, hit).value();
 }
 
-// By class, each weighing what it weighs in y_true (or all the same, also if nothing weighs anything).
+// By class, each with its weight in y_true (or all with the same weight, also if all weights are 0).
 double mean_over_classes(const ClassCounts& counts, ShareOf share_of, bool by_weight) {
   const bool weighted = by_weight && counts.total() != 0;
   double sum = 0, weights = 0;

@@ -12,7 +12,7 @@
 namespace kedge::engine {
 
 constexpr std::int64_t kSumBlock = 4096;
-constexpr std::int64_t kSumThreadRows = 1 << 16;   // fewer rows are summed sooner than threads wake up
+constexpr std::int64_t kSumThreadRows = 1 << 16;   // fewer rows are summed faster than threads wake up
 
 // Sum of term(i), i < n; term is called from several threads.
 template <class Term>

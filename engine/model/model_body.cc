@@ -123,7 +123,7 @@ class CsvReader {
       } else {
         ++at_;
         const bool ends = at_ == text_.size() || text_[at_] == ',' || text_[at_] == '\n' || text_[at_] == '\r';
-        if (!ends) refuse_body("a quoted cell goes on behind its closing quote");
+        if (!ends) refuse_body("a quoted cell continues after its closing quote");
         return found;
       }
     }

@@ -35,7 +35,7 @@ struct StepsAtWork {
   std::size_t step = 0;     // with the largest share
 };
 
-// Where a step has no rule for these rows it will say so itself when it is asked.
+// If a step has no rule for these rows, it reports that itself when it predicts.
 StepsAtWork steps_at_work(const schema::ModelInfo& model, SampleShape X, bool is_transform) {
   StepsAtWork all;
   std::int64_t held = 0;

@@ -1,4 +1,4 @@
-// What it takes to ask a stored model: memory told before anything is computed, and rows asked in tiles so that it stays small.
+// The cost of a prediction by a stored model: its memory is found before anything is computed, and rows are predicted in tiles, so that it stays small.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct ModelQuestion {
   const schema::ModelInfo& model;
   std::int64_t n_rows = 0;
   std::string_view output;            // one of model.outputs
-  std::int64_t rows_held_bytes = 0;   // of the source, beside the tiles
+  std::int64_t rows_held_bytes = 0;   // of the source, in addition to the tiles
   std::int64_t mapped_bytes = 0;      // of the data file
   bool is_host = false;               // the device is the CPU
 };
 
-// Rows that the model is asked together: some 256 MiB of what its steps make of them, at least 256. Of the model's description
-// alone, so that answers do not depend on the memory that is free.
+// Rows of a tile: with what the steps make of them they take about 256 MiB; at least 256 rows. Found from the model's description
+// alone, so that answers do not depend on the free memory.
 std::int64_t tile_rows(const schema::ModelInfo& model);
 
 // The answer for all rows, and one tile at work.

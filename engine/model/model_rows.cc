@@ -115,7 +115,7 @@ void ModelRowsBuilder::put_number(std::size_t column, double value) {
   put(column, (date ? part_of(value, date->part) : value) * model_.scale);
 }
 
-// A text that usually stands for a missing cell is one, unless the model knows it as a category.
+// A text that usually stands for a missing cell is read as missing, unless the model has it as a category.
 void ModelRowsBuilder::put_category(std::size_t column, std::string_view text) {
   if (is_na(text)) return;
   std::string name(text);
@@ -141,7 +141,7 @@ DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data
   const ModelRowsBuilder builder(model, names_, names_.size());
   for (std::size_t c = 0; c < names_.size(); ++c) {
     require(!builder.reads(c) || meta.columns[c].type != ColumnInfo::Type::kString, ErrorCode::kBadData,
-            "{}: column '{}' is text whose cells are not kept, the model reads it", meta.name, names_[c]);
+            "{}: column '{}' is text whose cells are not stored, but the model needs it", meta.name, names_[c]);
   }
   if (!meta.is_sparse()) return;
   sparse_.resize(names_.size());

@@ -1,4 +1,4 @@
-// A fitted pipeline that is kept: saved after a fit, loaded again on any device, asked for predictions.
+// A fitted pipeline that is kept: saved after a fit, loaded again on any device, used for predictions.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct ModelAnswer {
 // Types: application/json, text/csv, application/x-npy. Numbers keep their bits in all of them.
 std::string encoded_answer(const ModelAnswer& answer, std::string_view type);
 
-// What loading a model's file may take, beside a fixed few MiB: so many bytes of memory for each of the file. Lists are counted before
+// The memory that loading a model's file may take, in addition to a few fixed MiB: so many bytes for each byte of the file. Lists are counted before
 // there is memory for them, in the file's description as in its state.
 inline constexpr std::int64_t kMostLoadedPerByte = 64;
 
@@ -36,7 +36,7 @@ class StoredModel {
  public:
   virtual ~StoredModel() = default;
   // Errors: kModelCorrupt for a file that is no model of this version, or whose parts do not fit each other; kNotFound; kOutOfMemory. Every
-  // length, name and index is checked before use, so that a stranger's file is safe to load.
+  // length, name and index is checked before use, so that a file from a stranger is safe to load.
   static std::unique_ptr<StoredModel> load(const Context& ctx, const std::filesystem::path& path);
   static std::unique_ptr<StoredModel> load(const Context& ctx, const ModelFile& file);
 

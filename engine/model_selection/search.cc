@@ -76,7 +76,7 @@ std::vector<std::int32_t> folds_of_rows(const std::vector<Split>& splits, std::i
   return fold_of_row;
 }
 
-// The best mean so far, told at most ten times a second and once more when the round is done.
+// The best mean so far, reported at most ten times a second and once more when the round is done.
 class BestSoFar {
  public:
   BestSoFar(const SearchSetup& setup, std::size_t n_candidates) : setup_(setup), means_(n_candidates, std::nan("")) {}

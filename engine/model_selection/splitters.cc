@@ -72,7 +72,7 @@ Strata allocate(std::span<const std::int32_t> codes, std::int32_t n_classes, std
   if (n_splits > *smallest) {
     warning = fmt::format("The least populated class in y has only {} members, which is less than cv={}.", *smallest, n_splits);
   }
-  // Round robin over the rows sorted by class tells how many rows of a class each fold tests.
+  // Round robin over the rows sorted by class decides how many rows of a class each fold tests.
   const auto folds = static_cast<std::size_t>(n_splits);
   strata.folds_of.resize(count.size());
   std::size_t sorted_position = 0;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostColumns = 200, kMostCells = 4000;             // of an answer
 constexpr std::int64_t kCountedCells = 20'000'000, kCountedRows = 500'000;   // looked at
 constexpr std::size_t kMostDistinct = 1000, kLongestText = 100;
-constexpr std::size_t kManyCategories = 1000;   // of which a hint is given
+constexpr std::size_t kManyCategories = 1000;   // from here on there is a hint
 
 // Columns are typed by the rows that are counted: no more of them are looked at.
 schema::Select with_few_rows(schema::Select select) {

@@ -1,4 +1,4 @@
-// What a data set holds and what a job would make of its columns.
+// What a data set holds, and how a job would read its columns.
 #pragma once
 
 #include "engine/core/dataset_file.h"

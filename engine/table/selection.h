@@ -12,7 +12,7 @@
 
 namespace kedge::engine {
 
-// What the first step of a pipeline takes beside finite numbers: see Estimator.
+// What the first step of a pipeline takes in addition to finite numbers: see Estimator.
 struct Accepted {
   bool nan = false, categories = false;
   friend bool operator==(const Accepted&, const Accepted&) = default;
@@ -31,7 +31,7 @@ struct Selection {
   std::vector<std::int64_t> columns;      // positions in the data set's value matrix
   std::vector<Feature> features;          // the columns' names and categories
   std::vector<FeatureSource> sources;     // how their values are read
-  std::vector<std::string> left_out;      // text columns that nobody named
+  std::vector<std::string> left_out;      // text columns that the job does not name
   Accepted accepted;
   bool is_float32 = false;                // dtype to compute in
   double scale = 1;
@@ -42,12 +42,12 @@ struct Selection {
 // Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype: select.dtype, else float32 when the file holds
 // float32 and the selection has at least 2^20 values (images), else float64. Errors, with the path in `select`: kInvalidValue for
 // an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
-// a nominal one where categories are not accepted, and for no columns at all. Text columns that nobody named are an error too,
-// unless categories are accepted: such a table is meant to be mixed, and what nobody can use is left out of it.
+// a nominal one where categories are not accepted, and for no columns at all. Text columns that the job does not name are an error too,
+// unless categories are accepted: such a table is meant to be mixed, and text columns are left out of it.
 // `data`, if given: looked into for the message about a nominal column, which then names a cell and a cure.
 Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {}, const DatasetFile* data = nullptr);
 
-// Whether the reference says which column is the target, or its source does: of built-in sets and OpenML. Else it is the last one.
+// Whether the reference says which column is the target, or its source does: of built-in sets and OpenML. Otherwise it is the last one.
 bool names_target(const schema::DatasetRef& ref);
 
 // Errors: kInvalidValue at `path` for an unknown name, with the nearest one.

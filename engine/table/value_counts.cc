@@ -1,4 +1,4 @@
-// Looks for bytes first, which is as fast as memory is read; what is none is counted column by column.
+// Looks first whether the columns hold bytes, which is as fast as memory is read. Other columns are counted one by one.
 #include "engine/table/value_counts.h"
 
 #include <algorithm>

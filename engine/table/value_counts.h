@@ -1,4 +1,4 @@
-// Whether a table's columns have few distinct values, told from the data file before anything is computed.
+// Whether a table's columns have few distinct values, found from the data file before anything is computed.
 #pragma once
 
 #include <optional>

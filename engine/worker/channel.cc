@@ -34,7 +34,7 @@ bool means_peer_is_gone(int error) { return error == EPIPE || error == ECONNRESE
   throw Error(ErrorCode::kInternal, fmt::format("worker channel: {}: {}", what, std::generic_category().message(error)));
 }
 
-// Room for descriptors beside a message, aligned as the system wants it.
+// Room for the descriptors that come with a message, aligned as the system requires.
 struct Ancillary {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kMostFiles * sizeof(int))> room{};
 
@@ -133,7 +133,7 @@ int WorkerChannel::take_file() {
   return file;
 }
 
-// Waits until so many bytes are unread. False when the peer is gone.
+// Waits until so many bytes are unread. False when the peer has closed.
 bool WorkerChannel::fill(std::size_t size) {
   if (unread() >= size) return true;
   make_room(size);

@@ -1,4 +1,4 @@
-// Reads commands by the thread that would wait for them, or beside it: see commands.h.
+// Reads commands in the thread that waits for them, or in a thread of its own: see commands.h.
 #include "engine/worker/commands.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// What kedged has told this worker: the runs that wait, and which of them were cancelled.
+// What kedged has sent to this worker: the runs that wait, and which of them were cancelled.
 #pragma once
 
 #include <unistd.h>

@@ -35,7 +35,7 @@ void print_devices(bool as_json) {
   for (const schema::DeviceEntry& device : list.devices) fmt::print("{}\n", line_of(device));
 }
 
-// An old kernel, or a container that forbids it: the other bounds hold all the same.
+// An old kernel, or a container that forbids it: the other bounds still hold.
 void warn_unless_confined(const std::string& why) {
   if (!why.empty()) fmt::print(stderr, "kedge-worker: jobs can open files of this user: Landlock: {}\n", why);
 }
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
-  app.add_option("--files", files, "The only folder whose files it may open, on a worker without a GPU; else all of this user's");
+  app.add_option("--files", files, "The only folder whose files it may open, on a worker without a GPU; without this option, all files of this user");
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);

@@ -23,7 +23,7 @@ class Runner {
 
   explicit Runner(Device& device) : device_(device) {}
 
-  // Validates and runs one job; reports its events and at the end a DoneReport or a FailedReport, whatever happens.
+  // Validates and runs one job; reports its events and at the end, always, a DoneReport or a FailedReport.
   // False when the device cannot be trusted any more and the process should end: after an internal error a GPU is
   // tried, and one that does not compute any more has a poisoned context.
   bool run(const schema::RunCommand& command, std::stop_token stop, const Report& report);
@@ -31,7 +31,7 @@ class Runner {
   bool answer(const schema::AskCommand& command, const Report& report);
 
  private:
-  // What tells a file from another that takes its place. Without its path: a lent file has another name each time.
+  // What distinguishes a file from another that takes its place. Without its path: a lent file has another name each time.
   struct FileIdentity {
     std::uint64_t device = 0, inode = 0;
     std::int64_t size = 0, modified_ns = 0;

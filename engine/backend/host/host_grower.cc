@@ -77,7 +77,7 @@ class HostGrower {
     return static_cast<std::int32_t>(draft_.nodes.size()) - 1;
   }
 
-  // Finds the node's split, makes its children and tells whether the split is wanted.
+  // Finds the node's split, makes its children and returns whether the split is good enough.
   bool evaluate(std::int32_t node) {
     const DraftNode at = draft_.nodes[node];
     const Range range = range_[node];
@@ -116,7 +116,7 @@ class HostGrower {
     return best;
   }
 
-  // The same for random cuts of two rows: every column in which they differ parts them alike, so that the first drawn is the best.
+  // The same for random cuts of two rows: every column in which they differ separates them equally well, so the first drawn is the best.
   ColumnCut find_pair_cut(std::uint64_t key, Range range, std::uint32_t& feature) {
     columns_.start(in_.options.seed, key);
     copy_node(range);
@@ -233,7 +233,7 @@ class HostGrower {
       part_lists(range, middle - range.begin);
       return middle;
     }
-    if (is_random() && features_.size() <= CodeBlock::kMost) {   // the cut is one of the last group's, whose codes are still at hand
+    if (is_random() && features_.size() <= CodeBlock::kMost) {   // the cut is in a column of the last group, and the group's codes are still here
       const CodeBlock& block = blocks_[0];
       const auto last = static_cast<std::uint8_t>(cut.left_bin);
       return part_order(range, [&, k = cut.column](std::uint32_t i) { return block.at(i - range.begin, k) <= last; });

@@ -30,7 +30,7 @@ struct HostForestInput {
 // Whether the CPU's grower of classes, which knows neither weights of rows nor random cuts, has to leave this forest to grow_on_host().
 bool needs_host_grower(const TreeTarget& target, const ForestOptions& options);
 
-// The same forest at any number of threads, and whatever device asks for it. Errors: kCancelled; those of draw_rows().
+// The same forest at any number of threads, and for every device. Errors: kCancelled; those of draw_rows().
 Forest grow_on_host(const HostForestInput& input, int n_threads, const TreeProgress& progress);
 
 // The forest of all rows of X (host memory) with best cuts: ranks its columns, then grows. Errors: kBadData without rows or columns, or for NaN.

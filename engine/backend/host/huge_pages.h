@@ -12,7 +12,7 @@ namespace kedge::engine {
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// Asks for large pages within the range; a hint, whose failure costs only time.
+// Requests large pages within the range. A hint: if it fails, only time is lost.
 inline void advise_huge_pages(void* data, std::int64_t bytes) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(data) + kHugePage - 1) & ~(kHugePage - 1);
   const auto end = (reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes)) & ~(kHugePage - 1);

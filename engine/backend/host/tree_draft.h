@@ -62,7 +62,7 @@ struct ClassDraft : DraftTree {
 };
 
 // Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by key.
-// evaluate(node) tells whether the node has an acceptable split; it may find it only then.
+// evaluate(node) returns whether the node has an acceptable split. It may look for it only then.
 template <class Evaluate>
 void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate) {
   const auto worse = [&](std::int32_t a, std::int32_t b) {
@@ -101,7 +101,7 @@ struct Cut {
 };
 // The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have, the next
 // gap between bins, so that bytes and values always go the same way.
-// Between a and b, a < b: a <= the result < b, whatever rounds or overflows.
+// Between a and b, a < b: a <= the result < b, also if the midpoint rounds or overflows.
 double middle_of(double a, double b);
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
 // The threshold of a random cut between these bins: the value drawn, where it lies between them.

@@ -1,4 +1,4 @@
-// The rows that a tree draws, in whole numbers of fixed units: equal parts of a node then have equal sums, whatever the order.
+// The rows that a tree draws, in whole numbers of fixed units: equal parts of a node then have equal sums in any order.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The nearest centres of rows, asked for again and again while the centres move: the iterations of k-means.
+// The nearest centres of rows, found again and again while the centres move: the iterations of k-means.
 #pragma once
 
 #include <cstdint>

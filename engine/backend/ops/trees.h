@@ -56,7 +56,7 @@ struct ForestOptions {
   double min_impurity_decrease = 0;
   bool bootstrap = true;
   std::int64_t n_draws = 0;           // rows drawn for each tree (max_samples); 0: as many as there are rows
-  std::vector<double> draw_weights;   // by position: rows are drawn in proportion to them; empty: all alike
+  std::vector<double> draw_weights;   // by position: rows are drawn in proportion to them; empty: all with the same probability
   std::uint64_t seed = 0;
   std::vector<double> class_weight;   // by class; empty: 1 each
   bool balance_each_tree = false;     // class_weight="balanced_subsample"

@@ -158,7 +158,7 @@ void DiscreteNB<T, K>::check_values(const Context& ctx, const Samples<T>& X, boo
   }
 }
 
-// Of each column: one more than its largest value, what min_categories asks for, and what the data set declares.
+// Of each column: one more than its largest value, what min_categories says, and what the data set declares.
 template <class T, BayesKind K>
 void DiscreteNB<T, K>::set_categories(const Context& ctx, const Samples<T>& X) {
   constexpr double kMostCategories = 1 << 22;

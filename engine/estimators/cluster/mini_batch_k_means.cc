@@ -30,7 +30,7 @@ const ParamSet<P>& param_set() {
           .add("tol", &P::tol, at_least(0), "Ends when the centres move less, squared, relative to the mean variance of the columns; 0: never.")
           .add("max_no_improvement", &P::max_no_improvement, at_least(0), "Ends after so many batches without a better smoothed inertia; null: never.")
           .add("init_size", &P::init_size, at_least(1), "Rows that starts are chosen from; null: 3 batches.")
-          .any("n_init", &P::n_init, n_init_forms(), "Starts of which the best is taken; auto: 3 with init=\"random\", else 1.")
+          .any("n_init", &P::n_init, n_init_forms(), "Number of starts, of which the best is kept; auto: 3 with init=\"random\", otherwise 1.")
           .add("reassignment_ratio", &P::reassignment_ratio, at_least(0), "Clusters lighter than this share of the heaviest start anew.");
   return set;
 }

@@ -55,7 +55,7 @@ std::string problem_of(const RE2& pattern) {
   return pattern.error();
 }
 
-// RE2 takes time in proportion to the pattern and to the text, whatever they are, and no stack.
+// RE2 takes time in proportion to the pattern and to the text, for any pattern, and no stack.
 std::shared_ptr<const RE2> pattern_of(const Value& value, const std::string& path) {
   const auto* text = std::get_if<std::string>(&value.data);
   if (!text) refuse(ErrorCode::kWrongType, path, fmt::format("pattern is {}, must be a string", schema::to_string(value)));

@@ -289,7 +289,7 @@ std::int64_t FastICA<T>::count_components(const Context& ctx, std::int64_t n, st
 template <class T>
 std::int64_t FastICA<T>::checked_rank(const std::vector<double>& scales, double least) const {
   const auto rank = std::ranges::count_if(scales, [&](double scale) { return scale > least; });
-  require(rank > 0, schema::ErrorCode::kBadData, "FastICA: the rows are all the same");
+  require(rank > 0, schema::ErrorCode::kBadData, "FastICA: all rows are equal");
   require(!params_.n_components || rank == static_cast<std::int64_t>(scales.size()), schema::ErrorCode::kBadData,
           "FastICA: n_components is {}, but the data vary in {} directions alone", scales.size(), rank);
   return rank;

@@ -61,7 +61,7 @@ double rank_likelihood(const std::vector<double>& spectrum, std::int64_t rank, d
   return likelihood - curvature / 2 - r * std::log(n) / 2;
 }
 
-// Multiplies by the centred matrix or its transpose, whichever is tall, and keeps the result orthonormal where asked.
+// Multiplies by the centred matrix or its transpose (the one that is tall), and makes the result orthonormal if the caller wants it.
 template <class T>
 class RangeFinder {
  public:
@@ -179,7 +179,7 @@ Spectrum randomized_spectrum(const Context& ctx, const Samples<T>& X, const std:
   return spectrum_of(s.to_host(), components.to_host(), options.n_components, n);
 }
 
-// M is X or X', whichever is tall; both are there as rows.
+// M is X or X', the one that is tall; both are stored as rows.
 template <class T>
 Spectrum sparse_spectrum(const Context& ctx, const Samples<T>& X, const RandomizedOptions& options) {
   const SparseRows<T> rows(ctx, X);

@@ -133,7 +133,7 @@ void LinearDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X,
     solve_eigen(ctx, scatter);
 }
 
-// Columns are divided by their spread, then turned and divided so that the classes scatter alike in every direction; what
+// Columns are divided by their spread, then rotated and divided so that the classes scatter equally in every direction; what
 // separates the means there is found by a second decomposition.
 template <class T>
 void LinearDiscriminantAnalysis<T>::solve_svd(const Context& ctx, const ClassScatter<T>& scatter) {

@@ -33,7 +33,7 @@ const ParamSet<P>& param_set() {
 }
 
 // U diag(s ^ -1/2) V' of the singular value decomposition U diag(s) V' of a symmetric matrix, which is overwritten. The
-// eigenvectors are both U and V, but for the signs of negative eigenvalues, and cost a third of it.
+// eigenvectors are both U and V, except for the signs of negative eigenvalues, and cost a third of it.
 template <class T>
 Matrix<T> inverse_root(const Context& ctx, Matrix<T> K) {
   const std::int64_t k = K.rows();

@@ -34,7 +34,7 @@ std::vector<std::string> elastic_net_deviations();
 // of searches, solve_tall_elastic_net(). Errors: kBadData
 // without rows or columns, for weights that sum to 0. Warns through the context when max_iter is reached first. The candidates of a
 // search share the problem and its Gram matrix; on working sets, those that differ in alpha alone are one path from the largest
-// alpha down, each from the solution before: equal to a fit of its own within tol, whatever the order of the candidates.
+// alpha down, each from the solution before: equal to a separate fit within tol, for any order of the candidates.
 template <class T>
 class ElasticNetModel : public Regressor<T> {
  public:

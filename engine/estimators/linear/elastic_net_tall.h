@@ -20,7 +20,7 @@ struct TallSolution {
   std::int64_t n_iter = 0;         // passes over the coordinates of working sets
 };
 
-// Whether a sample costs little beside all rows. It needs an L1 penalty.
+// Whether a sample costs little compared with all rows. It needs an L1 penalty.
 bool takes_sample(std::int64_t n_rows, std::int64_t n_cols, const ElasticNetPenalty& penalty);
 
 // The solution of solve_elastic_nets() for one penalty, to the same gap over all columns, from a pass over X that gives the

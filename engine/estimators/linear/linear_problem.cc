@@ -117,7 +117,7 @@ Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
   return R;
 }
 
-// Products with one row or column start from 0, not from what is there: such products read X in place.
+// Products with one row or column start from 0, not from what the result holds: such products read X in place.
 template <class T>
 std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const double> coef) const {
   Design<T> without = design();

@@ -61,7 +61,7 @@ schema::EstimatorInfo LinearRegression<T>::info() {
                          "Which columns depend on each other is found after they were scaled, and in float64 at the level of "
                          "rounding; scikit-learn "
                          "drops singular values below tol of the unscaled columns, and with them columns in small units.",
-                         "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol says; "
+                         "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding, for any tol; "
                          "rank_ and singular_ are then not there.",
                          "Columns and targets whose squares leave float64 are multiplied by powers of two first; singular_ is that of "
                          "the columns so multiplied, and with fewer rows than columns the shortest coefficients are theirs.",

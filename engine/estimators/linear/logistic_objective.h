@@ -19,7 +19,7 @@ struct LogisticData {
   VectorView<const double> weights;  // n, or empty for 1 each
   double weight_sum = 0;
   std::int32_t n_classes = 0;  // at least 2
-  // Of sparse rows, X B and X'B for a double B on the device; T is then double, whatever the table holds.
+  // Of sparse rows, X B and X'B for a double B on the device; T is then double, for a table of either type.
   using Product = std::function<void(MatrixView<const double> B, MatrixView<double> out)>;
   Product times = {}, transpose_times = {};
   bool is_sparse() const { return static_cast<bool>(times); }

@@ -109,7 +109,7 @@ schema::EstimatorInfo LogisticRegression<T>::info() {
           "liblinear, newton-cg, newton-cholesky, sag and saga find the minimum by Newton's method (with coordinate descent "
           "for L1), or where its matrix would be large by L-BFGS or OWL-QN; n_iter_ counts those iterations, and tol bounds the "
           "gradient.",
-          "Sparse data of more than 4,194,304 cells are minimised by L-BFGS or OWL-QN whatever solver says, and in double.",
+          "Sparse data of more than 4,194,304 cells are minimised by L-BFGS or OWL-QN with any solver, and in double.",
           "liblinear penalises the intercept, as scikit-learn's."}};
 }
 

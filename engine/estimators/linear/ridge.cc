@@ -22,7 +22,7 @@ const ParamSet<RidgeOptions>& param_set() {
 
 std::vector<std::string> ridge_deviations() {
   return {
-      "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding whatever tol and max_iter say.",
+      "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding, for any tol and max_iter.",
       "Solvers lsqr, sparse_cg, sag and saga are accepted and the problem solved exactly, by Cholesky's decomposition; solver_ "
       "says what was done.",
       "Positive coefficients are found exactly, by an active set; max_iter and tol have no meaning, and n_iter_ is null.",

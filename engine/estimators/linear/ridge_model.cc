@@ -92,7 +92,7 @@ void RidgeModel<T>::fit(const Context& ctx, const char* owner, const Samples<T>&
   }
   std::string key = work_key(X.content, more, options);
   std::set<double> wanted = ctx.work->wanted(key);
-  if (!wanted.contains(alphas[0])) wanted = {alphas[0]}, key += fmt::format(" {}", alphas[0]);   // nobody announced it
+  if (!wanted.contains(alphas[0])) wanted = {alphas[0]}, key += fmt::format(" {}", alphas[0]);   // it was not announced
   family_ =
       ctx.work->get<RidgeFamily<T>>("ridge problem", key, [&] { return RidgeFamily<T>(make_problem(), options, key, wanted); });
   alpha_ = alphas[0], solution_ = family_->solution(ctx, alpha_);

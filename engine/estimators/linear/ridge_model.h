@@ -24,7 +24,7 @@ class RidgeFamily {
  public:
   RidgeFamily(RidgeProblem<T> problem, RidgeOptions options, std::string key, const std::set<double>& alphas);
   const RidgeSolution& solution(const Context& ctx, double alpha);
-  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() but for the rounding of a product that
+  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() except for the rounding of a product that
   // has more columns.
   RidgeValues values(const Context& ctx, const Samples<T>& X, double alpha);
 
@@ -41,7 +41,7 @@ class RidgeFamily {
 template <class T>
 class RidgeModel {
  public:
-  // `more` tells apart what the estimator adds to the problem.
+  // `more` is what the estimator adds to the problem, as text.
   static void announce(WorkCache& plan, const std::string& content, const std::string& more, const RidgeOptions& options,
                        const std::vector<double>& alphas);
   void fit(const Context& ctx, const char* owner, const Samples<T>& X, const std::string& more, const RidgeOptions& options,

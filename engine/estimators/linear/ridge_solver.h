@@ -45,7 +45,7 @@ class RidgeProblem {
 
   // min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
   // Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where
-  // that fails or is asked for. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a
+  // that fails or is requested. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a
   // wrong number of alphas.
   RidgeSolution solve(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);
   // solve() for each penalty on its own, to the same bits; small problems side by side on the CPU's threads.
@@ -66,7 +66,7 @@ class RidgeProblem {
     std::vector<double> Y;
   };
   bool is_wide() const { return linear_.n_cols() > linear_.n_rows(); }
-  // False where the Gram matrix is not positive definite, or Cholesky's decomposition is not asked for.
+  // False where the Gram matrix is not positive definite, or if the solver is not Cholesky's decomposition.
   bool by_cholesky(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options, std::vector<double>& coef);
   bool by_columns(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
   bool by_rows(const Context& ctx, const std::vector<double>& alphas, std::vector<double>& coef);
@@ -82,7 +82,7 @@ class RidgeProblem {
   std::optional<Triples> triples_;
 };
 
-// What is to be fitted beside the samples.
+// What is to be fitted, in addition to the samples.
 struct RidgeTargets {
   std::vector<double> Y;   // n x n_targets
   std::int64_t n_targets = 1;

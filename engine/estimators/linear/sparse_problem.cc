@@ -144,8 +144,8 @@ std::vector<double> SparseProblem<T>::intercepts(std::span<const double> coef) c
 
 namespace {
 
-// One target. With a penalty the unknowns are scaled so that columns of any size count alike; without one
-// they are not, because the solution of least norm is asked for.
+// One target. With a penalty the unknowns are scaled so that columns of any size count equally; without one
+// they are not, because the solution of least norm is wanted.
 template <class T>
 std::vector<double> conjugate_gradients(const Context& ctx, const char* owner,
                                         const SparseProblem<T>& problem, std::int64_t t, double alpha) {

@@ -10,7 +10,7 @@
 namespace kedge::engine {
 
 // The design D = diag(sqrt(w)) (X - 1 mean'), mean 0 without an intercept, as an operator: X stays sparse,
-// the mean is carried beside. Everything dense is double. Borrows the samples' table.
+// the mean is carried separately. Everything dense is double. Borrows the samples' table.
 template <class T>
 class SparseProblem {
  public:
@@ -43,7 +43,7 @@ class SparseProblem {
 };
 
 // min |D w - y|^2 + alpha |w|^2 for each target by conjugate gradients on the design itself; with alpha 0 and
-// dependent columns the solution of least norm. Goes on until the gradient is rounding. alphas: one, or one a
+// dependent columns the solution of least norm. Continues until the gradient is rounding. alphas: one, or one a
 // target. Returns targets x columns. Cost: two products a step; steps grow with the condition. Warns after
 // too many. Source: Hestenes and Stiefel 1952 in the form of Björck, "Numerical Methods for Least Squares
 // Problems", section 7.4 (CGLS).

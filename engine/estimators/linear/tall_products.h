@@ -1,4 +1,4 @@
-// A regression on many rows by its products alone: those of all columns with the target and with the columns that were asked for.
+// A regression on many rows by its products alone: those of all columns with the target and with the requested columns.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The neighbour estimators beside KNeighborsClassifier: searches of neighbor_model.h, and what is made of the neighbours.
+// The neighbour estimators except KNeighborsClassifier: searches of neighbor_model.h, and predictions from the neighbours.
 #include "engine/estimators/neighbors/neighbor_estimators.h"
 
 #include <algorithm>

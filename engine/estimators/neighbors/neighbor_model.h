@@ -42,7 +42,7 @@ template <class P>
 ParamSet<P>& add_neighbor_params(ParamSet<P>& set) {
   return set
       .add("algorithm", &P::algorithm, {"auto", "ball_tree", "kd_tree", "brute"},
-           "A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same.")
+           "A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same.")
       .ignore("leaf_size", 30, {integer_form(at_least(1))})
       .add("p", &P::p, above(0), "Power of the Minkowski metric; null means 2.")
       .add("metric", &P::metric, {"minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "cosine"}, "Distance.")
@@ -65,7 +65,7 @@ struct NearestLists {
 
 // Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a
 // copy. Within a search, candidates that differ in the number of neighbours or in their weights share the points, and
-// one search for the largest number that any of them wants; folds that part the rows share one search where the backend
+// one search for the largest number that any of them wants; folds that partition the rows share one search where the backend
 // does that (NeighbourOps::nearest_of_others): the neighbours are the same to the bit.
 template <class T>
 class NeighborModel {
@@ -127,7 +127,7 @@ class NeighborModel {
   NeighborMetric metric_{NeighborParams{}};
   std::int64_t n_rows_ = 0, n_cols_ = 0;
   mutable std::shared_ptr<Points> points_;       // shared with other candidates of a search; null until they are wanted
-  std::optional<Samples<T>> origin_;             // what they are to be made of
+  std::optional<Samples<T>> origin_;             // from which they will be made
   std::string work_key_;                         // of the points; empty: nothing is shared
 };
 

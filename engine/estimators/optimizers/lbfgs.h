@@ -28,7 +28,7 @@ struct LbfgsResult {
   Stop stop = Stop::kMaxIter;
 };
 
-// Whether two values cannot be told apart; false for NaN.
+// Whether two values are equal up to rounding; false for NaN.
 bool is_same_value(double a, double b, double rounding);
 
 // Evaluates the function at x, writes its gradient, returns its value.

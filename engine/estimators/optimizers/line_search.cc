@@ -9,7 +9,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr double kDecrease = 1e-3, kCurvature = 0.9, kRelativeWidth = 0.1;   // as in L-BFGS-B 3.0
-constexpr double kNoise = 4 * std::numeric_limits<double>::epsilon();   // of a value; below it only the slope tells
+constexpr double kNoise = 4 * std::numeric_limits<double>::epsilon();   // of a value; below it only the slope decides
 constexpr double kGrow = 4.0, kGrowAtLeast = 1.1;
 
 // The root term of the cubic through two points, scaled against overflow; sign follows the direction of the interval.

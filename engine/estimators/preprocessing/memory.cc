@@ -44,7 +44,7 @@ MemoryNeed mapped(const SampleShape& X, bool is_exact) {
 
 MemoryNeed maps_numbers(const SampleShape& X, const Step&) { return mapped(X, true); }
 
-// Columns without any value are dropped, those without a missing one not told of.
+// At most: columns without any value are dropped, and an indicator leaves out columns without a missing cell.
 MemoryNeed maps_cells(const SampleShape& X, const Step&) { return mapped(X, false); }
 
 MemoryNeed imputed(const SampleShape& X, const Step& step) {

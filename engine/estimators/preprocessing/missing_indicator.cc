@@ -87,7 +87,7 @@ schema::EstimatorInfo MissingIndicator<T>::info() {
           .doc = "Mark missing values by ones.",
           .params = param_set().infos(),
           .attributes = {"features_"},
-          .deviations = {"The result is dense whatever sparse says."}};
+          .deviations = {"The result is dense for any value of sparse."}};
 }
 
 template <class T>

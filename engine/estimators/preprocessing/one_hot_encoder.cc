@@ -51,7 +51,7 @@ schema::EstimatorInfo OneHotEncoder<T>::info() {
           .doc = "Encode categories as columns of zeros and ones, one for each category.",
           .params = param_set().infos(),
           .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "feature_names_in_", "feature_names_out_"},
-          .deviations = {"Whatever sparse_output says, the result is dense, or on the CPU sparse where it would have 64 MiB and sparse takes less "
+          .deviations = {"For any value of sparse_output, the result is dense, or on the CPU sparse where it would have 64 MiB and sparse takes less "
                          "than half of that; in the precision of the job.",
                          "A missing category in `categories` or `drop` is null, in a numeric column also \"NaN\"; None and NaN "
                          "are one category."}};
@@ -157,7 +157,7 @@ Matrix<T> OneHotEncoder<T>::positions(const Context& ctx, const Samples<T>& X) c
   return result;
 }
 
-// scikit-learn warns where an unknown category cannot be told from the dropped one, and where it was asked to.
+// scikit-learn warns if an unknown category looks like the dropped one, and if handle_unknown says that it warns.
 template <class T>
 void OneHotEncoder<T>::warn_of_unknown(const Context& ctx, const Samples<T>& X) const {
   const bool hides = !params_.drop.is_null() && params_.handle_unknown != "error";

@@ -64,7 +64,7 @@ schema::EstimatorInfo OrdinalEncoder<T>::info() {
           .params = param_set().infos(),
           .attributes = {"categories_", "infrequent_categories_", "feature_names_in_"},
           .deviations = {
-              "The result has the precision of the job, whatever dtype says.",
+              "The result has the precision of the job, for any dtype.",
               "A missing category in `categories` is null, in a numeric column also \"NaN\"; None and NaN are one category."}};
 }
 

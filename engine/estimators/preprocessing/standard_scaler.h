@@ -15,7 +15,7 @@ struct StandardScalerParams {
 
 // Moves no data: transform() returns its input with another affine map, which the next reader applies. Mean and variance are
 // computed in double in two passes over X, O(n_samples * n_features); missing values are left out and stay missing. A column whose
-// variance cannot be told from rounding (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData
+// variance is not larger than rounding (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData
 // without rows.
 template <class T>
 class StandardScaler final : public Transformer<T> {

@@ -1,4 +1,4 @@
-// Grows forests on whatever the samples allow, and shares them.
+// Grows forests, on bytes where the samples allow it, and shares them.
 #include "engine/estimators/trees/tree_model.h"
 
 #include <algorithm>

@@ -19,10 +19,10 @@ struct TreeFit {
   const Target& y;
   bool is_exact = false;             // no quantile bins
   double ccp_alpha = 0;
-  std::string share_key;             // names the parameters that the trees depend on, but for their number and depth
+  std::string share_key;             // names the parameters that the trees depend on, except their number and depth
 };
 
-// Value semantics but for the forest, which candidates of a search may share. Not thread safe.
+// Value semantics except for the forest, which candidates of a search may share. Not thread safe.
 template <class T>
 class TreeModel {
  public:

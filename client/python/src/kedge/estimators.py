@@ -112,7 +112,7 @@ class DBSCAN(Estimator):
 
     eps: Distance within which two rows are neighbours. Default 0.5.
     min_samples: Neighbours, itself included, or their weight, that make a row core. Default 5.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default None.
     metric: Distance. Default 'euclidean'.
@@ -524,7 +524,7 @@ class KNeighborsClassifier(Estimator):
 
     n_neighbors: Number of neighbours that vote. Default 5.
     weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default 2.0.
     metric: Distance. Default 'minkowski'.
@@ -549,7 +549,7 @@ class KNeighborsRegressor(Estimator):
 
     n_neighbors: Number of neighbours. Default 5.
     weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default 2.0.
     metric: Distance. Default 'minkowski'.
@@ -753,7 +753,7 @@ class MiniBatchKMeans(Estimator):
     tol: Ends when the centres move less, squared, relative to the mean variance of the columns; 0: never. Default 0.0.
     max_no_improvement: Ends after so many batches without a better smoothed inertia; null: never. Default 10.
     init_size: Rows that starts are chosen from; null: 3 batches. Default None.
-    n_init: Starts of which the best is taken; auto: 3 with init="random", else 1. Default 'auto'.
+    n_init: Number of starts, of which the best is kept; auto: 3 with init="random", otherwise 1. Default 'auto'.
     reassignment_ratio: Clusters lighter than this share of the heaviest start anew. Default 0.01.
     """
 
@@ -812,7 +812,7 @@ class NearestNeighbors(Estimator):
 
     n_neighbors: Number of neighbours. Default 5.
     radius: Distance within which rows are neighbours. Default 1.0.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default 2.0.
     metric: Distance. Default 'minkowski'.
@@ -1028,7 +1028,7 @@ class RadiusNeighborsClassifier(Estimator):
 
     radius: Distance within which rows are neighbours. Default 1.0.
     weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default 2.0.
     metric: Distance. Default 'minkowski'.
@@ -1055,7 +1055,7 @@ class RadiusNeighborsRegressor(Estimator):
 
     radius: Distance within which rows are neighbours. Default 1.0.
     weights: uniform: each neighbour counts 1 (null means the same); distance: 1 / distance. Default 'uniform'.
-    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, whichever is named; the neighbours are the same. Default 'auto'.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
     leaf_size: Accepted for compatibility and ignored. Default 30.
     p: Power of the Minkowski metric; null means 2. Default 2.0.
     metric: Distance. Default 'minkowski'.

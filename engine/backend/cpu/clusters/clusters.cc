@@ -1,4 +1,4 @@
-// The ops of k-means on the CPU but for its iterations: nearest centres, sums by label, and the draws of k-means++.
+// The ops of k-means on the CPU except its iterations: nearest centres, sums by label, and the draws of k-means++.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

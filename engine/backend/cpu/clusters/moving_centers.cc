@@ -90,7 +90,7 @@ class BoundedCenters final : public MovingCenters<T> {
                 if (step) keep_doubts(*step, centers, begin, end, doubts);
                 changed[static_cast<std::size_t>(tile)] = settle(nearest, doubts);
                 if (tile_rows == kBoundRows)
-                  sum_changed(begin, end, k, tables_.data() + tile * k * cols);   // while the rows are at hand
+                  sum_changed(begin, end, k, tables_.data() + tile * k * cols);   // while the rows are in the cache
               });
     before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
     for (std::int64_t c = 0; c < centers.rows; ++c)

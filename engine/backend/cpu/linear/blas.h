@@ -1,4 +1,4 @@
-// OpenBLAS and LAPACK by element type. Called from for_tiles, or beside a OneThread, each call runs on its own thread
+// OpenBLAS and LAPACK by element type. Within for_tiles, or while a OneThread lives, each call runs on the thread that makes it
 // alone, so what it computes does not depend on the number of threads.
 #pragma once
 

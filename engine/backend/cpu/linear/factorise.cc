@@ -1,4 +1,4 @@
-// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK's methods, but for small eigenproblems, in
+// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK's methods, except for small eigenproblems, in
 // steps between which a cancelled job ends. LAPACK is column-major: it sees the transpose of every matrix here.
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ constexpr std::int64_t kSolvedAtOnce = std::int64_t{1} << 28;   // multiplicatio
 constexpr std::int64_t kMultipliesPerNs = 8;
 constexpr std::int64_t kFewVectors = 2,
                        kManyRows =
-                           32;   // few vectors of more rows than these LAPACK finds sooner, as it finds them alone
+                           32;   // for few vectors of larger matrices, LAPACK is faster, because it computes only these
 
 // All are found; what is kept moves to the front.
 template <class T>

@@ -187,7 +187,7 @@ class PairTiles {
   bool looked_ = false;
 };
 
-// Weights are added row by row, in order: a sum of doubles must not depend on who comes first.
+// Weights are added row by row, in order: a sum of doubles must not depend on which thread comes first.
 template <class T>
 void weigh_rows(const PairScan<T>& scan, const DensityJob& job) {
   const std::int64_t n = scan.points().rows;

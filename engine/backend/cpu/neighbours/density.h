@@ -6,7 +6,7 @@
 
 namespace kedge::engine {
 
-// What NeighbourIndex::density_components() is asked and where it answers.
+// The question to NeighbourIndex::density_components(), and where the answer goes.
 struct DensityJob {
   double limit, least;
   VectorView<const double> weights;
@@ -17,7 +17,7 @@ struct DensityJob {
 template <class T>
 void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Distance& distance, const DensityJob& job);
 
-// Memory beside the scan: the pairs within the distance while they are fewer than 64 million, else every pair is looked at twice.
+// Memory in addition to the scan: the pairs within the distance, if they are fewer than 64 million. Otherwise every pair is computed twice.
 template <class T>
 void scan_density(const PairScan<T>& scan, const DensityJob& job);
 

@@ -1,4 +1,4 @@
-// Neighbours of all rows among those of other groups, as the folds of a cross-validation ask for them.
+// Neighbours of all rows among those of other groups, as the folds of a cross-validation need them.
 #include "engine/backend/cpu/neighbours/neighbour_groups.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kSpare = 128, kEntry = 8;   // of a shortlist, beside twice its k; bytes
+constexpr std::int64_t kSpare = 128, kEntry = 8;   // of a shortlist, in addition to twice its k; bytes
 
 // The shortlists of all rows take the room that points gathered for each group would, or little.
 template <class T>

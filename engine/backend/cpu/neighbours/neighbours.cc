@@ -1,5 +1,5 @@
 // Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and are
-// filtered at once into a shortlist per query, as wide as the rounding bound asks for; the shortlist is ranked exactly. Scores are in
+// filtered at once into a shortlist per query, as wide as the rounding bound requires; the shortlist is ranked exactly. Scores are in
 // float first, also of double rows, and in double for the queries whose points float does not tell apart.
 #include <omp.h>
 
@@ -23,7 +23,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64, kFirst = 128;
-constexpr std::int64_t kRankNs = 2000;   // the rest of a query's cost, beside its scores
+constexpr std::int64_t kRankNs = 2000;   // the rest of a query's cost, in addition to its scores
 constexpr std::size_t kMostListed = 8192;   // a longer shortlist costs more than the exact search
 
 struct Neighbour {

@@ -1,4 +1,4 @@
-// Scans tiles of pairs: a product of float tiles where that tells, else distances in double.
+// Scans tiles of pairs: a product of float tiles where that decides, otherwise distances in double.
 #include "engine/backend/cpu/neighbours/pair_scan.h"
 
 #include <cmath>

@@ -120,7 +120,7 @@ std::uint16_t TreeGrower::Impl::take_rows(std::int64_t tree) {
   return static_cast<std::uint16_t>(most);
 }
 
-// Finds the node's split, makes its children and tells whether the split is wanted.
+// Finds the node's split, makes its children and returns whether the split is good enough.
 bool TreeGrower::Impl::evaluate(std::int32_t node) {
   if (!may_split(draft.nodes[node], range[node].end - range[node].begin, in.options, rules)) return false;
   const Node looked_at = look_at(node);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kBlock = kByteBlock, kQueryTile = 48;
 constexpr std::int64_t kSampled = 64;       // at most, queries that tell whether bytes are useful
 constexpr std::int64_t kUsefulShare = 32;   // a list may have this part of the points
-constexpr double kRounding = 1e-9;          // of sums in double, with much to spare
+constexpr double kRounding = 1e-9;          // of sums in double, far more than they have
 constexpr double kLevels = 255, kLargestWhole = 0x1p52;
 
 // The levels of a row, -128 to 127, and the norm of what they leave.

@@ -13,9 +13,9 @@
 
 namespace kedge::engine {
 
-// Points p become levels q with p = middle + step * q + rest, so that the distance of two rows is step * |q - q'| but for at most
+// Points p become levels q with p = middle + step * q + rest, so that the distance of two rows is step * |q - q'|, except for at most
 // |rest| + |rest'| (triangle inequality). All points that this does not rule out are ranked by their distance in double: the
-// answer is exact. Useful where the rests are small beside the distances of neighbours, as for images. Whole numbers within 255
+// answer is exact. Useful where the rests are small compared with the distances of neighbours, as for images. Whole numbers within 255
 // of each other are levels themselves, with no rests: their distances are known. Borrows the points. T: float or double.
 template <class T>
 class ByteScan {
@@ -25,11 +25,11 @@ class ByteScan {
   // borrowed, and for nearest_of_others() alone.
   static std::unique_ptr<ByteScan> make(MatrixView<const T> points, std::span<const std::int32_t> order = {});
 
-  // As NeighbourIndex::nearest, Euclidean, but for the queries that it returns: too many points could be near to them. Any thread
+  // As NeighbourIndex::nearest, Euclidean, except for the queries that it returns: too many points could be near to them. Any thread
   // count gives the same.
   std::vector<std::int64_t> nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices,
                                     MatrixView<T> squared) const;
-  // As NeighbourOps::nearest_of_others for the points themselves, but for the points that it returns.
+  // As NeighbourOps::nearest_of_others for the points themselves, except for the points that it returns.
   std::vector<std::int64_t> nearest_of_others(std::span<const std::int32_t> groups, int k, const std::function<void()>& pause,
                                               MatrixView<std::int32_t> indices, MatrixView<T> squared) const;
   // Whether ruling out by bytes leaves few enough of the points, tried on some of the queries.
@@ -39,7 +39,7 @@ class ByteScan {
   struct Queries {
     std::vector<std::int8_t> levels;     // words of four columns
     std::vector<std::int64_t> offsets;   // score + offset = |q - q'|^2
-    std::vector<double> slack;           // twice what rounding hides, in steps; 0: the score tells the distance
+    std::vector<double> slack;           // twice what rounding hides, in steps; 0: the distance follows from the score
   };
   struct Level {
     double middle = 0, step = 0;

@@ -10,7 +10,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr double kRounding = 1e-9;   // of sums in double, with much to spare
+constexpr double kRounding = 1e-9;   // of sums in double, far more than they have
 constexpr std::int64_t kGap = 64;    // between the last score and its list's capacity
 
 // ranks[i] = how many come before i, by distance and then by their place.
