@@ -98,7 +98,7 @@ int init(const Options& options, const std::filesystem::path& directory, const s
   const std::string token = TokenStore(directory).create({.tenant = "default", .name = "init", .scopes = {true, true, true}});
   const std::string host = options.hosts.empty() ? hosts.back() : options.hosts.front();
   const std::string port = listen.substr(listen.rfind(':') + 1);
-  fmt::print("A certificate lies in {}; the token below is shown once and may do everything.\n", certificate.string());
+  fmt::print("A certificate is in {}; the token below is shown once and may do everything.\n", certificate.string());
   if (!options.is_started) fmt::print("\nStart the server:\n  kedged --listen {} --data-dir {}\n", listen, directory.string());
   fmt::print(R"(
 Connect:
@@ -130,7 +130,7 @@ std::optional<int> run_admin_command(const std::vector<std::string>& arguments, 
   token->require_subcommand(1);
   token->fallthrough();
   CLI::App* create_command = token->add_subcommand("create", "Make a token and print it");
-  create_command->add_option("--tenant", options.tenant, "whom it speaks for (default: default)");
+  create_command->add_option("--tenant", options.tenant, "the tenant that it belongs to (default: default)");
   create_command->add_option("--name", options.name, "a note for the list");
   create_command->add_option("--scopes", options.scopes, "of read, submit, admin (default: read,submit)");
   create_command->add_option("--expires", options.expires, "such as 30d or 12h (default: never)");

@@ -88,7 +88,7 @@ std::string to_digest(const std::string& text) {
   return text;
 }
 
-// "alice=4": greater than 0, since a tenant without a share would wait for ever.
+// "alice=4": greater than 0, since a tenant without a share would wait forever.
 void set_weights(Config& config, const Values& values) {
   constexpr double kLeast = 0.001, kMost = 1000;
   config.tenant_weights.clear();   // those of the file, if a flag has others
@@ -122,7 +122,7 @@ constexpr std::array kSettings{
             "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
             [](Config& c, const Values& v) { set_listen(c, v[0]); }},
     Setting{"insecure-listen", Kind::kSwitch,
-            "allow to listen beyond loopback without tokens: everybody who reaches the port may run jobs",
+            "allow to listen beyond loopback without tokens: every caller that reaches the port may run jobs",
             [](Config& c, const Values& v) { c.insecure_listen = to_switch(v[0]); }},
     Setting{"allowed-host", Kind::kList,
             "name or address by which clients call this server, *.NAME for all below; requests whose Host is another get 421; may be "
@@ -170,7 +170,7 @@ constexpr std::array kSettings{
     Setting{"allow-fetch", Kind::kList,
             "host, host:port or CIDR range that data may come from although it is private; may be repeated",
             [](Config& c, const Values& v) { c.allow_fetch = v; }},
-    Setting{"worker", Kind::kValue, "program that owns a device (default kedge-worker beside kedged)",
+    Setting{"worker", Kind::kValue, "program that owns a device (default kedge-worker in the folder of kedged)",
             [](Config& c, const Values& v) { c.worker = v[0]; }},
     Setting{"devices", Kind::kList,
             "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
@@ -178,13 +178,13 @@ constexpr std::array kSettings{
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
     Setting{"worker-memory", Kind::kValue,
-            "MiB of address space that a job may have on a worker without a GPU, beside what the worker holds; beyond, it fails with "
+            "MiB of address space that a job may have on a worker without a GPU, in addition to what the worker holds; with more, it fails with "
             "OUT_OF_MEMORY (default 0: no bound)",
             [](Config& c, const Values& v) { c.worker_memory_mib = to_integer(v[0], 0, std::int64_t{1073741824}); }},
-    Setting{"keep-jobs", Kind::kValue, "how long a job is kept after its end: 30d, 12h, or seconds; 0: for ever (default 30d)",
+    Setting{"keep-jobs", Kind::kValue, "how long a job is kept after its end: 30d, 12h, or seconds; 0: forever (default 30d)",
             [](Config& c, const Values& v) { c.keep_jobs_s = to_seconds(v[0]); }},
     Setting{"keep-events", Kind::kValue,
-            "how long a job's events are kept after its end, but for its result and last state; 0: for ever (default 7d)",
+            "how long a job's events are kept after its end, except its result and last state; 0: forever (default 7d)",
             [](Config& c, const Values& v) { c.keep_events_s = to_seconds(v[0]); }},
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
@@ -216,7 +216,7 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.drain_s = to_seconds(v[0], 24 * 3600); }},
     Setting{"idle-end", Kind::kValue, "end after so long without a job and without a request: 15m, or seconds; 0: never (default 0)",
             [](Config& c, const Values& v) { c.idle_end = to_seconds(v[0], kLongestLease); }},
-    Setting{"life-end", Kind::kValue, "end so long after the start, whatever runs then; 0: never (default 0)",
+    Setting{"life-end", Kind::kValue, "end so long after the start, even if jobs run; 0: never (default 0)",
             [](Config& c, const Values& v) { c.life_end = to_seconds(v[0], kLongestLease); }},
     Setting{"nvml", Kind::kValue,
             "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",

@@ -16,8 +16,8 @@ struct Config {
   std::string listen_host = "127.0.0.1";  // an IP address
   std::uint16_t listen_port = 5334;       // 0: a free one
   bool insecure_listen = false;           // beyond loopback, although there is no authentication
-  std::vector<std::string> allowed_origins;   // of web pages that may call the server, beside its own
-  std::vector<std::string> allowed_hosts; // that Host may name beside loopback; empty: beyond loopback any
+  std::vector<std::string> allowed_origins;   // of web pages that may call the server, in addition to its own
+  std::vector<std::string> allowed_hosts; // that Host may name in addition to loopback; empty: beyond loopback any
   std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, else plain HTTP
   std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate
   std::string token_sha256;               // hex, of one more token; empty: none
@@ -32,11 +32,11 @@ struct Config {
   std::filesystem::path data_dir;
   std::string openml_url = "https://www.openml.org";
   std::vector<std::string> allow_fetch;
-  std::filesystem::path worker;      // empty: kedge-worker beside kedged
+  std::filesystem::path worker;      // empty: kedge-worker in the folder of kedged
   std::vector<std::string> devices;  // empty: every one that is there
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores
   std::int64_t worker_memory_mib = 0;   // address space of a worker without a GPU; 0: no bound
-  std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: for ever
+  std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: forever
   std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
   std::int64_t keep_models_mib = 32 * 1024, tenant_models_mib = 8 * 1024;   // that jobs have left, in all and of one tenant; 0: no bound
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none

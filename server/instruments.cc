@@ -1,4 +1,4 @@
-// The families that are asked for at each scrape.
+// The families that are computed at each scrape.
 #include "server/instruments.h"
 
 namespace kedge::server {

@@ -29,7 +29,7 @@ std::string_view Lease::reason() {
   const Clock::time_point now = Clock::now();
   if (options_.life.count() > 0 && now - start_ >= options_.life) return "its life is over";
   if (options_.idle.count() == 0 || now - last_use_.load() < options_.idle) return {};
-  if (!busy_()) return "nobody uses it";
+  if (!busy_()) return "it is not used";
   touch();   // the time counts from the end of the last job
   return {};
 }

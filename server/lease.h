@@ -1,4 +1,4 @@
-// Ends a server that nobody uses any more, or whose time is over: for machines that cost money.
+// Ends a server that is no longer used, or whose time is over: for machines that cost money.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 namespace kedge::server {
 
 struct LeaseOptions {
-  std::chrono::seconds idle{0};   // without a request below /v1 and without a job; 0: for ever
-  std::chrono::seconds life{0};   // from the start, whatever runs then; 0: for ever
+  std::chrono::seconds idle{0};   // without a request below /v1 and without a job; 0: forever
+  std::chrono::seconds life{0};   // from the start, even if jobs run; 0: forever
 };
 
 // Watches on a thread of its own, by the steady clock. Thread safe.

@@ -117,14 +117,14 @@ auth::AuthOptions auth_options(const Config& config) {
           .requests_per_second = config.tenant_rate};
 }
 
-// A server that a stranger can reach must be able to tell him from its users.
+// A server that strangers can reach must be able to distinguish them from its users.
 void check_listen(const Config& config, auth::Authenticator& authenticator) {
   if (is_loopback(config.listen_host) || config.insecure_listen) return;
   if (!authenticator.has_credentials())
     throw Error(ErrorCode::kInvalidValue,
                 fmt::format("listen is {}:{}, beyond loopback, and there are no tokens: 'kedged init' makes a certificate and a "
                             "token, 'kedged token create' a token, --tls-client-ca demands client certificates; "
-                            "--insecure-listen lets everybody in who reaches the port",
+                            "--insecure-listen lets every caller in that reaches the port",
                             config.listen_host, config.listen_port),
                 "--listen");
   if (config.tls_cert.empty())
@@ -141,7 +141,7 @@ void log_request(const http::RequestRecord& record) {
              {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
 }
 
-// Counts what the job service tells, and writes a line for each end of a job; for each step when debugging, as its worker then does for
+// Counts what the job service reports, and writes a line for each end of a job; for each step when debugging, as its worker then does for
 // the begin and the end of a run.
 class Watch final : public observe::Metrics {
  public:
@@ -185,7 +185,7 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   return options;
 }
 
-// What SIGHUP changes beside certificates: tokens, and of the configuration the limits; all of them, or, if one is wrong, none.
+// What SIGHUP changes in addition to certificates: tokens, and of the configuration the limits; all of them, or, if one is wrong, none.
 struct Reload {
   std::vector<std::string> arguments;
   auth::Authenticator& authenticator;
@@ -214,7 +214,7 @@ struct Reload {
   }
 };
 
-// Renamed into place, so that who waits for the file never reads half a number.
+// Renamed into place, so that a program that waits for the file never reads half a number.
 void write_port_file(const std::filesystem::path& file, std::uint16_t port) {
   if (file.empty()) return;
   const std::filesystem::path part = file.string() + ".part";

@@ -48,7 +48,7 @@ std::string make_private(const fs::path& directory) {
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(directory))
     if (!is_a_servers(entry.path())) refuse(directory, "has files that are not a server's");
-  fs::permissions(directory, kOthers, fs::perm_options::remove);   // first: from now on nobody else comes in
+  fs::permissions(directory, kOthers, fs::perm_options::remove);   // first: from now on no other user can enter
   int n_repaired = 1;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
     if (entry.is_symlink() || !is_open(entry.status())) continue;

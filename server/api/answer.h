@@ -1,4 +1,4 @@
-// What the handlers share: answers in the form that the client asked for, and checked query parameters.
+// What the handlers share: answers in the form that the client accepts, and checked query parameters.
 #pragma once
 
 #include <chrono>

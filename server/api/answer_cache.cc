@@ -11,7 +11,7 @@ namespace kedge::server::api {
 namespace {
 
 constexpr std::size_t kLargest = 16;   // of so many the largest answer is one part
-constexpr std::size_t kNodes = 160;    // bytes of an answer in list and table, about, beside its parts
+constexpr std::size_t kNodes = 160;    // bytes of an answer in list and table, about, in addition to its parts
 
 // Empty when the client takes no form that is kept.
 std::string key_of(const http::Request& request) {

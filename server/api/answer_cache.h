@@ -1,5 +1,5 @@
-// Answers that cannot change any more: what has ended is read, written as text and compressed once, however often it is asked
-// for.
+// Answers that cannot change any more: what has ended is read, written as text and compressed once, for any number of
+// requests.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace kedge::server::api {
 
-// Kept by path, form and coding, up to a number of bytes; who was not asked for longest goes first. `version` is a number that
-// grows whenever something that was answered about has been removed: all answers of an older one are forgotten. Used on the
+// Kept by path, form and coding, up to a number of bytes; the least recently requested is dropped first. `version` is a number that
+// grows whenever something that an answer is about has been removed: all answers of an older one are forgotten. Used on the
 // loop's thread.
 class AnswerCache {
  public:
@@ -26,8 +26,8 @@ class AnswerCache {
   // The answer to this request, if one is kept and its caller may see it.
   std::optional<http::Response> find(const http::Request& request, std::uint64_t version);
 
-  // Compresses `response` as the request asks for, and keeps a copy. `version` is that before `response` was looked up, `tenant`
-  // whose thing it tells of. Not kept if it would take more than a sixteenth of the room.
+  // Compresses `response` as the request accepts, and keeps a copy. `version` is that before `response` was looked up, `tenant`
+  // the owner of what it is about. Not kept if it would take more than a sixteenth of the room.
   void keep(const http::Request& request, std::string_view tenant, http::Response& response, std::uint64_t version);
 
   std::size_t bytes() const { return bytes_; }   // about; never more than `most_bytes`
@@ -45,8 +45,8 @@ class AnswerCache {
   const std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   std::uint64_t version_ = 0;
-  std::list<Answer> answers_;                                                  // asked for last at the front
-  std::unordered_map<std::string_view, std::list<Answer>::iterator> by_key_;   // keys lie in answers_
+  std::list<Answer> answers_;                                                  // most recently requested at the front
+  std::unordered_map<std::string_view, std::list<Answer>::iterator> by_key_;   // keys point into answers_
 };
 
 }   // namespace kedge::server::api

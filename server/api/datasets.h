@@ -12,7 +12,7 @@
 namespace kedge::server::api {
 
 // "csv", "arff", "libsvm" or "npy" by the ending of a file's name (".gz" and ".zst" behind it are left out), else by its media type;
-// empty when neither tells.
+// empty if neither says it.
 std::string format_of(std::string_view file_name, std::string_view content_type);
 
 // Throws kUnavailable where no uploads are taken.
@@ -35,7 +35,7 @@ class BodyPieces {
 // Takes a body, or a part of one, to disk piece by piece, the current one first; one piece is in memory.
 http::net::awaitable<void> receive(BodyPieces& pieces, http::Peer& peer, Uploads::Upload& upload);
 http::net::awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload);
-// Does what may take its time with an upload that has come: parses it. Errors: those of the parser.
+// Does the slow part of an upload that has come: parses it. Errors: those of the parser.
 http::net::awaitable<void> finish(const Api& api, http::Peer& peer, const std::function<void()>& work);
 
 }  // namespace kedge::server::api

@@ -22,7 +22,7 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;  // events told at once, of all jobs of a stream
+constexpr std::size_t kBatch = 256;  // events sent at once, of all jobs of a stream
 constexpr std::size_t kBatchBytes = 64 << 10;   // of their text, behind which no event begins: so much and one event is what a stream holds
 constexpr std::size_t kAtOnce = 8;   // events read at once: a large one is not read with many others
 constexpr std::size_t kMaxJobs = 64;  // of one stream
@@ -50,7 +50,7 @@ struct Cursor {
   bool ended() const { return std::ranges::all_of(jobs, &JobCursor::ended); }
 };
 
-// What goes on the wire for an event, for an idle while, at the beginning and at the server's stop.
+// What is sent for an event, after an idle while, at the beginning and at the server's stop.
 struct Framing {
   std::string_view first, idle, stopping;
   void (*append)(std::string& out, const Cursor& cursor, const Event& event, const std::string& json);
@@ -82,7 +82,7 @@ void read_traces(const JobService& jobs, Cursor& cursor) {
     if (const std::string trace = jobs.trace(job.id); trace.size() > kTraceAt + kTraceSize) job.trace_id = trace.substr(kTraceAt, kTraceSize);
 }
 
-// Reads on from the cursor of one job. `cursor` and `at` say how its events are told.
+// Reads on from the cursor of one job. `cursor` and `at` say how its events are sent.
 EventText next_of(const JobService& jobs, const Framing& framing, Cursor& cursor, JobCursor& at) {
   EventText read{.next = at.after};
   const std::size_t most_bytes = KEDGE_CONTROL("unbounded-answers") ? std::numeric_limits<std::size_t>::max() : kBatchBytes;
@@ -115,7 +115,7 @@ EventText next_text(const JobService& jobs, const Framing& framing, Cursor& curs
   return all;
 }
 
-// Marks the jobs of which nothing can follow: the client asked for what comes after the last event.
+// Marks the jobs that have no more events: the client wants what comes after the last event.
 void mark_ended(const JobService& jobs, Cursor& cursor) {
   for (JobCursor& job : cursor.jobs) {
     if (job.ended) continue;
@@ -149,10 +149,10 @@ struct Telling {
   http::BodyWriter& out;
   Peer::Clock::time_point quiet_until = {};
   std::size_t room = kBatchBytes;   // what the next text needs
-  bool is_dry = false;              // all that is stored has been told
+  bool is_dry = false;              // all that is stored has been sent
 };
 
-// Writes what there is. True if there may be more; if not, the bell rings for whatever comes, and for room where that lacks. A text that
+// Writes what there is. True if there may be more; if not, the bell rings when an event comes, or when there is room again. A text that
 // turns out to be larger than what was reserved for it is dropped and read again when there is room.
 awaitable<bool> tell_more(const Api& api, Telling& telling, Cursor& cursor, const Framing& framing) {
   if (!telling.out.reserve(telling.room)) co_return false;

@@ -1,4 +1,4 @@
-// A file on disk as an answer: whole, or the part that Range asks for (RFC 9110, 14).
+// A file on disk as an answer: whole, or the part that Range names (RFC 9110, 14).
 #pragma once
 
 #include <filesystem>

@@ -27,7 +27,7 @@ using schema::ErrorCode;
 using schema::Job;
 using schema::JobState;
 
-constexpr std::chrono::seconds kStoreDeadline{30};  // beyond it the disk is taken for unable
+constexpr std::chrono::seconds kStoreDeadline{30};  // after that the disk counts as broken
 
 schema::JobSpec decode_spec(const Request& request) {
   const std::string_view type = request.field("Content-Type");
@@ -63,12 +63,12 @@ std::string idempotency_key(const Request& request) {
   return std::string(key);
 }
 
-// Handed to the service with the job; whichever comes last frees it.
+// Handed to the service with the job; the last of the two frees it.
 struct Submission {
   std::mutex mutex;
   std::optional<Job> job;
   std::optional<Error> error;
-  std::optional<JobEnd> end;   // told only to who awaits it
+  std::optional<JobEnd> end;   // only for a request that waits for it
 
   // What its service says is put into a member, and the bell rung.
   template <class Told>
@@ -172,14 +172,14 @@ awaitable<OwnedJob> find_job(const Api& api, std::shared_ptr<Peer> peer, http::C
   co_return found;
 }
 
-// Until the job has ended, the time is over, the client has gone or the server stops.
+// Until the job has ended, the time is over, the client has disconnected or the server stops.
 awaitable<void> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::string id, std::chrono::milliseconds wait) {
   const auto until = Peer::Clock::now() + wait;
   const auto subscription = api.jobs.subscribe(id, [bell = peer->bell()] { bell->ring(); });
   while (api.jobs.is_open(id) && Peer::Clock::now() < until && !peer->gone() && !peer->stopping()) co_await peer->wait_until(until);
 }
 
-// A new job, or one that its key named, once it has ended, or as it is after the wait. It is read only where nobody has told the end.
+// A new job, or one that its key named, once it has ended, or as it is after the wait. It is read from the store only if the end has not been reported.
 awaitable<Job> finish(const Api& api, const Request& request, std::shared_ptr<Submission> submission, Job job, std::chrono::milliseconds wait) {
   if (!submission->has_end()) co_await wait_for_end(api, request.peer, job.id, wait);
   if (!submission->has_end()) {
@@ -191,7 +191,7 @@ awaitable<Job> finish(const Api& api, const Request& request, std::shared_ptr<Su
   co_return job;
 }
 
-// Shows the job that a request names, after the wait that it asks for.
+// Shows the job that a request names, after the wait that it wants.
 awaitable<OwnedJob> requested_job(const Api& api, const Request& request) {
   const std::string id(request.capture("id"));
   const auto peer = request.peer;

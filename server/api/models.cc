@@ -49,7 +49,7 @@ struct Told {
   std::optional<Answer> answer;
   std::exception_ptr error;
 
-  // Empty while nothing has been told. Throws the error.
+  // Empty until there is an answer. Throws the error.
   std::optional<Answer> take() {
     const std::lock_guard lock(mutex);
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
@@ -60,7 +60,7 @@ struct Told {
 // Waits, without a thread, for what `start(tell)` begins and returns a handle of. It is dropped when the client goes.
 template <class Answer, class Start>
 awaitable<Answer> wait_for(std::shared_ptr<http::Peer> peer, Start start) {
-  const auto told = std::make_shared<Told<Answer>>();   // shared with the thread that tells it
+  const auto told = std::make_shared<Told<Answer>>();   // shared with the thread that has the answer
   const auto tell = [told, bell = peer->bell()](Answer answer, std::exception_ptr error) {
     {
       const std::lock_guard lock(told->mutex);
@@ -73,7 +73,7 @@ awaitable<Answer> wait_for(std::shared_ptr<http::Peer> peer, Start start) {
     if (std::optional<Answer> answer = told->take()) co_return std::move(*answer);
     co_await peer->wait_until(http::Peer::Clock::time_point::max());
   }
-  throw Error(ErrorCode::kCancelled, "the client has gone");
+  throw Error(ErrorCode::kCancelled, "the client has disconnected");
 }
 
 // As before predictions had a queue: a thread waits. For the control of the test that counts on the contrary.

@@ -12,7 +12,7 @@
 
 namespace kedge::server::api {
 
-// Reads a body part by part, and is itself the reader of the part at hand; 64 KiB are in memory. Errors: kMalformed, which names
+// Reads a body part by part, and is itself the reader of the current part; 64 KiB are in memory. Errors: kMalformed, which names
 // the part; kBodyTooLarge for too many parts.
 class Multipart final : public http::BodyReader {
  public:
@@ -38,7 +38,7 @@ class Multipart final : public http::BodyReader {
   const std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;   // of what is not used yet
   std::size_t n_parts_ = 0;
-  std::string name_;   // of the part at hand
+  std::string name_;   // of the current part
 };
 
 }   // namespace kedge::server::api

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kLinks{{
     {"/docs", "every call"},
     {"/openapi.json", "the contract, as OpenAPI 3.1"},
     {"/v1/info", "version and devices"},
-    {"/v1/estimators", "what a pipeline can be made of"},
+    {"/v1/estimators", "what a pipeline can have as steps"},
     {"/v1/jobs", "jobs"},
     {"/v1/datasets", "uploaded data sets"},
     {"/v1/models", "stored models"},

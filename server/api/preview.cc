@@ -41,7 +41,7 @@ Previews& previews(const Api& api) {
   return *api.previews;
 }
 
-// Ends what it stands for after a while, or when the server stops. Its flags outlive the wait.
+// Ends the preview after a while, or when the server stops. Its flags outlive the wait.
 class Deadline {
  public:
   Deadline(http::net::any_io_executor loop, std::stop_token stopping)

@@ -26,7 +26,7 @@ struct EventText {
 // Used on the loop's thread; only the reading itself is elsewhere.
 class SharedReads {
  public:
-  // A place: the job, the last event that was seen, the form. The form's address tells forms apart.
+  // A place: the job, the last event that was seen, the form. Forms are distinguished by address.
   using Key = std::tuple<std::string, std::int64_t, const void*>;
 
   // What `read` returns, in a call that begins after this one: so no event is missed that was there before. Or a large text that others
@@ -43,7 +43,7 @@ class SharedReads {
     EventText text;
     std::exception_ptr error;
   };
-  // Who comes while one reading is under way joins the next, which begins when that one ends.
+  // A caller that comes while one reading is under way joins the next, which begins when that one ends.
   struct Lane {
     std::shared_ptr<Reading> now, next;   // shared with those that wait
   };

@@ -1,4 +1,4 @@
-// Who a request comes from and what it may do: bearer tokens and client certificates.
+// Which caller a request comes from and what it may do: bearer tokens and client certificates.
 #pragma once
 
 #include <filesystem>
@@ -21,16 +21,16 @@ struct AuthOptions {
   double failures_per_second = 0.2, failure_burst = 10;   // of one peer's wrong tokens
 };
 
-// Tokens are looked up in memory by their SHA-256. The file is read again when it has changed, which is asked once a second, and when a
+// Tokens are looked up in memory by their SHA-256. The file is read again when it has changed, which is looked up once a second, and when a
 // token is not known, at most 20 times a second in all.
-// Without tokens and certificates everybody may do everything: the server then listens on loopback alone. Used on one thread.
+// Without tokens and certificates every caller may do everything: the server then listens on loopback alone. Used on one thread.
 class Authenticator final : public http::Gatekeeper {
  public:
   using Clock = std::chrono::steady_clock;
   // `report` hears of a file that cannot be read; the tokens known until then stay.
   Authenticator(AuthOptions options, std::function<void(std::string_view)> report);
 
-  bool has_credentials();   // somebody can be told from everybody else
+  bool has_credentials();   // there are tokens or certificates, so callers can be distinguished
   void reload();            // now
   void set_token_sha256(std::string digest);   // as in AuthOptions
   void set_requests_per_second(double rate);   // of one tenant; 0: no bound
@@ -52,7 +52,7 @@ class Authenticator final : public http::Gatekeeper {
   TokenStore store_;
   std::unordered_map<std::string, TokenRow> tokens_;   // by digest; live ones alone
   std::unordered_map<std::string, std::string> digests_;   // by id
-  bool has_tokens_ = false;   // also when all are revoked: else the last revocation would let everybody in
+  bool has_tokens_ = false;   // also when all are revoked: otherwise the last revocation would let every caller in
   Clock::time_point look_at_;
   RateLimiter failures_, requests_, looks_;
 };

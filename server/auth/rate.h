@@ -1,4 +1,4 @@
-// Token buckets, one for each key, that forget who has been quiet.
+// Token buckets, one for each key. A key that was quiet is forgotten.
 #pragma once
 
 #include <algorithm>

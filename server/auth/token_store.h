@@ -1,4 +1,4 @@
-// The tokens of a server on disk: of each its SHA-256, whom it speaks for, what it may do and until when.
+// The tokens of a server on disk: of each its SHA-256, its tenant, what it may do and until when.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class TokenStore {
   std::string create(TokenRow row);
   std::vector<TokenRow> list();
   void revoke(const std::string& id);   // kNotFound, with the nearest id
-  bool changed();   // since the last call, by anybody; true at first
+  bool changed();   // since the last call, by any process; true at first
 
  private:
   struct Impl;

@@ -10,8 +10,8 @@
 
 namespace kedge::server {
 
-// Name and address are checked separately: a name (or name:port) that the operator allowed may stand for any address; any other
-// may stand for public addresses and allowed ranges only. The check is made on the address that is really connected to, so a
+// Name and address are checked separately: a name (or name:port) that the operator allowed may have any address; any other
+// may have public addresses and allowed ranges only. The check is made on the address that is really connected to, so a
 // name that changes its address between two look-ups gains nothing.
 class AddressRules {
  public:

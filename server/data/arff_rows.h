@@ -110,7 +110,7 @@ class RowReader {
     }
   }
 
-  // How many numbers from this column on lie side by side in the row, its last column left out: no comma is behind it.
+  // How many numbers from this column on are adjacent in the row, without its last column, because no comma follows it.
   void count_neighbours() {
     for (std::size_t next = columns_.size(); next-- > 1;) {
       const engine::ColumnInfo& column = columns_[next - 1];

@@ -1,4 +1,4 @@
-// ARFF whose rows are sparse: the text is kept in a file beside the output until it is complete, and parsed
+// ARFF whose rows are sparse: the text is kept in a second file until it is complete, and parsed
 // from there in two passes.
 #pragma once
 

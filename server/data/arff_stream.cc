@@ -111,7 +111,7 @@ class ArffStream::Run {
     while (!failure_ && !header_done_ && at < pending_.size()) {
       const std::size_t end = pending_.find('\n', at);
       if (end == std::string::npos && !is_all) break;
-      if (next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF")) at = 3;   // only with the whole line at hand: one mark is taken off
+      if (next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF")) at = 3;   // only once the whole line is here: one mark is taken off
       read_declaration(std::string_view(pending_).substr(at, end - at));
       next_line_ += end != std::string::npos;
       at = end == std::string::npos ? pending_.size() : end + 1;
@@ -142,7 +142,7 @@ class ArffStream::Run {
     if (request_.describe) request_.describe(meta_);
   }
 
-  // The first row tells whether rows are sparse.
+  // The first row shows whether rows are sparse.
   void choose(bool is_all) {
     for (std::size_t at = 0; at < pending_.size();) {
       const std::size_t end = pending_.find('\n', at);
@@ -215,7 +215,7 @@ class ArffStream::Run {
     }
   }
 
-  // Blocks are taken in order, so all before a failed one are worked on, and the earliest failure is found whatever the threads do.
+  // Blocks are taken in order, so all before a failed one are worked on, and the earliest failure is found in any order of the threads.
   void parse_block(const Block& block) {
     try {
       while (!try_block(block)) widen();
@@ -293,7 +293,7 @@ class ArffStream::Run {
   // Set before the threads start.
   std::vector<CategoryCodes> codes_;
   std::optional<DatasetRowsWriter> writer_;
-  // Held shared by who writes rows, alone by who changes their type.
+  // Held shared to write rows, exclusively to change their type.
   std::shared_mutex layout_;
   std::atomic<bool> wide_wanted_ = false;
   std::mutex rows_mutex_;

@@ -101,7 +101,7 @@ void write_mnist(const std::filesystem::path& output) {
   writer.finish();
 }
 
-// As they lie in the program.
+// As they are stored in the program.
 std::string_view stored_bytes(const std::string& name) {
   if (name == "mnist_10k") return builtin_bytes().mnist_images;
   for (const CsvBuiltin& builtin : csv_builtins())

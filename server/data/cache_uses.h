@@ -1,4 +1,4 @@
-// Which files of the cache somebody has, and which were used longest ago: what may go when there are too many.
+// Which files of the cache are in use, and which were used longest ago: what may be removed when there are too many.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using CacheHold = std::shared_ptr<const void>;
 // Thread safe.
 class CacheUses {
  public:
-  static constexpr std::size_t kMostFiles = 100'000;   // whatever their size: names and order are kept in memory
+  static constexpr std::size_t kMostFiles = 100'000;   // of any size: names and order are kept in memory
 
   CacheUses();
 
@@ -26,8 +26,8 @@ class CacheUses {
   // Also a use. The file need not be there yet.
   CacheHold hold(const std::string& file);
 
-  // Calls remove(file), which takes it from the disk, for files that nobody holds, those that were used longest ago first, until
-  // the rest has at most so many bytes. Nobody gets a hold meanwhile, so who has one and then finds the file keeps it.
+  // Calls remove(file), which takes it from the disk, for files without a hold, those that were used longest ago first, until
+  // the rest has at most so many bytes. No hold is given meanwhile, so a caller that has one and then finds the file keeps it.
   void evict(std::uintmax_t most_bytes, const std::function<void(const std::string& file)>& remove);
 
  private:

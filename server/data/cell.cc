@@ -39,7 +39,7 @@ const char* append_code_point(std::string& out, const char* p, const char* end) 
   return p + 4;
 }
 
-// The escapes that Weka writes; any other character stands for itself.
+// The escapes that Weka writes; any other character means itself.
 const char* append_escaped(std::string& out, const char* p, const char* end) {
   if (*p == 'u')
     if (const char* next = append_code_point(out, p + 1, end)) return next;

@@ -42,7 +42,7 @@ void ContentReferences::close() {
   is_closed_ = true;
 }
 
-// Under the lock the file only loses its name, because the removal of a large one takes its time.
+// Under the lock the file only loses its name, because the removal of a large one is slow.
 void ContentReferences::drop(const std::string& file) noexcept try {
   std::filesystem::path gone;
   {

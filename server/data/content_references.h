@@ -13,7 +13,7 @@
 
 namespace kedge::server {
 
-// Thread safe. A count and the removal at zero are one step, so that a file for which somebody has just got a hold stays.
+// Thread safe. A count and the removal at zero are one step, so that a file with a new hold stays.
 class ContentReferences : public std::enable_shared_from_this<ContentReferences> {
  public:
   // `trash`: a folder of the same file system, for what is being removed.
@@ -21,7 +21,7 @@ class ContentReferences : public std::enable_shared_from_this<ContentReferences>
 
   // The file, which need not be there yet, stays as long as this or a copy of it lives.
   CacheHold hold(const std::string& file);
-  bool has(const std::string& file) const;   // somebody has it
+  bool has(const std::string& file) const;   // it has a hold
   void close();                              // the server ends: from now on nothing is removed
 
  private:

@@ -27,11 +27,11 @@ struct DataOptions {
   bool by_tenant = false;               // tenants share nothing but the built-in sets: none can tell what another has fetched or sent
   std::int64_t fetch_floor = 16 << 10;  // bytes per second: what comes slower for fetch_floor_seconds ends; 0: nothing does
   std::chrono::seconds fetch_floor_seconds{30};
-  // Told of each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
+  // Called after each download of data: "ok", "unchanged", "failed" or "cancelled". Must not block; may be empty.
   std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)> downloaded = {};
 };
 
-// For whom a data set is wanted.
+// The caller that wants a data set.
 struct DataCaller {
   std::string tenant;
   std::string trace = {};   // a traceparent (W3C), which goes with the requests; of calls that share a download that of the first
@@ -51,7 +51,7 @@ class DatasetCache {
   explicit DatasetCache(DataOptions options);
   ~DatasetCache();
 
-  // Beyond the cache's bound, files that nobody has go, those that were used longest ago first.
+  // Beyond the cache's bound, files that are not in use are removed, those that were used longest ago first.
   // What a URL led to is only for tenants that its server has answered: a tenant's first use of it asks there.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
   // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable

@@ -1,4 +1,4 @@
-// The directory of parsed data sets: names, checks, leftovers, and who is just making which file.
+// The directory of parsed data sets: names, checks, leftovers, and which files are being made.
 #include "server/data/dataset_store.h"
 
 #include <fmt/core.h>
@@ -118,7 +118,7 @@ bool DatasetStore::has(const std::string& file) {
 std::optional<KnownFile> DatasetStore::find(const std::string& key) {
   const auto entry = index_.find(key);
   if (!entry) return std::nullopt;
-  KnownFile known{*entry, uses_.hold(entry->file)};   // before the look, lest it go in between
+  KnownFile known{*entry, uses_.hold(entry->file)};   // before the look, so that it is not removed in between
   return has(entry->file) ? std::optional(std::move(known)) : std::nullopt;
 }
 

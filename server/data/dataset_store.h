@@ -1,4 +1,4 @@
-// The directory of parsed data sets: names, checks, leftovers, and who is just making which file.
+// The directory of parsed data sets: names, checks, leftovers, and which files are being made.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ class DatasetStore {
   // kCancelled.
   [[nodiscard]] CacheHold ensure(const std::string& file, const std::function<void()>& make, std::stop_token stop);
 
-  // Removes files that nobody holds until the rest has at most so many bytes; uploads do not count, and stay. 0: no bound.
+  // Removes files without a hold until the rest has at most so many bytes; uploads do not count, and stay. 0: no bound.
   void evict(std::uintmax_t most_bytes);
 
  private:

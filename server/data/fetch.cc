@@ -177,7 +177,7 @@ FetchedText Fetcher::text(const FetchRequest& request, std::stop_token stop) con
   const TransferOptions options{rules_, limits_, deadline, stop, {}, wants_body};
   return with_retries(request, limits_, stop, [&] {
     FetchedText answer;
-    PartialBody body;   // small: each attempt asks for all of it
+    PartialBody body;   // small: each attempt requests all of it
     const auto append = [&](std::string_view bytes) {
       engine::require(answer.body.size() + bytes.size() <= kMostTextBytes, ErrorCode::kDatasetUnavailable,
                       "{}: an answer of more than {} bytes", request.what, kMostTextBytes);

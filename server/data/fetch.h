@@ -39,7 +39,7 @@ struct FetchRequest {
   std::string url;
   crypto::DigestKind digest = crypto::DigestKind::kSha256;
   std::string expected;    // hexadecimal, of the decoded body; empty: no check
-  std::string etag;        // ask for the body only if it has another
+  std::string etag;        // the body is wanted only if it has another
   std::string trace;       // traceparent (W3C) of what it is done for, sent along with an id of its own; empty: none
 };
 
@@ -67,7 +67,7 @@ class BodySink {
 class CheckedBody;
 
 // Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. After a
-// broken connection it goes on where it stopped, if the server can promise that the file is the same (If-Range), and starts over
+// broken connection it continues where it stopped, if the server can promise that the file is the same (If-Range), and starts over
 // otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no credentials; redirects are followed hop
 // by hop and each connection is checked against the rules.
 // Errors: kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
@@ -76,7 +76,7 @@ class Fetcher {
  public:
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown
 
-  // Told of the end of each to_sink() and to_file(): "ok", "unchanged", "failed" or "cancelled", the decoded bytes that have come
+  // Called at the end of each to_sink() and to_file(): "ok", "unchanged", "failed" or "cancelled", the decoded bytes that have come
   // (of the last attempt) and the seconds of all attempts.
   using Observer = std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)>;
 

@@ -111,7 +111,7 @@ class Transfer {
     const std::int64_t come = handle_.info(CURLINFO_SIZE_DOWNLOAD_T) - floor_bytes_;
     const double seconds = std::chrono::duration<double>(now - floor_since_).count(), rate = static_cast<double>(come) / seconds;
     if (rate < static_cast<double>(floor))
-      throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor asks for",
+      throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor demands",
                                                               request_.what, rate, seconds, floor));
     floor_since_ = now, floor_bytes_ += come;
   }
@@ -186,28 +186,28 @@ class Transfer {
     options_.progress(done, total);
   }
 
-  // Gives up what has come: the next attempt asks for everything.
+  // Drops what has come: the next attempt requests everything.
   [[noreturn]] void start_over(ErrorCode code, std::string cause) {
     body_ = {};
     throw AttemptFailure{code, std::move(cause)};
   }
 
-  // Before the first byte of an answer that is wanted: goes on with the body or begins it.
+  // Before the first byte of an answer that is wanted: continues the body or begins it.
   void begin_body() {
     body_begun_ = true;
     if (!answer_.is_plain() && !answer_.is_gzip())
       throw Error(ErrorCode::kDatasetUnavailable,
-                  fmt::format("{}: sent content coding '{}', which was not asked for", request_.what, answer_.content_encoding));
+                  fmt::format("{}: sent content coding '{}', which was not requested", request_.what, answer_.content_encoding));
     if (answer_.status == 206) return check_rest();
     body_ = {.wire_bytes = 0, .validator = resume_validator(answer_), .inflater = nullptr};
     if (answer_.is_gzip()) body_.inflater = std::make_unique<Inflater>();
     output_.restart();
   }
 
-  // The rest must fit what is there; a server that does not heed If-Range may send another file's.
+  // The rest must fit what is there: a server that ignores If-Range may send the rest of another file.
   void check_rest() {
     const bool fits = asked_from_ > 0 && range_start(answer_) == asked_from_ && answer_.is_gzip() == (body_.inflater != nullptr);
-    if (!fits) start_over(ErrorCode::kDatasetUnavailable, "the server sent another part of the file than the one asked for");
+    if (!fits) start_over(ErrorCode::kDatasetUnavailable, "the server sent another part of the file than the requested one");
     const std::string validator = resume_validator(answer_);
     if (!validator.empty() && validator != body_.validator && !KEDGE_CONTROL("mix-versions"))
       start_over(ErrorCode::kDatasetUnavailable, "the file changed while it was fetched");
@@ -239,7 +239,7 @@ class Transfer {
   const TransferOptions& options_;
   PartialBody& body_;
   const BodyOutput& output_;
-  std::int64_t asked_from_ = 0;   // what the request asks for; 0: everything
+  std::int64_t asked_from_ = 0;   // where the requested part begins; 0: everything
   transfer::Handle handle_;
   transfer::Loop loop_;
   HttpAnswer answer_;

@@ -22,7 +22,7 @@ struct AttemptFailure {
   std::chrono::milliseconds wait{0};   // at least so long, as the server asked
 };
 
-// What has come of a body so far, so that the next attempt can ask for the rest only. New: nothing has.
+// What has come of a body so far, so that the next attempt can request the rest only. New: nothing has.
 struct PartialBody {
   std::int64_t wire_bytes = 0;          // as sent, before decoding
   std::string validator;                // of If-Range; empty: the next attempt starts over
@@ -51,7 +51,7 @@ struct TransferResult {
   std::string etag;
 };
 
-// Asks for all of the body, or for the rest of what `body` holds; a server that sends all the same restarts the output. Keeps
+// Requests all of the body, or the rest of what `body` holds. If the server sends all of it anyway, the output starts again. Keeps
 // `body` up to date, also when it fails. Throws AttemptFailure or schema::Error.
 TransferResult transfer(const FetchRequest& request, const TransferOptions& options, PartialBody& body, const BodyOutput& output);
 

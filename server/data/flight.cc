@@ -66,7 +66,7 @@ FlightDeck::Flight& FlightDeck::join_or_start(const std::string& key, const Work
     flight.key = key;
     flight.waiters = 1;
     flight.thread = std::jthread([this, &flight, work](std::stop_token stop) { run(flight, work, stop); });
-  } catch (...) {   // nobody is to wait for it
+  } catch (...) {   // so that no call waits for it
     flights_.pop_back();
     throw;
   }

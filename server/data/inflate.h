@@ -15,7 +15,7 @@ struct InflateError {
   std::string what;
 };
 
-// Of text that means something; a stream beyond, and beyond 64 MiB, is refused: it wants to fill the disk.
+// Of text that means something; a stream beyond that, and beyond 64 MiB, is refused, because it would fill the disk.
 inline constexpr std::uint64_t kMostInflation = 200;
 
 class Inflater {

@@ -1,4 +1,4 @@
-// Tells archives and other files from the text that a data set must be.
+// Recognises archives and other files that are not the text that a data set must be.
 #pragma once
 
 #include <string_view>

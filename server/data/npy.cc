@@ -136,7 +136,7 @@ Load loader(const Header& header) {
   }
 }
 
-// One row: its cells lie `stride` bytes apart, from `at` on. Throws for a number that cannot be kept.
+// One row: its cells are `stride` bytes apart, from `at` on. Throws for a number that cannot be kept.
 template <class T>
 void fill_row(const Header& header, const char* at, std::size_t stride, std::int64_t row, std::span<T> values, engine::DatasetMeta& meta,
               const std::string& source) {
@@ -157,7 +157,7 @@ bool is_the_same(const Header& header) {
   return header.kind == 'f' && header.size == sizeof(T) && !header.swapped && std::endian::native == std::endian::little;
 }
 
-// Of whole numbers, wherever they lie.
+// Of whole numbers, at any address.
 template <class T>
 bool has_nan(string_view bytes) {
   constexpr std::size_t kTogether = 64;   // a number of them that is known makes vectors of the loop
@@ -201,7 +201,7 @@ struct NpyStream::Impl {
   Impl(const Header& given, ParseRequest of)
       : header(given), request(std::move(of)), row_bytes(static_cast<std::size_t>(header.columns) * header.size), writer(request.output, meta_of(header, request), engine::RowOrder::kInOrder) {}
 
-  // Whole rows. What lies beyond the last one is counted by write() alone, and refused at the end.
+  // Whole rows. What follows the last one is only counted, by write(), and refused at the end.
   void put(string_view bytes) {
     const auto n = std::min(static_cast<std::int64_t>(bytes.size() / row_bytes), header.rows - rows);
     if (n <= 0 || error) return;

@@ -47,7 +47,7 @@ class OpenmlClient {
   std::string base_url_;
 };
 
-// Reading the API's answers, apart from fetching them.
+// Reading the API's answers, without fetching them.
 OpenmlDataset read_description(std::string_view json);
 void add_features(std::string_view json, OpenmlDataset& dataset);   // targets and ignored columns as the features say
 std::int64_t pick_dataset(std::string_view list_json, const std::string& name, std::int64_t version);   // 0: none

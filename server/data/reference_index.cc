@@ -62,7 +62,7 @@ std::optional<IndexEntry> ReferenceIndex::find(const std::string& key) const {
 }
 
 void ReferenceIndex::forget_missing(const std::filesystem::path& files) const {
-  std::error_code ignored;   // what goes meanwhile is gone
+  std::error_code ignored;   // files may be removed meanwhile
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     if (entry.path().extension() != ".ref") continue;
     std::ifstream in(entry.path(), std::ios::binary);

@@ -67,7 +67,7 @@ class OpenmlSource {
   }
 
   // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right. What the features say
-  // is asked for meanwhile.
+  // is requested meanwhile.
   void make(const OpenmlDataset& dataset, const std::string& file, AcquiredDataset& acquired) {
     const Stopwatch download;
     auto whole = std::async(std::launch::async, [&] { return client_.with_features(dataset, context_.stop); });

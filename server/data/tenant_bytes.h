@@ -41,7 +41,7 @@ class TenantBytes {
   // Errors: schema::QuotaExceeded when the tenant would have more than it may.
   Reservation reserve(std::string_view tenant, std::uint64_t bytes);
 
-  // What is there already counts, however much it is. The second names the tenant by its key.
+  // What is there already counts, of any size. The second names the tenant by its key.
   void charge(std::string_view tenant, std::uint64_t bytes) { charge_key(tenant_key(tenant), bytes); }
   void charge_key(const std::string& key, std::uint64_t bytes);
   void release(std::string_view tenant, std::uint64_t bytes) { release_key(tenant_key(tenant), bytes); }

@@ -92,14 +92,14 @@ Uploads::Content Uploads::Upload::finish(std::stop_token stop) {
     parse(file, std::move(stop));
     table.emplace(file);
   }
-  discard();   // here, where it may take its time
+  discard();   // here, where it may be slow
   info_.rows = table->meta().n_rows;
   info_.columns = table->meta().n_columns();
   bytes_.resize(std::filesystem::file_size(file));
   return {.info = info_, .tenant = tenant_, .hold = std::move(hold), .bytes = std::move(bytes_)};
 }
 
-// What the file says of itself is the same for everybody who sent these bytes.
+// What the file says of itself is the same for every sender of these bytes.
 ParseRequest Uploads::Upload::request(std::stop_token stop) const {
   const auto describe = [](engine::DatasetMeta& meta) {
     meta.name = "the uploaded data";

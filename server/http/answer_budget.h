@@ -33,9 +33,9 @@ class AnswerBudget {
 
     // True if `bytes`, in place of what this holds, keep within both bounds; else this holds nothing.
     bool try_hold(const std::string& client, std::uint64_t bytes);
-    void hold(const std::string& client, std::uint64_t bytes);   // for what has been done and must be told
+    void hold(const std::string& client, std::uint64_t bytes);   // for an answer to what has been done, which must be sent
     void release();
-    // Rings once, when there may be room for so many bytes, unless this has got them or is gone by then.
+    // Rings once, when there may be room for so many bytes, unless this has them or is destroyed by then.
     void ring_when_free(const std::string& client, std::uint64_t bytes, std::weak_ptr<Bell> bell);
 
    private:

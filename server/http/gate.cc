@@ -167,7 +167,7 @@ Framing check_head(string_view head, const Limits& limits) {
   if (!head.empty()) throw Refusal(400, "the header block has an empty line inside");
   if (framing.is_http_1_0) {
     if (framing.chunked) throw Refusal(400, "Transfer-Encoding comes with HTTP/1.0, which has none");
-    framing.close = true, framing.expects_continue = false;   // 100 is for those who know it (RFC 9110 10.1.1)
+    framing.close = true, framing.expects_continue = false;   // 100 is for clients that know it (RFC 9110 10.1.1)
     return framing;
   }
   if (seen.host == 0) throw Refusal(400, "there is no Host field");

@@ -26,7 +26,7 @@ std::string name_of(std::string_view host) {
   return name;
 }
 
-// Written as one address and nothing else: "127.1" or "0x7f000001" are names, which somebody's server may answer for.
+// Written as one address and nothing else: "127.1" or "0x7f000001" are names, for which any server may answer.
 bool is_loopback(const std::string& name) {
   in_addr v4{};
   in6_addr v6{};

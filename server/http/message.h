@@ -21,13 +21,13 @@ class Peer;
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// True if both are the same but for ASCII case.
+// True if both are the same except for ASCII case.
 bool same_name(std::string_view a, std::string_view b);
 
 // What a call needs of its caller.
 enum class Access { kPublic, kRead, kSubmit, kAdmin };
 
-// Whom a request comes from. A value; without authentication everybody is tenant "" and may do everything.
+// The caller of a request. A value; without authentication every caller is tenant "" and may do everything.
 struct Caller {
   std::string tenant;
   std::string token;  // id of the token; empty: none was needed, or a certificate spoke
@@ -45,7 +45,7 @@ class BodyReader {
  public:
   virtual ~BodyReader() = default;
   // Puts what comes next where the caller wants it, as much as is there; returns how many bytes, 0 at the end. Throws when the client
-  // has gone or sends too much or too slowly.
+  // has disconnected or sends too much or too slowly.
   virtual net::awaitable<std::size_t> read_into(std::span<char> space) = 0;
 };
 
@@ -63,7 +63,7 @@ struct Request {
   std::string id;              // X-Request-Id, the client's or a new one
   std::string trace;           // traceparent (W3C), the client's or a new one
   Caller caller;
-  std::shared_ptr<Peer> peer;  // shared with the session, which tells it that the client has gone
+  std::shared_ptr<Peer> peer;  // shared with the session, which reports to it that the client has disconnected
 
   // The 32 hex digits of `trace` that all parts of one user's action share.
   std::string_view trace_id() const { return std::string_view(trace).substr(std::min<std::size_t>(trace.size(), 3), 32); }
@@ -73,7 +73,7 @@ struct Request {
 };
 
 // Takes pieces of a body whose length is not known. write() returns when the socket took all of it, so
-// nothing piles up for a slow client; it throws when the client has gone.
+// nothing piles up for a slow client; it throws when the client has disconnected.
 class BodyWriter {
  public:
   virtual ~BodyWriter() = default;
@@ -93,7 +93,7 @@ struct Response {
   std::function<net::awaitable<void>(BodyWriter&)>
       stream;  // when set, it writes the body, and `body` is not used
   std::optional<std::uint64_t> stream_bytes;  // how many the stream writes, if that is known
-  bool is_live = false;  // the stream tells what happens while it happens, and reserves what it holds; another holds kPieceBytes
+  bool is_live = false;  // the stream sends events while they happen, and reserves what it holds; another stream holds kPieceBytes
 };
 
 using Handler = std::function<net::awaitable<Response>(Request)>;

@@ -1,4 +1,4 @@
-// What is told about each request when it has been answered.
+// Called for each request after its answer.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The client at the other end, as a handler that takes its time needs to know it.
+// The client at the other end, as a slow handler needs to know it.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@
 
 namespace kedge::server::http {
 
-// Rings a waiting handler from any thread, at any time. It is shared: by the Peer, and by whoever rings, who
+// Rings a waiting handler from any thread, at any time. It is shared by the Peer and by those that ring, which
 // may outlive the connection; after that ring() does nothing.
 class Bell {
  public:
   explicit Bell(net::any_io_executor loop) : alarm_(std::in_place, std::move(loop)) {}
   void ring() noexcept;
   void close();   // on the loop, which must still be there
-  Alarm& alarm() { return *alarm_; }   // for the one who waits
+  Alarm& alarm() { return *alarm_; }   // for the waiting handler
 
  private:
   std::mutex mutex_;
@@ -40,7 +40,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `watch` is called at the first wait: from then on somebody has to notice that the client goes.
+  // `watch` is called at the first wait: from then on the session must notice that the client disconnects.
   static std::shared_ptr<Peer> make(net::any_io_executor loop, net::thread_pool& pool,
                                     std::function<void()> watch);
   ~Peer();
@@ -75,7 +75,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
     Errand(net::any_io_executor loop, Work given) : work(std::move(given)), done(std::move(loop)) {}
     void run() noexcept {
-      if (State expected = State::kPosted; !state.compare_exchange_strong(expected, State::kRuns)) return;   // nobody waits
+      if (State expected = State::kPosted; !state.compare_exchange_strong(expected, State::kRuns)) return;   // no handler waits
       try {
         if constexpr (kReturns)
           result.emplace((*work)());

@@ -14,7 +14,7 @@ inline constexpr std::string_view kProblemType = "application/problem+json";
 std::string_view reason_phrase(int status);
 
 // {"type", "title", "status", "detail", "instance", "code", "where"?, "errors"?, "retryable"}. The status is
-// http_status(code) unless given. `instance` is the request's id. Of a schema::QuotaExceeded the quota is told, too.
+// http_status(code) unless given. `instance` is the request's id. For a schema::QuotaExceeded it names the quota, too.
 Response problem(const schema::Error& error, std::string_view request_id);
 Response problem(int status, const schema::Error& error, std::string_view request_id);
 

@@ -9,7 +9,7 @@
 namespace kedge::server::http {
 namespace {
 
-constexpr std::int64_t kLongest = 999'999'999;   // what is told of a time
+constexpr std::int64_t kLongest = 999'999'999;   // the largest time that is sent
 
 // Both fields are lists.
 void add_item(Response& response, std::string_view name, std::string item) {

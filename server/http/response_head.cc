@@ -24,7 +24,7 @@ std::string_view http_date() {
   return text;
 }
 
-// Whatever a handler puts into a field, it stays one line.
+// A field stays one line, with any text of a handler.
 void append_field(std::string& head, std::string_view name, std::string_view value) {
   head.append(name).append(": ");
   for (const char c : value)

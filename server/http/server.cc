@@ -120,7 +120,7 @@ bool Server::Impl::admits(const net::ip::address& address) const {
   return static_cast<std::size_t>(same) < options.limits.connections_per_address;
 }
 
-// What a step throws is reported, and the next one comes all the same.
+// What a step throws is reported, and the next one follows.
 net::awaitable<void> Server::Impl::repeat(Duty& duty) {
   struct OnItsWay {
     OnItsWay(Impl& server, Duty& duty) : server(server), duty(duty) { duty.on_its_way = true; }
@@ -136,7 +136,7 @@ net::awaitable<void> Server::Impl::repeat(Duty& duty) {
       const bool goes_on = co_await (this->*duty.step)();
       duty.done = !goes_on;
     } catch (const std::exception& e) {   // memory, most likely
-      shared.tell("goes on after", e);
+      shared.tell("continues after", e);
     }
   }
 }
@@ -194,7 +194,7 @@ net::awaitable<bool> Server::Impl::take_hangup() {
 }
 
 // An exception that gets here has none of our code in between: memory ran out where Asio goes from one operation to the next, and the
-// coroutine that it was about is gone. A session is closed so; a duty begins anew.
+// coroutine that it belonged to is destroyed. This closes a session; a duty begins anew.
 void Server::Impl::run() {
   while (!has_ended) {
     try {
@@ -203,7 +203,7 @@ void Server::Impl::run() {
         if (!duty.on_its_way && !duty.done) net::co_spawn(loop, repeat(duty), net::detached);
       loop.run();
     } catch (const std::exception& e) {
-      shared.tell("goes on after", e);
+      shared.tell("continues after", e);
     }
   }
 }

@@ -26,11 +26,11 @@ struct ServerOptions {
   HostRules hosts;                      // by default every Host is answered
   SiteRules sites;                      // by default only the server's own pages may call from a browser
   TlsOptions tls;                       // no certificate: plain HTTP
-  Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: everybody may do everything
+  Gatekeeper* gatekeeper = nullptr;     // outlives the server; null: every caller may do everything
   Observer observe;
-  // Told of each event stream that the server cuts, on the loop's thread: "slow_reader", "revoked" or "shutdown".
+  // Called for each event stream that the server cuts, on the loop's thread: "slow_reader", "revoked" or "shutdown".
   std::function<void(std::string_view reason)> stream_dropped = [](std::string_view) {};
-  std::function<void()> reload;         // at SIGHUP, beside the new certificate
+  std::function<void()> reload;         // at SIGHUP, in addition to the new certificate
   std::function<void()> stopping = [] {};  // at the first signal, or stop()
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see

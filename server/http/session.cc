@@ -76,14 +76,14 @@ net::awaitable<void> Session::run(std::shared_ptr<Session> session) {
     bool goes_on = co_await session->greet();
     while (goes_on) goes_on = co_await session->serve_one();
   } catch (const boost::system::system_error&) {
-    // The client went away, or a deadline closed the connection: nobody is left to be told.
+    // The client disconnected, or a deadline closed the connection: there is nothing to report.
   } catch (const std::exception& e) {
     session->shared_.tell("a session ended with", e);
   }
   session->stream_.close();
 }
 
-// Shakes hands where the server speaks TLS; a client that does not is told so.
+// Does the handshake where the server speaks TLS. A client that does not speak it gets an answer that says so.
 net::awaitable<bool> Session::greet() {
   const std::shared_ptr<const TlsContext> tls = shared_.tls;  // may be replaced meanwhile
   if (!tls) co_return true;
@@ -103,7 +103,7 @@ void Session::stop() {
   if (peer_) peer_->set_stopping();
 }
 
-// Counts once for each stream, whatever else befalls it.
+// Counts once for each stream, for the first reason.
 void Session::drop_stream(std::string_view reason) {
   if (std::exchange(streams_, false)) shared_.stream_dropped(reason);
 }
@@ -131,7 +131,7 @@ void Session::close_if_gone(Clock::time_point now) {
   stream_.reset();
 }
 
-// The request has gone when its answer is sent: that may be a stream that lasts, one of ten thousand.
+// The request is freed before its answer is sent, because the answer may be a long stream, one of ten thousand.
 net::awaitable<bool> Session::serve_one() {
   std::optional<Reply> reply = co_await next_reply();
   if (!reply) co_return false;
@@ -195,7 +195,7 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
   Match match;
   std::optional<Response> response = turn_away(head, match);
   if (!response && framing.has_body() && shared_.answers.is_full(client())) response = too_much_unread();   // before anything is done for it
-  // The body of a request that nobody serves is not read, which costs the connection.
+  // The body of a request that is refused is not read, so the connection must close.
   bool keep_alive = !framing.close && !(response && framing.has_body());
   if (!response) {
     const bool in_pieces = comes_in_pieces(*match.route, head);
@@ -218,7 +218,7 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
                   .lingers = has_more || (framing.has_body() && !parser.done())};
 }
 
-// An answer for who asks for what is not there or is not his; empty to go on. Decided before the body is read.
+// An answer to a request for what does not exist or belongs to another caller; empty if it may go on. Decided before the body is read.
 std::optional<Response> Session::turn_away(Request& head, Match& match) {
   try {
     split_target(head.target, head.path, head.query);
@@ -431,7 +431,7 @@ net::awaitable<void> Session::refuse(Refusal refusal) {
 }
 
 // What the client still sends is read for a while and thrown away, then left where it is: closing at once could destroy the answer on
-// its way. Who sends everything before he reads gets his answer if the system's buffers take the rest.
+// its way. A client that sends everything before it reads gets its answer if the system's buffers take the rest.
 net::awaitable<void> Session::linger() {
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);
@@ -476,7 +476,7 @@ net::awaitable<void> Session::write(std::string_view first, std::string_view sec
   clear_deadline();
 }
 
-// While a handler waits, nobody reads; this notices when the client goes.
+// While a handler waits, nothing reads from the connection; this notices when the client disconnects.
 void Session::watch() {
   stream_.call_at_end(peer_, [self = shared_from_this(), weak = std::weak_ptr<Peer>(peer_)] {
     if (const auto peer = weak.lock()) peer->set_gone();

@@ -38,7 +38,7 @@ struct Shared {
   const HostRules hosts;
   const SiteRules sites;
   std::shared_ptr<const TlsContext> tls;   // of new connections, shared with those that shake hands; null: plain HTTP
-  Gatekeeper* gatekeeper = nullptr;        // null: everybody may do everything
+  Gatekeeper* gatekeeper = nullptr;        // null: every caller may do everything
   Observer observe;                        // may be empty
   std::function<void(std::string_view)> stream_dropped;
   std::unordered_set<Session*> sessions;

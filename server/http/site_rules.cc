@@ -12,7 +12,7 @@
 namespace kedge::server::http {
 namespace {
 
-// What the server reads and tells beyond the fields that every page may send and see.
+// What the server reads and sends beyond the fields that every page may send and see.
 constexpr std::string_view kRequestFields =
     "Authorization, Content-Digest, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, Prefer, Range, traceparent, "
     "X-Request-Id";

@@ -84,7 +84,7 @@ net::awaitable<std::size_t> Stream::read_some(net::mutable_buffer buffer) {
     ERR_clear_error();
     std::size_t n = 0;
     const int done = SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &n);
-    // Who always has more to say must not keep the others waiting; Asio's own reads do the same.
+    // A client that always has more to send must not keep the others waiting; Asio's own reads do the same.
     if (done == 1 && !has_waited) co_await net::post(socket_.get_executor(), net::use_awaitable);
     if (done == 1) co_return n;
     const int error = SSL_get_error(ssl_.get(), done);
@@ -129,7 +129,7 @@ void Stream::call_at_end(std::weak_ptr<const void> wanted, std::function<void()>
     if (error || wanted.expired() || !socket_.is_open()) return;
     const Look seen = ssl_ ? tls_look() : look();
     if (seen == Look::kEnd) ended();
-    if (seen == Look::kNothing) call_at_end(std::move(wanted), std::move(ended));   // who reads was first
+    if (seen == Look::kNothing) call_at_end(std::move(wanted), std::move(ended));   // a read was first
   };
   socket_.async_wait(net::socket_base::wait_read, std::move(look_again));
 }

@@ -39,7 +39,7 @@ struct ActiveJob {
   ProgressGate progress;
   bool has_begun = false;              // it was put into the queue
   Supply supply = Supply::kLocal;      // what its fetch needs
-  std::function<void(JobEnd)> ended;   // whom to tell; may be empty
+  std::function<void(JobEnd)> ended;   // called at the end; may be empty
   std::int64_t attempts = 0;           // since the submit, as is the next
   std::string started;                 // the first of them
   std::shared_ptr<const schema::JobSpec> unsaved;   // until it is on disk

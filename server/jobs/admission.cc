@@ -49,7 +49,7 @@ JobPointer job_of(const NewJob& given) {
 struct Admission::Submission {
   schema::Job answer;   // made before the write, so that what is on disk can be answered without memory
   NewJob job;
-  std::optional<schema::Job> first = {};   // that the key already stands for
+  std::optional<schema::Job> first = {};   // that has the key already
 };
 
 void Admission::recover(const TableLock& held) {

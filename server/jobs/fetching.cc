@@ -70,7 +70,7 @@ void Fetching::start(const TableLock& held, Supply supply, FetchSlots& slots) {
   }
 }
 
-// Spares a job that is on its way to the disk the way through another thread, where its data set is in the cache.
+// Saves a job that is on its way to the disk a change of threads, if its data set is in the cache.
 bool Fetching::takes_at_hand(const TableLock& held, const JobPointer& job) {
   if (!source_.recall || !job->unsaved || schema::model_of(job->unsaved->task)) return false;
   KEDGE_FAIL_POINT("job.fetch.before");

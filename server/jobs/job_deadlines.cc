@@ -16,7 +16,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::JobState;
 
-// The shorter of what the job and the server ask for; 0: no deadline.
+// The shorter of the job's and the server's; 0: no deadline.
 double shorter(double job, double server) {
   return job > 0 && server > 0 ? std::min(job, server) : std::max(job, server);
 }
@@ -45,7 +45,7 @@ void JobDeadlines::clear(ActiveJob& job) {
   set(job, 0);
 }
 
-// `spent`: seconds of the limit that are gone.
+// `spent`: seconds of the limit that have passed.
 void JobDeadlines::set(ActiveJob& job, double limit, double spent) {
   job.deadline = Clock::time_point::max(), job.limit = limit;
   constexpr double kFar = 1e9;   // seconds; beyond, the sum would not fit

@@ -14,7 +14,7 @@ namespace kedge::server {
 // a thread of its own.
 class JobDeadlines {
  public:
-  // `reached` is called with no lock held. The deadline may have been moved meanwhile: has_passed() tells.
+  // `reached` is called with no lock held. The deadline may have been moved meanwhile: see has_passed().
   explicit JobDeadlines(std::function<void(const std::string& job)> reached) : clock_(std::move(reached)) {}
 
   // Of every job, in seconds; 0: none. For deadlines that are set from now on.

@@ -1,4 +1,4 @@
-// What the job service tells of itself while it works, for whoever counts.
+// What the job service reports while it works, for metrics and logs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kedge::server {
 
-// Why a worker has gone.
+// Why a worker has ended.
 enum class WorkerEnd { kSignal, kExit, kSilent, kCancelled, kNotStarted };
 
 constexpr std::string_view worker_end_name(WorkerEnd end) {

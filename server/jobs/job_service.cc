@@ -89,7 +89,7 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
     options.acquire = [&cache = *cache, &uploads](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                                                   std::stop_token stop, const DataCaller& caller) {
       const auto* stored = std::get_if<schema::StoredRef>(&ref.source);
-      CacheHold hold = stored ? uploads.hold(caller.tenant, stored->name) : nullptr;   // first: what is there then stays
+      CacheHold hold = stored ? uploads.hold(caller.tenant, stored->name) : nullptr;   // before the look: a file that is found then stays
       AcquiredDataset data = cache.acquire(ref, emit, stop, caller);
       if (stored) data.hold = std::move(hold), data.name = name_of(uploads, caller.tenant, stored->name);
       return data;
@@ -345,7 +345,7 @@ schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schem
   return std::move(adopted.info);
 }
 
-// The row goes first: a crash in between leaves a file that nobody lists, which the next start removes.
+// The row is removed first: a crash in between leaves a file that no row names, and the next start removes it.
 void JobService::delete_model(std::string_view id) {
   const std::optional<schema::ModelInfo> model = impl_->store.find_model(id);
   const std::optional<std::string> tenant = impl_->store.model_tenant(id);
@@ -372,8 +372,8 @@ Load JobService::load() const {
 
 std::string JobService::unready_reason() const {
   if (impl_->dispatcher.draining()) return "the server is stopping";
-  const std::optional<Error> trouble = impl_->store.trouble();
-  return trouble ? trouble->message : std::string();
+  const std::optional<Error> failure = impl_->store.failure();
+  return failure ? failure->message : std::string();
 }
 
 void JobService::set_limits(const ServiceLimits& limits) {

@@ -31,14 +31,14 @@ namespace kedge::server {
 struct JobServiceOptions {
   std::filesystem::path data_dir;
   DataOptions data;
-  std::filesystem::path worker_program;      // kedge-worker; empty: beside this program
+  std::filesystem::path worker_program;      // kedge-worker; empty: in the folder of this program
   std::int64_t worker_memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{900};           // from a cancel to the kill of a worker that does not answer: cancels take 1 s at most
   ServiceLimits limits;                                  // at first: see set_limits()
   std::string worker_log = "off";                        // lines of the workers' runs: text, json or off
-  JobObserver* observer = nullptr;                       // outlives the service; null: nobody
+  JobObserver* observer = nullptr;                       // outlives the service; null: none
   // In place of Pipeline::build and of a DatasetCache of `data`, for tests of the service alone; empty: those.
   std::function<void(const schema::JobSpec&, std::stop_token)> validate;
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&, std::stop_token,
@@ -56,7 +56,7 @@ struct JobFilter {
 struct SubmitOptions {
   std::string tenant;            // whose job it is
   std::string idempotency_key;
-  std::string trace;             // a traceparent (W3C), told by the job's events and the log
+  std::string trace;             // a traceparent (W3C), for the job's events and the log
   bool is_valid = false;         // the caller has called validate()
   std::string id;                // as new_id() gave it; empty: a new one
   // Called once, from a service thread, when the end of the new job is on disk, and not when it was lost with the server or memory lacks. With it `submitted`
@@ -94,7 +94,7 @@ class JobService {
   // submit() for the reference and the selection, of fetching and parsing, kCancelled when `stop` says so.
   schema::DatasetPreview preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows, std::stop_token stop) const;
 
-  // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for who would have much to do
+  // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for a caller that would have much to do
   // before it.
   void require_room(const std::string& tenant) const;
 
@@ -127,21 +127,21 @@ class JobService {
   // Lists a model whose file is a finished one in the same file system, which is moved; returns it with its new id, when that is on disk.
   // Errors: schema::QuotaExceeded.
   schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant = {});
-  // kNotFound. A job that has opened the model goes on with it; one that still waits will fail.
+  // kNotFound. A job that has opened the model keeps it; one that still waits will fail.
   void delete_model(std::string_view id);
   const JobFiles& files() const;
   Uploads& uploads();            // data sets by name, and the data of jobs, which goes when they have ended
   TenantBytes& tenant_bytes();   // what each tenant stores, its models and artifacts as well
 
   std::vector<schema::DeviceEntry> devices() const;   // as the workers reported them
-  Load load() const;                                  // looks into the data directory: call it where that may take its time
+  Load load() const;                                  // looks into the data directory: call it where that may be slow
   std::string unready_reason() const;                 // why no job is accepted now; empty: jobs are
   bool ready() const { return unready_reason().empty(); }
 
   // For what comes: jobs that are open stay, however many, and what a job does now keeps its deadline.
   void set_limits(const ServiceLimits& limits);
 
-  // Not ready from here on; what runs goes on, nothing else is started.
+  // Not ready from here on; what runs continues, nothing else is started.
   void begin_drain();
   // The same, and waits for what runs, at most so long. What still runs then is queued again by the destructor.
   void drain(std::chrono::milliseconds patience);

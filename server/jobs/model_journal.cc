@@ -72,7 +72,7 @@ void ModelJournal::stored(const NewModel& model) {
 }
 
 std::filesystem::path ModelJournal::file_of(std::string_view id) const {
-  make_file(id, Make::kIfMissing);   // what has neither file nor bytes was deleted, which opening it tells
+  make_file(id, Make::kIfMissing);   // a model with neither file nor bytes was deleted: opening it fails
   return files_.model_path(id);
 }
 

@@ -83,7 +83,7 @@ std::optional<std::string> JobQueue::take_ready(const std::function<bool(std::st
 void JobQueue::charge(const std::string& tenant, double seconds) {
   const auto weight = weights_.find(tenant);
   used_[tenant] += weight == weights_.end() || KEDGE_CONTROL("ignore-weights") ? seconds : seconds / weight->second;
-  // Who has used no more than the level and does not wait would start at the level anyway.
+  // A tenant that has used no more than the level and does not wait would start at the level anyway.
   std::erase_if(used_, [&](const auto& entry) {
     return entry.second <= level_ &&
            std::ranges::none_of(lanes_, [&](const auto& lane) { return lane.first.tenant == entry.first; });

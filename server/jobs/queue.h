@@ -14,7 +14,7 @@
 
 namespace kedge::server {
 
-// Whom a job waits for and with.
+// What a job waits for, and for which tenant.
 struct QueueKey {
   std::string wish;     // device
   std::string tenant;   // empty where there are no tokens
@@ -24,7 +24,7 @@ struct QueueKey {
 // What a job needs before it has its data.
 enum class Supply {
   kLocal,     // a look at the disk, or text that came with the job
-  kNetwork,   // an answer of another server, which may take its time
+  kNetwork,   // an answer of another server, which may be slow
 };
 
 // Next is the tenant that has used the devices least, counted in seconds of runs over its weight (start-time fair queueing); among jobs of
@@ -72,7 +72,7 @@ class JobQueue {
 
   Lanes lanes_;
   TenantWeights weights_;
-  std::map<std::string, double> used_;   // seconds over weight, by tenant; those who wait, and those who were charged lately
+  std::map<std::string, double> used_;   // seconds over weight, by tenant; those that wait, and those that were charged lately
   double level_ = 0;                     // what the tenant that was served last had used
 };
 

@@ -20,7 +20,7 @@ using schema::ErrorCode;
 using schema::JobState;
 
 constexpr std::int64_t kCrashesAllowed = 1;       // so a job has two attempts
-constexpr std::int64_t kFalseStartsAllowed = 3;   // given to workers that were dying: not its fault, but not for ever
+constexpr std::int64_t kFalseStartsAllowed = 3;   // given to workers that were dying: not the job's fault, but it must end
 
 }   // namespace
 
@@ -131,7 +131,7 @@ void Running::start_run(const TableLock& held, const JobPointer& job, const std:
   has_room_(held);
 }
 
-// Errors: kNotFound for a model that is gone; the disk's.
+// Errors: kNotFound for a model that was deleted; the disk's.
 schema::RunCommand Running::command_for(const ActiveJob& job) const {
   schema::RunCommand command{.jobId = job.id,
                              .leaseToken = job.lease,

@@ -1,4 +1,4 @@
-// Who wants to know of new events of which job: see subscriptions.h.
+// Subscribers to the events of jobs: see subscriptions.h.
 #include "server/jobs/subscriptions.h"
 
 #include <map>

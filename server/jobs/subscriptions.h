@@ -1,4 +1,4 @@
-// Who wants to know of new events of which job.
+// Subscribers to the events of jobs.
 #pragma once
 
 #include <functional>

@@ -24,7 +24,7 @@ void sync_file(const fs::path& path) {
   if (!is_done) throw fs::filesystem_error("sync", path, std::error_code(error, std::generic_category()));
 }
 
-// For folders of the data directory that lie on different disks.
+// For folders of the data directory that are on different disks.
 void copy_synced(const fs::path& from, const fs::path& to) {
   if (!fs::is_directory(from)) {
     fs::copy_file(from, to, fs::copy_options::overwrite_existing);

@@ -26,7 +26,7 @@ struct WorkerProgram {
 // beyond the standard three. Its environment has what a computation may need and nothing of the
 // server's own. It has a folder of its own, the only one in which a worker without a GPU may open files (engine/worker/confine.h); files that
 // it is to read are lent with the command. The kernel kills it when the thread that made it ends (the
-// worker asks for that itself).
+// worker sets that itself).
 class WorkerProcess {
  public:
   // Errors: kUnavailable when the program cannot be started.
@@ -44,14 +44,14 @@ class WorkerProcess {
   };
   // Has the run's output come to the worker's own folder: the command's paths are changed. Any number of times for one command.
   Outgoing prepare(schema::WorkerCommand& command);
-  // False when the worker is gone. Errors: kBodyTooLarge beyond what a message may have; nothing is sent then.
+  // False when the worker has ended. Errors: kBodyTooLarge beyond what a message may have; nothing is sent then.
   bool send(const Outgoing& outgoing);
   void deliver() noexcept {   // the output of the run that has ended
     if (folder_) folder_->deliver();
   }
   pid_t pid() const { return pid_; }
   int pid_fd() const { return pid_fd_; }   // readable once the process has ended; -1 where the kernel has none
-  // Kills the process group if need be, waits for the process, and tells how it ended: "exit code 3", "signal 6 (Aborted)".
+  // Kills the process group if need be, waits for the process, and returns how it ended: "exit code 3", "signal 6 (Aborted)".
   std::string end();
 
  private:

@@ -58,7 +58,7 @@ void WorkerSlot::request_stop() {
   ::eventfd_write(wake_fd_, 1);
 }
 
-// By the caller's own thread where it can be: to wake ours takes longer than many a job.
+// By the caller's own thread where possible, because waking ours takes longer than many jobs.
 void WorkerSlot::run(schema::RunCommand command) {
   schema::WorkerCommand wrapped{std::move(command)};
   {
@@ -95,7 +95,7 @@ void WorkerSlot::loop(std::stop_token stop) {
     const WorkerLoss loss = live(stop);
     if (stop.stop_requested()) return;
     listener_.worker_lost(device_, loss);
-    take_waiting();   // for the worker that has gone; the listener gives no new command before the next worker_ready()
+    take_waiting();   // they were for the old worker; the listener gives no new command before the next worker_ready()
     failures = loss.why != WorkerEnd::kNotStarted ? 0 : failures + 1;
     if (failures >= kFailuresToTell) listener_.worker_unavailable(device_, fmt::format("its worker does not start: {}", loss.how));
     if (failures > 0) wait_before_retry(failures);
@@ -136,7 +136,7 @@ WorkerSlot::Woken WorkerSlot::wait(Session& session, Clock::time_point until) {
   return died ? Woken::kByDeath : Woken::kOtherwise;
 }
 
-// What is to be read from `fd`; -1 stands for no descriptor.
+// What is to be read from `fd`; -1 means no descriptor.
 short WorkerSlot::poll_for(int fd, int pid_fd, Clock::time_point until, bool& died) {
   std::array<pollfd, 3> fds{{{.fd = fd, .events = POLLIN}, {.fd = wake_fd_, .events = POLLIN}, {.fd = pid_fd, .events = POLLIN}}};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -180,7 +180,7 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       return session.last_words.empty() ? how : session.last_words;
     }
     if (woken == Woken::kByDeath) return session.process.end();   // something that it left behind holds the channel open
-    send_waiting(session);                                        // after receive(): not to a worker that has just gone
+    send_waiting(session);                                        // after receive(): not to a worker that has just ended
     if (readable) continue;
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {
@@ -208,7 +208,7 @@ void WorkerSlot::send(Session& session, schema::WorkerCommand& command) {
   if (const auto* cancel = std::get_if<schema::CancelCommand>(&command.body)) {
     if (cancel->jobId != session.job) return;
     session.kill_at = std::min(session.kill_at, Clock::now() + options_.cancel_grace);
-    session.process.channel().send(command);   // a worker that is gone is noticed by the next receive()
+    session.process.channel().send(command);   // a worker that has ended is noticed by the next receive()
   } else {
     const WorkerProcess::Outgoing outgoing = session.process.prepare(command);
     begin(session, std::get<schema::RunCommand>(command.body), outgoing);
@@ -220,7 +220,7 @@ void WorkerSlot::begin(Session& session, const schema::RunCommand& run, const Wo
   session.job = run.jobId, session.lease = run.leaseToken;
   idle_ = nullptr;
   KEDGE_FAIL_POINT("worker.send.before");
-  try {   // a worker that is gone is noticed by the next receive()
+  try {   // a worker that has ended is noticed by the next receive()
     if (!session.process.send(outgoing)) session.job.clear();
   } catch (const schema::Error&) {   // it does not read: it is of no use for this job
     session.process.channel().shutdown();
@@ -228,9 +228,9 @@ void WorkerSlot::begin(Session& session, const schema::RunCommand& run, const Wo
   KEDGE_FAIL_POINT("worker.send.after");
 }
 
-// False when the worker is gone, or says what no worker says.
+// False when the worker has ended, or sends what no worker sends.
 bool WorkerSlot::receive(Session& session) {
-  // The system tells a sender by ECONNRESET that the peer has died with something unread: then the job was not begun.
+  // ECONNRESET at a send means that the peer has died with something unread: then the job was not begun.
   engine::WorkerChannel& channel = session.process.channel();
   std::byte first{};
   if (!channel.has_message() && ::recv(channel.fd(), &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == ECONNRESET) {
@@ -242,7 +242,7 @@ bool WorkerSlot::receive(Session& session) {
   try {
     report = channel.receive<schema::WorkerReport>();
   } catch (const schema::Error&) {   // stuck in the middle of a message, or not a message
-  } catch (const std::bad_alloc&) {   // or more than there is room for: what follows cannot be told from the rest
+  } catch (const std::bad_alloc&) {   // or it is larger than the free memory: where the next message begins is unknown
   }
   KEDGE_FAIL_POINT("worker.receive.after");
   if (!report) return false;

@@ -29,7 +29,7 @@ struct WorkerLoss {
   bool job_begun = false;
 };
 
-// What a slot tells its owner, on the slot's thread.
+// What a slot reports to its owner, on the slot's thread.
 class WorkerListener {
  public:
   virtual ~WorkerListener() = default;
@@ -81,7 +81,7 @@ class WorkerSlot {
   const WorkerOptions options_;
   const std::string device_;
   WorkerListener& listener_;
-  const int wake_fd_;   // an eventfd: commands wait, or the thread shall stop
+  const int wake_fd_;   // an eventfd: commands wait, or the thread must stop
   std::mutex mutex_;    // guards what follows, and what the session knows of its job
   std::vector<schema::WorkerCommand> waiting_;
   Session* idle_ = nullptr;   // whose worker waits for its next job; any thread may send it

@@ -1,4 +1,4 @@
-// Queues questions, sends them to a worker and tells its answers: see ask_worker.h.
+// Queues questions, sends them to a worker and hands on its answers: see ask_worker.h.
 #include "server/models/ask_worker.h"
 
 #include <poll.h>

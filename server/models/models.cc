@@ -1,4 +1,4 @@
-// Stored models: rows in the job store, files beside it, questions to a worker of their own.
+// Stored models: rows in the job store, files in the data directory, questions to a worker of their own.
 #include "server/models/models.h"
 
 #include <fmt/core.h>

@@ -18,12 +18,12 @@ namespace kedge::server {
 
 class JobService;
 
-// What a model is asked, by whom.
+// A question to a model, and its tenant.
 struct ModelQuestion {
   std::string model, output, content_type, body, accept, tenant;
 };
 
-// A model file that is not listed yet; gone when this is, unless it is listed by then.
+// A model file that is not listed yet; removed with this object, unless it is listed by then.
 struct StagedModel {
   std::filesystem::path path;
   TenantBytes::Reservation room;   // its place in its tenant's quota until it is listed
@@ -33,7 +33,7 @@ struct StagedModel {
   }
 };
 
-// A file that is made for one answer, and gone when this is.
+// A file that is made for one answer, and removed with this object.
 struct OpenFile {
   std::filesystem::path path;
   ~OpenFile() {
@@ -43,8 +43,8 @@ struct OpenFile {
 };
 
 // Thread safe; calls may block for milliseconds, those that read or write a whole model for as long as that takes. None
-// waits for a worker: what a worker says is told later, on a thread of its own, by a function that must not block. What
-// was begun is dropped when the handle goes before its turn. Calls that return a handle throw kTooManyRequests or
+// waits for a worker: its answer comes later, on a thread of its own, to a function that must not block. What
+// was begun is dropped if the handle is destroyed before its turn. Calls that return a handle throw kTooManyRequests or
 // kUnavailable where too many wait already.
 class Models {
  public:
@@ -63,7 +63,7 @@ class Models {
   using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
   virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle
   virtual schema::ModelInfo add(StagedModel& model, schema::ModelInfo info, const std::string& tenant) = 0;
-  // What the model says of the rows in `body`, as `accept` wants it. Errors: kNotFound, and those of StoredModel::answer().
+  // The model's answer for the rows in `body`, in the form of `accept`. Errors: kNotFound, and those of StoredModel::answer().
   using Answered = std::function<void(std::string, std::exception_ptr)>;
   virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;
   // A file that a job has left. Errors: kNotFound.

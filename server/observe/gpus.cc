@@ -30,7 +30,7 @@ constexpr int kSuccess = 0, kChip = 0;   // of statuses, of sensors
 constexpr unsigned long long kXidEvent = 8;
 constexpr int kMostEvents = 1000;   // read in one scrape
 
-// Closes the library when the last function of it has gone.
+// Closes the library with the last function of it.
 class Library {
  public:
   explicit Library(const std::string& name) : handle_(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {}

@@ -158,9 +158,9 @@ void Metrics::append_devices(Exposition& out, const std::optional<std::string>& 
              "Time that jobs of each tenant held GPUs; without admin scope only the caller's.");
   for (const auto& [who, seconds] : gpu_seconds_)
     if (may_see(who)) out.sample({{"tenant", who}}, seconds);
-  out.family("kedge_worker_restarts_total", "counter", "Workers that have gone and were replaced, by reason.");
+  out.family("kedge_worker_restarts_total", "counter", "Workers that ended and were replaced, by reason.");
   counters(out, "reason", worker_restarts_);
-  out.family("kedge_leases_expired_total", "counter", "Runs that were taken from a worker because it had gone.");
+  out.family("kedge_leases_expired_total", "counter", "Runs that were taken from a worker because it had ended.");
   out.sample({}, static_cast<double>(leases_expired_));
 }
 

@@ -22,7 +22,7 @@ struct Build {
   std::string version, commit, cuda;   // cuda: the toolkit of the kernels; "none" without
 };
 
-// Thread safe. No label carries a job, a user's text or a path as it was asked for, so that the number of series is bounded.
+// Thread safe. No label carries a job, a user's text or a path as it was requested, so that the number of series is bounded.
 class Metrics : public JobObserver {
  public:
   Metrics();
@@ -39,11 +39,11 @@ class Metrics : public JobObserver {
   void data_acquired(bool cold) override;
   void store_committed(double seconds) override;
 
-  // Families that are asked for at each scrape, in the order in which they were added.
+  // Families that are computed at each scrape, in the order in which they were added.
   using Ask = std::function<void(Exposition&)>;
   void add(Ask families);
   void gauge(std::string name, std::string help, std::function<double()> value);
-  void set_tenant_weights(std::map<std::string, double> weights);   // shares of the devices; 1 of who is not there
+  void set_tenant_weights(std::map<std::string, double> weights);   // shares of the devices; 1 for a tenant that is not named
   void set_build(Build build);
 
   // Figures of single tenants are written for `tenant` alone; unset: of all.

@@ -17,7 +17,7 @@ std::string format_time(std::chrono::system_clock::time_point time);
 double seconds_between(std::string_view from, std::string_view to);
 
 // Makes ids "job_" + ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Each id is greater than the one
-// before, also within a millisecond, when the clock goes back, and after a restart if told the last id. Thread safe.
+// before, also within a millisecond, when the clock goes back, and after a restart if given the last id. Thread safe.
 class JobIds {
  public:
   explicit JobIds(std::string_view last_id = {});

@@ -1,4 +1,4 @@
-// The log (WAL) of the job store: there before it is needed, and taken over into the database when nobody waits for that.
+// The log (WAL) of the job store: made before it is needed, and copied into the database when no caller waits.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ class StoreLog {
   StoreLog(const StoreLog&) = delete;
   StoreLog& operator=(const StoreLog&) = delete;
 
-  // After a commit, when it has been told of. What cannot be taken over now is at the next call.
+  // After a commit and its callbacks. What cannot be copied now is copied at the next call.
   void tidy();
 
  private:

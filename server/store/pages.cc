@@ -42,7 +42,7 @@ sqlite3_file* real_of(sqlite3_file* file) {
   return state_of(file).real;
 }
 
-// Each step is a bijection of the sum so far, so that no change of a single word goes unseen; the place tells swapped pages.
+// Each step is a bijection of the sum so far, so every change of a single word is seen; the offset shows swapped pages.
 std::uint64_t checksum(const unsigned char* page, int size, sqlite3_int64 offset) {
   std::uint64_t sum = 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(offset);
   for (int at = 0; at < size - kChecksumBytes; at += 8) {
@@ -181,7 +181,7 @@ int open_file(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int
   return SQLITE_OK;
 }
 
-// The system's own, but for its files.
+// The system's own, except its files.
 sqlite3_vfs make_vfs() {
   sqlite3_vfs vfs{};
   vfs.iVersion = 1;
@@ -206,7 +206,7 @@ sqlite3_vfs make_vfs() {
 }   // namespace
 
 const char* checked_pages() {
-  static sqlite3_vfs vfs = make_vfs();   // SQLite keeps its address for ever
+  static sqlite3_vfs vfs = make_vfs();   // SQLite keeps its address forever
   static const int registered = sqlite3_vfs_register(&vfs, /*makeDflt=*/0);
   return registered == SQLITE_OK ? kName : nullptr;
 }

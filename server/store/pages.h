@@ -10,10 +10,10 @@ namespace kedge::server {
 // are read and written as they are, unchecked. The log (WAL) has checksums of its own.
 constexpr int kChecksumBytes = 8;
 
-// File control that asks for the number of the last page that was found damaged (std::int64_t; 0: none).
+// File control that returns the number of the last page that was found damaged (std::int64_t; 0: none).
 constexpr int kDamagedPage = 0x6b70;
 
-// The name to open a database with. It stands on whatever file system is SQLite's default when a file is opened. A page whose
+// The name to open a database with. It uses the file system that is SQLite's default when a file is opened. A page whose
 // checksum is wrong reads as SQLITE_IOERR_DATA. Thread-safe.
 const char* checked_pages();
 

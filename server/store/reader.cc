@@ -116,7 +116,7 @@ bool StoreReader::has_key(std::string_view tenant, std::string_view key) { retur
 schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                                   const std::optional<std::string>& tenant) {
   const std::string_view bound = before.empty() ? std::string_view("~") : before;   // "~" sorts after every id
-  const std::int64_t limit = page_size + 1;   // one more tells whether there is a next page
+  const std::int64_t limit = page_size + 1;   // one more shows whether there is a next page
   const auto wanted = state ? std::optional(static_cast<std::int64_t>(*state)) : std::nullopt;
   schema::JobPage page;
   SqliteStatement::Rows rows =

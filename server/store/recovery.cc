@@ -1,4 +1,4 @@
-// What a start makes of the jobs that the last run left open: see store_recovery.h.
+// What a start does with the jobs that the last run left open: see recovery.h.
 #include "server/store/recovery.h"
 
 #include <fmt/core.h>

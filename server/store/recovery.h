@@ -1,4 +1,4 @@
-// What a start makes of the jobs that the last run left open.
+// What a start does with the jobs that the last run left open.
 #pragma once
 
 #include <cstdint>

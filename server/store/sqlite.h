@@ -38,7 +38,7 @@ class SqliteConnection {
 // A prepared statement that is run again and again; open() binds its parameters and gives the rows.
 class SqliteStatement {
  public:
-  // The rows of one run, read forward once. The statement is free for the next run when this has gone.
+  // The rows of one run, read forward once. The statement is free for the next run when this is destroyed.
   class Rows {
    public:
     explicit Rows(SqliteStatement& statement) : statement_(statement) {}
@@ -67,7 +67,7 @@ class SqliteStatement {
     return Rows(*this);
   }
   template <class... Args>
-  void run(const Args&... args) {   // for statements whose rows nobody reads
+  void run(const Args&... args) {   // for statements without rows to read
     Rows rows = open(args...);
     while (rows.next()) {
     }

@@ -30,7 +30,7 @@ using schema::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kRetryInterval{250};       // while the disk takes nothing
-constexpr std::chrono::milliseconds kPatience{4};              // of a write that nobody waits for
+constexpr std::chrono::milliseconds kPatience{4};              // of a write without a waiting caller
 constexpr std::size_t kIdleReaders = 8;
 constexpr std::chrono::milliseconds kControlPause{20};   // for an answer that is too early to get out
 
@@ -70,8 +70,8 @@ struct Store::Impl {
     }
   }
 
-  // What nobody waits for waits a little itself, applied but not committed: a short job's steps then go to the disk with its end, which would
-  // else wait for theirs, and have nothing left to do but that. Without patience the batch stays what it is.
+  // A write without a waiting caller waits a little itself, applied but not committed: a short job's steps then go to the disk with its end,
+  // which would otherwise wait for their sync. Without patience the batch stays what it is.
   void apply(std::deque<StoreWrite>& batch, Clock::duration patience) {
     const Clock::time_point until = Clock::now() + patience;
     bool is_urgent = false;
@@ -102,7 +102,7 @@ struct Store::Impl {
       roll_back();
       return false;
     }
-    queue.set_trouble({});
+    queue.set_failure({});
     acknowledge(batch);
     wake(batch);
     log.tidy();
@@ -116,7 +116,7 @@ struct Store::Impl {
     KEDGE_FAIL_POINT("store.acknowledge.after");
   }
 
-  // What is on disk is not undone by a listener that has no memory; who was not woken looks by himself after a while.
+  // What is on disk is not undone by a listener that has no memory. A waiting thread that was not woken looks again after a while.
   template <class Work>
   static void survive(const Work& work) {
     try {
@@ -161,7 +161,7 @@ struct Store::Impl {
   // New jobs are refused; state changes stay, in their order, and are tried again.
   void wait_for_disk(std::deque<StoreWrite> batch) {
     const Error error(failure.code, failure.message + ": nothing is accepted until the store can be written");
-    queue.set_trouble(error);
+    queue.set_failure(error);
     std::deque<StoreWrite> kept;
     for (StoreWrite& write : batch) {
       if (write.refused)
@@ -233,7 +233,7 @@ std::size_t Store::backlog() const { return impl_->queue.size(); }
 
 std::uint64_t Store::removals() const { return impl_->removals; }
 
-std::optional<Error> Store::trouble() const { return impl_->queue.trouble(); }
+std::optional<Error> Store::failure() const { return impl_->queue.failure(); }
 
 std::map<std::string, std::int64_t> Store::crashes_since(std::string_view time) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.crashes_since(time); });

@@ -21,9 +21,9 @@ namespace kedge::server {
 // A submit as the store sees it.
 struct NewJob {
   schema::Job job;
-  std::string tenant;            // who may see it; empty without authentication
+  std::string tenant;            // its owner; empty without authentication
   std::string idempotency_key;   // of this tenant; empty: none
-  std::string digest;            // of the spec: tells whether a key is used again for the same thing, and specs that kill workers
+  std::string digest;            // of the spec: shows whether a key is used again for the same job, and which specs kill workers
   std::string trace = {};        // traceparent (W3C) of the request
   std::optional<schema::JobSpec> shown = {};   // what find() and list() tell in place of job.spec, without long data; unset: all
 };
@@ -53,7 +53,7 @@ struct StateChange {
 class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
-  // A new job in state queued, with its first event. If its key stands for a job of the last 24 hours, nothing changes and that
+  // A new job in state queued, with its first event. If its key belongs to a job of the last 24 hours, nothing changes and that
   // job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec, kNotFound when
   // that job has been forgotten.
   virtual std::optional<schema::Job> insert(const NewJob& job) = 0;
@@ -63,9 +63,9 @@ class StoreWriter {
   virtual bool append(std::string_view job, std::int64_t held_lease, std::string_view time,
                       const schema::EventBody& body) = 0;
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
-  // A model belongs to the tenant of the job that left it, else to `tenant`.
+  // A model belongs to the tenant of the job that left it, otherwise to `tenant`.
   virtual void insert_model(const NewModel& model, std::string_view tenant = {}) = 0;
-  virtual void settle_model(const schema::ModelInfo& model) = 0;   // as find_model() tells it; its file is on disk: its bytes are forgotten
+  virtual void settle_model(const schema::ModelInfo& model) = 0;   // as find_model() returns it; its file is on disk: its bytes are dropped
   virtual bool delete_model(std::string_view id) = 0;      // false: there is none
   // For retention: forgets a job that has ended; forgets its events before number `first`; forgets keys older than a day.
   virtual void remove(std::string_view job) = 0;
@@ -78,9 +78,9 @@ struct StoreWrite {
   std::string job;                               // whose subscribers are woken after the commit
   std::function<void(StoreWriter&)> apply;       // may run again if its transaction was rolled back
   std::function<void()> committed;               // on the writer thread, after the commit; may be empty
-  // Set: told, and the write dropped, when the disk does not take it. Empty: kept and tried again until it does.
+  // Set: called, and the write dropped, if the disk does not take it. Empty: the write is tried again until the disk takes it.
   std::function<void(const schema::Error&)> refused;
-  bool has_time = false;   // who waits for it waits for a later write anyway: some milliseconds are nothing to him
+  bool has_time = false;   // its caller waits for a later write anyway, so some milliseconds do not matter
 };
 
 // A job that has not ended, as found when the store is opened; interrupted ones are queued again by then.
@@ -104,7 +104,7 @@ class Store {
   // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer thread, once
   // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read;
   // damaged; newer).
-  // `committed` is told of each transaction, in seconds, on the writer thread; may be empty.
+  // `committed` is called with the seconds of each transaction, on the writer thread; may be empty.
   Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken,
         std::function<void(double seconds)> committed = {});
   ~Store();
@@ -119,14 +119,14 @@ class Store {
   void enqueue(StoreWrite write);
   std::size_t backlog() const;                  // writes that wait
   std::uint64_t removals() const;               // transactions since the start that removed jobs; counted when they are on disk
-  std::optional<schema::Error> trouble() const;   // why the last transaction was not committed; empty: it was
+  std::optional<schema::Error> failure() const;   // why the last transaction was not committed; empty: it was
 
   std::optional<schema::Job> find(std::string_view id) const;   // with its result once there
   std::optional<OwnedJob> find_owned(std::string_view id) const;
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
   std::string trace(std::string_view id) const;                  // of the request that submitted a job; empty: none is known
-  bool has_key(std::string_view tenant, std::string_view key) const;   // whether an Idempotency-Key stands for a job, or did
+  bool has_key(std::string_view tenant, std::string_view key) const;   // whether an Idempotency-Key belongs to a job, or did
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;

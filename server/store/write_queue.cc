@@ -42,8 +42,8 @@ Error WriteQueue::closed_error() { return Error(ErrorCode::kUnavailable, "the se
 void WriteQueue::push(StoreWrite write) {
   Error error = closed_error();
   std::unique_lock lock(mutex_);
-  if (is_closed_ || (trouble_ && write.refused)) {
-    if (trouble_) error = *trouble_;
+  if (is_closed_ || (failure_ && write.refused)) {
+    if (failure_) error = *failure_;
     lock.unlock();
     if (write.refused) write.refused(error);
     return;
@@ -51,7 +51,7 @@ void WriteQueue::push(StoreWrite write) {
   const bool wakes = !has_urgent_ && (is_urgent(write) || queue_.size() + 1 == kBatchSize), is_first = queue_.empty();
   queue_.push_back(std::move(write));
   has_urgent_ = has_urgent_ || wakes;
-  lock.unlock();   // or who wakes would wait for it
+  lock.unlock();   // otherwise the woken thread would wait for it
   const itimerspec later{.it_interval = {}, .it_value = kSoon};
   if (wakes)
     ::eventfd_write(now_, 1);
@@ -73,14 +73,14 @@ void WriteQueue::close() {
   closing_.notify_all();
 }
 
-void WriteQueue::set_trouble(std::optional<Error> trouble) {
+void WriteQueue::set_failure(std::optional<Error> failure) {
   const std::lock_guard lock(mutex_);
-  trouble_ = std::move(trouble);
+  failure_ = std::move(failure);
 }
 
-std::optional<Error> WriteQueue::trouble() const {
+std::optional<Error> WriteQueue::failure() const {
   const std::lock_guard lock(mutex_);
-  return trouble_;
+  return failure_;
 }
 
 // True when there was something, or nothing will be.
@@ -101,7 +101,7 @@ bool WriteQueue::take_waiting(std::deque<StoreWrite>& batch) {
   return is_done;
 }
 
-// Until somebody wakes this thread, or `until`.
+// Until this thread is woken, or `until`.
 void WriteQueue::wait(Clock::time_point until) {
   std::array<pollfd, 2> fds{{{.fd = now_, .events = POLLIN}, {.fd = soon_, .events = POLLIN}}};
   const auto left = std::max<Clock::duration>(until - Clock::now(), {});

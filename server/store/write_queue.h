@@ -12,8 +12,8 @@
 
 namespace kedge::server {
 
-// Urgent is what somebody waits for. It wakes the writer at once; other writes do a little later, when who made them has gone on with what matters
-// more, such as a worker to be started. Thread safe; take() and what follows it are for the writer alone.
+// A write is urgent if a caller waits for it. It wakes the writer at once. Other writes do so a little later, when their caller has done what matters
+// more, such as starting a worker. Thread safe; take() and what follows it are for the writer alone.
 class WriteQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,13 +25,13 @@ class WriteQueue {
 
   static bool is_urgent(const StoreWrite& write) { return (write.committed || write.refused) && !write.has_time; }
 
-  // Calls write.refused, if it has that, where nothing is taken: after close(), and while there is trouble.
+  // Calls write.refused, if it is set, while nothing is taken: after close(), and while the disk fails.
   void push(StoreWrite write);
   std::size_t size() const;
   void close();   // what is in it can still be taken
 
-  void set_trouble(std::optional<schema::Error> trouble);   // why nothing can be written
-  std::optional<schema::Error> trouble() const;
+  void set_failure(std::optional<schema::Error> failure);   // why nothing can be written
+  std::optional<schema::Error> failure() const;
 
   // All that waits, up to a batch; waits for something. Empty when the queue is closed and everything has been taken.
   std::deque<StoreWrite> take();
@@ -52,7 +52,7 @@ class WriteQueue {
   mutable std::mutex mutex_;   // guards what follows
   std::condition_variable closing_;
   std::deque<StoreWrite> queue_;
-  std::optional<schema::Error> trouble_;
+  std::optional<schema::Error> failure_;
   bool has_urgent_ = false, is_closed_ = false;
 };
 

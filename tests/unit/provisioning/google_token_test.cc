@@ -77,7 +77,7 @@ TEST(GoogleToken, IsFetchedOnceAndAgainBeforeItEnds) {
   EXPECT_EQ(token.get(), "tok2");
 }
 
-TEST(GoogleToken, ARefusedClaimIsATroubleWithCredentials) {
+TEST(GoogleToken, ARefusedClaimIsAProblemOfCredentials) {
   const Key key;
   VirtualClock clock;
   ScriptedFake fake(

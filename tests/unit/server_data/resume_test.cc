@@ -144,7 +144,7 @@ TEST_F(Resume, LetsTheChecksumDecide) {
 
 TEST_F(Resume, RefusesAPartThatItDidNotAskFor) {
   const std::string part = rest(kText, kTag);
-  EXPECT_EQ(fetch({part, part, part}), "error: file: the server sent another part of the file than the one asked for, 3 attempts");
+  EXPECT_EQ(fetch({part, part, part}), "error: file: the server sent another part of the file than the requested one, 3 attempts");
 }
 
 TEST_F(Resume, SaysHowFarItCameInAllAttempts) {

@@ -201,7 +201,7 @@ TEST_F(StoreTest, DropsAWrongWriteAndKeepsItsNeighbours) {
   write(*store, [](StoreWriter& w) { w.insert(new_job("job_2")); });
   EXPECT_EQ(refused.get_future().get().code, ErrorCode::kInternal);
   EXPECT_TRUE(store->find("job_2"));
-  EXPECT_FALSE(store->trouble());
+  EXPECT_FALSE(store->failure());
 }
 
 TEST_F(StoreTest, RefusesASecondServer) {
@@ -302,7 +302,7 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_2")); },
                   .refused = [&](const schema::Error& error) { refused.set_value(error); }});
   tests::Waiter waiter;
-  ASSERT_TRUE(waiter.until([&] { return store->trouble().has_value(); }));
+  ASSERT_TRUE(waiter.until([&] { return store->failure().has_value(); }));
   EXPECT_TRUE(store->find("job_1"));   // reading goes on
   std::promise<schema::Error> refused_at_once;
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_3")); },
@@ -312,7 +312,7 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   disk_full = false;
   kept.get_future().get();
   EXPECT_EQ(store->events("job_1", 0, 10).size(), 2u);   // once, however often it was tried
-  EXPECT_TRUE(waiter.until([&] { return !store->trouble(); }));
+  EXPECT_TRUE(waiter.until([&] { return !store->failure(); }));
 }
 
 // A transaction that fails is tried again write by write; what comes meanwhile waits for its turn, or would go with a write that is not it.
