@@ -84,7 +84,7 @@ sanitize() {   # sanitize [quick]
 
 may_be_root() { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 
-# images [PRESET]: both images from what that preset has built, run with a Docker engine of their own. Where none can be had it says so and goes on.
+# images [PRESET]: both images from what that preset has built, run with a Docker engine of their own. Where there is none it says so and continues.
 images() {
   may_be_root || { say "no images: only root can start a Docker engine"; return; }
   # RUNLEVEL: the packages are to start no service. In a shell of its own, since a refusal ends it.
@@ -188,7 +188,7 @@ scikit_learn() {
   "$venv/bin/pip" install --quiet "scikit-learn==$version" pytest || { say "PyPI does not answer: no live comparison"; return 1; }
 }
 
-# differential [VERSION]: every estimator beside scikit-learn itself, the version of the recorded answers unless another is named.
+# differential [VERSION]: every estimator compared with scikit-learn itself, the version of the recorded answers unless another is named.
 differential() {
   local venv
   build dev kedge_estimator_probe
@@ -210,7 +210,7 @@ sklearn() {
     sklearn.model_selection.tests.test_search sklearn.model_selection.tests.test_validation sklearn.tests.test_pipeline sklearn.compose.tests.test_column_transformer
 }
 
-# The wheel of the Python client, its types, and its tests with the wheel installed and with what people have beside it.
+# The wheel of the Python client, its types, and its tests with the wheel installed and with packages that people use with it.
 wheels() {
   local dist=$PWD/build/wheels venv=build/wheels/venv
   build dev kedged kedge kedge-worker

@@ -20,7 +20,7 @@ if(KEDGE_CCACHE)
 endif()
 
 add_library(kedge_flags INTERFACE)   # linked by every target of ours
-# Contraction into fused multiply-adds is asked for where it is wanted, so that results do not depend on the compiler's mood.
+# Contraction into fused multiply-adds is written where it is wanted, so that results do not depend on the compiler.
 target_compile_options(kedge_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off>)
 target_include_directories(kedge_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/generated")

@@ -15,7 +15,7 @@ std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);   // without padding
 std::string base64_decoded(std::string_view text);   // schema::Error{kMalformed} when it is none
 
-// Takes the same time wherever two texts of one length differ.
+// Takes the same time at any position where two texts of one length differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace kedge::crypto

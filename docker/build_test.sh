@@ -116,7 +116,7 @@ try_cpu_image() {
   lap "the CPU image works"
 }
 
-build_cuda_base() {   # build_cuda_base TOOLKIT: Debian and the CUDA libraries that the backend loads; no registry is asked for NVIDIA's image
+build_cuda_base() {   # build_cuda_base TOOLKIT: Debian and the CUDA libraries that the backend loads; NVIDIA's image is not pulled from a registry
   local context=$work/cuda library
   rm -rf "$context" && mkdir -p "$context/lib64"
   LD_LIBRARY_PATH=$1/lib64 ldd "$bin/libkedge_cuda.so" | sed -nE "s|.*=> ($1/[^ ]*).*|\1|p" | while read -r library; do

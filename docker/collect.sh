@@ -6,7 +6,7 @@ mkdir -p "$image/kedge" "$image/etc/ssl/certs" "$image/data" "$image/tmp" "$imag
 for file in "$programs"/*; do
   strip -o "$image/kedge/$(basename "$file")" "$file"
 done
-# Under the path by which the loader asks for them. The driver's library is the host's.
+# Under the path by which the loader looks for them. The driver's library is the host's.
 for file in "$image"/kedge/*; do ldd "$file"; done | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*ld-linux[^ ]*\).*/\1/p' |
   grep -v libcuda.so | sort -u | while read -r library; do
   mkdir -p "$image$(dirname "$library")"

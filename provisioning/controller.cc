@@ -27,7 +27,7 @@ Provider* Controller::find(const std::string& name) const {
 
 Provider& Controller::require(const std::string& name) const {
   if (Provider* provider = find(name)) return *provider;
-  throw ProviderError(Failure::kAuth, name, "no credentials at hand, so its machines can be neither seen nor ended");
+  throw ProviderError(Failure::kAuth, name, "there are no credentials, so its machines can be neither seen nor ended");
 }
 
 Catalogue Controller::offers(const Wish& wish) {
@@ -54,7 +54,7 @@ std::optional<Machine> Controller::look_up(Provider& provider, const std::string
   return std::nullopt;
 }
 
-// Removes the row of a machine that is gone, after what lay beside it. false: that could not be removed yet.
+// Removes the row of a machine that is gone, after what was made with it. false: that could not be removed yet.
 bool Controller::forget(const Intent& intent, Provider& provider) {
   try {
     provider.cleanup(intent);
@@ -130,7 +130,7 @@ void Controller::note_end(const Intent& intent, const std::string& why, Swept& s
   (done ? swept.ended : swept.pending).push_back(line);
 }
 
-// Why the machine of a row that nobody works on is to end, or empty.
+// Why the machine of a row that no process works on must end, or empty.
 std::string Controller::reason_to_end(Intent& intent) {
   if (intent.stage == Stage::kEnding) return intent.note;
   if (intent.stage == Stage::kLaunching) return "the program that rented it was killed";
@@ -144,7 +144,7 @@ std::string Controller::reason_to_end(Intent& intent) {
     case LeaseState::kIdleOver:
       break;
   }
-  if (!probe_(intent).busy) return "nobody uses it";
+  if (!probe_(intent).busy) return "it is not used";
   intent.lease.renewed = now;
   store_.put(intent);
   return {};
@@ -152,7 +152,7 @@ std::string Controller::reason_to_end(Intent& intent) {
 
 void Controller::sweep_row(Intent intent, Swept& swept) {
   const auto held = store_.try_lock(intent.id);
-  if (!held) return;                           // somebody works on it
+  if (!held) return;                           // another process works on it
   const auto fresh = store_.find(intent.id);   // it may have changed before we had the lock
   if (!fresh) return;
   intent = *fresh;
@@ -160,7 +160,7 @@ void Controller::sweep_row(Intent intent, Swept& swept) {
   if (const std::string reason = reason_to_end(intent); !reason.empty()) return note_end(intent, reason, swept);
   const auto machine = provider.describe(intent);
   if (gone(intent, machine) && forget(intent, provider)) swept.ended.push_back(intent.id + ": it had ended by itself");
-  // Stopped, and still there: of no use to anybody, and often paid for.
+  // Stopped, and still there: of no use, and often paid for.
   if (machine && machine->state == MachineState::kEnding) note_end(intent, "it had ended by itself", swept);
 }
 

@@ -19,7 +19,7 @@ namespace kedge::provisioning {
 // What a new server says of itself, over TLS with its pin and token.
 struct Readiness {
   bool ready = false;
-  bool hopeless = false;   // somebody else answers there: wrong certificate, wrong token
+  bool hopeless = false;   // another server answers there: wrong certificate, wrong token
   bool busy = false;       // jobs are queued or running
   bool looking = false;    // it does not know its devices yet, so no job runs
   std::string version;
@@ -76,7 +76,7 @@ struct MachineRow {
 
 struct Swept {
   std::vector<std::string> ended;     // one line each
-  std::vector<std::string> pending;   // asked to end, not yet gone
+  std::vector<std::string> pending;   // told to end, not yet gone
   std::vector<std::string> problems;
   std::vector<std::string>
       others;   // machines of this owner from another state directory: whether they are wanted is not known here
@@ -106,17 +106,17 @@ class Controller {
              std::function<void(const Phase&)> report = {}, ControllerTimes times = {});
 
   Catalogue offers(const Wish& wish);
-  // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as told.
+  // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as the user chose.
   UpResult up(const UpOptions& options);
-  // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() goes on.
+  // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() continues.
   bool end(Intent intent, const std::string& why, std::chrono::seconds limit);
   bool end(Intent intent, const std::string& why) { return end(std::move(intent), why, times_.end_limit); }
-  // Every row beside what its provider shows; the address of a machine that was kept before it came up is noted.
+  // Every row with what its provider shows; the address of a machine that was kept before it came up is noted.
   std::vector<MachineRow> machines();
-  // A row for a machine of this owner that has none here, so that end() can be told of it; nullopt: no provider shows it.
+  // A row for a machine of this owner that has none here, so that end() can end it; nullopt: no provider shows it.
   // ProviderError when one could not be asked and no other shows it.
   std::optional<Intent> claim(const std::string& id);
-  // Ends what nobody wants, and takes rows of machines that are gone out of the store.
+  // Ends what is no longer wanted, and removes rows of machines that are gone from the store.
   Swept sweep();
 
  private:

@@ -14,7 +14,7 @@ constexpr int kMostAttempts = 12;
 constexpr int kMostDeadMachines = 2;   // machines that came and never answered: a third would hardly do better
 constexpr std::int64_t kSpendWindow_s = 30 * 24 * 3600;
 
-// What there is of the GPU that was asked for, cheapest first, and why it was not tried.
+// The offers with the requested GPU, cheapest first, and why each was not tried.
 std::vector<Attempt> not_tried(const Wish& wish, const Selection& selection) {
   constexpr std::size_t kMost = 12;
   std::vector<Attempt> rows;
@@ -110,7 +110,7 @@ bool Controller::Trial::adopt(const Machine& machine) {
   return true;
 }
 
-// After a launch of which nobody knows whether it happened.
+// After a launch that may or may not have happened.
 bool Controller::Trial::rescue(const ProviderError& error) {
   constexpr int kLooks = 3;
   for (int look = 1; look <= kLooks; ++look) {
@@ -157,7 +157,7 @@ void Controller::Trial::give_up(const std::string& why) {
     if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + printable(log);
   } catch (const ProviderError&) {   // the log is a help, no more
   }
-  if (!controller.end(intent, why)) failure += "\n    asked to end, not gone yet: `kedge machines gc` goes on with it";
+  if (!controller.end(intent, why)) failure += "\n    told to end, not ended yet: `kedge machines gc` continues with it";
 }
 
 // Until the provider says that it runs and where.
@@ -182,7 +182,7 @@ bool Controller::Trial::boot(double deadline) {
   return give_up(fmt::format("the machine did not come up within {} s: {}", options.boot_limit.count(), state)), false;
 }
 
-// Who asked for a GPU does not pay for a machine whose server cannot use it.
+// A user that requested a GPU does not pay for a machine whose server cannot use it.
 bool Controller::Trial::accept(const Readiness& readiness) {
   if (intent.offer.gpus > 0) result.no_gpu = readiness.no_gpu;
   if (!result.no_gpu.empty() && !options.wish.gpu.empty())
@@ -227,7 +227,7 @@ bool Controller::Trial::run() {
   const double deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
   if (!phase("boot", intent.machine, [&] { return boot(deadline); })) return false;
   if (!phase("start", intent.url(), [&] { return start(deadline); })) return false;
-  throw_if_interrupted();   // at the last moment: who pressed Ctrl-C is asked
+  throw_if_interrupted();   // at the last moment: after Ctrl-C the user decides
   intent.stage = Stage::kRunning;
   intent.lease.renewed = controller.clock_.unix_seconds();
   controller.store_.put(intent);
@@ -239,8 +239,8 @@ std::string Controller::keep_or_end(const UpOptions& options, Intent& intent) {
   forget_interrupt();
   const bool keep = options.keep_after_interrupt && options.keep_after_interrupt(intent);
   forget_interrupt();   // a second Ctrl-C, instead of an answer, is for the end, not against it
-  if (!keep && end(intent, "interrupted")) return intent.id + " is gone";
-  if (!keep) return intent.id + " was asked to end and is not gone yet: `kedge machines gc` goes on with it";
+  if (!keep && end(intent, "interrupted")) return intent.id + " has ended";
+  if (!keep) return intent.id + " was told to end and has not ended yet: `kedge machines gc` continues with it";
   intent.stage = Stage::kRunning;
   intent.lease.renewed = clock_.unix_seconds();
   store_.put(intent);

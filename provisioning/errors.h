@@ -21,7 +21,7 @@ struct ProviderError : schema::Error {
   Failure failure = Failure::kFatal;
   long status = 0;           // of HTTP; 0: there was none
   std::string words;         // what the provider said
-  bool maybe_done = false;   // the call may have had its effect all the same: look before repeating it
+  bool maybe_done = false;   // the call may have had its effect nevertheless: look before repeating it
 
   // `doing` names provider and call: "runpod: create pod". `words` become printable().
   ProviderError(Failure failure, const std::string& doing, std::string words, long status = 0, bool maybe_done = false);
@@ -31,7 +31,7 @@ struct ProviderError : schema::Error {
 // and tabs.
 std::string printable(std::string text);
 
-// What an HTTP status says when the provider's own code says nothing more. 2xx and 3xx are not asked for.
+// What an HTTP status says when the provider's own code says nothing more. Not for 2xx and 3xx.
 Failure failure_of_status(long status);
 
 }   // namespace kedge::provisioning

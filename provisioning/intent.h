@@ -12,8 +12,8 @@ namespace kedge::provisioning {
 
 enum class Stage {
   kLaunching,   // a call may have been made; whether there is a machine is not certain
-  kRunning,     // there is one, and somebody uses it
-  kEnding,      // nobody wants it: terminate until the provider says gone
+  kRunning,     // there is one, and it is used
+  kEnding,      // it is no longer wanted: terminate until the provider says gone
 };
 std::string_view stage_name(Stage stage);
 
@@ -23,7 +23,7 @@ struct Intent {
   Offer offer;
   std::string image;   // of the container, where there is one
   Stage stage = Stage::kLaunching;
-  bool one_job = false;   // made by `kedge run --on`: not to be kept once its client is gone
+  bool one_job = false;   // made by `kedge run --on`: not to be kept once its client has ended
   std::string machine;    // the provider's id; empty: not known (yet)
   bool seen = false;      // the provider has shown it: from then on "not there" means gone
   std::string address;    // host of the server, once known
@@ -31,7 +31,7 @@ struct Intent {
   Lease lease;
   Identity identity;          // secrets: the file is readable by its owner alone
   std::int64_t created = 0;   // unix seconds
-  std::int64_t ended = 0;     // when we first asked for its end
+  std::int64_t ended = 0;     // when we first told it to end
   std::string note;           // why it ends, for people
 
   std::string url() const;   // "https://address:port", or empty

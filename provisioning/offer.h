@@ -1,4 +1,4 @@
-// What a provider sells, and what the user asks for.
+// What a provider sells, and what the user wants.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,21 @@ struct Offer {
   std::string id;    // the provider's own name for it: instance type, GPU type, number of an ask
   std::string gpu;   // canonical_gpu(); empty: none
   int gpus = 0;
-  int cpus = 0;                    // 0: not told
-  double memory_gb = 0;            // 0: not told
+  int cpus = 0;                    // 0: not known
+  double memory_gb = 0;            // 0: not known
   std::string region;              // region or zone
   bool spot = false;               // may be taken away by the provider
   double price_usd_per_hour = 0;   // of this market
   std::string price_source;        // "live", or which list of which date
-  bool available = true;           // as far as the catalogue tells
-  std::string flaw;                // why the server could not use it, as far as the catalogue tells; empty: nothing is known
+  bool available = true;           // as far as the catalogue says
+  std::string flaw;                // why the server could not use it, as far as the catalogue says; empty: nothing is known
 };
 
 enum class Market { kOnDemand, kSpotThenOnDemand, kSpot };
 
 struct Wish {
   std::string gpu;                   // empty: any machine will do, the cheapest
-  int gpus = 1;                      // at least so many, where a GPU is asked for
+  int gpus = 1;                      // at least so many, where a GPU is requested
   std::optional<double> max_price;   // USD an hour
   std::string region;                // a prefix of the offer's region
   std::string provider;              // empty: all that are configured

@@ -78,7 +78,7 @@ std::vector<std::string> server_environment(const Environment& added) {
   ::_exit(127);
 }
 
-// Feeds and drains until the child has closed both outputs, time is up, or somebody pressed Ctrl-C.
+// Feeds and drains until the child has closed both outputs, time is up, or the user pressed Ctrl-C.
 void converse(Pipe& in, Pipe& out, Pipe& err, std::string_view input, Outcome& outcome,
               std::chrono::steady_clock::time_point end) {
   constexpr std::int64_t kSlice_ms = 200;
@@ -120,7 +120,7 @@ Outcome run_program(const std::vector<std::string>& arguments, std::string_view 
     ::setpgid(0, 0);                      // a Ctrl-C is ours to handle
     become(argv.data(), in.ends[0], out.ends[1], err.ends[1]);
   }
-  ::setpgid(child, child);   // whoever comes first: it is to be killed as a group
+  ::setpgid(child, child);   // in both processes, as either may come first: the child is killed as a group
   in.close_end(0), out.close_end(1), err.close_end(1);
   Outcome outcome;
   converse(in, out, err, input, outcome, std::chrono::steady_clock::now() + limit);
@@ -154,7 +154,7 @@ void start_detached(const std::vector<std::string>& arguments, const Environment
     ::setsid();
     environ = envp.data();   // execvp() takes it
     if (::fork() != 0) ::_exit(0);   // the grandchild belongs to init: no zombie of ours
-    // What our caller left open is not the server's: who waits for the end of such a pipe would wait for the end of the machine.
+    // What our caller left open is closed: a program that waits for the end of such a pipe would wait for the end of the machine.
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     become(argv.data(), null, file, file);
   }

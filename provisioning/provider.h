@@ -25,8 +25,8 @@ class Provider {
 
   // The catalogue, with prices. May leave out what cannot fit the wish (an expensive search), never what fits.
   virtual std::vector<Offer> offers(const Wish& wish) = 0;
-  // Asks for one machine named intent.id, which starts the server by itself (bootstrap.h). An error with maybe_done set means
-  // that it may be there: list_owned() tells, sooner or later.
+  // Rents one machine named intent.id, which starts the server by itself (bootstrap.h). An error with maybe_done set means
+  // that it may be there: list_owned() shows it, sooner or later.
   virtual Machine launch(const Intent& intent) = 0;
   // The same launch again gives the same machine, because the provider knows the intent's id as a token.
   virtual bool launch_repeatable() const { return false; }
@@ -34,15 +34,15 @@ class Provider {
   virtual std::optional<Machine> describe(const Intent& intent) = 0;
   // After this long without a trace of it, a launch counts as never having happened: how far lists may lag behind.
   virtual std::chrono::seconds settle() const { return std::chrono::seconds(120); }
-  // Asks for the end; not an error when it is gone. Whether it ended is describe()'s to say.
+  // Requests its end; not an error when it is gone. describe() says whether it has ended.
   virtual void terminate(const Intent& intent) = 0;
   // Every machine of this owner that is not gone, by name or tag ("kedge-<owner>-"); what is stopped but paid for included.
   virtual std::vector<Machine> list_owned(const std::string& owner) = 0;
-  // Removes what was made beside the machine: volumes, addresses, scripts. After the machine is gone; repeatable.
+  // Removes what was made with the machine: volumes, addresses, scripts. After the machine is gone; repeatable.
   virtual void cleanup(const Intent&) {}
-  // What the machine printed while it started, for people; empty: the provider does not tell.
+  // What the machine printed while it started, for people; empty: the provider does not give it.
   virtual std::string log(const Intent&) { return {}; }
-  // How a machine of this provider ends when nobody can reach it, in words.
+  // How a machine of this provider ends when it cannot be reached, in words.
   virtual std::string_view fuse() const = 0;
 };
 

@@ -23,7 +23,7 @@ namespace kedge::provisioning {
 namespace {
 
 constexpr ProviderRow kProviders[] = {
-    {"local", "a process on this machine", "kedged beside this program, or KEDGE_KEDGED", false, make_local},
+    {"local", "a process on this machine", "kedged in this program's folder, or KEDGE_KEDGED", false, make_local},
     {"docker", "a container on this machine", "KEDGE_DOCKER, or docker or podman with an engine that answers", false, make_docker},
     {"ssh", "machines that you have", "KEDGE_SSH_HOSTS (user@host,...)", false, make_ssh},
     {"aws", "EC2 instances", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE in ~/.aws/credentials", true, make_aws},

@@ -28,7 +28,7 @@ struct ProviderRow {
   const char* name;
   const char* what;                                             // one line for people
   const char* needs;                                            // variables and files that set it up
-  bool by_default;                                              // offered although nobody asked for it by name
+  bool by_default;                                              // offered even if the user does not name it
   std::unique_ptr<Provider> (*make)(const Surroundings& here);  // nullptr: not set up
 };
 

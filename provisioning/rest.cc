@@ -9,7 +9,7 @@
 namespace kedge::provisioning {
 namespace {
 
-// The sentence inside an error body, wherever providers put it; else the body's beginning.
+// The sentence inside an error body, in any of the places where providers put it; otherwise the body's beginning.
 std::string words_of(const std::string& body) {
   constexpr std::size_t kLongest = 300;
   const json::Value value = json::parse(body);

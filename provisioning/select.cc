@@ -27,10 +27,10 @@ bool too_old(std::string_view gpu) {
 std::string objection(const Wish& wish, const std::string& gpu, const Offer& offer) {
   if (!wish.provider.empty() && offer.provider != wish.provider) return fmt::format("provider is not {}", wish.provider);
   if (!gpu.empty() && offer.gpu != gpu) return fmt::format("GPU is {}, not {}", offer.gpu.empty() ? "none" : offer.gpu, gpu);
-  if (!gpu.empty() && offer.gpus < wish.gpus) return fmt::format("has {} GPUs, {} are asked for", offer.gpus, wish.gpus);
+  if (!gpu.empty() && offer.gpus < wish.gpus) return fmt::format("has {} GPUs, {} are wanted", offer.gpus, wish.gpus);
   if (!offer.region.starts_with(wish.region)) return fmt::format("region is {}, not {}", offer.region, wish.region);
-  if (wish.market == Market::kOnDemand && offer.spot) return "spot, which is not asked for (--spot)";
-  if (wish.market == Market::kSpot && !offer.spot) return "on-demand, and only spot is asked for";
+  if (wish.market == Market::kOnDemand && offer.spot) return "spot, which is not wanted (--spot)";
+  if (wish.market == Market::kSpot && !offer.spot) return "on-demand, and only spot is wanted";
   if (wish.max_price && offer.price_usd_per_hour > *wish.max_price)
     return fmt::format("{:.3f} USD/h is above the cap of {:.3f}", offer.price_usd_per_hour, *wish.max_price);
   if (!offer.available) return "sold out";
@@ -56,7 +56,7 @@ std::string advice_for(const Wish& wish, const std::string& gpu, const Selection
     const auto near = schema::nearest_name(gpu, names);
     std::string list;
     for (const auto& name : names) list += (list.empty() ? "" : ", ") + std::string(name);
-    return fmt::format("nobody offers a GPU '{}'{}; offered: {}", wish.gpu,
+    return fmt::format("no provider offers a GPU '{}'{}; offered: {}", wish.gpu,
                        near.empty() ? "" : fmt::format("; nearest is {}", near), list.empty() ? "none" : list);
   }
   if (cheapest)

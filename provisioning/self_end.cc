@@ -40,9 +40,9 @@ void end_this_machine() {
     try {
       const http::Response response = curl.send(*request);
       if (response.status < 300 || response.status == 404) return;
-      fmt::print(stderr, "asked for the end of this machine: {} {}\n", response.status, response.body.substr(0, 200));
+      fmt::print(stderr, "requested the end of this machine: {} {}\n", response.status, response.body.substr(0, 200));
     } catch (const ProviderError& error) {
-      fmt::print(stderr, "asked for the end of this machine: {}\n", error.what());
+      fmt::print(stderr, "requested the end of this machine: {}\n", error.what());
     }
     clock.sleep(wait);
   }

@@ -1,4 +1,4 @@
-// The end of the machine that this program runs on, asked for by the machine itself.
+// The end of the machine that this program runs on, requested by the machine itself.
 #pragma once
 
 namespace kedge::provisioning {

@@ -1,4 +1,4 @@
-// A public key for providers that insist on one. Nobody has its private half.
+// A public key for providers that insist on one. Its private half is not kept.
 #pragma once
 
 #include <string>

@@ -101,7 +101,7 @@ IntentStore::IntentStore(fs::path directory, std::function<void()> step)
   mark_ = read_or_make_mark();
 }
 
-// Made once, by whoever comes first: a link, unlike a rename, does not replace what another has made.
+// Made once, by the first process: a link, unlike a rename, does not replace what another has made.
 std::string IntentStore::read_or_make_mark() const {
   constexpr std::size_t kLength = 6;
   const fs::path file = directory_ / "mark";
@@ -162,7 +162,7 @@ IntentStore::Listing IntentStore::list() const {
     try {
       listing.intents.push_back(intent_from_json(read_file(entry.path())));
     } catch (const schema::Error&) {
-      std::error_code error;   // it may be gone by now, which is as well
+      std::error_code error;   // another process may have removed it, which is fine
       fs::rename(entry.path(), entry.path().string() + ".damaged", error);
       if (!error) listing.damaged.push_back(entry.path().string());
     }

@@ -28,7 +28,7 @@ class IntentStore {
   };
   Listing list() const;
 
-  // Held while somebody works on the intent; nullptr when another does. Ends with the process at the latest.
+  // Held while this process works on the intent; nullptr while another does. Ends with the process at the latest.
   std::shared_ptr<void> try_lock(const std::string& id) const;   // shared: the handle's only use is to be destroyed
 
   // What was paid for machines that are gone, as far as this store saw them: one line of JSON each.
@@ -45,7 +45,7 @@ class IntentStore {
   std::string new_id() const;
   // Of this owner.
   bool is_ours(const std::string& id) const;
-  // Named by this directory, which each has its own mark for: without a record here, nobody wants it.
+  // Named by this directory, which each has its own mark for: without a record here, it is not wanted.
   bool named_here(const std::string& id) const;
   const std::filesystem::path& directory() const { return directory_; }
 

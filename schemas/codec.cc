@@ -25,7 +25,7 @@ constexpr std::uint64_t kLeastTraversalWords = 1024;
 constexpr std::uint64_t kMostTraversalWords = std::uint64_t{16} << 20;
 constexpr int kNestingLimit = 192;  // three pointers for each level of a value, and what surrounds it
 
-// Items in one document or message: what a job asks for is small, except for its inline CSV, which is one
+// Items in one document or message: a job's description is small, except for its inline CSV, which is one
 // item; a result may be long.
 template <class T>
 constexpr std::size_t kMaxItems = std::size_t{16} << 20;

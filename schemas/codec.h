@@ -35,7 +35,7 @@ template <class T>
 std::vector<std::byte> to_binary(const T& value);
 
 // Bounded: traversal limit 4 x message size, pointers 192 deep. The same checks as from_json where they make sense. Both refuse
-// more than 200,000 items in what a job asks for (kBodyTooLarge), an inline CSV being one.
+// more than 200,000 items in a job's description (kBodyTooLarge), an inline CSV being one.
 template <class T>
 T from_binary(std::span<const std::byte> bytes);
 

@@ -1,4 +1,4 @@
-// A job: what a client asks for, the state it is in, and what comes back.
+// A job: its description, its state and its result.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,7 @@ struct Predict {
   friend bool operator==(const Predict&, const Predict&) = default;
 };
 
-// What the transformers of a stored model make of the rows of a data set: the artifact transformed.npy or transformed.csv.
+// The rows of a data set as the transformers of a stored model transform them: the artifact transformed.npy or transformed.csv.
 struct Transform {
   std::string model;
   std::string format = "npy";
@@ -207,7 +207,7 @@ struct Result {
   std::optional<SearchResult> search = {};
   std::string model = {};                  // id of the model that the job stored; empty: none
   std::vector<Artifact> artifacts = {};
-  ValueMap evaluation = {};                // what confusionMatrix and curves ask for
+  ValueMap evaluation = {};                // the results of confusionMatrix and curves
   std::optional<MemoryReport> memory = {};
   std::string target = {};                 // name of the target column; empty: none
   friend bool operator==(const Result&, const Result&) = default;

@@ -1,4 +1,4 @@
-// What a data set holds and what a job would make of its columns, without running one.
+// What a data set holds and how a job would read its columns, without running one.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct PreviewColumn {
   friend bool operator==(const PreviewColumn&, const PreviewColumn&) = default;
 };
 
-// Bounded whatever the data set: at most 200 columns, 100 rows and 4000 cells; texts of at most 100 bytes.
+// Bounded for any data set: at most 200 columns, 100 rows and 4000 cells; texts of at most 100 bytes.
 struct DatasetPreview {
   std::string name;                   // for messages: "stored customers"
   std::int64_t rows = 0, nColumns = 0;   // of the data set

@@ -1,5 +1,5 @@
 // Conversions between the value types of schemas/ and the structs that Cap'n Proto generates: store(value,
-// builder) and load(value, reader), one pair per type. Those of structs are generated (codegen/); what they are made of is
+// builder) and load(value, reader), one pair per type. Those of structs are generated (codegen/); their parts are
 // here. Internal to the codec: the only header of ours that shows Cap'n Proto.
 #pragma once
 

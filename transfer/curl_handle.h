@@ -36,7 +36,7 @@ class Handle {
   void set_body(std::string_view body);       // borrowed until the transfer has ended; an empty one is sent, too
   void set_lowest_speed(long bytes_per_second, std::chrono::seconds time);   // a slower transfer ends with an error
 
-  // Takers get pieces of the body, whatever the status, and lines of the head. What one throws ends the transfer with
+  // Takers get pieces of the body, for any status, and lines of the head. What one throws ends the transfer with
   // CURLE_WRITE_ERROR and is kept for rethrow(), because libcurl is C.
   void on_body(Take take);
   void on_header(Take take);

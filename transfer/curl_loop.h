@@ -13,7 +13,7 @@
 
 namespace kedge::transfer {
 
-// Holds the connections, which the next transfer uses again. A resource of one thread, but for wake(). Errors:
+// Holds the connections, which the next transfer uses again. A resource of one thread, except for wake(). Errors:
 // kInternal if libcurl has no memory.
 class Loop {
  public:

@@ -75,7 +75,7 @@ void lease(CLI::App& app, Options& options) {
   duration(app, "--idle", rent.idle_s, {.least = 3, .most = 7 * kDay, .bare = 60},
            "Time without use after which the machine ends");
   duration(app, "--life", rent.life_s, {.least = 36, .most = 30 * kDay, .bare = 3600},
-           "Time after which it ends whatever it does");
+           "Time after which it ends, even if jobs run");
   amount(app, "--max-spend", rent.max_spend, "What this machine may cost at most");
   amount(app, "--spend-cap", rent.spend_cap,
          "What all machines may cost: those rented now and 30 days of past ones; else KEDGE_SPEND_CAP");
@@ -225,7 +225,7 @@ void new_server(CLI::App& app, Options& options) {
                  "What to call it: letters, digits, '.', '_' and '-' (default: the host's name)")
       ->type_name("NAME");
   app.add_option("--token-file", options.token_file,
-                 "File with the token; - reads stdin (default: KEDGE_TOKEN, else it is asked for)")
+                 "File with the token; - reads stdin (default: KEDGE_TOKEN; without it, a prompt)")
       ->type_name("FILE");
   app.add_option("--pin", options.pin, "SHA-256 of its certificate, 64 hexadecimal digits (default: KEDGE_PIN)")
       ->type_name("SHA256");

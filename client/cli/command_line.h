@@ -15,7 +15,7 @@ class CommandLine {
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
 
-  // The chosen command; null when --help or --version asks for text(). Errors: kUnknownField for what no command knows,
+  // The chosen command; null for --help and --version, whose output is text(). Errors: kUnknownField for what no command knows,
   // with the nearest name, and kInvalidValue; options().json holds by then.
   const Command* parse(const std::vector<std::string>& arguments);
   const Options& options() const { return options_; }

@@ -13,7 +13,7 @@ class App;
 
 namespace kedge::cli {
 
-// Exit codes beside those of sysexits.h: the job succeeded, failed, was cancelled.
+// Exit codes in addition to those of sysexits.h: the job succeeded, failed, was cancelled.
 enum ExitCode { kSucceeded = 0, kFailed = 1, kCancelled = 2, kUsage = 64, kNoServer = 69 };
 
 // What the options about rented machines fill in.

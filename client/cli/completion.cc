@@ -91,7 +91,7 @@ std::string command_loop(const CommandWords& root, const char* words) {
                      fmt::join(cases, "\n"));
 }
 
-// "name:what it does" as zsh's _describe wants it.
+// "name:what it does" as zsh's _describe expects it.
 std::string zsh_item(const std::string& name, const std::string& help) {
   return quoted(replaced(name, ":", "\\:") + ":" + help);
 }

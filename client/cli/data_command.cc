@@ -63,7 +63,7 @@ std::string columns_table(const schema::DatasetPreview& preview, const Page& pag
   return table.text(page);
 }
 
-// The first rows, of as many columns as fit beside each other.
+// The first rows, of as many columns as fit on the page.
 std::string rows_table(const schema::DatasetPreview& preview, const Page& page) {
   std::vector<TextTable::Column> columns;
   std::vector<std::vector<std::string>> rows(preview.firstRows.size());

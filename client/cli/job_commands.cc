@@ -94,7 +94,7 @@ void print_line(const std::string& json) {
 // With --json the job's id, then its events.
 int follow(const Session& session, const Job& job, std::int64_t after, const Options& options) {
   if (options.json) print_line(schema::value_to_json(schema::ValueMap{{"job", job.id()}}));
-  const std::string text = fmt::format("\nthe job goes on: kedge watch {0}, kedge cancel {0}\n", job.id());
+  const std::string text = fmt::format("\nthe job continues: kedge watch {0}, kedge cancel {0}\n", job.id());
   text.copy(interrupt_text, sizeof interrupt_text - 1);
   std::signal(SIGINT, on_interrupt);
   {

@@ -35,7 +35,7 @@ class JobProgress {
   // far) and below it the current fit; else the current phase. None when the job has ended.
   std::vector<Line> live(int columns, double now) const;
 
-  // The same in one line for a file or pipe, when one is due: some seconds after the last that was shown, and more seldom while nothing changes.
+  // The same in one line for a file or pipe, when one is due: some seconds after the last that was shown, and less often while nothing changes.
   std::optional<std::string> plain(double now);
 
  private:

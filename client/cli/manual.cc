@@ -40,7 +40,7 @@ constexpr std::pair<const char*, const char*> kExits[] = {
     {"2", "The job was cancelled."},
     {"64", "The command line was wrong."},
     {"69", "No server answered."},
-    {"130", "Interrupted. A job that was followed goes on."},
+    {"130", "Interrupted. A job that was followed continues."},
 };
 
 // Plain text for troff: no requests, no escapes, and hyphens that can be copied.

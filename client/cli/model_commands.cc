@@ -62,7 +62,7 @@ int list(const Session& session, const Options& options) {
   return kSucceeded;
 }
 
-// Goes on after one that cannot be deleted; the exit code tells.
+// Continues after one that cannot be deleted; the exit code says so.
 int remove_all(const Session& session, const Options& options) {
   int code = kSucceeded;
   for (const std::string& id : options.arguments) {

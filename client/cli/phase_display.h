@@ -1,4 +1,4 @@
-// Shows the phases of renting a machine, and the machine that has come of it.
+// Shows the phases of renting a machine, and the machine at the end of them.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class PhaseDisplay {
   LiveArea area_;
 };
 
-std::optional<Line> gpu_warning(const provisioning::UpResult& result);   // of a machine whose jobs will run on its CPU although a GPU was asked for
+std::optional<Line> gpu_warning(const provisioning::UpResult& result);   // of a machine whose jobs will run on its CPU although a GPU was requested
 
 // What `up` says in the end. `machine`: machine_line() of it; is_used: commands go to it.
 std::vector<Line> ready_lines(const provisioning::UpResult& result, const std::string& machine, bool is_used);

@@ -27,7 +27,7 @@ class Rental {
   provisioning::Controller controller;
 };
 
-// Asks on the terminal; false (end it) when nobody answers within 20 s.
+// Asks on the terminal; false (end it) without an answer within 20 s.
 bool ask_to_keep(const provisioning::Intent& intent);
 
 provisioning::UpOptions up_options(const Options& options);

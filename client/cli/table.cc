@@ -14,7 +14,7 @@
 namespace kedge::cli {
 namespace {
 
-// Four digits after the point, but for what is too large for them to mean anything.
+// Four digits after the point, fewer for numbers so large that they mean nothing.
 std::string score_text(double value) { return std::abs(value) < 1e9 ? fmt::format("{:.4f}", value) : fmt::format("{:.6g}", value); }
 
 void print_scores(std::string& out, const schema::Result& result, const Page& page) {

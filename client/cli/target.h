@@ -9,13 +9,13 @@
 
 namespace kedge::cli {
 
-// --server or --url, or KEDGE_URL, or the one that `kedge up` or `kedge use` made current, whichever was last, or
+// --server or --url, or KEDGE_URL, or the one that the last `kedge up` or `kedge use` made current, or
 // http://127.0.0.1:5334. A rented machine's lease is renewed.
 Session connect_server(const Options& options);
 std::string server_url(const Options& options);
 bool speaks_to_current_machine(const Options& options);   // to a rented one
 
-// The current server is one name in the state directory, a machine's or that of a kept server; empty: none is.
+// The current server is one name in the state directory, a machine's or that of a saved server; empty: none is.
 std::string current_machine_name();
 std::string current_kept_server();
 void use_kept_server(const std::string& name);

@@ -129,7 +129,7 @@ std::string cut(std::string_view text, int columns) {
 }
 
 std::vector<std::string> wrapped(std::string_view text, int columns, int indent) {
-  constexpr int kLeast = 8;   // columns for text, whatever the indent
+  constexpr int kLeast = 8;   // columns for text, for any indent
   std::vector<std::string> lines;
   std::string margin;
   while (columns > 0 && display_width(text) > columns - display_width(margin)) {

@@ -1,4 +1,4 @@
-// Finds out which warnings are alike.
+// Finds warnings that differ only in numbers and names.
 #include "client/cli/warnings.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Writes beside a file, then renames.
+// Writes to FILE.part, then renames it.
 #include "client/cli/whole_file.h"
 
 #include <fcntl.h>

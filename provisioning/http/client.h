@@ -22,7 +22,7 @@ struct Request {
   std::string body;
   std::chrono::seconds timeout{60};
   std::string pin;  // SHA-256 of the only certificate that will do; empty: one that the system trusts
-  bool any_certificate = false;   // where it matters not who answers
+  bool any_certificate = false;   // for calls where any server may answer
 };
 
 struct Response {
@@ -32,7 +32,7 @@ struct Response {
   std::string header(std::string_view name) const;  // empty when absent
 };
 
-// send() returns whatever status came. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent. A GET ends with
+// send() returns every status as it is. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent. A GET ends with
 // schema::Error{kCancelled} after a Ctrl-C (interrupt.h).
 class Client {
  public:

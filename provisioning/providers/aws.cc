@@ -119,7 +119,7 @@ class Aws final : public Provider {
     return machines;
   }
 
-  // The root volume goes with its instance; one that stayed all the same is found by its tag.
+  // The root volume goes with its instance; one that stayed nevertheless is found by its tag.
   void cleanup(const Intent& intent) override {
     const std::string region = zone_to_region(intent.offer.region);
     if (region.empty()) return;
@@ -196,7 +196,7 @@ class Aws final : public Provider {
     for (const AwsType* type : types) {
       if (!where.contains(type->name)) continue;
       const auto [price, source] = on_demand_price(region, *type);
-      if (price <= 0) continue;   // nobody could keep to a cap
+      if (price <= 0) continue;   // without a price, no cap could be kept
       for (const std::string& zone : where.at(type->name)) {
         Offer offer = offer_of(*type, zone);
         offer.price_usd_per_hour = price;
@@ -286,7 +286,7 @@ class Aws final : public Provider {
                   {"IpPermissions.1.ToPort", port},
                   {"IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"}});
         return id;
-      } catch (const ProviderError& error) {   // somebody else was quicker: look again
+      } catch (const ProviderError& error) {   // another process was quicker: look again
         if (error.words.find("Duplicate") == std::string::npos) throw;
       }
     }

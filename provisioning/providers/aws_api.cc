@@ -51,7 +51,7 @@ AwsApi::AwsApi(http::Client& http, Clock& clock, AwsKeys keys, std::string endpo
   while (endpoint_.ends_with('/')) endpoint_.pop_back();
 }
 
-// A refusal because of the time tells the right one in its Date header: once, we believe it.
+// A refusal because of the time has the right time in its Date header. We use it once.
 http::Response AwsApi::send(http::Request request, const std::string& region, const std::string& service) {
   for (bool again = true;; again = false) {
     http::Request signed_request = request;

@@ -56,7 +56,7 @@ class Gcp final : public Provider {
     return offers;
   }
 
-  // The name is the machine's id: a second launch finds the first one's machine. Whether there was room is told by the operation.
+  // The name is the machine's id: a second launch finds the first one's machine. The operation says whether there was room.
   Machine launch(const Intent& intent) override {
     open_port();
     const std::string zone = intent.offer.region;
@@ -128,8 +128,8 @@ class Gcp final : public Provider {
                                  {"targetTags", json::ValueList{kTag}},
                                  {"allowed", json::ValueList{allowed}}});
     } catch (ProviderError& error) {
-      if (error.status == 409) return;   // somebody else was quicker
-      error.maybe_done = false;          // of the machine, which has not been asked for
+      if (error.status == 409) return;   // another process was quicker
+      error.maybe_done = false;          // of the machine, which has not been requested
       throw;
     }
   }

@@ -1,4 +1,4 @@
-// The machine types of Compute Engine that we offer. Google tells no prices for machines through this API, so these are list
+// The machine types of Compute Engine that we offer. Google gives no prices for machines through this API, so these are list
 // prices.
 #pragma once
 
@@ -11,7 +11,7 @@ struct GcpType {
   const char* gpu;           // canonical_gpu() of it
   const char* accelerator;   // Google's name of it
   int gpus;
-  bool attached;   // the GPU is asked for beside the machine type
+  bool attached;   // the GPU is requested in addition to the machine type
   int cpus;
   double memory_gb;
   double list_price;   // USD an hour on demand in us-central1, GPU and machine together; other regions differ by a quarter or so
@@ -19,7 +19,7 @@ struct GcpType {
 std::span<const GcpType> gcp_types();
 
 constexpr const char* kGcpListSource = "list of us-central1, November 2026";
-// What spot costs changes by the month and is told by nobody here; it is never above the price on demand.
+// The spot price changes by the month and is not available here; it is never above the price on demand.
 constexpr const char* kGcpSpotSource = "at most: list on demand, November 2026";
 
 // The driver must be 580 or newer for CUDA 13. KEDGE_GCP_IMAGE names others.

@@ -22,7 +22,7 @@ std::string signed_claim(const ServiceAccount& account, std::int64_t now);
 // Fetches tokens when they are needed, some minutes before the old one ends. Not thread safe.
 class GoogleToken {
  public:
-  // A token that somebody else fetched, taken as it is; or one for an account. References outlive this.
+  // A token that another program fetched, taken as it is; or one for an account. References outlive this.
   GoogleToken(http::Client& http, Clock& clock, std::string fixed)
       : http_(http), clock_(clock), token_(std::move(fixed)), fixed_(true) {}
   GoogleToken(http::Client& http, Clock& clock, ServiceAccount account)

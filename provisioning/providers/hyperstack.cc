@@ -21,7 +21,7 @@ class Hyperstack final : public Provider {
   std::string_view name() const override { return "hyperstack"; }
   std::string_view fuse() const override { return kNoFuse; }
 
-  // Prices are told for one GPU of a model, so machines without a GPU have none here and are left out.
+  // Prices are given for one GPU of a model, so machines without a GPU have none here and are left out.
   std::vector<Offer> offers(const Wish&) override {
     std::map<std::string, double> prices;
     const json::Value book = rest_.get("/pricebook");
@@ -96,7 +96,7 @@ class Hyperstack final : public Provider {
     }
   }
 
-  // Of the images with Docker, the one whose name tells the newest CUDA: "Ubuntu Server 22.04 LTS R535 CUDA 12.2 with Docker".
+  // Of the images with Docker, the one whose name has the newest CUDA: "Ubuntu Server 22.04 LTS R535 CUDA 12.2 with Docker".
   std::string newest_image(const std::string& region) {
     const json::Value answer = rest_.get("/core/images?region=" + http::url_encode(region));
     std::string best;

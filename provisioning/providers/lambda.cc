@@ -71,7 +71,7 @@ class Lambda final : public Provider {
     return machines;
   }
 
-  void cleanup(const Intent& intent) override {   // the rules, of which a repeated launch may have left several
+  void cleanup(const Intent& intent) override {   // the rules: a repeated launch may have left several
     const json::Value answer = rest_.get("/firewall-rulesets");
     for (const json::Value& rules : json::list(answer, "data"))
       if (json::text(rules, "name") == intent.id) rest_.remove_if_there("/firewall-rulesets/" + json::text(rules, "id"));

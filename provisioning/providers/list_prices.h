@@ -1,4 +1,4 @@
-// Prices where a provider tells none: a dated list in the source, and what the user knows better.
+// Prices where a provider gives none: a dated list in the source, and what the user knows better.
 #pragma once
 
 #include <map>

@@ -76,7 +76,7 @@ class Local final : public Provider {
     return std::nullopt;
   }
 
-  // The worker processes follow their server. Who does not hear SIGTERM for 15 s does not get another.
+  // The worker processes follow their server. A process that still runs 15 s after SIGTERM gets SIGKILL.
   void terminate(const Intent& intent) override {
     constexpr std::int64_t kPatience_s = 15;
     const bool patient = ::time(nullptr) - intent.ended < kPatience_s;

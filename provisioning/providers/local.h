@@ -7,7 +7,7 @@
 
 namespace kedge::provisioning {
 
-// Set up where kedged lies beside this program or KEDGE_KEDGED names it. Machines are found by the variable KEDGE_MACHINE in the
+// Set up where kedged is in this program's folder or KEDGE_KEDGED names it. Machines are found by the variable KEDGE_MACHINE in the
 // environment of processes, so they are found even when every file of ours is lost.
 std::unique_ptr<Provider> make_local(const Surroundings& here);
 

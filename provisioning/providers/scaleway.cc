@@ -47,7 +47,7 @@ class Scaleway final : public Provider {
     return offers;
   }
 
-  // Made, told what to do, switched on. When a step fails the machine is there all the same: the controller looks it up and ends
+  // Made, given its script, switched on. If a step fails the machine exists nevertheless: the controller looks it up and ends
   // it.
   Machine launch(const Intent& intent) override {
     const std::string zone = intent.offer.region;
@@ -149,7 +149,7 @@ class Scaleway final : public Provider {
     offer.price_source = fmt::format("live, 1 EUR = {:.2f} USD", settings_.usd_per_eur);
     for (const auto& [other, entry] : json::map(stock, "servers"))
       if (other == name) offer.available = json::text(entry, "availability") != "shortage";
-    if (offer.price_usd_per_hour <= 0) offer.available = false;   // nobody could keep to a cap
+    if (offer.price_usd_per_hour <= 0) offer.available = false;   // without a price, no cap could be kept
     return offer;
   }
 

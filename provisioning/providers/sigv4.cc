@@ -45,7 +45,7 @@ UrlParts split(const std::string& url) {
   return parts;
 }
 
-// Without dot segments and doubled slashes; encoded once more, as every service but S3 wants it.
+// Without dot segments and doubled slashes; encoded once more, as every service but S3 requires it.
 std::string canonical_path(const std::string& path) {
   std::vector<std::string> parts;
   std::istringstream stream(path);

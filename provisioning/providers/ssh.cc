@@ -154,7 +154,7 @@ class Ssh final : public Provider {
       const std::string bytes(std::istreambuf_iterator<char>(file), {});
       if (bytes.empty())
         throw ProviderError(Failure::kFatal, "ssh " + host,
-                            fmt::format("has no {} on its PATH, and there is none beside this program", program));
+                            fmt::format("has no {} on its PATH, and there is none in this program's folder", program));
       auto arguments = command(host);
       arguments.push_back(
           fmt::format("f=\"{0}/{1}\"; mkdir -p \"{0}\" && if [ \"$(sha256sum <\"$f\" 2>/dev/null | cut -c1-64)\" = {2} ]; then "

@@ -13,7 +13,7 @@
 namespace kedge::provisioning {
 namespace {
 
-// What is rented beside the GPUs; each part has its price. 100 GB are the least that can be had.
+// What is rented in addition to the GPUs; each part has its price. 100 GB are the smallest size.
 constexpr int kCpusPerGpu = 4, kMemoryPerGpu_gb = 16, kDisk_gb = 100;
 
 class TensorDock final : public Provider {
@@ -39,7 +39,7 @@ class TensorDock final : public Provider {
                                    {"ram_gb", kMemoryPerGpu_gb * offer.gpus},
                                    {"storage_gb", kDisk_gb},
                                    {"gpus", json::ValueMap{{offer.id, json::ValueMap{{"count", offer.gpus}}}}}};
-    // As one line for the shell: nothing of the script can be taken for something else on its way.
+    // As one line for the shell: no part of the script can be misread on its way.
     const std::string start =
         "echo " + crypto::base64(start_script(intent)) +
         " | base64 -d >/root/kedge-start; chmod 700 /root/kedge-start; nohup /root/kedge-start >/var/log/kedge-start.log 2>&1 &";
@@ -82,7 +82,7 @@ class TensorDock final : public Provider {
   }
 
  private:
-  // Beside the id or among the attributes: the answers differ from each other.
+  // Next to the id or among the attributes: the answers differ from each other.
   static std::string field(const json::Value& instance, const std::string& name) {
     return json::text(instance, "attributes." + name, json::text(instance, name));
   }

@@ -1,4 +1,4 @@
-// Vast.ai: our image on the machine of a host who offers it.
+// Vast.ai: our image on a machine that a host offers.
 #pragma once
 
 #include <memory>

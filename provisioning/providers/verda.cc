@@ -91,7 +91,7 @@ class Verda final : public Provider {
     return machines;
   }
 
-  void cleanup(const Intent& intent) override {   // the script, of which the launch may have left several
+  void cleanup(const Intent& intent) override {   // the script: the launch may have left several
     const json::Value scripts = call([&] { return rest_.get("/scripts"); });
     for (const json::Value& script : json::list(scripts))
       if (json::text(script, "name") == intent.id) call([&] { return rest_.remove("/scripts/" + json::text(script, "id")); });

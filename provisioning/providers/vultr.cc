@@ -92,7 +92,7 @@ class Vultr final : public Provider {
     offer.cpus = static_cast<int>(json::number(plan, "vcpu_count"));
     offer.memory_gb = json::number(plan, "ram") / 1024;
     offer.price_usd_per_hour = json::number(plan, "hourly_cost", json::number(plan, "monthly_cost") / kHoursPerMonth);
-    if (offer.price_usd_per_hour <= 0) return;   // nobody could keep to a cap
+    if (offer.price_usd_per_hour <= 0) return;   // without a price, no cap could be kept
     if (offer.gpus > 0 && !own_image_)
       offer.flaw = "a plain Ubuntu has no NVIDIA driver: KEDGE_VULTR_OS_ID names a system that has one";
     const auto& regions = json::list(plan, "locations");

@@ -101,7 +101,7 @@ class Components {
     return members;
   }
 
-  // One of the members of a union, beside the other fields if there are any.
+  // One of the members of a union, in addition to the other fields if there are any.
   static void add_union(const Struct& entry, Members& members) {
     if (entry.fields.empty()) {
       members.push_back(member("minProperties", "1"));

@@ -143,7 +143,7 @@ class Local(KilledClients, unittest.TestCase):
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_after_ctrl_c_a_machine_is_ended_when_one_says_so(self):
-        self.assertIn("is gone", self.interrupt_on_a_terminal(b"\n"))
+        self.assertIn("has ended", self.interrupt_on_a_terminal(b"\n"))
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_a_server_that_nobody_uses_ends_by_itself(self):
@@ -240,7 +240,7 @@ class BadInput(unittest.TestCase):
         self.assertIn("region is here, not eu", self.refused("up", "--provider", "local", "--region", "eu"))
 
     def test_an_unknown_gpu_says_what_is_offered(self):
-        self.assertIn("nobody offers a GPU 'H900'", self.refused("up", "--provider", "local", "--gpu", "H900"))
+        self.assertIn("no provider offers a GPU 'H900'", self.refused("up", "--provider", "local", "--gpu", "H900"))
 
     def test_a_dry_run_changes_nothing(self):
         out, _ = self.user.kedge("up", "--provider", "local", "--dry-run")

@@ -1,4 +1,4 @@
-// What ColumnTransformer and FeatureUnion are made of: named transformers, each with the columns it gets.
+// The parts of ColumnTransformer and FeatureUnion: named transformers, each with the columns it gets.
 #pragma once
 
 #include <concepts>

@@ -78,14 +78,14 @@ class Job {
   Job(std::shared_ptr<Transport> transport, std::string id) : transport_(std::move(transport)), id_(std::move(id)) {}
   const std::string& id() const { return id_; }
   schema::Job status() const;                         // now
-  // All that wait end with Error{kCancelled} soon after a stop; the job itself goes on.
+  // All that wait end with Error{kCancelled} soon after a stop; the job itself continues.
   schema::Job wait(std::stop_token stop = {}) const;                             // when it has ended
   EventStream events(std::int64_t after = 0, std::stop_token stop = {}) const;   // from the event after number `after`
   std::vector<schema::Event> events_so_far(std::int64_t after = 0) const;        // those that are stored now
   Result result(std::stop_token stop = {}) const;   // waits; throws the job's error if it failed or was cancelled
   // The result from another thread, over a connection of its own. The future's destructor waits for it: stop it to leave early.
   std::future<Result> future(std::stop_token stop = {}) const;
-  // `Result r = co_await job.finished()`: the coroutine goes on in a thread of its own, which ends with it.
+  // `Result r = co_await job.finished()`: the coroutine continues in a thread of its own, which ends with it.
   class Finished;
   Finished finished(std::stop_token stop = {}) const;
   void cancel() const;                                // Error{kConflict} when it has ended
@@ -163,7 +163,7 @@ class Session {
   schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
   schema::Value datasets() const;
   void remove_dataset(const std::string& name) const;
-  // What a data set holds and what a job would make of its columns, with the first rows (1 to 100). The server fetches what it does
+  // What a data set holds and how a job would read its columns, with the first rows (1 to 100). The server fetches what it does
   // not have yet, within 30 s.
   schema::DatasetPreview preview(const Dataset& data, std::int64_t rows = 10) const { return preview({data.ref(), data.select()}, rows); }
   schema::DatasetPreview preview(const schema::PreviewRequest& request, std::int64_t rows = 10) const;

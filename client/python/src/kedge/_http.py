@@ -28,7 +28,7 @@ Body = Union[bytes, Callable[[], Pieces], None]   # pieces are made again for ea
 
 @dataclass(frozen=True)
 class Trust:
-    """Whom the client trusts: the system's authorities, those of a file, or the one certificate whose SHA-256 is the pin."""
+    """What the client trusts: the system's authorities, those of a file, or the one certificate whose SHA-256 is the pin."""
 
     ca: str = ""
     pin: str = ""
@@ -74,7 +74,7 @@ class _PinnedConnection(http.client.HTTPSConnection):
             self.close()
             raise ConnectionFailed(
                 "CONNECTION", f"the server's certificate has the SHA-256 {found}, but the pin is {self.pin}: another server answers there, or this one has "
-                "a new certificate; do not send it a token before its operator has told you the new pin", "KEDGE_PIN")
+                "a new certificate; do not send it a token before you have the new pin from its operator", "KEDGE_PIN")
 
 
 @dataclass
@@ -178,7 +178,7 @@ class Transport:
                 return Reply(answer.status, answer.headers, b"")
             return Reply(answer.status, answer.headers, answer.read())
         except BaseException:
-            self.close()   # what is left of an answer must not be taken for the next one
+            self.close()   # what is left of an answer must not be read as the next one
             raise
 
     # A server may refuse a long body while it is still being sent, and say why.

@@ -1,4 +1,4 @@
-"""The same for asyncio: calls run on threads, so that the loop goes on. Cancelling a task leaves its job; `await job.cancel()` ends it.
+"""The same for asyncio: calls run on threads, so that the loop is not blocked. Cancelling a task leaves its job; `await job.cancel()` ends it.
 
     session = kedge.aio.connect()
     job = await session.submit(kedge.builtin("iris"), [GaussianNB()], kedge.cross_validate())
@@ -33,7 +33,7 @@ async def _on_thread(function: Callable[..., T], *arguments: Any, **named: Any) 
         error, value = None, None
         try:
             value = function(*arguments, **named)
-        except BaseException as caught:   # told to the awaiter
+        except BaseException as caught:   # raised again where it is awaited
             error = caught
         with contextlib.suppress(RuntimeError):   # the loop has ended
             loop.call_soon_threadsafe(tell, error, value)
@@ -43,7 +43,7 @@ async def _on_thread(function: Callable[..., T], *arguments: Any, **named: Any) 
 
 
 async def _each(items: Iterator[T]) -> AsyncIterator[T]:
-    """One item at a time from a thread, which ends when its reader has gone."""
+    """One item at a time from a thread, which ends when its reader has ended."""
     loop, queue, gone = asyncio.get_running_loop(), asyncio.Queue[Any](1), threading.Event()
 
     def read() -> None:
@@ -53,7 +53,7 @@ async def _each(items: Iterator[T]) -> AsyncIterator[T]:
                     return
                 asyncio.run_coroutine_threadsafe(queue.put(item), loop).result()
             end: Any = _END
-        except BaseException as error:   # told to the reader
+        except BaseException as error:   # raised again in the reader
             end = error
         if not gone.is_set():
             asyncio.run_coroutine_threadsafe(queue.put(end), loop).result()

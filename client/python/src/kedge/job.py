@@ -108,7 +108,7 @@ class Job:
         return found
 
     def wait(self, timeout: float | None = None) -> dict[str, Any]:
-        """The job when it has ended. Raises TimeoutError after so many seconds; the job goes on."""
+        """The job when it has ended. Raises TimeoutError after so many seconds; the job continues."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = 30.0 if end is None else min(30.0, max(0.0, end - time.monotonic()))
@@ -116,7 +116,7 @@ class Job:
             if found["state"] in FINAL:
                 return found
             if end is not None and time.monotonic() >= end:
-                raise TimeoutError(f"{self.id} is {found['state']} after {timeout} s; it goes on")
+                raise TimeoutError(f"{self.id} is {found['state']} after {timeout} s; it continues")
 
     def result(self, timeout: float | None = None) -> Result:
         """Waits. Raises JobFailed for a job that failed or was cancelled."""

@@ -45,7 +45,7 @@ class Model:
         return self._ask("/predict?" + urlencode({"output": output}), X)
 
     def transform(self, X: Any) -> np.ndarray[Any, Any]:
-        """What the model's transformers make of the rows."""
+        """The rows as the model's transformers transform them."""
         return self._ask("/transform", X)
 
     def _ask(self, path: str, X: Any) -> np.ndarray[Any, Any]:

@@ -131,7 +131,7 @@ class Session:
         self._transport.call(Call("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
 
     def preview(self, dataset: Dataset, rows: int = 10) -> dict[str, Any]:
-        """What a data set holds and what a job would make of its columns, with 1 to 100 first rows."""
+        """What a data set holds and how a job would read its columns, with 1 to 100 first rows."""
         call = Call("POST", f"/v1/datasets/preview?rows={rows}", json.dumps(dataset.document()).encode(), content_type=JSON, timeout=60.0)
         found: dict[str, Any] = self._transport.call(call).json()
         return found

@@ -79,5 +79,5 @@ def predict(model: Any, *, output: str | None = None, format: str | None = None)
 
 
 def transform(model: Any, *, format: str | None = None) -> Task:
-    """What the transformers of a stored model make of the rows of a data set, as an artifact."""
+    """The rows of a data set as the transformers of a stored model transform them, as an artifact."""
     return Task("transform", {"model": getattr(model, "id", model), **given({"format": format})})
