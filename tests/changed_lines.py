@@ -94,7 +94,7 @@ def tidy_one(path, ranges, build, deadline):
 
 
 def compiled_in(build):
-    """The sources that a compiler is asked for there."""
+    """The sources of which the compiler is called there."""
     entries = json.loads((pathlib.Path(build) / "compile_commands.json").read_text())
     return {os.path.relpath(os.path.join(entry["directory"], entry["file"])) for entry in entries}
 

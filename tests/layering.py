@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Enforces who may include whom: folders of ours, and the one home of each third-party header."""
+"""Enforces which folder may include which, the one home of each third-party header, and what code above the backend may not do."""
 import pathlib
 import re
 import sys

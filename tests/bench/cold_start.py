@@ -2,7 +2,7 @@
 """Cold start phase by phase: `kedge up` on local, docker and ssh, the first job and a second one, `kedge down`. Prints a table of medians.
 
 KEDGE_BIN: release programs. ssh needs root and sshd (a network namespace is the machine). docker needs KEDGE_DOCKER_WORK, the folder that
-docker/build_test.sh was told to keep: an engine is started on it. What cannot be had is left out, with the reason.
+docker/build_test.sh used: an engine is started on it. What cannot be had is left out, with the reason.
 """
 import json
 import os

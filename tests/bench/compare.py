@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the same jobs on Kedge and on scikit-learn, in turn, and prints the medians of both and of their ratio.
+"""Runs the same jobs on Kedge and on scikit-learn, alternately, and prints the medians of both and of their ratio.
 
-Needs MNIST: the OpenML mirror beside the project, or the server named by KEDGE_OPENML_URL."""
+Needs MNIST: the OpenML mirror next to the project's folder, or the server named by KEDGE_OPENML_URL."""
 import argparse
 import http.client
 import json

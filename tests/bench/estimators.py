@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fits each estimator with Kedge's engine (kedge_estimator_probe), with scikit-learn and, where that is installed and has the estimator,
-with scikit-learn-intelex, in turn, on the same data, and prints the medians and their ratios. --served does the small sets through a
+with scikit-learn-intelex, alternately, on the same data, and prints the medians and their ratios. --served does the small sets through a
 running kedged instead: from the request to the answer with the result, on one connection, and what the server itself counts.
 
     estimators.py [--only NAME ...] [--pairs N] [--scale F] [--probe PATH] [--served] [--device cuda]

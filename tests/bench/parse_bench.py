@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MNIST from the OpenML mirror to arrays: Kedge beside scikit-learn's fetch_openml, in turn, medians of the paired runs.
+"""MNIST from the OpenML mirror to arrays: Kedge compared with scikit-learn's fetch_openml, alternately, medians of the paired runs.
 
     parse_bench.py BENCH_PROGRAM [--runs 5] [--parsers pandas liac-arff]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kedge beside the newest scikit-learn on this machine, in one run: ./run.sh bench [--quick] [--only NAME ...]
+# Kedge compared with the newest scikit-learn on this machine, in one run: ./run.sh bench [--quick] [--only NAME ...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ ! -x build/bench-venv/bin/python ]; then

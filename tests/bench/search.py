@@ -4,7 +4,7 @@ turn, and prints the medians, their ratio, and how many single fits (with their 
 
     search.py [--only NAME ...] [--pairs N]
 
-Rows named mnist need an OpenML mirror: the one beside the project, or KEDGE_OPENML_URL."""
+Rows named mnist need an OpenML mirror: the one next to the project's folder, or KEDGE_OPENML_URL."""
 import argparse
 import functools
 import http.server

@@ -36,7 +36,7 @@ class Session:
         for preset in ("release", "demo"):
             (self.home / "project" / "build" / preset).mkdir(parents=True)
             (self.home / "project" / "build" / preset / "bin").symlink_to(BIN)
-        (self.home / ".curlrc").write_text("fail-with-body\nshow-error\n")   # else curl ends with 0 whatever the server answers
+        (self.home / ".curlrc").write_text("fail-with-body\nshow-error\n")   # otherwise curl ends with 0 for any answer
         shutil.copytree(ROOT / "examples", self.home / "project" / "examples")
         self.project = self.home / "project"
         typed = "\n".join(block.text for block in page.blocks if block.language == "sh" and not block.needs)
@@ -70,7 +70,7 @@ class Session:
 
 
 def steps_of(block):
-    """(command, expected output or None) for each command of a block. JSON is a job; if its data lies elsewhere it is submitted, which checks it, and cancelled."""
+    """(command, expected output or None) for each command of a block. JSON is a job; if its data is elsewhere it is submitted, which checks it, and cancelled."""
     if block.language == "json":
         ours = not {"openml", "url"} & json.loads(block.text)["dataset"].keys()
         job = f"<<'JOB'\n{block.text}\nJOB\n"

@@ -1,6 +1,6 @@
 """LogisticRegression: every penalty in both spellings, every solver, binary and multinomial.
 
-Kedge is asked for a tight minimum, and scikit-learn answers with whichever of its solvers reaches it best.
+Kedge finds a tight minimum, and scikit-learn uses the solver that reaches it best.
 """
 from harness import Case, Exact
 

@@ -3,7 +3,7 @@ from harness import Case, Exact, SYNTHETIC, gaussian_rows, regression
 
 
 def missing_scales():
-    """A column of each scale, the last two constant and empty but for one value; NaN in the first three."""
+    """A column of each scale, the last two constant and empty except for one value; NaN in the first three."""
     draw, X = gaussian_rows(11, 90, 3)
     nan = float("nan")
     rows = [[nan if draw.random() < 0.2 else v * 10.0 ** (3 * j) for j, v in enumerate(row)] + [2.5, nan if i != 40 else 7.0]

@@ -1,4 +1,4 @@
-"""What a case of the differential suite is made of: data, checks, and the comparison. Plain Python, so that CI needs nothing else."""
+"""The parts of a case of the differential suite: data, checks, and the comparison. Plain Python, so that CI needs nothing else."""
 import csv
 import functools
 import math

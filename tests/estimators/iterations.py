@@ -73,7 +73,7 @@ def compare(probe, golden):
 
 
 def write_table(counts, golden, version):
-    lines = ["# Iterations of LogisticRegression beside scikit-learn's", "",
+    lines = ["# Iterations of LogisticRegression compared with scikit-learn's", "",
              f"Written by `iterations.py --table`. Each cell: iterations of Kedge / of scikit-learn {version}, float64, max_iter {MAX_ITER}. "
              f"The test fails above {MOST} times, and for a warning.", ""]
     for solver in SOLVERS:

@@ -1,4 +1,4 @@
-// Runs estimators for differential.py and the benchmarks: a case per line of JSON in, what Kedge makes of it per line out.
+// Runs estimators for differential.py and the benchmarks: a case per line of JSON in, Kedge's result per line out.
 //
 // In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" | "emulated" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,

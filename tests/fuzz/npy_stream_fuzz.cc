@@ -9,7 +9,7 @@ using namespace kedge::server;
 
 constexpr std::size_t kHead = 128;   // what numpy's header takes
 
-// False when the first piece does not begin a stream, which is then nobody's.
+// False when the first piece does not begin a stream, and is then not parsed.
 bool parse_in_pieces(std::string_view bytes, const ParseRequest& request) {
   const std::size_t first = std::min(bytes.size(), kHead + bytes.size() % 5), step = 1 + bytes.size() % 23;
   const auto stream = NpyStream::begin(bytes.substr(0, first), request);

@@ -1,4 +1,4 @@
-"""Every row of bad input gives its own clear error, and the server goes on."""
+"""Every row of bad input gives its own clear error, and the server continues."""
 import http.client
 import pathlib
 import tempfile
@@ -174,7 +174,7 @@ class BadMirror(unittest.TestCase):
 
     def setUp(self):
         if not Mirror.available():
-            self.skipTest("no OpenML mirror beside the project")
+            self.skipTest("no OpenML mirror next to the project's folder")
 
     def run_with(self, *faults, dataset=None):
         mirror = Mirror(*faults)
@@ -182,7 +182,7 @@ class BadMirror(unittest.TestCase):
             server = Kedged(folder, "--openml-url", mirror.url)
             try:
                 job = server.run(spec(dataset=dataset or {"openml": {"id": 61}}), 120)
-                self.assertEqual(server.run(spec(), 30)["state"], "succeeded")   # goes on
+                self.assertEqual(server.run(spec(), 30)["state"], "succeeded")   # the server continues
                 leftovers = [p for p in pathlib.Path(folder).rglob("*.part")]
                 self.assertEqual(leftovers, [])
                 return job

@@ -24,7 +24,7 @@ ROWS = "sepal_length_cm,sepal_width_cm,petal_length_cm,petal_width_cm\n5.1,3.5,1
 
 
 class User:
-    """Somebody with an empty home."""
+    """A user with an empty home."""
 
     def __init__(self, url=None, **environment):
         self.folder = tempfile.TemporaryDirectory()
@@ -141,7 +141,7 @@ class Stories(WithServer):
         self.assertIn("where=pipeline[1]", line)
         self.assertIn('error="PowerTransformer: column', line)
 
-    def test_a_running_job_is_told_so_far_with_the_attempt_that_was_lost(self):
+    def test_a_running_job_is_explained_so_far_with_the_attempt_that_was_lost(self):
         spec = {"dataset": {"builtin": "digits"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 100_000}}], "task": {"crossValidate": {"cv": 2}}}
         job = self.user.run("submit", self.user.file("long.json", spec)).stdout.strip()
         wait_for(lambda: self.server.job(job)["state"] == "running", 60, "the first attempt")
@@ -268,7 +268,7 @@ class ByName(WithServer):
         self.assertEqual([row["current"] for row in user.documents("use")], [False])
 
     def type_at_login(self, text):
-        """What login says on a terminal where somebody types, its exit code, and whether the terminal shows letters again."""
+        """What login says on a terminal where a user types, its exit code, and whether the terminal shows letters again."""
         ours, theirs = os.openpty()
         with subprocess.Popen([BIN / "kedge", "login", self.locked.url, "--name", "typed"], env=self.user.environment, stdin=theirs, stdout=theirs,
                               stderr=theirs, start_new_session=True) as process:

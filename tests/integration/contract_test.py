@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The OpenAPI document against a running server: its examples by curl, and every operation by schemathesis where that is installed.
 
-contract.toml beside this says which requests may be refused although the document allows them, and why.
+contract.toml in this folder says which requests may be refused although the document allows them, and why.
 """
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""Every field of a job can be set wherever a job is described, and comes back: JSON, the command, the schema, its binary form, C++ and Python name the same fields."""
+"""Every field of a job can be set in every form of a job, and comes back: JSON, the command, the schema, its binary form, C++ and Python name the same fields."""
 import inspect
 import json
 import pathlib

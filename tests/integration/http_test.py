@@ -146,7 +146,7 @@ class Http(unittest.TestCase):
         self.assertEqual(self.curl(self.artifact, "-r", "0-3", "-H", f"If-Range: {etag}").status, 206)
         self.assertEqual(self.curl(self.artifact, "-r", "0-3", "-H", 'If-Range: "other"').status, 200)
 
-    def test_an_interrupted_download_goes_on(self):
+    def test_an_interrupted_download_continues(self):
         whole = self.curl(self.artifact).body
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "predictions.npy"
@@ -175,7 +175,7 @@ class Http(unittest.TestCase):
         self.assertEqual(wrong.returncode, 78)
         self.assertIn("allowed-host is 'http://a'", wrong.stderr)
 
-    def test_who_waits_is_told_what_others_read(self):
+    def test_a_waiting_client_gets_what_others_read(self):
         wrong = spec(steps=("PCA",), task={"fit": {}})
         wrong["pipeline"][0]["params"] = {"n_components": 900}   # more than there are columns, which only the run sees
         for job, state in ((FIT, "succeeded"), (wrong, "failed")):
@@ -198,7 +198,7 @@ class Http(unittest.TestCase):
         self.assertEqual((end["state"], end["device"]), ("succeeded", "cpu"))
         self.assertLessEqual(float(end["run_seconds"]) + float(end["queued_seconds"]), float(end["seconds"]))
 
-    def test_the_worker_tells_of_its_runs_when_debugging(self):
+    def test_the_worker_logs_its_runs_when_debugging(self):
         with tempfile.TemporaryDirectory() as folder:
             server = Kedged(folder, "--devices", "cpu", "--log-format", "json", "--log-level", "debug")
             try:

@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from kedge_server import ROOT, Kedged, Mirror  # noqa: E402
 
 
-@unittest.skipUnless(Mirror.available(), "no OpenML mirror beside the project")
+@unittest.skipUnless(Mirror.available(), "no OpenML mirror next to the project's folder")
 class MainJob(unittest.TestCase):
     def test_reaches_its_accuracy_and_finds_its_data_the_second_time(self):
         spec = json.loads((ROOT / "examples" / "mnist_forest.json").read_text())

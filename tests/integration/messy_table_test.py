@@ -25,7 +25,7 @@ def example(name):
 
 
 def select_of(message):
-    """What a message tells to write in `select`, all of it together."""
+    """What a message says to write in `select`, all of it together."""
     merged = {}
     for at in re.finditer(r'"select": ', message):
         for field, value in json.JSONDecoder().raw_decode(message, at.end())[0].items():

@@ -19,7 +19,7 @@ def prepared():
     return example["pipeline"][0]
 
 
-@unittest.skipUnless(Mirror.available(), "no OpenML mirror beside the project")
+@unittest.skipUnless(Mirror.available(), "no OpenML mirror next to the project's folder")
 class MixedTables(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

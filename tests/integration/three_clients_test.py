@@ -70,7 +70,7 @@ class ThreeClients(unittest.TestCase):
             finally:
                 server.stop()
 
-    def test_the_command_tells_the_catalogue_as_curl_gets_it(self):
+    def test_the_command_shows_the_catalogue_as_curl_gets_it(self):
         with tempfile.TemporaryDirectory() as folder:
             server = Kedged(folder)
             try:

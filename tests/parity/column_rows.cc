@@ -152,7 +152,7 @@ void check_map_columns(Probe<T>& probe) {
   }
 }
 
-// The quantiles are 0, 1, 1, 3, of which the third column lacks all; references 0, 1/3, 2/3, 1.
+// The quantiles are 0, 1, 1, 3, which the third column has none of; references 0, 1/3, 2/3, 1.
 template <class T>
 void check_quantile_ranks(Probe<T>& probe) {
   Table x(probe.shape().rows, 2);

@@ -25,7 +25,7 @@ double reduced(const Distance& distance, const Table& a, std::int64_t i, const T
   return distance.metric == Metric::kChebyshev ? largest : sum;
 }
 
-// A limit that about a tenth of the pairs keep, met exactly by some.
+// A limit that about a tenth of the pairs keep; some reach it exactly.
 double some_limit(const Distance& distance, const Table& a, const Table& b) {
   std::vector<double> all;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(a.rows, 20); ++i)

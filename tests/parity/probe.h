@@ -34,7 +34,7 @@ struct Table {
 };
 
 constexpr std::int64_t kPadding = 3;      // elements between rows: ops must honour the stride
-constexpr double kUntouched = -12345;     // what lies there, and must stay
+constexpr double kUntouched = -12345;     // what is there before, and must stay
 
 // A matrix on the device with padding between its rows.
 template <class T>

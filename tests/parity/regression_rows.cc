@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kExact = 0;
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-constexpr double kSums = 8 * kUnit;       // double whatever T is; the scale passed in holds the number of terms
+constexpr double kSums = 8 * kUnit;       // double for any T; the scale passed in holds the number of terms
 constexpr double kFactor = 100 * kUnit;   // backward stable: a modest multiple of the columns' number, which is in the scale
 constexpr double kGap = 1e-13;            // of a solution, relative to y'y
 constexpr double kOptimal = 3e-6;         // of its gradient: its error falls with the root of the gap

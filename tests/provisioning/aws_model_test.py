@@ -72,7 +72,7 @@ class Ec2Check:
 
     @staticmethod
     def leaf(shape, value, key):
-        if shape.type_name == "blob" or key == "UserData":   # a string of the model that must be encoded all the same
+        if shape.type_name == "blob" or key == "UserData":   # a string of the model that must be encoded nevertheless
             try:
                 base64.b64decode(value, validate=True)
             except binascii.Error:
@@ -147,7 +147,7 @@ class AwsModel(unittest.TestCase):
         user = self.user(KEDGE_AWS_AMI="ami-12c6146b")
         for market in ([], ["--spot"]):   # no server answers: what was launched is ended again
             user.kedge("up", "--provider", "aws", "--gpu", "L4", "--boot-limit", "1", *market, code=1)
-        self.user().kedge("up", "--provider", "aws", "--gpu", "L4", "--boot-limit", "1", code=None)   # asks for the image's name
+        self.user().kedge("up", "--provider", "aws", "--gpu", "L4", "--boot-limit", "1", code=None)   # looks up the image's name
         user.kedge("machines", "gc", code=None)
         check, seen = Ec2Check(), set()
         for service, path, headers, body in Recorder.records:

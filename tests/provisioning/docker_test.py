@@ -72,7 +72,7 @@ class Docker(KilledClients, unittest.TestCase):
     def test_run_on_gives_back_what_it_rented(self):
         out, err = self.user.kedge("run", "--on", "docker", SPEC)
         self.assertIn("accuracy", out)
-        self.assertIn("gone", err)
+        self.assertIn("ended after", err)
         self.assertEqual((self.user.rows(), self.containers()), ([], []))
 
     def test_down_all_ends_every_one_of_them(self):
@@ -98,7 +98,7 @@ class Docker(KilledClients, unittest.TestCase):
             self.assertEqual(self.containers("--filter", "status=running"), [])
         wait_until(lambda: self.sweep() and not self.user.rows(), "the rows of launches that never came about")
 
-    def test_a_container_that_nobody_uses_ends_by_itself(self):
+    def test_an_unused_container_ends_by_itself(self):
         self.user.kedge("up", *DOCKER, "--idle", "0.05")
         self.assertEqual(len(self.containers()), 1)
         wait_until(lambda: not self.containers("--filter", "status=running"), "the end of an idle server")

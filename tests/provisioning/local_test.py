@@ -1,4 +1,4 @@
-"""Machines that are processes: rented, used, given back, and gone for certain whoever is killed when."""
+"""Machines that are processes: rented, used, given back, and surely ended, whichever process is killed and when."""
 import json
 import os
 import pathlib
@@ -100,7 +100,7 @@ class Local(KilledClients, unittest.TestCase):
     def test_run_on_gives_back_what_it_rented(self):
         out, err = self.user.kedge("run", "--on", "local", SPEC)
         self.assertIn("accuracy", out)
-        self.assertIn("gone", err)
+        self.assertIn("ended after", err)
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_run_on_gives_back_after_ctrl_c(self):
@@ -110,7 +110,7 @@ class Local(KilledClients, unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
-    def test_ctrl_c_during_up_ends_the_machine_when_nobody_can_be_asked(self):
+    def test_ctrl_c_during_up_ends_the_machine_without_a_terminal(self):
         process = self.user.start("up", *LOCAL)
         wait_until(self.user.rows, "an intent")
         process.send_signal(signal.SIGINT)
@@ -119,7 +119,7 @@ class Local(KilledClients, unittest.TestCase):
             self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def interrupt_on_a_terminal(self, answer):
-        """Ctrl-C while the server still starts, and the answer to the question that is asked; what was said."""
+        """Ctrl-C while the server still starts, and the answer to the question; the output."""
         slow = self.user.home / "kedged"   # the name by which its process is known
         slow.write_text(f"#!/bin/sh\nsleep 2\nexec {BIN}/kedged\n")
         slow.chmod(0o700)
@@ -146,15 +146,15 @@ class Local(KilledClients, unittest.TestCase):
         self.assertIn("has ended", self.interrupt_on_a_terminal(b"\n"))
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
-    def test_a_server_that_nobody_uses_ends_by_itself(self):
+    def test_an_unused_server_ends_by_itself(self):
         self.user.kedge("up", *LOCAL, "--idle", "3s")
         self.assertEqual(len(self.user.servers()), 1)
         wait_until(lambda: not self.user.servers(), "the end of an idle server")
-        self.assertIn("kedge machines", self.user.kedge("jobs", code=69)[1])   # says why nobody answers
+        self.assertIn("kedge machines", self.user.kedge("jobs", code=69)[1])   # says why there is no answer
         self.user.kedge("machines", "gc")
         self.assertEqual(self.user.rows(), [])
 
-    def test_a_server_ends_at_the_end_of_its_life_whatever_it_does(self):
+    def test_a_server_ends_at_the_end_of_its_life_even_with_jobs(self):
         self.user.kedge("up", *LOCAL, "--life", "0.01")   # 36 s, too long to wait for here; the row says it
         self.assertEqual(self.user.rows()[0]["lease"]["lifeS"], 36)
 
@@ -189,7 +189,7 @@ class Local(KilledClients, unittest.TestCase):
         self.user.kedge("machines", "gc", code=None)
         wait_until(lambda: not self.user.servers(), "the end of the machine without a record")
 
-    def test_a_copy_of_this_machine_ends_only_what_it_is_told_to_by_name(self):
+    def test_a_copy_of_this_machine_ends_only_what_is_named(self):
         self.user.kedge("up", *LOCAL)
         name = self.user.rows()[0]["id"]
         copy = User(KEDGE_OWNER=self.user.environment["KEDGE_OWNER"])

@@ -29,7 +29,7 @@ def listens(port):
 
 
 class User:
-    """Somebody with an empty home, and the kedge command."""
+    """A user with an empty home, and the kedge command."""
 
     def __init__(self, **environment):
         self.folder = tempfile.TemporaryDirectory()
@@ -74,7 +74,7 @@ class User:
 
 class KilledClients:
     """For a TestCase with `user`, `provider` and machines(): a client that is killed (SIGKILL) in each phase of each command leaves a machine that
-    ends by its lease without help, and that gc ends sooner."""
+    ends by its lease without help, and that gc ends earlier."""
     provider, idle_minutes = "", "0.05"
 
     def phases(self):

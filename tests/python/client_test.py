@@ -199,7 +199,7 @@ class Data(WithServer):
         self.raises("BAD_DATA", "", self.session.run, self.session.dataset(X * np.nan, np.array([0, 1, 1])), [GaussianNB()], kedge.fit())
 
     @unittest.skipUnless(has("numpy"), "numpy is not there")
-    def test_models_are_asked_with_rows_of_any_kind(self):
+    def test_models_predict_rows_of_any_kind(self):
         import numpy as np
         job = self.session.submit(kedge.builtin("iris"), [StandardScaler(), LogisticRegression()], kedge.fit())
         model = job.model()

@@ -1,4 +1,4 @@
-"""Rows on who may do what: A1 every operation for every credential, A3 where secrets are, A5 refusals before the body, A6 guesses, A7 other places
+"""Rows on access: A1 every operation for every credential, A3 where secrets are, A5 refusals before the body, A6 guesses, A7 other places
 for a token, A8 a token that is revoked while a stream is open.
 
 python3 access.py ROW [--long] [--seed N] [--control NAME]"""
@@ -40,7 +40,7 @@ class Guarded(Kedged):
         store.close()
 
     def call(self, method, path, body=None, headers=None, timeout=60):
-        """As the watcher, who may do everything."""
+        """As the watcher, which may do everything."""
         return self.ask(method, path, body, {**(headers or {}), "Authorization": "Bearer " + self.tokens["watcher"]}, timeout)
 
     def ask(self, method, path, body=None, headers=None, timeout=60):
@@ -57,7 +57,7 @@ class Guarded(Kedged):
 
 
 def credentials(server):
-    """name -> (header field or none, tenant or none, scopes). Each tells how a caller presents itself."""
+    """name -> (header field or none, tenant or none, scopes). How a caller presents itself."""
     for name, scopes, tenant in [("read", "read", "alice"), ("submit", "submit", "alice"), ("both", "read,submit", "alice"), ("admin", "admin", "root"),
                                  ("other", "read,submit", "bob"), ("expired", "admin", "alice"), ("revoked", "admin", "alice")]:
         server.make(name, scopes, tenant)
@@ -280,7 +280,7 @@ def push(connection, piece, times):
 
 
 def a6(row):
-    """Guesses from one address are refused unheard after a few; right tokens from elsewhere are served as ever."""
+    """Guesses from one address are refused unheard after a few; right tokens from elsewhere are served as usual."""
     guesses = 10_000 if row.long else 1_000
     server, statuses, times = Guarded(row), {}, {401: [], 429: []}
     try:
@@ -344,7 +344,7 @@ def raw(server, text):
 
 
 def a8(row):
-    """A token is revoked while its stream is open: the stream ends within 5 s, and those of others go on."""
+    """A token is revoked while its stream is open: the stream ends within 5 s, and those of others continue."""
     server, took = Guarded(row), []
     try:
         server.make("stays", "read,submit")
@@ -358,7 +358,7 @@ def a8(row):
                 server.change(f"goes{number}", "revoked = 1")
             begin = time.monotonic()
             ended = within(lambda: has_ended(streams[f"goes{number}"]), 5)
-            row.expect(ended is not None, "a revoked token's stream goes on")
+            row.expect(ended is not None, "a revoked token's stream continues")
             row.expect(not has_ended(streams["stays"]), "another token's stream has ended")
             took.append(time.monotonic() - begin)
             for connection in streams.values():

@@ -1,4 +1,4 @@
-"""Rows on answers: L1 lists of large jobs, L2 answers that nobody reads, L3 predictions that wait, L4 a stream beyond the quota, L5 web pages.
+"""Rows on answers: L1 lists of large jobs, L2 answers that are not read, L3 predictions that wait, L4 a stream beyond the quota, L5 web pages.
 
 python3 answers.py ROW [--control NAME]"""
 import concurrent.futures
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def l1(row):
-    """Jobs with tables of some MiB inside, in a list: told by size and digest, in an answer and a memory that do not grow with them. A single one, likewise."""
+    """Jobs with tables of some MiB inside, in a list: shown by size and digest; the answer and the memory do not grow with them. The same for a single job."""
     jobs, size = 10, 4 * MIB
     table = "a,b,y\n" + "1.25,2.5,0\n1.5,3.5,1\n" * (size // 22)
     server = row.fake()
@@ -33,7 +33,7 @@ def l1(row):
         row.expect(max(len(a.body) for a in answers) < MIB, f"the list has {len(answers[0].body) // MIB} MiB")
         row.expect_cost(grown < 16, f"{grown:.0f} MiB more memory for a list")
         told = answers[0].json()["jobs"][0]["spec"]["dataset"]["inline"]
-        row.expect(told["csv"] == "" and told.get("bytes") == len(table) and len(told.get("sha256", "")) == 64, f"the list tells {str(told)[:200]}")
+        row.expect(told["csv"] == "" and told.get("bytes") == len(table) and len(told.get("sha256", "")) == 64, f"the list shows {str(told)[:200]}")
         alone = server.call("GET", f"/v1/jobs/{ids[0]}").body
         row.expect(len(alone) < MIB, f"a job alone has {len(alone) // MIB} MiB")
         again = server.call("POST", "/v1/jobs", server.job(ids[0])["spec"])
@@ -57,7 +57,7 @@ def request_for(path, *fields):
 
 
 def l2(row):
-    """Files, ranges and event streams of which nothing is read hold some KiB each, whatever their size. They are whole when they are read."""
+    """Files, ranges and event streams that are not read hold some KiB each, for any size. They are whole when they are read."""
     server, held = row.kedged(None, "--devices", "cpu"), []
     try:
         model = server.run(spec(dataset={"builtin": "mnist_10k"}, steps=["StandardScaler"], task={"fit": {}}))["result"]["model"]
@@ -82,7 +82,7 @@ def l2(row):
         part = server.call("GET", file, headers={"Range": f"bytes=1000-{size - 1001}"})
         row.expect(part.status == 206 and len(part.body) == size - 2000, f"a range: {part.status}, {len(part.body)} bytes")
         again = server.call("GET", f"/v1/jobs/{search['id']}/events", headers={"Accept": "text/event-stream"}).body
-        row.expect(again == whole, "a stream beside them is another")
+        row.expect(again == whole, "another stream at the same time differs")
         return f"{len(held)} answers of up to {size // MIB} MiB unread: {grown / len(held):.0f} KiB each"
     finally:
         for reader in held:
@@ -107,7 +107,7 @@ def l3(row):
                         status = server.call(method, path, timeout=10).status
                     except OSError as error:
                         status = repr(error)
-                    row.expect(status == good, f"{method} {path} beside predictions: {status}")
+                    row.expect(status == good, f"{method} {path} during predictions: {status}")
                     if row.found():
                         break
                 row.expect(not any(one.done() for one in asked), "a prediction was answered already: they did not wait")
@@ -121,7 +121,7 @@ def l3(row):
         good = [number for number, answer in enumerate(answers) if answer.status == 200]
         row.expect(all(answers[number].body == str(number).encode() for number in good), "answers are mixed up")
         row.expect(len(good) >= 30 and all(number in good for number in range(30)), f"{len(good)} of {len(answers)} were answered")
-        return f"{len(answers)} predictions at once, {len(good)} answered, the others told to come again"
+        return f"{len(answers)} predictions at once, {len(good)} answered, the others refused with a time to come again"
     finally:
         server.kill()
 
@@ -143,7 +143,7 @@ def l4(row):
         server.kill()
 
 
-# What a page can send without asking first. Then it tells its own server that it is done; what it could read of the answers it tells, too.
+# What a page can send without a preflight request. Then it reports to its own server that it is done, and what it could read of the answers.
 PAGE = """<!doctype html><script>
 const to = "SERVER", plain = {method: "POST", mode: "no-cors"}, said = [];
 async function send(path, options) {

@@ -88,7 +88,7 @@ def d5(row):
             origin.paths[path] = lambda stream, head, count, body=body, fields=fields: answer(stream, b"200 OK", body, *fields)
             begin = time.monotonic()
             job = server.run(url_job(origin.url(path)), 60)
-            took = (time.monotonic() - begin) / max(1, origin.asked[path])   # what may be damage on the way is asked for three times
+            took = (time.monotonic() - begin) / max(1, origin.asked[path])   # what may be damaged on the way is requested three times
             code = (job.get("error") or {}).get("code")
             row.expect(job["state"] == "failed" and code in REFUSED, f"{path}: {job['state']} {code}")
             row.expect_cost(took <= 2 or row.long, f"{path}: an attempt took {took:.1f} s")
@@ -116,7 +116,7 @@ def disk_of(folder):
         for file in files:
             try:
                 total += os.stat(os.path.join(base, file)).st_blocks * 512
-            except OSError:   # it has gone
+            except OSError:   # it was removed
                 pass
     return total
 
@@ -140,7 +140,7 @@ def d8(row):
             sizes.append(sum(file.stat().st_size for file in files_of(server)))
         row.expect(max(sizes) <= MIB + one, f"{max(sizes)} bytes are in a cache of 1 MiB of files of {one}")
         again = server.run(job(jobs + 4))
-        row.expect(not again["result"]["timings"]["cold"], "what was used last has gone")
+        row.expect(not again["result"]["timings"]["cold"], "what was used last was removed")
         return f"{jobs} jobs of {one >> 10} KiB each, the cache at the end {max(sizes) >> 10} KiB of 1,024"
     finally:
         server.kill()

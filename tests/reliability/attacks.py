@@ -9,13 +9,13 @@ import time
 from rows import BIN, Kedged, Process, main, read_port, tool, wait_for
 from streams import established
 
-# Seconds that a client has for its header block, or until its body must come; until the last is gone; and that the attack may take to begin.
+# Seconds that a client has for its header block, or until its body must come; until the last one is disconnected; and that the attack may take to begin.
 DEADLINE, AFTER, BEGIN = 10, 10, 15
 
 
 def h1(row):
-    """Slow header blocks and bodies, in the long form ranges and readers too, all at once: the service answers throughout, and who is too slow is gone
-    soon after his deadline. Ranges and readers have got their answers by then, and wait for the end of the connection's 60 s."""
+    """Slow header blocks and bodies, in the long form ranges and readers too, all at once: the service answers throughout, and a client that is too slow is
+    disconnected soon after its deadline. Ranges and readers have their answers by then, and wait for the end of the connection's 60 s."""
     program, each = tool("slowhttptest"), 1000 if row.long else 200
     server = patient(row) if row.control else row.fake()
     kinds = {"-H": "/v1/jobs", "-B": "/v1/jobs", **({"-R": "/openapi.json", "-X": "/openapi.json"} if row.long else {})}
@@ -57,7 +57,7 @@ server.serve_forever()
 
 
 def patient(row):
-    """In the server's place, one that waits for everybody."""
+    """In the server's place, one that waits for every client."""
     log = row.folder / "patient.log"
     server = Kedged.__new__(Kedged)
     server.data_dir = row.folder

@@ -1,4 +1,4 @@
-"""Rows on clients that come late, vanish or meet a bad network: E2 events that are no longer kept, E4 peers that are gone without a word, E7 the SDK's retries.
+"""Rows on clients that come late, vanish or meet a bad network: E2 events that are no longer kept, E4 peers that vanish without a word, E7 the SDK's retries.
 
 python3 clients.py ROW [--long] [--seed N] [--control NAME]"""
 import collections
@@ -22,7 +22,7 @@ KEPT = 2   # events of a job that ended long ago: its result and its last state
 
 
 def e2(row):
-    """A client that comes back for events that are no longer kept is told so, with what the job is now, wherever it was."""
+    """A client that comes back for events that are no longer kept gets a message that says so, with the job as it is now, from every place."""
     server = row.kedged(None, "--keep-events", "1")
     try:
         jobs = [server.run(spec(task={"crossValidate": {"cv": folds}}))["id"] for folds in (2, 3)]
@@ -47,7 +47,7 @@ def lines(server, path):
 def told(row, after, first, events):
     numbers = [event["id"] for event in events]
     if after + 1 >= first:
-        row.expect(numbers and numbers[0] == after + 1 and "gap" not in events[0], f"after {after}, of which nothing is missing: {numbers}")
+        row.expect(numbers and numbers[0] == after + 1 and "gap" not in events[0], f"after {after}, with no event missing: {numbers}")
         return
     gap = events[0].get("gap") if events else None
     if row.expect(gap, f"after {after}: nothing says that {after + 1} to {first - 1} are missing"):
@@ -56,7 +56,7 @@ def told(row, after, first, events):
 
 
 class Exposed(Kedged):
-    """On every address of a network of its own, in which nobody else is."""
+    """On every address of a network of its own, without other hosts."""
 
     listen = "0.0.0.0:0"
 
@@ -73,7 +73,7 @@ sys.stdin.read()"""
 
 
 def e4(row):
-    """Peers that are gone at once: no FIN, no RST, no answer. They are let go within 45 s, and cost little until then."""
+    """Peers that vanish at once: no FIN, no RST, no answer. Their connections end within 45 s, and cost little until then."""
     if "KEDGE_E4" not in os.environ:
         return in_networks(row)
     here, there = os.environ["KEDGE_E4"].split()
@@ -86,14 +86,14 @@ def e4(row):
                                   stdout=subprocess.PIPE)
         assert holder.stdout.readline() == b"held\n"
         row.expect(from_outside(server) == peers, f"{from_outside(server)} connections of {peers}")
-        subprocess.run(["ip", "-n", there, "addr", "flush", "dev", "kedge-b"], check=True)   # what arrives there is for nobody now
+        subprocess.run(["ip", "-n", there, "addr", "flush", "dev", "kedge-b"], check=True)   # what arrives there has no receiver now
         cost = rss_kib(server.child.pid) - before
         row.expect_cost(cost <= (8 if row.long else 2) * 1024, f"{peers} peers cost {cost} KiB")
         gone = within(lambda: from_outside(server) == 0, 45)
         row.expect(gone is not None, f"{from_outside(server)} of {peers} peers are still held")
         row.expect(server.call("GET", "/livez").status == 200, "the server does not answer others")
         holder.kill()
-        return f"{peers} peers of {cost / peers:.1f} KiB each, let go after {gone or -1:.0f} s"
+        return f"{peers} peers of {cost / peers:.1f} KiB each, disconnected after {gone or -1:.0f} s"
     finally:
         server.kill()
 
@@ -126,7 +126,7 @@ def in_networks(row):
 
 
 class BadNetwork:
-    """A proxy that spoils a share of the calls: an answer that says later, a connection reset before or behind the call, a stream cut."""
+    """A proxy that spoils a share of the calls: an answer that says later, a connection reset before or after the call, a stream cut."""
 
     KINDS = ["429", "503", "502", "reset", "lost", "cut"]
 
@@ -164,7 +164,7 @@ class BadNetwork:
         if self.drop_keys:
             head = re.sub(rb"(?i)\r\nidempotency-key: *\S+", b"", head)
         server.sendall(re.sub(rb"(?i)\r\nconnection: *\S+", b"", head).replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + body)
-        if kind == "lost":   # the call is carried out, and nobody hears of it
+        if kind == "lost":   # the call is carried out, and its answer is lost
             server.recv(1)
             return reset(client)
         sent, most = 0, self.dice.randrange(1, 2000) if kind == "cut" else 1 << 40
@@ -189,7 +189,7 @@ def reset(connection):
 
 
 def e7(row):
-    """The SDK behind a network that spoils three calls of ten: every job succeeds, none is there twice, and nobody is called before the time it asked for."""
+    """The SDK behind a network that spoils three calls of ten: every job succeeds, none exists twice, and no call comes before the time that the server named."""
     runs = 300 if row.long else 60
     server = row.fake()
     network = BadNetwork(port_of(server), 0.3, row.seed, drop_keys=row.control == "lost-keys")
@@ -210,7 +210,7 @@ def e7(row):
         row.expect(len(listed) == runs, f"{runs} runs made {len(listed)} jobs")
         pauses = pauses_after(network.calls)
         early = [p for p in pauses["429"] + pauses["503"] if p < 1]
-        row.expect(not early, f"{len(early)} calls came before the time that was asked for: {early[:5]}")
+        row.expect(not early, f"{len(early)} calls came before the time that the server named: {early[:5]}")
         longest = max(pauses["502"] + pauses["reset"] + pauses["lost"], default=0)
         row.expect_cost(longest <= 5 + 3, f"a pause of {longest:.1f} s, the longest is to be 5 s")   # 3 s: of a machine that does other work
         return f"{runs} runs, {sum(network.spoilt.values())} calls, spoilt: {dict(sorted((k, v) for k, v in network.spoilt.items() if k))}"

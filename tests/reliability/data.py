@@ -24,12 +24,12 @@ ROWS = 4000
 
 
 def table(version, number):
-    """CSV of ROWS rows; the first column tells the version, the second the row."""
+    """CSV of ROWS rows; the first column is the version, the second the row."""
     return b"version,row,label\n" + b"".join(b"%d,%d,%s\n" % (version, i, b"ab"[i % 2:i % 2 + 1]) for i in range(ROWS + number))
 
 
 class Origin:
-    """An HTTP server whose paths are given as functions of (connection, request head, how often the path was asked for)."""
+    """An HTTP server whose paths are given as functions of (connection, request head, how often the path was requested)."""
 
     def __init__(self, tls=None):
         self.paths, self.asked, self.lock, self.tls = {}, collections.Counter(), threading.Lock(), tls
@@ -77,7 +77,7 @@ def cut(stream, reset):
 
 def breaking(dice, number):
     """A file that breaks off twice at most: with ranges or without, and with another version after the first break or not. An origin that gives
-    the rest of another file, in spite of If-Range, says so by its ETag."""
+    the rest of another file, despite If-Range, has another ETag."""
     ranges, changes, heeds = dice.random() < 0.7, dice.random() < 0.4, dice.random() < 0.6
     zipped, cuts = dice.random() < 0.3, [dice.choice([0, 0.01, 0.5, 0.99, dice.random()]) for _ in range(2)]
     bodies = [table(version, number) for version in (1, 2)]
@@ -127,7 +127,7 @@ def d1(row):
         done = sum(job["state"] == "succeeded" for job in jobs)
         codes = {(job.get("error") or {}).get("code") for job in jobs if job["state"] != "succeeded"}
         row.expect(codes <= {"DATASET_UNAVAILABLE"}, f"failed with {codes}")
-        row.expect(done >= 0.7 * runs, f"only {done} of {runs} downloads came to an end")   # an origin that never gives what was asked for may fail
+        row.expect(done >= 0.7 * runs, f"only {done} of {runs} downloads came to an end")   # a download from an origin that never gives what is requested may fail
         files = files_of(server)
         row.expect(len(files) == done, f"{done} downloads left {len(files)} files")
         for file in files:
@@ -277,7 +277,7 @@ def d4(row):
 
 
 def d6(row):
-    """Fifty jobs want one file at once, one of them is cancelled, and the server killed in the middle: one transfer before and one after, all the others succeed."""
+    """Fifty jobs want one file at once, one of them is cancelled, and the server is killed in the middle: one transfer before and one after, and all the others succeed."""
     origin, body, transfers = Origin(), table(1, 0), []
 
     def slow(stream, head, count):
@@ -310,7 +310,7 @@ def d6(row):
 
 
 def d7(row):
-    """A cached file is changed where it lies, or replaced while a job reads it: noticed before its next use, fetched again, and no job sees a mixture."""
+    """A cached file is changed in place, or replaced while a job reads it: noticed before its next use, fetched again, and no job sees a mixture."""
     trials, dice, origin, body = (200 if row.long else 30), random.Random(row.seed), Origin(), table(1, 0)
     origin.paths["/table"] = lambda s, h, c: answer(s, b"200 OK", body)
     server = row.kedged(None, "--allow-fetch", "127.0.0.1")

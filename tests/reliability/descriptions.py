@@ -1,4 +1,4 @@
-"""Rows on small requests that stand for much: B1 checks that take long, B2 candidates that hold much, B3 names, patterns and model files.
+"""Rows on small requests that cause much work: B1 checks that take long, B2 candidates that hold much, B3 names, patterns and model files.
 
 python3 descriptions.py ROW [--long] [--seed N] [--control NAME]"""
 import json
@@ -12,7 +12,7 @@ import urllib.request
 from rows import main, spec, wait_for, within
 
 KIB = 1 << 10
-MEMORY_KIB = 256 * KIB   # of kedged and of a worker, whatever one request asks for
+MEMORY_KIB = 256 * KIB   # of kedged and of a worker, for any request
 GRID = "task.gridSearch.paramGrid"
 
 
@@ -67,7 +67,7 @@ def is_idle(pid):
 
 
 def b1(row):
-    """Six searches of two KiB whose checks take longer than any may: cancels, reads and small jobs go on, and the checks end with their clients."""
+    """Six searches of two KiB whose checks take longer than any may: cancels, reads and small jobs continue, and the checks end with their clients."""
     body, slowest, count = slow_to_check(), 0.0, 40 if row.long else 8
     server = row.fake("--devices", "cpu", how="WaitForCancel")
     try:
@@ -86,14 +86,14 @@ def b1(row):
         for attack in attacks:
             attack.stream.close()
         idle = within(lambda: is_idle(server.child.pid), 8)
-        row.expect_cost(idle is not None or row.found(), "the checks of clients that have gone go on")
+        row.expect_cost(idle is not None or row.found(), "the checks of clients that disconnected continue")
         if row.found():
             return "found"
         begin = time.monotonic()
         reply = server.call("POST", "/v1/jobs", body)
         row.expect(reply.status == 400 and reply.json().get("where") == GRID and "more than 10 s" in reply.json()["detail"],
                    f"the long check: {reply.status} {reply.body[:300]}")
-        return f"{count} rounds of four requests beside six long checks at most {slowest:.2f} s, the checks gone {idle or 0:.1f} s after their clients; one alone refused after {time.monotonic() - begin:.0f} s"
+        return f"{count} rounds of four requests during six long checks at most {slowest:.2f} s, the checks ended {idle or 0:.1f} s after their clients; one alone refused after {time.monotonic() - begin:.0f} s"
     finally:
         server.kill()
 
@@ -128,7 +128,7 @@ class Following:
 
 
 def b2(row):
-    """10,000 candidates of a pipeline with 500 KiB of parameters: shared where they leave them alone, refused by the field where they do not."""
+    """10,000 candidates of a pipeline with 500 KiB of parameters: shared where the candidates do not change them, refused with the field's name where they do."""
     step, many = large_step(500), [1e-9 * n for n in range(1, 10_001)]
     server = row.kedged(None, "--devices", "cpu")
     try:
@@ -216,7 +216,7 @@ def hostile_job(pattern):
 
 
 def b3(row):
-    """Names of 100,000 characters, patterns made to run without end, and a model file of 500 KiB that says it has 47 times as much."""
+    """Names of 100,000 characters, patterns that would run without end, and a model file of 500 KiB that says it has 47 times as much."""
     server = row.kedged(None, "--devices", "cpu")
     try:
         put = server.call("PUT", "/v1/datasets/long", f"a,{'n' * 100_000},label\n1,2,x\n".encode(), {"Content-Type": "text/csv"})

@@ -17,7 +17,7 @@ JOBS = {"forest": [("StandardScaler", {}), ("RandomForestClassifier", {"n_estima
 
 
 def worker():
-    """kedge-worker in a folder beside whose own the fake plug-in lies."""
+    """kedge-worker in a folder whose parent has the fake plug-in in lib."""
     if not (FOLDER / "lib" / "libkedge_cuda.so").exists():
         raise CannotRun("the fake GPU was not built")
     (FOLDER / "bin").mkdir(exist_ok=True)
@@ -59,7 +59,7 @@ def outcome(end):
 
 
 def g1(row):
-    """Each allocation of a job fails in turn: OUT_OF_MEMORY, and the next job of the same worker is right; after many the memory is given back."""
+    """Each allocation of a job fails, one after the other: OUT_OF_MEMORY, and the next job of the same worker is right; after many the memory is given back."""
     if row.control == "leak" and "address" in SANITIZED:
         raise CannotRun("under the address sanitizer the emulator's memory is the system's, and not counted")
     gpu = WithGpu(row, env={"KEDGE_FAKE_GPU_LEAK": "1"} if row.control == "leak" else None)
@@ -100,7 +100,7 @@ def g1(row):
 
 
 def bytes_in_use(gpu, name):
-    """When a job makes its first allocation, after one that ran out of memory: what a worker keeps for the next job it has let go by then."""
+    """When a job makes its first allocation, after one that ran out of memory: by then the worker has freed what it keeps for the next job."""
     gpu.next("oom", 20)
     gpu.run(job(name))
     gpu.next("tell", 1)
@@ -144,7 +144,7 @@ def g2(row):
 
 
 def g3(row):
-    """No device, no driver, a device that cannot be opened or for which there is no code: a job that asks for it gets the reason, and "auto" runs on the CPU."""
+    """No device, no driver, a device that cannot be opened or for which there is no code: a job that requests it gets the reason, and "auto" runs on the CPU."""
     said = {"none": "reports no device", "no-driver": "driver version is insufficient", "lost": "GPU is lost", "old": "its compute capability is 7.0"}
     for how, words in said.items():
         gpu = WithGpu(row, "--devices", "cpu,cuda:0", how="" if row.control == "no-faults" else how)
@@ -163,7 +163,7 @@ def g3(row):
             row.expect(auto["state"] == "succeeded" and auto["result"]["device"]["kind"] == "cpu", f"{how}: auto ended {outcome(auto)[:2]}")
         finally:
             gpu.server.kill()
-    return f"{len(said)} ways to have no GPU, each told, and the CPU taken"
+    return f"{len(said)} ways to have no GPU, each reported, and the CPU used"
 
 
 def g4(row):

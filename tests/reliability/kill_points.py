@@ -63,7 +63,7 @@ def failing(number):
 
 
 class Round:
-    """What the client did, and what it was told."""
+    """What the client did, and the answers."""
 
     def __init__(self, tag):
         self.tag = tag
@@ -80,7 +80,7 @@ class Round:
         return self.acknowledged.get(key)
 
     def work(self, server):
-        """Until done or until the server goes."""
+        """Until done or until the server ends."""
         try:
             first = self.submit(server, f"{self.tag}-a", normal(0))
             bad = self.submit(server, f"{self.tag}-b", failing(0))
@@ -110,7 +110,7 @@ def check(server, done, problems):
         if reply.status != 202:
             problems.append(f"{key}: repeating the submit is answered {reply.status}")
         elif done.acknowledged.setdefault(key, reply.json()["id"]) != reply.json()["id"]:
-            problems.append(f"{key}: a second job {reply.json()['id']} beside {done.acknowledged[key]}")
+            problems.append(f"{key}: a second job {reply.json()['id']} in addition to {done.acknowledged[key]}")
     for key, job_id in done.acknowledged.items():
         check_job(server, key, job_id, done, problems)
 

@@ -26,7 +26,7 @@ exec chroot "$1/root" /bin/sh -c "$2"
 # Each line that begins with SAYS is read below.
 LIFE = """set -e
 says() { echo "SAYS $*"; }
-serve() {   # one job, by the service's user, until the server is told to stop
+serve() {   # one job, by the service's user, then the server is stopped
   setpriv --reuid kedge --regid kedge --clear-groups /usr/bin/kedged --config /etc/kedge/kedged.toml --listen 127.0.0.1:0 --port-file /var/lib/kedge/port --devices cpu 2> /tmp/log & server=$!
   for i in $(seq 200); do [ -s /var/lib/kedge/port ] && break; sleep 0.1; done
   url="http://127.0.0.1:$(cat /var/lib/kedge/port)"

@@ -21,7 +21,7 @@ constexpr int kJobs = 200;
 constexpr std::size_t kStep = 23;
 constexpr std::uint32_t kSeed = 1;
 
-// What the caller was told, and after how many operations of the disk.
+// What was acknowledged to the caller, and after how many operations of the disk.
 struct Told {
   std::size_t when;
   std::string job;

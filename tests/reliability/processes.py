@@ -23,7 +23,7 @@ CLIENTS = 4
 
 
 class Client(threading.Thread):
-    """Submits a job under a key, again and again until it is acknowledged, waits for its end, and goes on."""
+    """Submits a job under a key, again and again until it is acknowledged, waits for its end, and submits the next."""
 
     def __init__(self, server, name, stop):
         super().__init__(daemon=True)
@@ -42,7 +42,7 @@ class Client(threading.Thread):
                 job_id = job_id or self.done.submit(self.server, key, small(number))
                 if job_id and self.server.call("GET", f"/v1/jobs/{job_id}?wait=5s", timeout=20).json().get("state") in FINAL:
                     return
-            except Exception:   # the server is away: whatever that looks like here, the call is repeated
+            except Exception:   # the server is away: for every kind of error the call is repeated
                 time.sleep(0.01)
             if self.stop.is_set():
                 return
@@ -91,9 +91,9 @@ WHO = ["a worker", "the server", "both"]
 
 
 def k3(row):
-    """A worker, the server or both are suspended for longer than a worker may be silent, and go on: who was given up is not heard, nobody is who
-    could not speak, and each result is right.
-    Then workers that speak under the lease of another attempt, which is what the given-up would do."""
+    """A worker, the server or both are suspended for longer than a worker may be silent, and continue: a worker that was given up cannot
+    report, a worker that could not report is not given up, and each result is right.
+    Then workers that report under the lease of another attempt, as one that was given up would."""
     trials, stale = (200, 1000) if row.long else (6, 100)
     job = spec(dataset={"builtin": "digits"}, steps=[("RandomForestClassifier", {"n_estimators": 1000, "random_state": 0})], task={"crossValidate": {"cv": 2}})
     if not row.control:
@@ -149,7 +149,7 @@ def suspend(row, number, job, expected):
 
 
 def k8(row):
-    """Far more connections than descriptors: what lives goes on, nothing spins, and it is over when they go."""
+    """Far more connections than descriptors: open streams continue, nothing spins, and the server recovers when they close."""
     server = Kedged(row.folder, "--worker", BIN / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Tick"})
     held = []
     try:
@@ -229,7 +229,7 @@ def k9(row):
 
 
 def k10(row):
-    """The wall clock jumps while jobs run: they end as ever, nothing is forgotten, and the times of a job's events never go back."""
+    """The wall clock jumps while jobs run: they end as usual, nothing is forgotten, and the times of a job's events never go back."""
     library = next(iter(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
     if not library:
         raise CannotRun("faketime is not installed")
@@ -272,7 +272,7 @@ def k12(row):
             text = other.communicate()[1]
         took = time.monotonic() - begin
         row.expect(other.returncode == 74, f"the second server ended with {other.returncode}")
-        row.expect(str(server.child.pid) in text and "in use" in text, f"it does not say who has the directory: {text[-300:]}")
+        row.expect(str(server.child.pid) in text and "in use" in text, f"it does not name the process that has the directory: {text[-300:]}")
         row.expect(server.job(job)["state"] not in FINAL, "the first server's job has ended")
         row.expect(server.run(small())["state"] == "succeeded" if server.call("POST", f"/v1/jobs/{job}/cancel").status == 202 else False,
                    "the first server runs no more jobs")
@@ -282,12 +282,12 @@ def k12(row):
 
 
 def k13(row):
-    """No answer to a submit leaves before a sync that began after the request ended well."""
+    """No answer to a submit is sent before a sync that began after the request has succeeded."""
     count, trace = (1000 if row.long else 200), row.folder / "trace"
     server = row.fake("--devices", "cpu", how="WaitForCancel")
     strace = None
     try:
-        ahead = [server.submit(spec()) for _ in range(20)]   # one runs for ever; behind those whose data is there nothing is written
+        ahead = [server.submit(spec()) for _ in range(20)]   # one runs forever; nothing is written for the jobs behind it whose data is there
         within(lambda: server.call("GET", f"/v1/jobs/{ahead[0]}").json().get("state") == "running", 2)
         time.sleep(0.5)
         strace = subprocess.Popen([tool("strace"), "-f", "-qq", "-s", "24", "-e", "trace=fdatasync,fsync,sendmsg,sendto,recvmsg,recvfrom",
@@ -309,7 +309,7 @@ def k13(row):
 
 
 def order_of(lines):
-    """Requests, answers that no sync came before since the request, and answers."""
+    """Numbers of requests, of answers without a sync since their request, and of answers."""
     asked = early = answered = 0
     synced = False
     for line in lines:

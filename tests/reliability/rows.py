@@ -1,4 +1,4 @@
-"""What the rows of the battery share: options, controls, and a list of what was found broken.
+"""What the rows share: options, controls, and a list of what was found broken.
 
 A row is a function that takes a Row, does its worst to a server, calls expect(), and returns its figures as text. A control is a
 switch under which the row must find something; then the program exits 0 if it did. 77 means that the row cannot run here."""
@@ -55,7 +55,7 @@ class Row:
 
 
 def small(number=0):
-    """A job of its own description, with the same scores whatever the number."""
+    """A job of its own description, with the same scores for every number."""
     return spec(steps=[("GaussianNB", {"var_smoothing": 1e-9 * (1 + 1e-6 * number)})], task={"crossValidate": {"cv": 2}})
 
 

@@ -66,7 +66,7 @@ def s1(row):
 
 
 class Drip(http.server.BaseHTTPRequestHandler):
-    """/fast answers at once, all else for ever."""
+    """/fast answers at once, every other path never ends."""
     stop = threading.Event()
 
     def do_GET(self):
@@ -87,7 +87,7 @@ class Drip(http.server.BaseHTTPRequestHandler):
 
 
 def s2(row):
-    """Forty downloads of one tenant that drip: its other jobs and the other tenants' jobs and downloads end all the same."""
+    """Forty downloads of one tenant that drip: its other jobs and the other tenants' jobs and downloads end nevertheless."""
     origin = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Drip)
     origin.daemon_threads = True
     threading.Thread(target=origin.serve_forever, daemon=True).start()
@@ -110,7 +110,7 @@ def s2(row):
         row.expect(bool(row.control) or states()["fetching"] <= 8, f"one tenant has {states()['fetching']} downloads at a time")
         for answer in drips:
             ask_as(server, "slow", "POST", f"/v1/jobs/{answer.json()['id']}/cancel")
-        return f"{len(drips)} downloads that drip, {ended} other jobs ended beside them"
+        return f"{len(drips)} downloads that drip, {ended} other jobs ended meanwhile"
     finally:
         Drip.stop.set()
         server.kill()
@@ -161,7 +161,7 @@ def s3(row):
 
 
 def s4(row):
-    """Eleven bytes that name one column in two million, eight at once, beside a small upload: little memory, little disk, a right answer."""
+    """Eleven bytes that name one column in two million, eight at once, during a small upload: little memory, little disk, a right answer."""
     server = Shared(row, ["alice"], "--devices", "cpu")
     try:
         ask_as(server, "alice", "PUT", "/v1/datasets/warm.csv", table(1))

@@ -1,5 +1,5 @@
-"""Row H3: requests that one parser may see as one and another as two. Each goes to kedge's HTTP server directly and beside h11 (where that is
-installed), and through nginx and HAProxy (where those are). Nobody in front may have passed on another number of requests than the server took.
+"""Row H3: requests that one parser may see as one and another as two. Each goes to kedge's HTTP server and to h11 (where that is
+installed), and through nginx and HAProxy (where those are). A proxy must not have passed on another number of requests than the server took.
 
 python3 smuggling.py H3 [--long] [--seed N] [--control NAME]"""
 import random
@@ -50,7 +50,7 @@ PATIENCE = 90   # seconds that no answer comes near, but on a machine that stand
 
 
 class Recorder:
-    """What the server took for requests, in the order in which it did."""
+    """What the server read as requests, in order."""
 
     def __init__(self, row):
         self.log, self.marks = row.folder / "recorded", 0
@@ -75,7 +75,7 @@ class Recorder:
 
 
 class Lenient(Recorder):
-    """In the server's place, one that knows no Transfer-Encoding and takes the first Content-Length, as too many do."""
+    """In the server's place, one that knows no Transfer-Encoding and takes the first Content-Length, as some servers do."""
 
     def __init__(self, row):
         seen = self.seen = []
@@ -158,7 +158,7 @@ def beside_h11(row, recorder, texts):
             return
 
 
-# Without lingering closes, in which nginx writes a request's line only when the client has gone, too late for who compares.
+# Without lingering closes, because nginx then writes a request's line only when the client has disconnected, too late for the comparison.
 NGINX = """daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; events {{ }}
 http {{ log_format seen '$request_method $upstream_status $request_uri'; access_log {folder}/seen seen; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
   fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s; upstream us {{ server 127.0.0.1:{behind}; keepalive 1; }}
@@ -195,7 +195,7 @@ class Front:
         self.at = self.seen.stat().st_size if self.seen.exists() else 0
 
     def passed_on(self):
-        """Methods of the requests, since the last call, that an answer came back for, or was waited for."""
+        """Methods of the requests since the last call that were answered, or whose answer was awaited."""
         with open(self.seen, "rb") as log:
             log.seek(self.at)
             text = log.read()
@@ -227,7 +227,7 @@ def behind_a_front(row, recorder, name, texts):
 
 
 def h3(row):
-    """The list, and mutations of it, in front of and beside four parsers."""
+    """The list, and mutations of it, through four parsers."""
     seeds, dice, figures = vectors(), random.Random(row.seed), []
     beside = seeds + [mutated(seeds, dice) for _ in range(100_000 if row.long else 2000)]
     through = seeds + [mutated(seeds, dice) for _ in range(5000 if row.long else 200)]

@@ -1,4 +1,4 @@
-"""Rows on ends: C1 cancels in every state, C2 and C3 signals, C4 a job that kills its worker, C5 jobs without end or measure.
+"""Rows on stops: C1 cancels in every state, C2 and C3 signals, C4 a job that kills its worker, C5 jobs without end or with too much data.
 
 python3 stops.py ROW [--long] [--seed N] [--control NAME]"""
 import http.client
@@ -29,7 +29,7 @@ def c1(row):
             again = server.call("DELETE", f"/v1/jobs/{job}").status
             row.expect(status in (202, 409) and again in (202, 409), f"cancels are answered {status} and {again}")
             end = within(lambda: server.job(job)["state"] in FINAL, 5)
-            if not row.expect(end is not None, f"a cancel was acknowledged and the job goes on: {server.job(job)['state']}"):
+            if not row.expect(end is not None, f"a cancel was acknowledged and the job continues: {server.job(job)['state']}"):
                 break
             took.append(time.monotonic() - begin)
             state = server.job(job)["state"]
@@ -62,7 +62,7 @@ def force(row):
 
 
 def c2(row):
-    """SIGTERM under load, again and again: streams are told, nothing acknowledged is lost, uploads end or are cut, repeated calls succeed."""
+    """SIGTERM under load, again and again: streams get a message, nothing acknowledged is lost, uploads end or are cut, repeated calls succeed."""
     from kill_points import check
     from processes import Client
     rounds, readers, senders = (20, 200, 8) if row.long else (3, 20, 4)
@@ -85,7 +85,7 @@ def c2(row):
             row.expect(status == 0, f"ended with {status}")
             row.expect_cost(time.monotonic() - begin < 2 + 10 + 1, f"took {time.monotonic() - begin:.0f} s to stop")
             told = sum(b"event: shutdown" in drain(stream) for stream in streams)
-            row.expect(told == len(streams), f"{told} of {len(streams)} streams were told")
+            row.expect(told == len(streams), f"{told} of {len(streams)} streams got a message")
             server.start()
             job = server.job(lasting)
             row.expect(job["state"] not in FINAL or job["state"] == "succeeded", f"the running job is {job['state']}")
@@ -184,7 +184,7 @@ def c3(row):
 
 
 def c4(row):
-    """A job that kills its worker: tried once more, then failed; the fourth of its kind is not tried at all; the server goes on."""
+    """A job that kills its worker: tried once more, then failed; the fourth of its kind is not tried at all; the server continues."""
     server = row.kedged(env={"KEDGE_FAILPOINT": "worker.run.abort"})
     try:
         pid, attempts = server.child.pid, []
@@ -208,7 +208,7 @@ def c4(row):
 
 
 def c5(row):
-    """Jobs without end or measure: each meets its own limit, for its own reason, and the server stays as it was."""
+    """Jobs without end or with too much data: each ends at its own limit, with its own reason, and the server stays as it was."""
     deadline = [] if row.control == "no-deadline" else ["--run-deadline", "1"]
     server = Kedged(row.folder, "--worker-memory", "700", *deadline)
     try:
@@ -219,7 +219,7 @@ def c5(row):
                 ("too large", spec(dataset={"builtin": "mnist_10k"}, steps=[("PolynomialFeatures", {"degree": 2}), "GaussianNB"]), "OUT_OF_MEMORY")]:
             job_id = server.submit(job)
             end = within(lambda: server.job(job_id)["state"] in FINAL, 8)
-            if not row.expect(end is not None, f"the {name} job goes on"):
+            if not row.expect(end is not None, f"the {name} job continues"):
                 server.call("POST", f"/v1/jobs/{job_id}/cancel")
                 continue
             code = (server.job(job_id).get("error") or {}).get("code")

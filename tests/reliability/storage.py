@@ -19,7 +19,7 @@ DAMAGED = 74   # how kedged ends when it cannot use its store
 
 
 def k5(row):
-    """Reads, writes, syncs and renames of the server fail at random, then no more: nothing acknowledged is lost, and it heals."""
+    """Reads, writes, syncs and renames of the server fail at random, then no more: nothing acknowledged is lost, and it recovers."""
     libraries = pathlib.Path("/usr/lib/fiu")
     if not (libraries / "fiu_posix_preload.so").exists():
         raise CannotRun("fiu-utils is not installed")
@@ -62,7 +62,7 @@ def tell(fifo, command):
 
 
 def work(server, done):
-    """Submits; counts what is refused, which must be done with a problem that says that it is the server's."""
+    """Submits; counts what is refused, which must be done with a problem that says that the cause is the server's."""
     refused = 0
     for number in range(20):
         key = f"{done.tag}-{number}-a"
@@ -80,7 +80,7 @@ def work(server, done):
 
 
 def k6(row):
-    """A disk that is full, a tmpfs of 32 MiB: jobs are refused, all else goes on, and it heals when there is room again."""
+    """A disk that is full, a tmpfs of 32 MiB: jobs are refused, all other calls succeed, and it recovers when there is room again."""
     disk = row.folder / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", disk], capture_output=True).returncode != 0:

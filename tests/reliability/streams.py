@@ -21,7 +21,7 @@ def port_of(server):
 
 
 def follow(port, job, last_id, until, receive_buffer=None):
-    """Reads the stream from behind last_id until until(bytes so far) or its end; returns whole events as (id, data)."""
+    """Reads the stream from after last_id until until(bytes so far) or its end; returns whole events as (id, data)."""
     text, events = b"", []
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
@@ -100,12 +100,12 @@ def follow_briefly(server, job, last_id, limit, deadline):
 
 
 def e3(row):
-    """Readers that ask for far more events than what the system buffers, and read nothing: they cost little, hold nobody up, and are cut after 30 s, which is counted."""
+    """Readers that request far more events than what the system buffers, and read nothing: they cost little, delay no other stream, and are cut after 30 s, which is counted."""
     readers, asked = (500 if row.long else 60), 20
     server, held = row.kedged(), []
     try:
         job = server.run({**small(), "dataset": {"builtin": "breast_cancer"}, "task": {"crossValidate": {"splitter": "LeaveOneOut"}}})   # of 548 KB of events
-        server.stop()   # and again with jobs that say something each second, for those who do read
+        server.stop()   # and again with jobs that report something each second, for the streams that are read
         devices = {"devices": [{"id": f"cuda:{number}"} for number in range(10)]}
         server.arguments, server.extra_env = ("--worker", FAKE), row.environment({"KEDGE_FAKE_HOW": "Tick", "KEDGE_FAKE_DEVICES": json.dumps(devices)})
         server.start()
@@ -124,7 +124,7 @@ def e3(row):
         time.sleep(3)   # in which the server sends what it will
         each = (rss_kib(server.child.pid) - before) / readers
         beside = p99(lags(row, server, ticking, 5))
-        row.expect(established(server) == readers, "they are gone already")
+        row.expect(established(server) == readers, "they are closed already")
         row.expect_cost(each <= 256, f"{each:.0f} KiB held for each")
         row.expect_cost(beside <= 1.1 * alone + 50, f"other streams lag {beside:.0f} ms, {alone:.0f} ms without them")   # 50: other programs on the machine
         gone = within(lambda: established(server) == 0, 40)
@@ -235,7 +235,7 @@ def uploads_cut(row, server, dice):
 
 
 def asks_cut(row, dice):
-    """Predictions and waits whose clients go, anywhere and in both ways: their connections are free at once, the model answers as before, nothing is left."""
+    """Predictions and waits whose clients disconnect, anywhere and in both ways: their connections are free at once, the model answers as before, nothing is left."""
     (row.folder / "asks").mkdir()
     server, held = row.kedged(row.folder / "asks"), []
     try:
@@ -299,7 +299,7 @@ listen kedge
 
 
 def e6(row):
-    """Through nginx (told to speak HTTP/1.1) and HAProxy (told not to hold back): each event passes at once, and a quiet stream is not cut."""
+    """Through nginx (with HTTP/1.1) and HAProxy (with no delay): each event passes at once, and a quiet stream is not cut."""
     seconds, figures = (75 if row.long else 3), []
     more = "" if row.control == "hold-back" else "  option http-no-delay"   # else HAProxy holds a small piece back for 200 ms
     server = row.fake(how="Tick" if not row.long else "WaitForCancel")

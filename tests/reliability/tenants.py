@@ -87,7 +87,7 @@ def q1(row):
         row.expect(index >= 0.95, f"Jain's index is {index:.3f}: {used}")
         waited, ran = alone[0] if alone else (1e9, 0)
         row.expect(waited <= 5 * ran + 1, f"a tenant's only job waited {waited:.1f} s, and ran {ran:.2f} s")
-        return f"{flood} jobs beside 3 x {others}: Jain's index {index:.4f} over {window:.0f} s, a lone job waited {waited * 1e3:.0f} ms"
+        return f"{flood} jobs against 3 x {others}: Jain's index {index:.4f} over {window:.0f} s, a lone job waited {waited * 1e3:.0f} ms"
     finally:
         server.kill()
 
@@ -122,7 +122,7 @@ def write_weights(file, weights):
 
 
 def q3(row):
-    """Two hundred submits at once for a quota of fifty: fifty are taken, the others told to come later, and one more is once one has ended."""
+    """Two hundred submits at once for a quota of fifty: fifty are taken, the others are refused with a time to come again, and one more is taken once one has ended."""
     quota, at_once = 50, 200
     server = Shared(row, ["alice", "bob"], "--worker", FAKE, *([] if row.control == "no-quota" else ["--tenant-jobs", str(quota)]), env={"KEDGE_FAKE_HOW": "WaitForCancel"})
     try:
@@ -139,7 +139,7 @@ def q3(row):
             refused = [answer for answer in answers if answer.status == 429]
             row.expect(all(int(a.headers["Retry-After"]) > 0 and a.json()["code"] == "TOO_MANY_REQUESTS" for a in refused), "no time to come again")
             told = {(a.headers["RateLimit"], a.headers["RateLimit-Policy"]) for a in refused}
-            row.expect(told == {('"jobs";r=0', f'"jobs";q={quota};qu="concurrent-requests"')}, f"the quota is told as {told}")
+            row.expect(told == {('"jobs";r=0', f'"jobs";q={quota};qu="concurrent-requests"')}, f"the quota is shown as {told}")
             row.expect(server.as_tenant("bob", "POST", "/v1/jobs", small()).status == 202, "another tenant's quota is touched")
             taken = [answer.json()["id"] for answer in answers if answer.status == 202]
             for job in taken:

@@ -1,4 +1,4 @@
-// Row A4: the comparison that ends a look-up of a token takes the same time wherever two digests differ (Reparaz, Balasch and
+// Row A4: the comparison that ends a look-up of a token takes the same time at any position where two digests differ (Reparaz, Balasch and
 // Verbauwhede, "Dude, is my code constant time?", DATE 2017: Welch's t-test over interleaved samples, the longest cut off).
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace kedge::crypto {
 namespace {
 
-constexpr double kLeak = 4.5;        // of |t|: what differs by more is taken for a leak
+constexpr double kLeak = 4.5;        // of |t|: a larger difference counts as a leak
 constexpr int kRuns = 5;             // a leak shows in each, a disturbance of the machine does not
 constexpr double kKept = 0.9;        // of the samples: interrupts are in the longest
 constexpr std::size_t kBatch = 16;   // comparisons in a sample: the clock has 20 ns or so
@@ -82,7 +82,7 @@ bool equal_until_they_differ(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b);
 }
 
-TEST(Timing, TellsNothingOfWhereADigestDiffers) {
+TEST(Timing, DoesNotShowWhereADigestDiffers) {
   const double t = leak(&equal_in_constant_time);
   RecordProperty("t", std::to_string(t));
   EXPECT_LT(t, kLeak);

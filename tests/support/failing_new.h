@@ -41,7 +41,7 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   if (!memory) throw std::bad_alloc();
   return memory;
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {   // who asks so can do without
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {   // the caller can go on without the memory
   return std::malloc(size ? size : 1);
 }
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {

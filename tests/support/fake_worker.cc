@@ -2,7 +2,7 @@
 //
 //   Succeed          a few events and a result, of a fit a model of a few bytes      Fail            kBadData
 //   CrashOnce        aborts, unless the file params.marker is there; leaves it      CrashAlways
-//   WaitForCancel    until cancelled                        IgnoreCancel    for ever
+//   WaitForCancel    until cancelled                        IgnoreCancel    forever
 //   Mute             no heartbeat, no answer                Flood           10,000 progress events
 //   StaleToken       says things under an old lease before the right ones
 //   Hold             until the file params.marker is there                           Tick      an event a second until cancelled

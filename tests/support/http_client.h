@@ -1,4 +1,4 @@
-// A raw HTTP client for tests: sends the bytes it is told to, reads answers with a deadline.
+// A raw HTTP client for tests: sends given bytes, reads answers with a deadline.
 #pragma once
 
 #include <chrono>

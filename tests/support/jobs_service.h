@@ -50,7 +50,7 @@ class Waiter {
     changed_.notify_all();
   }
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds patience = kPatience) {
-    constexpr std::chrono::milliseconds kStep{20};   // for conditions that nobody announces
+    constexpr std::chrono::milliseconds kStep{20};   // for conditions without a notification
     const auto deadline = std::chrono::steady_clock::now() + patience;
     std::unique_lock lock(mutex_);
     while (!condition()) {
@@ -76,7 +76,7 @@ inline server::JobServiceOptions service_options(const std::filesystem::path& da
   return options;
 }
 
-// `how`: what the fake worker shall do.
+// `how`: what the fake worker does.
 inline schema::JobSpec job_spec(const std::string& how, const std::string& marker = {}, const std::string& device = "auto") {
   schema::JobSpec spec;
   spec.dataset.source = schema::BuiltinRef{"iris"};

@@ -33,7 +33,7 @@ def read_port(path):
 
 
 def text_of(file):
-    """Of a file under /proc: empty where the process or thread has gone."""
+    """Of a file under /proc: empty where the process or thread has ended."""
     try:
         return file.read_text()
     except OSError:
@@ -64,7 +64,7 @@ class Process:
 
 
 class Mirror(Process):
-    """The OpenML mirror, if it is at hand: Mirror.available()."""
+    """The OpenML mirror, if there is one: Mirror.available()."""
 
     SCRIPT = SHARED / "openml" / "serve.py"
 
@@ -93,7 +93,7 @@ class Reply:
     def __init__(self, status, headers, body, hidden=""):
         self.status, self.headers, self.body = status, headers, body
         # No error may tell where the server keeps its files. Every program of the tests asks this.
-        assert not hidden or status < 400 or hidden.encode() not in body, f"a path of the server is told: {body[:500]}"
+        assert not hidden or status < 400 or hidden.encode() not in body, f"a path of the server is shown: {body[:500]}"
 
     def json(self):
         return json.loads(self.body)
@@ -122,7 +122,7 @@ class Kedged(Process):
         try:
             self.url = f"http://127.0.0.1:{wait_for(ready, 90, 'the port of kedged')}"
             wait_for(lambda: self.call("GET", "/readyz").status == 200, 90, "readyz")
-        except BaseException:   # nobody else would end it
+        except BaseException:   # nothing else would end it
             self.kill()
             raise
 

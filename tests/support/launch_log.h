@@ -20,7 +20,7 @@ class LaunchLog {
   LaunchLog(const LaunchLog&) = delete;
   LaunchLog& operator=(const LaunchLog&) = delete;
 
-  // Whether a kernel of this name ran, whatever its template arguments.
+  // Whether a kernel of this name ran, with any template arguments.
   bool has(std::string_view name) const {
     for (const std::string& kernel : kernels_)
       if (kernel.substr(0, kernel.find('<')) == name) return true;

@@ -1,4 +1,4 @@
-// A TLS client for tests: blocking, trusts everybody, says what it saw.
+// A TLS client for tests: blocking, trusts every server, says what it saw.
 #pragma once
 
 #include <openssl/ssl.h>

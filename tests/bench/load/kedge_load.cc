@@ -76,7 +76,7 @@ void post_all(std::uint16_t port, int clients, const std::string& path, std::str
   samples.print(what, seconds_since(begin), refused);
 }
 
-// Submits at `rate` a second in all, whatever the answers; a call that is late is made at once.
+// Submits at `rate` a second in all, with any answers; a call that is late is made at once.
 void submit_at_rate(std::uint16_t port, int seconds, int clients, int rate) {
   Samples taken, refused;
   std::atomic<int> others = 0;   // refusals that do not say when to come again, and other answers

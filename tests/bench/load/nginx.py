@@ -1,4 +1,4 @@
-"""kedged beside nginx on loopback, one serving thread each, in alternate runs of wrk: L1 a small answer, L2 a stored job, L7 new connections.
+"""kedged compared with nginx on loopback, one serving thread each, in alternate runs of wrk: L1 a small answer, L2 a stored job, L7 new connections.
 
 python3 nginx.py [--bin DIR] [--pairs 5] [--seconds 4] [--only plain tls job connections]; needs wrk, nginx and openssl. What is
 printed is the median of the pairs' ratios. Ends by itself."""
@@ -72,14 +72,14 @@ def pairs(name, ours, theirs, options, our_more=(), their_more=()):
 
 
 def stored_jobs(kedged, folder, options, count=10_000):
-    """A server that knows many jobs and asks for a token, and the script that reads them in turn."""
+    """A server that knows many jobs and needs a token, and the script that reads them one after the other."""
     server = kedged(folder, "--worker", options.bin / "kedge_fake_worker", env={"KEDGE_FAKE_HOW": "Succeed"})
     port = server.url.rsplit(":", 1)[1]
     ids = set()
     subprocess.run([options.bin / "kedge_load", "submit", port, "6", "64"], check=True, capture_output=True)
     until = time.monotonic() + 60
     while server.call("GET", "/v1/jobs?state=queued&pageSize=1").json()["jobs"] and time.monotonic() < until:
-        time.sleep(0.2)   # else the jobs run beside the measurement, and what is read has not ended
+        time.sleep(0.2)   # otherwise the jobs run during the measurement, and what is read has not ended
     page = ""
     while len(ids) < count:
         listed = server.call("GET", f"/v1/jobs?pageSize=500{page}").json()

@@ -144,7 +144,7 @@ TEST_F(EmulatorTest, ShuffleFromALaneThatTakesNoPartIsAnError) {
               HasSubstr("shuffles from lane 20, which takes no part"));
 }
 
-TEST_F(EmulatorTest, GoesOnAfterAnError) {
+TEST_F(EmulatorTest, ContinuesAfterAnError) {
   error_of([&] { KEDGE_LAUNCH(gpu, diverge, 1, 64, 0, true); });
   std::vector<int> host(256, 1);
   Array<int> x(gpu, host), sums(gpu, 1);
@@ -157,7 +157,7 @@ TEST_F(EmulatorTest, RefusesBlocksAndSharedMemoryThatNoGpuHas) {
   EXPECT_THAT(error_of([&] { KEDGE_LAUNCH(gpu, diverge, 1, 32, 200 * 1024, true); }), HasSubstr("204800 bytes of shared memory"));
 }
 
-// A GPU's memory cannot be read from the host; the emulator's crashes too, but for ops.
+// A GPU's memory cannot be read from the host; the emulator's crashes too, except in ops.
 TEST(Emulator, CrashesHostCodeThatReadsOrWritesDeviceMemory) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the address sanitizer's build checks the bounds of blocks instead";

@@ -72,7 +72,7 @@ TEST(Loader, ErrorsThrownByAPluginAreCaughtByTheirType) {
   }
 }
 
-TEST(CpuMemory, RefusesAnArrayThatTheMachineCannotHoldBesideWhatItHolds) {
+TEST(CpuMemory, RefusesAnArrayThatTheMachineCannotHoldInAddition) {
   constexpr std::int64_t kHeldByOthers = std::int64_t{64} << 20;   // less than any kernel and this test hold
   const auto device = open_device("cpu");
   try {

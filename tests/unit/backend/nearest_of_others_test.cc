@@ -137,7 +137,7 @@ TYPED_TEST(NearestOfOthers, AreAllOtherRowsForGroupsOfOneRow) {
   std::iota(groups.begin(), groups.end(), 0);
   this->expect_same(this->images(550, 3), groups, 9);
 }
-// The first rows are told apart by bytes; those of the cluster, which the others make a single level, are not.
+// The first rows are separated by bytes; those of the cluster, which the others make a single level, are not.
 TYPED_TEST(NearestOfOthers, AreExactWhereBytesDoNotSeparate) {
   const auto few = this->images(81, 2);
   std::vector<TypeParam> rows;

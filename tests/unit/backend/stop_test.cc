@@ -42,7 +42,7 @@ TEST(JobStop, IsThatOfTheInnermostScopeOfTheThread) {
     check_job_stop();
   }
   EXPECT_THROW(check_job_stop(), schema::Error);
-  std::jthread([] { check_job_stop(); }).join();   // another thread works for nobody
+  std::jthread([] { check_job_stop(); }).join();   // another thread works for no job
 }
 
 TEST(JobStop, EndsALoopOnAllThreadsBetweenTiles) {

@@ -23,7 +23,7 @@ using schema::ProgressEvent;
 using schema::StateEvent;
 using schema::TimingEvent;
 
-// Lines that stay as they are; those that are drawn in place between two lines of dashes, at the moments that are asked for.
+// Lines that stay as they are; those that are drawn in place between two lines of dashes, at the given moments.
 class Recording {
  public:
   explicit Recording(const Page& page) : page_(page) {}

@@ -43,7 +43,7 @@ TEST(JobProgress, CountsWhenTheTotalIsUnknown) {
   EXPECT_EQ(drawn(progress, 80, 0), "download  2.5 kB");
 }
 
-// A job that is watched late comes all at once: its rate goes by the times of its events.
+// A job that is watched late comes all at once: its rate is computed from the times of its events.
 TEST(JobProgress, KnowsTheRateOfAJobThatIsWatchedLate) {
   JobProgress progress;
   progress.take(event_at(0, schema::StateEvent{.state = schema::JobState::kRunning}), 1000);
@@ -85,11 +85,11 @@ TEST(JobProgress, SaysALineEverySomeSecondsWhereNothingCanBeDrawn) {
   EXPECT_EQ(progress.plain(5), "search: 10 of 96 fits, 10 %, 2.0 fits/s, 43 s left; fit 11, fold 1, trees: 1 of 200, 0 %");
   EXPECT_EQ(progress.plain(9.9), std::nullopt);
   EXPECT_NE(progress.plain(10), std::nullopt);
-  EXPECT_EQ(progress.plain(19), std::nullopt) << "nothing has changed: it is said more seldom";
+  EXPECT_EQ(progress.plain(19), std::nullopt) << "nothing has changed: it is shown less often";
   EXPECT_NE(progress.plain(20), std::nullopt);
 }
 
-TEST(JobProgress, SaysThatItRunsWhereAJobTellsNothing) {
+TEST(JobProgress, SaysThatAJobRunsThatReportsNothing) {
   JobProgress progress;
   progress.take(event_at(0, schema::StateEvent{.state = schema::JobState::kRunning}), 0);
   EXPECT_EQ(progress.plain(65), "running: 1 min 05 s");
@@ -145,7 +145,7 @@ TEST(Text, LosesControlCharacters) {
   EXPECT_EQ(rendered(lines.front(), false), "info: ?]0;title?");
 }
 
-TEST(LiveArea, GoesUpOverTheRowsThatANarrowerTerminalHasMadeOfItsLines) {
+TEST(LiveArea, GoesUpOverTheRowsIntoWhichANarrowerTerminalWrapsItsLines) {
   LiveArea area;
   const Page wide{.columns = 80, .is_live = true}, narrow{.columns = 40, .is_live = true};
   area.draw(wide, {line_of(std::string(70, 'a')), line_of("b")});

@@ -1,4 +1,4 @@
-// The story that kedge explain tells of a job.
+// The story of a job that kedge explain shows.
 #include "client/cli/explain_command.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ std::vector<Event> events() {
           at("09.000", schema::StateEvent{.state = JobState::kFailed, .reason = "BAD_DATA", .error = failed().error})};
 }
 
-TEST(Story, TellsEachAttemptAndWhyTheJobFailed) {
+TEST(Story, HasEachAttemptAndWhyTheJobFailed) {
   const std::string story = story_of(failed(), events(), {}, 0);
   EXPECT_THAT(story, HasSubstr("job_1: failed after 3.50 s\niris: StandardScaler | PowerTransformer\n"));
   EXPECT_THAT(story, HasSubstr("PowerTransformer: column 'a' has -1 [BAD_DATA at pipeline[1]]"));
@@ -59,7 +59,7 @@ TEST(Story, TellsEachAttemptAndWhyTheJobFailed) {
   EXPECT_THAT(story, HasSubstr("warning: it did not converge"));
 }
 
-TEST(Story, TellsOfAJobThatRuns) {
+TEST(Story, HasWhatIsKnownOfAJobThatRuns) {
   const std::vector<Event> so_far{events()[0], events()[1]};
   EXPECT_THAT(story_of(job(JobState::kRunning), so_far, {}, 1767323055.5), HasSubstr("job_1: running for 10.0 s\n"));
 }

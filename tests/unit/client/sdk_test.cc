@@ -71,7 +71,7 @@ TEST(SdkTask, HasTheDefaultsOfTheContract) {
   EXPECT_EQ(transform{}.task(), schema::Task(schema::Transform{}));
 }
 
-TEST(SdkTask, AsksForMatrixAndCurves) {
+TEST(SdkTask, RequestsMatrixAndCurves) {
   const auto split = std::get<schema::FitScore>(fit_score{.confusion_matrix = true}.task());
   EXPECT_TRUE(split.confusionMatrix && !split.curves);
   const auto folds = std::get<schema::CrossValidate>(cross_validate{.curves = true}.task());

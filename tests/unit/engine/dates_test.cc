@@ -23,7 +23,7 @@ TEST(Dates, TakesATimeAsAFractionInUtc) {
   EXPECT_EQ(days_of("1970-01-02T12:00:00-0600"), 1.75);
 }
 
-TEST(Dates, TakesTheDayOrTheMonthFirstWhereItIsToldSo) {
+TEST(Dates, TakesTheDayOrTheMonthFirstAsTheTypeSays) {
   EXPECT_EQ(days_of("2.1.1970", DateOrder::kDayFirst), 1);
   EXPECT_EQ(days_of("01/02/1970", DateOrder::kMonthFirst), 1);
   EXPECT_EQ(order_of_dates({"31.01.2024", "01.02.2024"}), DateOrder::kDayFirst);

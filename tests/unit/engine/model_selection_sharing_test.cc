@@ -24,7 +24,7 @@ Device& cpu() {
   return *device;
 }
 
-// Noise, of which the first two columns say something.
+// Noise, except the first two columns, which say something.
 struct Problem {
   std::shared_ptr<Table<double>> table = std::make_shared<Table<double>>();
   TaskTarget target;
@@ -45,12 +45,12 @@ struct Problem {
 };
 
 struct Sharing {
-  std::string name, steps;   // steps as JSON; "?" stands for each of the values
+  std::string name, steps;   // steps as JSON; "?" is replaced by each of the values
   std::vector<std::string> values;
   std::string scorer;
   std::int64_t n_rows = 120, n_cols = 6;
   double tolerance = kSameBits;
-  std::string kind;   // of shared work, of which there is `pieces` a fold
+  std::string kind;   // of shared work; there are `pieces` of it in a fold
   std::int64_t pieces = 1;
   friend void PrintTo(const Sharing& c, std::ostream* out) { *out << c.name; }
 };

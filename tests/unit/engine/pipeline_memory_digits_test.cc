@@ -1,4 +1,4 @@
-// What the usual estimators are predicted to take on 10,000 digits, beside what they take.
+// The memory that the usual estimators are predicted to take on 10,000 digits, compared with what they take.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -11,14 +11,14 @@
 namespace kedge::engine {
 namespace {
 
-// Who sizes a machine by the prediction should not pay for a much larger one. The rest is what a small job holds anyway: threads'
+// A user that sizes a machine by the prediction should not pay for a much larger one. The rest is what a small job holds anyway: threads'
 // stacks, buffers, and pages of the data file that were mapped already.
 constexpr std::int64_t kMostAbove = 3, kOfAnyJob = std::int64_t{80} << 20;
-// What a process has at hand of freed memory is not seen to be taken. One run of fifteen, on a busy machine, measured 12 to 29 MB
+// Freed memory that a process keeps is not measured when it is used again. One run of fifteen, on a busy machine, measured 12 to 29 MB
 // less than the others: up to about what is mapped of the data file.
 constexpr std::int64_t kUnseen = (std::int64_t{8} << 20) + 10000 * 785 * 4;
-constexpr int kRuns = 3;   // of which the one that is seen to take most counts
-// malloc_trim() leaves the end of every arena but the main one as it is: what an earlier test freed there would be taken unseen.
+constexpr int kRuns = 3;   // the largest measurement counts
+// malloc_trim() leaves the end of every arena except the main one as it is: what an earlier test freed there would be used again unmeasured.
 [[maybe_unused]] const bool kOneArena = ::mallopt(M_ARENA_MAX, 1) == 1;
 
 struct Usual {

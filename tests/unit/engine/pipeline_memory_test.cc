@@ -1,4 +1,4 @@
-// What a job says of its memory: a refusal before anything is computed, or the prediction beside what it took.
+// What a job says of its memory: a refusal before anything is computed, or the prediction with what it took.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ TEST_F(MemoryOfAJob, IsRefusedForAHugeParameterWithBothNumbers) {
   EXPECT_THAT(error.message, HasSubstr("MiB are available"));
 }
 
-// Rows that are told apart at once need few nodes, and nobody knows it beforehand.
+// Rows that one cut separates need few nodes, which is not known beforehand.
 TEST_F(MemoryOfAJob, IsTriedWhereItMayFitWithAWarningThatHasBothNumbers) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer has no address space to spare";
@@ -182,12 +182,12 @@ TEST_F(MemoryOfAJob, OfATreeDependsOnWhetherItsColumnsHaveFewValues) {
       .dataset = {schema::StoredRef{"made"}}, .pipeline = {{"DecisionTreeClassifier", {}}}, .task = schema::Fit{}};
   const auto with = [&](std::optional<bool> few) { return plan(spec, few); };
   EXPECT_LT(with(true).peak_bytes, with(false).peak_bytes);
-  EXPECT_EQ(with(std::nullopt).peak_bytes, with(false).peak_bytes);      // the worst, where nobody looked
+  EXPECT_EQ(with(std::nullopt).peak_bytes, with(false).peak_bytes);      // the worst, if the file was not searched
   EXPECT_EQ(with(std::nullopt).needed_bytes, with(true).needed_bytes);   // the least
   EXPECT_LT(with(true).needed_bytes, with(false).needed_bytes);
 }
 
-// A job on iris that searches over the steps called "model", of which the first is RandomForestClassifier.
+// A job on iris with RandomForestClassifier as "model", and a search that puts another step in its place.
 bool search_wants_value_counts(const std::string& candidate) {
   return wants_value_counts(check_job(schema::job_from_json(
       R"({"dataset": {"builtin": "iris"}, "pipeline": [{"name": "model", "estimator": "RandomForestClassifier"}],

@@ -193,7 +193,7 @@ TEST_P(GoldenFitScore, HasTheScoresOfScikitLearn) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenFitScore, testing::ValuesIn(kSplitCases));
 
-TEST(PipelineRun, TellsWhatItComputedWithAndHowLongItTook) {
+TEST(PipelineRun, ReportsWhatItComputedWithAndHowLongItTook) {
   const Result result = run(spec_of("StandardScaler,GaussianNB", CrossValidate{.cv = 3}), builtin("iris"));
   EXPECT_EQ(result.nSamples, 150);
   EXPECT_EQ(result.nFeatures, 4);
@@ -286,7 +286,7 @@ TEST(PipelineRun, BinsTheTableOnceForAllFoldsAndTheNextRun) {
   EXPECT_EQ(second.scores, first.scores);
 }
 
-TEST(PipelineRun, StopsWhenItIsTold) {
+TEST(PipelineRun, StopsAtAStopRequest) {
   std::stop_source stop;
   stop.request_stop();
   try {

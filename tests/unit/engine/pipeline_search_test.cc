@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenSearch, testing::ValuesIn(golden_cases()),
 const char* const kGrid = R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "PCA"},
   {"estimator": "GaussianNB"}], "task": {"gridSearch": {"paramGrid": {"pca__n_components": [2, 90], "gaussiannb__var_smoothing": [1e-9]}}}})";
 
-TEST(Search, ScoresACandidateThatFailsAsNaNAndGoesOn) {
+TEST(Search, ScoresACandidateThatFailsAsNaNAndContinues) {
   const schema::Result result = run(spec_from(kGrid));
   const std::vector<double> means = numbers(at(result.search->cvResults, "mean_test_score"));
   EXPECT_TRUE(std::isnan(means[1]));

@@ -1,4 +1,4 @@
-// Which columns, rows, dtype and classes a job gets from a data set, and what it is told when it cannot.
+// Which columns, rows, dtype and classes a job gets from a data set, and the errors.
 #include "engine/table/selection.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The check of a search: what candidates share, what they may take, and that no form of a step goes by unseen.
+// The check of a search: what candidates share, what they may take, and that every form of a step is checked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -98,7 +98,7 @@ void write_value_file(const std::filesystem::path& path, const std::string& byte
   writer.finish({});
 }
 
-// Lists in lists, each of which says that it has as many things as there are bytes behind it.
+// Lists in lists. Each says that it has as many elements as there are bytes after it.
 std::string nested_lists(int depth, std::uint32_t size) {
   std::string bytes;
   for (int level = 0; level < depth; ++level) {
@@ -110,7 +110,7 @@ std::string nested_lists(int depth, std::uint32_t size) {
   return bytes;
 }
 
-TEST(ModelState, TakesNoMoreMemoryThanItsBoundWhateverItsListsSay) {
+TEST(ModelState, TakesNoMoreMemoryThanItsBoundForAnyLists) {
   if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer keeps memory of its own";
   constexpr std::int64_t kSize = 500'000, kFixed = std::int64_t{8} << 20;
   const Folder folder;
@@ -182,7 +182,7 @@ TEST(StoredModel, ThatIsSmallComesWithoutAFileIfTheCallerKeepsIt) {
   }
 }
 
-TEST(StoredModel, MatchesColumnsByNameWhateverTheirOrder) {
+TEST(StoredModel, MatchesColumnsByNameInAnyOrder) {
   const Folder folder;
   const auto model = StoredModel::load({.device = cpu()}, fitted_model(folder.path, mixed_pipeline()));
   EXPECT_EQ(said(*model, "colour,extra,age\nred,x,0\ngreen,y,12\n"), "prediction\na\nb\n");
@@ -254,7 +254,7 @@ struct Aligned {
   }
 };
 
-// Loads the bytes and asks the model. Whatever happens is an Error, or an answer.
+// Loads the bytes and predicts with the model. The outcome is always an Error or an answer.
 void load_and_ask(std::span<std::byte> bytes) {
   const Context ctx{.device = cpu()};
   try {
@@ -293,7 +293,7 @@ TEST(DamagedModel, WithAnyBitTurnedOverIsRefused) {
 
 class SealedDamage : public ::testing::TestWithParam<std::string> {};
 
-// With a checksum that fits, as somebody who means harm would make it: only the checks of each part are left.
+// With a checksum that fits, as an attacker would make it: only the checks of each part are left.
 TEST_P(SealedDamage, NeverCrashes) {
   const Folder folder;
   const Bytes whole = read_all(fitted_model(folder.path, mixed_pipeline("ignore", GetParam())));

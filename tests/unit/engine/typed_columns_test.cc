@@ -1,4 +1,4 @@
-// Missing texts and types: what a job makes of columns whose cells are not all of one kind, and the errors.
+// Missing texts and types: how a job reads columns whose cells are not all of one kind, and the errors.
 #include "engine/table/typed_columns.h"
 
 #include <gmock/gmock.h>
@@ -194,7 +194,7 @@ TEST_F(TypedColumns, AreShownByAPreview) {
   EXPECT_THAT(preview.notes, ElementsAre(HasSubstr("the last column 'churned' is the target")));
 }
 
-TEST(Preview, IsBoundedWhateverTheTable) {
+TEST(Preview, IsBoundedForAnyTable) {
   const TemporaryFolder folder;
   std::vector<ColumnInfo> columns;
   for (int c = 0; c < 300; ++c) columns.push_back(numeric(std::to_string(c)));

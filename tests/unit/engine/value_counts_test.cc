@@ -20,7 +20,7 @@ std::optional<bool> found(const Value& value, std::int64_t n_rows = kRows) {
   return have_few_values(data, select_features({}, data.meta()));
 }
 
-TEST(ValueCounts, OfBytesAreFewWhateverTheTargetIs) {
+TEST(ValueCounts, OfBytesAreFewForAnyTarget) {
   EXPECT_EQ(found([](std::int64_t i) { return static_cast<double>(i % 256); }), true);
 }
 

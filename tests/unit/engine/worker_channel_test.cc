@@ -98,7 +98,7 @@ TEST(WorkerChannel, ClosesTheFilesThatWereNotTaken) {
   ::close(pipe_ends[0]);
 }
 
-// Whether something came for the one who has this end, within no time.
+// Whether something waits at this end now.
 bool has_come(int fd) {
   pollfd polled{.fd = fd, .events = POLLIN};
   return ::poll(&polled, 1, 0) > 0;
@@ -130,7 +130,7 @@ TEST(WorkerChannel, SendsAtOnceWhatItHoldsWhenReleasedAndWhatFollows) {
   EXPECT_FALSE(has_come(ends.left));
 }
 
-TEST(WorkerChannel, TellsWhichMessagesCameTogether) {
+TEST(WorkerChannel, SaysWhichMessagesCameTogether) {
   const Ends ends = socket_pair();
   WorkerChannel server(ends.left), worker(ends.right);
   const WorkerReport large = log_report(std::string(100'000, 'x'));
@@ -148,7 +148,7 @@ TEST(WorkerChannel, TellsWhichMessagesCameTogether) {
   EXPECT_FALSE(server.has_message());
 }
 
-TEST(WorkerChannel, TellsThatThePeerIsGoneAfterWhatItHadSaid) {
+TEST(WorkerChannel, ReportsAClosedPeerAfterItsLastMessage) {
   const Ends ends = socket_pair();
   WorkerChannel server(ends.left);
   {
@@ -172,7 +172,7 @@ TEST(WorkerChannel, KeepsMessagesOfSeveralThreadsWhole) {
   for (int i = 0; i < kThreads * kEach; ++i) ASSERT_TRUE(server.receive<WorkerReport>().has_value());
 }
 
-TEST(WorkerChannel, TellsThatThePeerIsGone) {
+TEST(WorkerChannel, ReportsAClosedPeer) {
   const Ends ends = socket_pair();
   WorkerChannel server(ends.left);
   ::close(ends.right);
@@ -180,7 +180,7 @@ TEST(WorkerChannel, TellsThatThePeerIsGone) {
   EXPECT_FALSE(server.send(WorkerCommand{CancelCommand{"job-1"}}));   // and no SIGPIPE
 }
 
-TEST(WorkerChannel, TakesAPeerThatDiedInTheMiddleOfAMessageAsGone) {
+TEST(WorkerChannel, ReportsAPeerThatDiedInTheMiddleOfAMessageAsClosed) {
   for (const std::vector<unsigned char>& beginning : {std::vector<unsigned char>{9, 0}, {9, 0, 0, 0, 1, 2, 3}}) {
     const Ends ends = socket_pair();
     WorkerChannel server(ends.left);

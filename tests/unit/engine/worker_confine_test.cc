@@ -54,7 +54,7 @@ TEST(WorkerConfineDeathTest, StartsThreadsAndNoProcesses) {
               may_succeed_or_skip, "");
 }
 
-TEST(WorkerConfineDeathTest, IsToldWhenItAsksForTooMuchMemory) {
+TEST(WorkerConfineDeathTest, GetsAnErrorWhenItAllocatesTooMuch) {
   if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer reserves more address space than the bound";
   EXPECT_EXIT(confined([] {
                 limit_memory(std::int64_t{1} << 30);
@@ -86,7 +86,7 @@ TEST(WorkerConfineDeathTest, LeavesNoCoreFile) {
               may_succeed_or_skip, "");
 }
 
-// Files of the test: one of the worker's own, and one of somebody else.
+// Files of the test: one of the worker's own, and one of another user.
 class WorkerFilesDeathTest : public testing::Test {
  protected:
   WorkerFilesDeathTest() {

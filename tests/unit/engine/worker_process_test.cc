@@ -125,7 +125,7 @@ TEST_F(WorkerProcess, SendsEventsWithTheLeaseOfTheJob) {
   EXPECT_EQ(std::get<EventReport>(event->body).leaseToken, 12);
 }
 
-TEST_F(WorkerProcess, ReportsABadJobAndGoesOn) {
+TEST_F(WorkerProcess, ReportsABadJobAndContinues) {
   WorkerUnderTest worker;
   worker.next();
   worker.channel().send(run_command(1, 99));
@@ -159,7 +159,7 @@ TEST_F(WorkerProcess, SeesThatADataFileWasReplaced) {
   EXPECT_EQ(std::get<DoneReport>(done->body).result.nSamples, 4);
 }
 
-TEST_F(WorkerProcess, RunsJobsThatWaitInOrderWhateverOtherJobIsCancelled) {
+TEST_F(WorkerProcess, RunsJobsThatWaitInOrderThoughOthersAreCancelled) {
   WorkerUnderTest worker;
   worker.next();
   for (std::int64_t lease : {1, 2, 3}) {
@@ -173,7 +173,7 @@ TEST_F(WorkerProcess, RunsJobsThatWaitInOrderWhateverOtherJobIsCancelled) {
   }
 }
 
-TEST_F(WorkerProcess, CancelsTheRunningJobAndGoesOn) {
+TEST_F(WorkerProcess, CancelsTheRunningJobAndContinues) {
   WorkerUnderTest worker;
   worker.next();
   for (const std::int64_t lease : {1, 3}) {
@@ -203,8 +203,8 @@ TEST_F(WorkerProcess, CancelsAJobThatWaitsBehindTheRunningOne) {
   }
 }
 
-// OpenBLAS asks for ever for a buffer that it cannot have.
-TEST_F(WorkerProcess, HasTheBuffersOfProductsWhateverAJobMayHave) {
+// OpenBLAS retries forever when it cannot have a buffer.
+TEST_F(WorkerProcess, HasTheBuffersOfProductsForAnyBoundOfAJob) {
   if (KEDGE_SANITIZED) GTEST_SKIP() << "a sanitizer reserves more address space than the bound";
   WorkerUnderTest worker("cpu", "", std::to_string(96 << 20));
   worker.next();
@@ -218,7 +218,7 @@ TEST_F(WorkerProcess, HasTheBuffersOfProductsWhateverAJobMayHave) {
   EXPECT_TRUE(done && std::holds_alternative<DoneReport>(done->body));
 }
 
-TEST_F(WorkerProcess, EndsWhenItIsToldAndWhenTheServerIsGone) {
+TEST_F(WorkerProcess, EndsAtACommandAndWhenTheServerEnds) {
   WorkerUnderTest told, alone;
   told.next(), alone.next();
   told.channel().send(WorkerCommand{ExitCommand{}});
@@ -226,7 +226,7 @@ TEST_F(WorkerProcess, EndsWhenItIsToldAndWhenTheServerIsGone) {
   for (const int status : {told.wait(), alone.wait()}) EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST_F(WorkerProcess, EndsInTheMiddleOfAJobWhenItIsToldAndWhenTheServerIsGone) {
+TEST_F(WorkerProcess, EndsInTheMiddleOfAJobAtACommandAndWhenTheServerEnds) {
   WorkerUnderTest told, alone;
   for (WorkerUnderTest* worker : {&told, &alone}) {
     worker->next();

@@ -73,7 +73,7 @@ TEST_F(StartScript, EndsTheMachineWhoseImageCannotBePulledAfterFiveTries) {
   EXPECT_EQ(count, 5);
 }
 
-// Without NVIDIA's toolkit, and with a driver that answers when it is asked for the third time.
+// Without NVIDIA's toolkit, and with a driver that answers the third call.
 TEST_F(StartScript, WaitsForTheDriverAndInstallsTheToolkitThatDockerNeedsForGpus) {
   intent.offer.gpus = 1;
   put("nvidia-smi", "echo x >>asked; [ $(wc -l <asked) -ge 3 ]");

@@ -12,7 +12,7 @@
 namespace kedge::provisioning {
 namespace {
 
-// Two L4 at two prices; machines run at once and end when they are told to.
+// Two L4 at two prices; machines run at once and end at once.
 class TwoOffers final : public Provider {
  public:
   std::string_view name() const override { return "fake"; }
@@ -92,7 +92,7 @@ TEST_F(UpOnTwoOffers, EndsTheMachineWhenTheProviderRefusesOurKeyOnTheWay) {
   EXPECT_TRUE(store.list().intents.empty());
 }
 
-TEST_F(UpOnTwoOffers, TakesTheNextOfferWhereTheServerCannotUseTheGpuThatWasAskedFor) {
+TEST_F(UpOnTwoOffers, TakesTheNextOfferWhereTheServerCannotUseTheRequestedGpu) {
   probe = [](const Intent& intent) {
     return Readiness{.ready = true, .version = "0.1.0", .no_gpu = intent.offer.id == "cheap" ? "the driver is too old" : ""};
   };
@@ -103,7 +103,7 @@ TEST_F(UpOnTwoOffers, TakesTheNextOfferWhereTheServerCannotUseTheGpuThatWasAsked
   EXPECT_EQ(cloud->machines.size(), 1u);
 }
 
-TEST_F(UpOnTwoOffers, KeepsAMachineWithoutAUsableGpuWhereNoneWasAskedForAndSaysWhy) {
+TEST_F(UpOnTwoOffers, KeepsAMachineWithoutAUsableGpuWhereNoneWasRequestedAndSaysWhy) {
   options.wish.gpu.clear();
   probe = [](const Intent&) { return Readiness{.ready = true, .version = "0.1.0", .no_gpu = "the driver is too old"}; };
   const UpResult result = up();
@@ -141,7 +141,7 @@ TEST_F(UpOnTwoOffers, EndsAMachineWhoseServerHasNoDevice) {
   EXPECT_TRUE(cloud->machines.empty());
 }
 
-TEST(HttpsProbe, TellsNoDeviceYetFromNoneAtAll) {
+TEST(HttpsProbe, DistinguishesNoDeviceYetFromNoneAtAll) {
   struct Server final : http::Client {
     std::string devices;
     http::Response send(const http::Request& request) override {
@@ -191,7 +191,7 @@ TEST_F(UpOnTwoOffers, LeavesAloneWhatACopyOfThisMachineHasRentedUntilItIsNamed) 
   EXPECT_TRUE(cloud->machines.empty());
 }
 
-TEST(IntentStoreMark, IsTheSameForAllWhoUseADirectoryAndMadeAgainWhenItIsDamaged) {
+TEST(IntentStoreMark, IsTheSameForAllUsersOfADirectoryAndMadeAgainWhenItIsDamaged) {
   TemporaryDirectory directory;
   const IntentStore first(directory.path()), second(directory.path());
   const std::string id = first.new_id();
@@ -204,20 +204,20 @@ TEST(IntentStoreMark, IsTheSameForAllWhoUseADirectoryAndMadeAgainWhenItIsDamaged
 }
 
 TEST_F(UpOnTwoOffers, ShowsTheLogOfAMachineThatNeverAnswersWithoutWhatATerminalWouldObey) {
-  probe = [](const Intent&) { return Readiness{.problem = "nobody answers"}; };
+  probe = [](const Intent&) { return Readiness{.problem = "no answer"}; };
   cloud->printed = "line\n\x1b[2J\xff done";
   try {
     up();
     FAIL();
   } catch (const NothingRented& error) {
     ASSERT_EQ(error.attempts.size(), 2u);
-    EXPECT_NE(error.attempts[0].outcome.find("nobody answers"), std::string::npos) << error.attempts[0].outcome;
+    EXPECT_NE(error.attempts[0].outcome.find("no answer"), std::string::npos) << error.attempts[0].outcome;
     EXPECT_NE(error.attempts[0].outcome.find("line\n?[2J\xef\xbf\xbd done"), std::string::npos) << error.attempts[0].outcome;
   }
   EXPECT_TRUE(cloud->machines.empty());
 }
 
-TEST_F(UpOnTwoOffers, TellsHowTheMachineEndsWhenNobodyCanReachIt) {
+TEST_F(UpOnTwoOffers, SaysHowTheMachineEndsWhenItCannotBeReached) {
   EXPECT_EQ(up().fuse, kNoFuse);
 }
 

@@ -43,7 +43,7 @@ TEST(DockerArguments, AskPodmanForTheDevicesByTheirCdiName) {
   EXPECT_EQ(arguments.find("--gpus"), std::string::npos) << arguments;
 }
 
-TEST(DockerArguments, AskForNoGpuWhereThereIsNone) {
+TEST(DockerArguments, RequestNoGpuWhereThereIsNone) {
   for (const char* words : {"Docker", "Podman Engine"})
     for (const char* option : {"--gpus", "--device"}) EXPECT_EQ(run_arguments(words, 0).find(option), std::string::npos);
 }

@@ -71,7 +71,7 @@ class ScriptedProvider : public testing::TestWithParam<FakeRow> {
 TEST_P(ScriptedProvider, RentsAMachineWithAnAddressAndGivesItBack) {
   Bench bench(GetParam());
   const UpResult result = bench.controller.up(bench.options());
-  EXPECT_EQ(attempts_table(result.attempts), "");   // the first offer was the one, and the launch as the provider wants it
+  EXPECT_EQ(attempts_table(result.attempts), "");   // the first offer was taken, and the launch is as the provider expects it
   EXPECT_EQ(result.intent.offer.gpu, "L4");
   EXPECT_GT(result.intent.offer.price_usd_per_hour, 0);
   EXPECT_TRUE(result.intent.url().starts_with("https://192.0.2.")) << result.intent.url();
@@ -99,14 +99,14 @@ TEST_P(ScriptedProvider, EveryFaultAtEveryCallLeavesNothingBehind) {
   }
 }
 
-TEST_P(ScriptedProvider, AnEndThatIsAgreedToAndNotDoneIsAskedForAgain) {
+TEST_P(ScriptedProvider, AnEndThatIsAgreedToAndNotDoneIsRequestedAgain) {
   Bench bench(GetParam());
   bench.fake.machines.lies = 3;
   bench.live();
   expect_nothing_left(bench, "lies");
 }
 
-TEST_P(ScriptedProvider, AnEndThatIsRefusedWhileTheMachineIsMadeIsAskedForAgain) {
+TEST_P(ScriptedProvider, AnEndThatIsRefusedWhileTheMachineIsMadeIsRequestedAgain) {
   Bench bench(GetParam());
   bench.fake.machines.busy_s = 45;
   bench.live();

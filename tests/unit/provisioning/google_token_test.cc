@@ -1,4 +1,4 @@
-// Signed claims, prices of the user, and keys that nobody can use.
+// Signed claims, prices of the user, and keys that cannot be used.
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>

@@ -87,7 +87,7 @@ Response lambda(FakeMachines& machines, const Request& request, std::int64_t now
     return machines.alive() > 0 ? refused() : (machines.side_objects = 0, ok("{}"));
   if (ends(request, "/launch")) {
     const json::Value body = json::parse(request.body);
-    if (json::text(body, "firewall_rulesets.0.id") != "rules-1") return refused();   // nobody could reach it
+    if (json::text(body, "firewall_rulesets.0.id") != "rules-1") return refused();   // the machine could not be reached
     const std::string id = machines.make(json::text(body, "name"), now);
     return ok(machines.partial ? R"({"data":{"instance_ids":[]}})" : fmt::format(R"({{"data":{{"instance_ids":["{}"]}}}})", id));
   }

@@ -14,7 +14,7 @@ namespace kedge::provisioning {
 
 enum class Fault { kNone, kLostReply, kTooManyRequests, kServerError, kErrorAfterSuccess };
 
-// What all the fakes share: a machine that is made, shows late, runs, and ends when it is told to.
+// What all the fakes share: a machine that is made, shows late, runs, and ends at a call.
 struct FakeMachines {
   struct Row {
     std::string id, name;

@@ -1,4 +1,4 @@
-// Time that passes when somebody sleeps.
+// Time that passes only in sleeps.
 #pragma once
 
 #include "provisioning/clock.h"

@@ -1,4 +1,4 @@
-// What from_binary refuses: damaged messages, messages that ask for more memory than they hold, and what JSON
+// What from_binary refuses: damaged messages, messages that need more memory than they hold, and what JSON
 // refuses too.
 #include "schemas/kj_clang.h"   // first of all
 

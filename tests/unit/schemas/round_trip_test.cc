@@ -114,7 +114,7 @@ TEST(Codec, TakesANullValueForAnAbsentOneInBothForms) {
   EXPECT_EQ(from_binary<JobSpec>(to_binary(spec)), expected);
 }
 
-TEST(Codec, TellsAnEmptyOptionalTextFromAnAbsentOne) {
+TEST(Codec, DistinguishesAnEmptyOptionalTextFromAnAbsentOne) {
   JobSpec spec;
   spec.select.target = "";
   expect_round_trip(spec);

@@ -56,7 +56,7 @@ TEST(ValueJson, KeepsTheOrderOfKeys) {
   EXPECT_EQ(to_string(value_from_json(R"({ "b" : 1, "a" : [ ] , "c" : { } })")), R"({"b":1,"a":[],"c":{}})");
 }
 
-TEST(ValueJson, EscapesWhatJsonAsksFor) {
+TEST(ValueJson, EscapesWhatJsonRequires) {
   EXPECT_EQ(to_string(Value(std::string("\"\\\n\r\t\0\x1f/é", 10))), "\"\\\"\\\\\\n\\r\\t\\u0000\\u001f/é\"");
 }
 

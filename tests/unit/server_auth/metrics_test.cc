@@ -65,7 +65,7 @@ TEST(Metrics, ShowATenantToItselfAndToAdminsAlone) {
   EXPECT_THAT(metrics.text("alice"), HasSubstr("kedge_device_busy_seconds_total{device=\"cuda:0\"} 5\n"));
 }
 
-TEST(Metrics, ShowTheShareOfATenantBesideItsTime) {
+TEST(Metrics, ShowTheShareOfATenantWithItsTime) {
   Metrics metrics;
   metrics.set_tenant_weights({{"alice", 4}, {"away", 2}});
   metrics.device_used("cpu", "alice", 8);

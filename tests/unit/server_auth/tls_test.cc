@@ -65,7 +65,7 @@ TEST(Tls, ServesVersions12And13) {
     TlsConnection client(server.port(), {.version = version});
     ASSERT_TRUE(client.connected()) << version;
     EXPECT_EQ(client.get("/"), "HTTP/1.1 200 OK");
-    EXPECT_EQ(client.get("/"), "HTTP/1.1 200 OK") << "the connection goes on";
+    EXPECT_EQ(client.get("/"), "HTTP/1.1 200 OK") << "the connection stays open";
     EXPECT_EQ(client.fingerprint(), server.server().fingerprint());
   }
 }
@@ -99,7 +99,7 @@ TEST(Tls, CarriesLargeAnswersAndBodiesWhole) {
   EXPECT_THAT(sender.read_to_end(), testing::EndsWith(":3000000"));
 }
 
-TEST(Tls, TellsAClientThatSpeaksPlainHttp) {
+TEST(Tls, AnswersAClientThatSpeaksPlainHttp) {
   TlsServer server(with(crypto::make_self_signed({"localhost"}, 10)));
   tests::HttpConnection client(server.port());
   const tests::HttpReply reply = client.get("/");
@@ -116,7 +116,7 @@ TEST(Tls, DropsGarbageAndUnfinishedGreetings) {
     client.read_until("\n");   // an alert, perhaps
     EXPECT_TRUE(client.ended());
   }
-  EXPECT_EQ(TlsConnection(server.port()).get("/"), "HTTP/1.1 200 OK") << "the server goes on";
+  EXPECT_EQ(TlsConnection(server.port()).get("/"), "HTTP/1.1 200 OK") << "the server continues";
 }
 
 TEST(Tls, SendsStrictTransportSecurity) {
@@ -152,7 +152,7 @@ TEST(Tls, TakesANewCertificateWithoutDroppingAConnection) {
   put(key, first.key);   // of another certificate
   server.server().reload_certificates();
   EXPECT_EQ(before.get("/"), "HTTP/1.1 200 OK");
-  EXPECT_EQ(reports, 1) << "the operator is told";
+  EXPECT_EQ(reports, 1) << "the operator sees it";
   TlsConnection still(server.port());
   EXPECT_EQ(still.get("/"), "HTTP/1.1 200 OK");
   EXPECT_EQ(still.fingerprint(), after.fingerprint()) << "what cannot be used changes nothing";
@@ -176,7 +176,7 @@ TEST(Tls, NamesWhatIsWrongWithACertificate) {
   EXPECT_THAT(message({.certificate = own.certificate, .key = own.key, .client_ca = own.key}), StartsWith("tls-client-ca: holds no"));
 }
 
-// Admits everybody, as the tenant that the certificate names.
+// Admits every caller, as the tenant that the certificate names.
 struct CertificateKeeper final : Gatekeeper {
   Caller admit(const Request&, const net::ip::address&, std::string_view certificate, Access) override {
     return {.tenant = std::string(certificate)};
@@ -184,7 +184,7 @@ struct CertificateKeeper final : Gatekeeper {
   bool still_valid(const Caller&) override { return true; }
 };
 
-TEST(Tls, DemandsAClientCertificateWhereToldAndReadsItsName) {
+TEST(Tls, DemandsAClientCertificateIfConfiguredAndReadsItsName) {
   const tests::TestCa ca, stranger;
   CertificateKeeper keeper;
   ServerOptions options = with(crypto::make_self_signed({"localhost"}, 10), ca.certificate());
@@ -197,7 +197,7 @@ TEST(Tls, DemandsAClientCertificateWhereToldAndReadsItsName) {
   };
   EXPECT_THAT(answer(ca.issue("alice")), testing::EndsWith("alice:0"));
   EXPECT_EQ(answer({}), "") << "no certificate";
-  EXPECT_EQ(answer(stranger.issue("alice")), "") << "signed by somebody else";
+  EXPECT_EQ(answer(stranger.issue("alice")), "") << "signed by another authority";
   EXPECT_EQ(answer(ca.issue("alice", "clientAuth", -5, -1)), "") << "expired";
   EXPECT_EQ(answer(ca.issue("alice", "clientAuth", 1, 5)), "") << "not yet valid";
   EXPECT_EQ(answer(ca.issue("alice", "serverAuth")), "") << "meant for a server";

@@ -1,4 +1,4 @@
-// Tokens: what is stored, who may call what, limits, revocation.
+// Tokens: what is stored, which caller may call what, limits, revocation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST_F(Tokens, OpenWhatTheirScopesCover) {
   EXPECT_EQ(row(admin), "OK OK OK OK ");
 }
 
-TEST_F(Tokens, AreAskedForInOneFormAlone) {
+TEST_F(Tokens, AreAcceptedInOneFormAlone) {
   const std::string token = create("read");
   AuthOptions patient = options();
   patient.failure_burst = 100;
@@ -266,7 +266,7 @@ TEST_F(AuthServer, Answers401WithAChallengeAnd403WithoutOne) {
   EXPECT_EQ(forbidden.field("WWW-Authenticate"), "");
 }
 
-TEST_F(AuthServer, RefusesBeforeTheBodyIsReadOrAskedFor) {
+TEST_F(AuthServer, RefusesBeforeTheBodyIsReadOrRequested) {
   tests::HttpConnection client(server.port());
   client.send("POST /submit HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 60000000\r\n\r\n");
   EXPECT_EQ(client.read_reply().status, 401) << "and not 100";
@@ -287,7 +287,7 @@ struct SlowServer : AuthServer {
   SlowServer() : AuthServer(kOneInAQuarterOfAnHour) {}
 };
 
-TEST_F(SlowServer, TellsInEachAnswerWhatIsLeftOfARate) {
+TEST_F(SlowServer, SaysInEachAnswerWhatIsLeftOfARate) {
   tests::HttpConnection client(server.port());
   for (const int status : {200, 429}) {
     const auto reply = client.get("/read", field());
@@ -298,7 +298,7 @@ TEST_F(SlowServer, TellsInEachAnswerWhatIsLeftOfARate) {
   }
   const auto open = client.get("/open");
   EXPECT_EQ(open.status, 200);
-  EXPECT_EQ(open.field("RateLimit"), "") << "it is nobody's";
+  EXPECT_EQ(open.field("RateLimit"), "") << "it belongs to no tenant";
 }
 
 TEST_F(AuthServer, SaysNothingOfARateThatIsNotBounded) {

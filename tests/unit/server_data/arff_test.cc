@@ -38,7 +38,7 @@ TEST(Arff, ReadsNumbersAndCategories) {
 }
 
 // Cells of one digit in a row are read four at a time, other integers eight characters at a time.
-TEST(Arff, ReadsEveryNumberAsItIsWrittenWhereverItStands) {
+TEST(Arff, ReadsEveryNumberAsItIsWrittenInAnyPlace) {
   constexpr std::size_t kColumns = 21;
   const std::vector<std::string> cells = {"0",  "7",  "9",       "3",        "0",   "5",   "12", "255", "-1", " 4",
                                           "6 ", "+8", "1234567", "12345678", "0.5", "1e2", "-0", "/",   ":"};
@@ -59,7 +59,7 @@ TEST(Arff, ReadsEveryNumberAsItIsWrittenWhereverItStands) {
   EXPECT_EQ(arff(header + "@data\n" + rows).values, expected);
 }
 
-TEST(Arff, RefusesWhatStandsBesideTheDigitsInTheCharacterTable) {
+TEST(Arff, RefusesTheNeighboursOfDigitsInTheCharacterTable) {
   const std::string header =
       "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n@attribute d "
       "numeric\n@attribute e numeric\n@data\n";
@@ -249,7 +249,7 @@ TEST(Arff, ReportsTheFirstOfSeveralErrors) {
             "x line 300005: attribute 1 ('x'): 'bad' is not a number");
 }
 
-TEST(Arff, WidensToFloat64WhenTheLastValueAsksForIt) {
+TEST(Arff, WidensToFloat64WhenTheLastValueNeedsIt) {
   const Parsed p = arff(with_rows(many_rows(300'000) + "0.1,a\n"));
   EXPECT_FALSE(p.meta.is_float32);
   EXPECT_EQ(p.at(300'000, 0), 0.1);

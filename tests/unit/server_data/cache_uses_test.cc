@@ -1,4 +1,4 @@
-// What goes when the cache is full: files that nobody has, the ones used longest ago first.
+// What is removed when the cache is full: files that are not in use, the ones used longest ago first.
 #include "server/data/cache_uses.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ TEST(CacheUses, LetsTheOnesGoThatWereUsedLongestAgo) {
   EXPECT_THAT(evicted(uses, 0), ElementsAre("d", "a"));
 }
 
-TEST(CacheUses, KeepsWhatSomebodyHasUntilTheLastLetsGo) {
+TEST(CacheUses, KeepsAFileUntilTheLastHoldEnds) {
   CacheUses uses;
   uses.add("a", 10);
   CacheHold one = uses.hold("a"), two = uses.hold("a");
@@ -89,7 +89,7 @@ TEST_F(Eviction, KeepsTheCacheBelowItsBoundAndAFile) {
   EXPECT_TRUE(acquire(cache, table(0)).cold) << "it went long ago, and is made again";
 }
 
-TEST_F(Eviction, GoesByANewBoundFromTheNextDataSetOn) {
+TEST_F(Eviction, UsesANewBoundFromTheNextDataSetOn) {
   DatasetCache cache(options("http://127.0.0.1:1"));
   for (int i = 0; i < 10; ++i) acquire(cache, table(i));
   EXPECT_GT(cache.bytes(), small().max_cache_bytes);

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 Parsed csv(std::string_view text) { return parse(parse_csv, text); }
 
-TEST(Csv, TellsNumericFromNominalColumns) {
+TEST(Csv, DistinguishesNumericFromNominalColumns) {
   const Parsed p = csv("x,kind\n1,b\n2,a\n3,b\n");
   EXPECT_EQ(p.meta.columns[0].type, ColumnInfo::Type::kNumeric);
   EXPECT_EQ(p.meta.columns[1].type, ColumnInfo::Type::kNominal);

@@ -85,7 +85,7 @@ TEST_F(DatasetCacheTest, RecallsWhatIsThereWithoutReadingTheDisk) {
   DatasetCache cache(options(kNoServer));
   EXPECT_FALSE(cache.recall(wine));
   acquire(cache, wine);
-  EXPECT_FALSE(cache.recall(wine)) << "nobody has compared it with its checksum";
+  EXPECT_FALSE(cache.recall(wine)) << "it has not been compared with its checksum";
   const AcquiredDataset acquired = acquire(cache, wine);
   EXPECT_FALSE(DatasetCache(options(kNoServer)).recall(wine)) << "after a restart the file is looked through first";
   for (const auto& entry : std::filesystem::directory_iterator(options(kNoServer).directory / "references")) std::filesystem::remove(entry.path());
@@ -162,7 +162,7 @@ TEST_F(DatasetCacheTest, RefusesReferencesThatCannotBe) {
   EXPECT_EQ(failure(cache, {BuiltinRef{"../iris"}}).code, ErrorCode::kDatasetNotFound);
 }
 
-TEST_F(DatasetCacheTest, SaysThatNobodyAnswers) {
+TEST_F(DatasetCacheTest, SaysThatThereIsNoAnswer) {
   DatasetCache cache(options(kNoServer));
   const auto error = failure(cache, openml(61));
   EXPECT_EQ(error.code, ErrorCode::kDatasetUnavailable);

@@ -150,7 +150,7 @@ TEST(ContentHash, IsThatOfXxh64) {   // made by Python's xxhash 3: xxhash.xxh64(
   EXPECT_EQ(of(101), 0xe99038495f85381eu);
 }
 
-TEST(BlockHashes, GiveTheHashOfTheWholeWhateverThePieces) {
+TEST(BlockHashes, GiveTheHashOfTheWholeForAnyPieces) {
   std::vector<std::byte> bytes(3 * kHashedTogether + 1000);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i >> 7);
   std::mt19937 random(1);

@@ -19,7 +19,7 @@
 namespace kedge::server {
 namespace {
 
-// Sends its answer ten bytes at a time, 20 times a second, for as long as somebody reads.
+// Sends its answer ten bytes at a time, 20 times a second, for as long as it is read.
 class DrippingServer {
  public:
   DrippingServer() {

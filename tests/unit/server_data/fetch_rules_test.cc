@@ -15,7 +15,7 @@ namespace {
 
 using schema::ErrorCode;
 
-// Listens on every address of this machine, IPv4 and IPv6, and counts who comes.
+// Listens on every address of this machine, IPv4 and IPv6, and counts connections.
 class Forbidden {
  public:
   Forbidden() : fd_(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {

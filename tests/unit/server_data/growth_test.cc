@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Growth{"NpyOfBytes", "npy", npy_of_bytes(100'000), 8}),
     [](const auto& row) { return std::string(row.param.name); });
 
-// The names are there for whoever wants them.
+// The names can be read.
 TEST(WideTable, KnowsItsColumnsByNumber) {
   const TemporaryDirectory directory;
   const std::filesystem::path path = directory.path() / "table.kds";

@@ -60,7 +60,7 @@ TEST(Inflate, RefusesWhatIsNoGzip) {
   EXPECT_THROW(inflate_text(""), InflateError);
 }
 
-// As many zeros as asked for, fed in pieces; how many bytes came out before it was refused.
+// So many zeros, fed in pieces; how many bytes came out before it was refused.
 std::uint64_t inflated_zeros(std::size_t zeros) {
   const std::string zipped = gzip(std::string(zeros, '\0'));
   Inflater inflater;

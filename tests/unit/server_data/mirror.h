@@ -11,7 +11,7 @@
 
 namespace kedge {
 
-// The folder `shared` beside the repository, or KEDGE_SHARED_DIR; empty when it has no mirror.
+// The folder `shared` next to the repository, or KEDGE_SHARED_DIR; empty when it has no mirror.
 std::filesystem::path mirror_directory();
 
 // Runs serve.py with the given further arguments until it goes out of scope. Throws when it does not start.

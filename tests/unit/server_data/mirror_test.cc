@@ -81,7 +81,7 @@ TEST_F(MirrorTest, NeedsNoRequestForAnExactReferenceThatIsThere) {
   EXPECT_EQ(mirror.count_requests(""), requests);
 }
 
-TEST_F(MirrorTest, AsksForTheNewestVersionAgainAndUsesTheOldAnswerWhenOpenmlIsDown) {
+TEST_F(MirrorTest, LooksForTheNewestVersionAgainAndUsesTheOldAnswerWhenOpenmlIsDown) {
   KEDGE_NEEDS_MIRROR();
   auto mirror = std::make_unique<Mirror>();
   DatasetCache cache(options(mirror->url()));
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"length_too_short_plain", {"--lie-length", "-1000", "--gzip", "never"}, ErrorCode::kDatasetCorrupt, "checksum"}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(MirrorTest, GoesOnWhereADownloadBrokeOff) {
+TEST_F(MirrorTest, ContinuesWhereADownloadBrokeOff) {
   KEDGE_NEEDS_MIRROR();
   for (const char* gzip : {"auto", "never"}) {
     const Mirror mirror({"--drop-after", "100000", "--fault-count", "1", "--gzip", gzip});
@@ -263,7 +263,7 @@ TEST_F(MirrorTest, CancelsASlowDownloadAtOnce) {
   }
 }
 
-TEST_F(MirrorTest, DownloadsOnceForConcurrentCallsAndTellsAllOfThem) {
+TEST_F(MirrorTest, DownloadsOnceForConcurrentCallsAndReportsToAllOfThem) {
   KEDGE_NEEDS_MIRROR();
   const Mirror mirror({"--throttle-bps", "2000000"});
   DatasetCache cache(options(mirror.url()));
@@ -286,7 +286,7 @@ TEST_F(MirrorTest, DownloadsOnceForConcurrentCallsAndTellsAllOfThem) {
   EXPECT_EQ(count_files(), 1);
 }
 
-TEST_F(MirrorTest, GoesOnForTheOthersWhenOneIsCancelled) {
+TEST_F(MirrorTest, ContinuesForTheOthersWhenOneIsCancelled) {
   KEDGE_NEEDS_MIRROR();
   const Mirror mirror({"--throttle-bps", "300000"});
   DatasetCache cache(options(mirror.url()));
@@ -302,7 +302,7 @@ TEST_F(MirrorTest, GoesOnForTheOthersWhenOneIsCancelled) {
   EXPECT_EQ(mirror.count_requests("/download/"), 1);
 }
 
-TEST_F(MirrorTest, StartsAfreshWhenACancelledDownloadIsAskedForAgain) {
+TEST_F(MirrorTest, StartsAfreshWhenACancelledDownloadIsRequestedAgain) {
   KEDGE_NEEDS_MIRROR();
   const Mirror mirror({"--throttle-bps", "400000"});
   DatasetCache cache(options(mirror.url()));

@@ -89,7 +89,7 @@ struct NpyArrives : Npy {
     for (std::size_t at = kHead; stream && at < bytes.size(); at += size) stream->write(bytes.substr(at, size));
     return stream;
   }
-  static constexpr std::size_t kHead = 128;   // what npy() makes of short shapes
+  static constexpr std::size_t kHead = 128;   // the length of the head that npy() writes for short shapes
 };
 
 TEST_F(NpyArrives, IsTheSameTableHoweverItIsCut) {

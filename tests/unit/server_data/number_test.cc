@@ -1,4 +1,4 @@
-// Reading many short integers at once, beside reading them one by one.
+// Reading many short integers at once, compared with reading them one by one.
 #include "server/data/number.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(ShortIntegers, AreNoMoreThanAsked) {
   }
 }
 
-TEST(Commas, AreMarkedAlikeHoweverTheyAreFound) {
+TEST(Commas, AreMarkedEquallyByEveryMethod) {
   std::mt19937 random(2);
   for (int round = 0; round < 1000; ++round) {
     std::string text(64, '\0');

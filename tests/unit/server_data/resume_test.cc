@@ -1,4 +1,4 @@
-// A download that broke off goes on where it stopped, or starts over where the server cannot promise that the file is the same.
+// A download that broke off continues where it stopped, or starts over where the server cannot promise that the file is the same.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -61,7 +61,7 @@ class Resume : public testing::Test {
   std::vector<std::string> requests_;
 };
 
-TEST_F(Resume, TellsTheTraceThatItIsDoneFor) {
+TEST_F(Resume, SendsTheTraceThatItIsDoneFor) {
   const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736";
   trace_ = trace + "-00f067aa0ba902b7-01";
   EXPECT_EQ(fetch({broken(kText, kTag), rest(kText, kTag)}), kText);
@@ -74,7 +74,7 @@ TEST_F(Resume, TellsTheTraceThatItIsDoneFor) {
   EXPECT_THAT(requests_.at(0), Not(HasSubstr("traceparent")));
 }
 
-TEST_F(Resume, AsksForTheRestOfTheSameFile) {
+TEST_F(Resume, RequestsTheRestOfTheSameFile) {
   EXPECT_EQ(fetch({broken(kText, kTag), rest(kText, kTag)}), kText);
   ASSERT_EQ(requests_.size(), 2u);
   EXPECT_THAT(requests_[0], Not(HasSubstr("Range")));
@@ -82,13 +82,13 @@ TEST_F(Resume, AsksForTheRestOfTheSameFile) {
   EXPECT_THAT(requests_[1], HasSubstr("If-Range: \"one\"\r\n"));
 }
 
-TEST_F(Resume, GoesOnInTheMiddleOfAGzipStream) {
+TEST_F(Resume, ContinuesInTheMiddleOfAGzipStream) {
   const std::string packed = gzip(kText), fields = kTag + "Content-Encoding: gzip\r\n";
   EXPECT_EQ(fetch({broken(packed, fields), rest(packed, fields)}), kText);
   EXPECT_THAT(requests_.at(1), HasSubstr("Range: bytes=8-"));
 }
 
-TEST_F(Resume, GoesOnTwice) {
+TEST_F(Resume, ContinuesTwice) {
   const std::string second = answer("206 Partial Content", kTag + "Content-Range: bytes 8-19/20\r\n", 12, kText.substr(8, 5));
   EXPECT_EQ(fetch({broken(kText, kTag), second, rest(kText, kTag, 13)}), kText);
   EXPECT_THAT(requests_.at(2), HasSubstr("Range: bytes=13-"));
@@ -122,14 +122,14 @@ TEST_F(Resume, StartsOverWhenAnotherPartComes) {
   EXPECT_EQ(fetch({broken(kText, kTag), rest(kText, kTag + "Content-Encoding: gzip\r\n"), whole(kText, kTag)}), kText);
 }
 
-TEST_F(Resume, StartsOverWhereNothingTellsVersionsApart) {
+TEST_F(Resume, StartsOverWhereNothingDistinguishesVersions) {
   for (const std::string fields : {"", "ETag: W/\"weak\"\r\n", "Last-Modified: Mon, 01 Jan 2024 10:00:00 GMT\r\n"}) {
     EXPECT_EQ(fetch({broken(kText, fields), whole(kText, fields)}), kText);
     EXPECT_THAT(requests_.at(1), Not(HasSubstr("Range"))) << fields;
   }
 }
 
-TEST_F(Resume, GoesOnByTheDateOfAFileThatIsOldEnough) {
+TEST_F(Resume, ContinuesByTheDateOfAFileThatIsOldEnough) {
   const std::string fields = "Last-Modified: Mon, 01 Jan 2024 10:00:00 GMT\r\nDate: Mon, 01 Jan 2024 10:02:00 GMT\r\n";
   EXPECT_EQ(fetch({broken(kText, fields), rest(kText, fields)}), kText);
   EXPECT_THAT(requests_.at(1), HasSubstr("If-Range: Mon, 01 Jan 2024 10:00:00 GMT\r\n"));
@@ -142,7 +142,7 @@ TEST_F(Resume, LetsTheChecksumDecide) {
   EXPECT_THAT(fetch({broken(kText, kTag), rest(lie, kTag), whole(lie, kTag)}), HasSubstr("error: file: checksum "));
 }
 
-TEST_F(Resume, RefusesAPartThatItDidNotAskFor) {
+TEST_F(Resume, RefusesAPartThatItDidNotRequest) {
   const std::string part = rest(kText, kTag);
   EXPECT_EQ(fetch({part, part, part}), "error: file: the server sent another part of the file than the requested one, 3 attempts");
 }

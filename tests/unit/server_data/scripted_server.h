@@ -1,4 +1,4 @@
-// A small HTTP server for tests: gives the answers it was told to, one a connection, and keeps what was asked.
+// A small HTTP server for tests: sends given answers, one a connection, and keeps the requests.
 #pragma once
 
 #include <netinet/in.h>

@@ -48,13 +48,13 @@ TEST_F(SharedUrls, AreForTenantsAloneThatTheirServerHasAnswered) {
   const schema::DatasetRef ref{schema::UrlRef{.url = origin.url()}};
   const auto first = acquire_as("alice", cache, ref);
   EXPECT_EQ(refusal("bob", cache, ref), ErrorCode::kDatasetUnavailable);
-  EXPECT_EQ(acquire_as("bob", cache, ref).path, first.path) << "now its server lets him";
+  EXPECT_EQ(acquire_as("bob", cache, ref).path, first.path) << "now its server allows it";
   EXPECT_THAT(origin.requests().at(2), HasSubstr("If-None-Match: \"one\""));
   EXPECT_EQ(acquire_as("alice", cache, ref).path, first.path) << "what she fetched herself stays hers";
   EXPECT_THAT(log(), HasSubstr("the file that was fetched earlier is used"));
 }
 
-TEST_F(SharedUrls, AreAskedForByEachTenantEvenWithAChecksum) {
+TEST_F(SharedUrls, AreRequestedForEachTenantEvenWithAChecksum) {
   const ScriptedServer origin({table_with_tag(), status("403 Forbidden")});
   DatasetCache cache(allowing());
   const schema::DatasetRef ref{schema::UrlRef{.url = origin.url(), .sha256 = crypto::hex_digest(crypto::DigestKind::kSha256, kTable)}};

@@ -1,4 +1,4 @@
-// Uploads without HTTP: shared content and who removes it, the data of jobs, what counts for a tenant, and what a restart finds.
+// Uploads without HTTP: shared content and its removal, the data of jobs, what counts for a tenant, and what a restart finds.
 #include "server/data/uploads.h"
 
 #include <fmt/format.h>
@@ -93,7 +93,7 @@ TEST_F(UploadsTest, AreThereWhenTheyWereAcknowledgedHoweverRemovalsComeInBetween
 TEST_F(UploadsTest, HaveContentThatStaysWhileAJobHoldsIt) {
   const std::string digest = "sha256:" + put("alice", "mine").digest;
   CacheHold hold = uploads_->hold("alice", digest);
-  EXPECT_EQ(uploads_->hold("bob", digest), nullptr) << "it is not his";
+  EXPECT_EQ(uploads_->hold("bob", digest), nullptr) << "it is not bob's";
   uploads_->remove("alice", "mine");
   EXPECT_EQ(tables().size(), 1u);
   hold.reset();
@@ -115,7 +115,7 @@ TEST_F(UploadsTest, OfAJobHaveNoNameLastThroughARestartAndGoWithTheJob) {
   EXPECT_TRUE(uploads_->jobs().empty());
 }
 
-TEST_F(UploadsTest, LeaveNothingWhenNobodyTakesThem) {
+TEST_F(UploadsTest, LeaveNothingWhenTheyAreNotTaken) {
   { const Uploads::Content unused = job_content(); }
   EXPECT_TRUE(tables().empty());
   EXPECT_EQ(bytes_->used("alice"), 0u);
@@ -149,7 +149,7 @@ TEST_F(UploadsTest, WithoutAnEntryAreRemovedAtTheStart) {
   EXPECT_EQ(tables().size(), 1u);
 }
 
-TEST_F(UploadsTest, TellNobodyWhatAnotherTenantCallsTheSame) {
+TEST_F(UploadsTest, DoNotShowTheNamesOfOtherTenants) {
   put("alice", "secret-merger");
   const std::string digest = "sha256:" + put("bob", "plain").digest;
   EXPECT_EQ(tables().size(), 1u);
@@ -163,7 +163,7 @@ TEST_F(UploadsTest, AreKeptOnceForEachTenantWhereTheyMayNotShare) {
   put("alice", "one"), put("bob", "one");
   EXPECT_EQ(tables().size(), 2u);
   for (const auto& file : tables())
-    EXPECT_THAT(file.filename().string(), testing::Not(HasSubstr(uploads_->find("bob", "one")->digest))) << "a name that tells the content";
+    EXPECT_THAT(file.filename().string(), testing::Not(HasSubstr(uploads_->find("bob", "one")->digest))) << "a name that shows the content";
   uploads_->remove("alice", "one");
   EXPECT_EQ(tables().size(), 1u);
 }

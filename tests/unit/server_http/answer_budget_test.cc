@@ -83,7 +83,7 @@ TEST_F(BellsOfABudget, RingForThoseThatFit) {
   EXPECT_TRUE(was_rung(of_second));
 }
 
-TEST_F(BellsOfABudget, ForgetThoseThatHaveGone) {
+TEST_F(BellsOfABudget, ForgetThoseThatAreDestroyed) {
   AnswerBudget budget(100, 100);
   Share held(budget), stays(budget);
   ASSERT_TRUE(held.try_hold("a", 100));

@@ -41,7 +41,7 @@ TEST(AnswerCache, GivesBackWhatItWasGiven) {
   EXPECT_EQ(kept->status, 200);
 }
 
-TEST(AnswerCache, ShowsNobodyWhatIsAnothers) {
+TEST(AnswerCache, ShowsATenantOnlyItsOwnAnswers) {
   AnswerCache cache;
   keep(cache, asks("/a", "alice"), 100);
   EXPECT_FALSE(cache.find(asks("/a", "bob"), 0));
@@ -63,7 +63,7 @@ TEST(AnswerCache, KeepsFormsAndCodingsApart) {
   EXPECT_EQ(cache.find(asks("/a"), 0)->body.size(), 5001u);
 }
 
-TEST(AnswerCache, StaysWithinItsBoundAndForgetsFirstWhatIsAskedForLeast) {
+TEST(AnswerCache, StaysWithinItsBoundAndDropsTheLeastRecentlyRequestedFirst) {
   constexpr std::size_t kBound = 100'000, kBody = 3000;
   AnswerCache cache(kBound);
   for (int i = 0; i < 1000; ++i) {

@@ -18,7 +18,7 @@ TEST_F(CallsApi, IsAliveAndReadyAsLongAsTheServiceIs) {
   EXPECT_EQ(client.get("/livez").status, 200);
 }
 
-TEST_F(CallsApi, TellsVersionDevicesAndDataSets) {
+TEST_F(CallsApi, ShowsVersionDevicesAndDataSets) {
   const auto info = schema::from_json<schema::ServerInfo>(client.get("/v1/info").body);
   EXPECT_EQ(info.version, "1.2.3");
   ASSERT_EQ(info.devices.size(), 1u);
@@ -66,7 +66,7 @@ TEST_F(CallsApi, ShowsAPageToBrowsersAndJsonToOthers) {
   EXPECT_EQ(client.get("/", "Accept: */*\r\n").field("Content-Type"), "application/json");
 }
 
-TEST_F(CallsApi, TellsEveryCallInItsDocs) {
+TEST_F(CallsApi, ShowsEveryCallInItsDocs) {
   const HttpReply page = client.get("/docs");
   EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
   for (const auto& route : server::api::routes(api))
@@ -74,7 +74,7 @@ TEST_F(CallsApi, TellsEveryCallInItsDocs) {
         << route.path;
 }
 
-// Whatever a row does, it answers, keeps to the contract for errors, and refuses what it does not know.
+// Every row answers, keeps to the contract for errors, and refuses what it does not know.
 TEST_F(CallsApi, EveryRowRefusesUnknownMethodsAndAnswersOptions) {
   for (const auto& route : server::api::routes(api)) {
     const HttpReply patch = client.request("PATCH", route.path);   // which no row has

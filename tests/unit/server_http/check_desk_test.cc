@@ -1,4 +1,4 @@
-// Long checks of jobs: what else goes on meanwhile, who ends them, and how many there may be.
+// Long checks of jobs: what the server does meanwhile, what ends them, and how many there may be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace kedge::tests {
 namespace {
 
-// The fake service takes long over grid searches, as long as the test wants.
+// The fake service checks grid searches for as long as the test wants.
 constexpr std::string_view kSearch =
     R"({"dataset":{"builtin":"iris"},"pipeline":[{"estimator":"GaussianNB"}],"task":{"gridSearch":{"paramGrid":{"var_smoothing":[1e-9]}}}})";
 

@@ -54,7 +54,7 @@ TEST(Compress, GivesTheSameTextBack) {
   EXPECT_EQ(from_zstd(zstd.body), plain.body);
 }
 
-TEST(Compress, LeavesAloneWhatIsNotAskedForOrNotWorthIt) {
+TEST(Compress, LeavesAloneWhatIsNotRequestedOrNotWorthIt) {
   const auto encoding_of = [](Response response, std::string_view accept) {
     compress(response, accept);
     return std::string(field(response, "Content-Encoding"));

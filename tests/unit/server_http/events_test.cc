@@ -51,7 +51,7 @@ TEST_F(EventsApi, StreamsFromTheFirstEventToTheLast) {
   EXPECT_EQ(ids_of(reply.body), range(1, 4));
   EXPECT_NE(reply.body.find("event: result\n"), std::string::npos);
   EXPECT_TRUE(reply.body.ends_with("\n\n"));
-  EXPECT_EQ(client.get("/livez").status, 200) << "the connection goes on";
+  EXPECT_EQ(client.get("/livez").status, 200) << "the connection stays open";
 }
 
 TEST_F(EventsApi, NamesTheTraceOfTheRequestThatSubmittedTheJob) {

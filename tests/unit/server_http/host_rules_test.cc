@@ -8,7 +8,7 @@
 namespace kedge::server::http {
 namespace {
 
-TEST(HostRules, AdmitEverythingUnlessTold) {
+TEST(HostRules, AdmitEverythingUnlessConfigured) {
   EXPECT_TRUE(HostRules().admits("whatever.example:80"));
 }
 
@@ -19,7 +19,7 @@ TEST(HostRules, AdmitTheNamesAndAddressesOfLoopback) {
     EXPECT_TRUE(rules.admits(host)) << host;
 }
 
-TEST(HostRules, RefuseNamesThatAnybodyMayPointToThisMachine) {
+TEST(HostRules, RefuseNamesThatAStrangerMayPointToThisMachine) {
   const HostRules rules{std::vector<std::string>{}};
   for (const char* host :
        {"evil.example", "localhost.evil.example", "notlocalhost", "127.0.0.1.evil.example", "127.1", "0x7f000001", "2130706433",

@@ -67,7 +67,7 @@ TEST(HostileClient, IsRefusedAndItsConnectionClosed) {
   };
   for (const auto& [bytes, status] : cases)
     EXPECT_EQ(verdict(server.port(), bytes), status) << bytes.substr(0, 200);
-  EXPECT_EQ(verdict(server.port(), kPost + "Content-Length: 2\r\n\r\nab"), 200) << "the server goes on";
+  EXPECT_EQ(verdict(server.port(), kPost + "Content-Length: 2\r\n\r\nab"), 200) << "the server continues";
 }
 
 TEST(HostileClient, IsRefusedAnAnnouncedBodyThatIsTooLargeBeforeItIsSent) {
@@ -104,7 +104,7 @@ TEST(HostileClient, GetsTheAnswerAlthoughItSendsAllBeforeItReads) {
   EXPECT_EQ(client.read_reply().status, 413);
 }
 
-TEST(HostileClient, GetsTheAnswerBesideABodyThatIsNotRead) {
+TEST(HostileClient, GetsTheAnswerThoughItsBodyIsNotRead) {
   ServerOptions options = small();
   options.deadlines.linger = 1s;   // then it is closed, and the sender ends
   RunningServer server(options, kRoutes);

@@ -30,10 +30,10 @@ std::string joined(const std::string& first, const std::string& second) {
   return first + "\r\n" + second + kEnd;
 }
 
-// Nobody may submit who does not say so.
+// A request without the field Submit may not submit.
 struct FieldKeeper final : http::Gatekeeper {
   http::Caller admit(const http::Request& request, const http::net::ip::address&, std::string_view, http::Access) override {
-    if (request.field("Submit").empty()) throw schema::Error(schema::ErrorCode::kUnauthenticated, "who are you?");
+    if (request.field("Submit").empty()) throw schema::Error(schema::ErrorCode::kUnauthenticated, "no field Submit");
     return {.tenant = "alice"};
   }
   bool still_valid(const http::Caller&) override { return true; }
@@ -84,7 +84,7 @@ TEST_F(JobWithData, RepeatedWithItsKeyIsOneJobAndOneUpload) {
 }
 
 // What a client sends to name its request must name nothing here.
-TEST_F(JobWithData, LeavesTheUsersDataSetsAloneWhateverTheRequestIsCalled) {
+TEST_F(JobWithData, LeavesTheUsersDataSetsAloneForAnyIdOfTheRequest) {
   for (const std::string id : {"abc", "prices.csv", "job-abc", "../x"}) {
     const auto upload = uploads.begin("alice", "job-abc", "csv");
     upload->write("a,b\n9,9\n");
@@ -141,10 +141,10 @@ TEST_F(JobWithData, MayComeInChunksOfOneByte) {
   own.send("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nSubmit: yes\r\n" + kForm + "Transfer-Encoding: chunked\r\n\r\n" + chunks +
            "0\r\n\r\n");
   EXPECT_EQ(own.read_reply().status, 202);
-  EXPECT_EQ(own.get("/v1/jobs", "Submit: yes\r\n").status, 200) << "the connection goes on";
+  EXPECT_EQ(own.get("/v1/jobs", "Submit: yes\r\n").status, 200) << "the connection stays open";
 }
 
-TEST_F(JobWithData, IsToldWhichPartIsMissingDoubledOrUnknown) {
+TEST_F(JobWithData, NamesAPartThatIsMissingDoubledOrUnknown) {
   expect_refusal(400, table_part(kTable) + kEnd, "has no part 'spec'");
   expect_refusal(400, part("spec", kJob) + kEnd, "has no part 'data'");
   expect_refusal(400, joined(table_part(kTable), table_part(kTable)), "part 'data': it comes twice");
@@ -153,7 +153,7 @@ TEST_F(JobWithData, IsToldWhichPartIsMissingDoubledOrUnknown) {
   expect_refusal(400, joined(table_part(kTable), "--edge\r\n\r\nno fields"), "part 2 of the multipart body has no name");
 }
 
-TEST_F(JobWithData, IsToldWhatIsWrongWithAPart) {
+TEST_F(JobWithData, SaysWhatIsWrongWithAPart) {
   expect_refusal(400, joined(table_part(kTable), part("spec", "{")), "part 'spec': ");
   expect_refusal(400, joined(table_part(kTable), part("spec", std::string(tests::kSpec))), "part 'spec': dataset must be");
   expect_refusal(413, joined(table_part(kTable), part("spec", std::string((1 << 20) + 1, ' '))),
@@ -164,7 +164,7 @@ TEST_F(JobWithData, IsToldWhatIsWrongWithAPart) {
   expect_refusal(429, joined(part("spec", kJob), table_part(kTable)), "part 'data': the data sets, models and artifacts of this tenant");
 }
 
-TEST_F(JobWithData, IsToldWhereABoundaryIsBroken) {
+TEST_F(JobWithData, SaysWhereABoundaryIsBroken) {
   expect_refusal(400, table_part(kTable), "part 'data' of the multipart body ends without a boundary");
   expect_refusal(400, table_part(kTable) + "\r\n--edgewise\r\n", "the boundary behind part 'data' of the multipart body is not alone");
   expect_refusal(400, table_part(kTable) + "\r\n--edge", "closing boundary");

@@ -136,7 +136,7 @@ TEST_F(JobsApi, GivesTheUnfinishedJobWhenTheWaitIsOver) {
   EXPECT_EQ(preferred.field("Preference-Applied"), "wait");
 }
 
-TEST_F(JobsApi, LetsAJobTakeItsTimeToTheDiskWhoseEndIsWaitedFor) {
+TEST_F(JobsApi, WritesAJobLaterWhoseEndIsWaitedFor) {
   submit({}, "?wait=1ms");
   EXPECT_TRUE(last_options(jobs).ended);
   submit("Prefer: wait=1\r\n");

@@ -1,4 +1,4 @@
-// The API while memory runs out, wherever it does. A program of its own: it replaces new.
+// The API while memory runs out, in any place. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -94,7 +94,7 @@ TEST_P(Memory, ThatRunsOutEndsARequestAndNotTheServer) {
     }
   }
   EXPECT_GT(refused, 0);
-  EXPECT_EQ(status_of(GetParam()) / 100, good / 100) << "the server goes on";
+  EXPECT_EQ(status_of(GetParam()) / 100, good / 100) << "the server continues";
   EXPECT_EQ(status_of(kCalls[3]), 202);
 }
 
@@ -115,7 +115,7 @@ net::awaitable<void> wait_for_an_errand(net::thread_pool& pool, std::atomic<bool
 }
 
 // Asio destroys a coroutine that cannot begin to wait.
-TEST(Errand, IsOverOrNeverBeginsWhereWhoWaitsForItIsDestroyed) {
+TEST(Errand, IsOverOrNeverBeginsWhereItsWaiterIsDestroyed) {
   is_exempt = false;   // as other tests leave this thread
   bool was_spared = false;
   for (int i = 0; !was_spared; ++i) {

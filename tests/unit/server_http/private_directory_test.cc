@@ -36,7 +36,7 @@ class PrivateDirectory : public testing::Test {
   fs::path parent_;
 };
 
-TEST_F(PrivateDirectory, MakesAnOpenOneOfAServerPrivateWithAllThatLiesInIt) {
+TEST_F(PrivateDirectory, MakesAnOpenOneOfAServerPrivateWithItsContents) {
   write("kedge.db"), write("auth.db-wal");
   fs::create_directory(data() / "datasets");
   set_mode(data() / "datasets", 0755);
@@ -61,7 +61,7 @@ TEST_F(PrivateDirectory, RefusesOneWithFilesThatAreNotAServers) {
   EXPECT_EQ(mode(data() / "thesis.tex"), 0644u);
 }
 
-TEST_F(PrivateDirectory, LeavesAPrivateOneAloneWhateverItHas) {
+TEST_F(PrivateDirectory, LeavesAPrivateOneAloneWithAnyContents) {
   write("thesis.tex");
   set_mode(data(), 0700);
   EXPECT_EQ(make_private(data()), "");
@@ -70,7 +70,7 @@ TEST_F(PrivateDirectory, LeavesAPrivateOneAloneWhateverItHas) {
 
 TEST_F(PrivateDirectory, SaysNothingOfOneThatIsNotThereYet) { EXPECT_EQ(make_private(data() / "new"), ""); }
 
-TEST_F(PrivateDirectory, NewFilesArePrivateWhateverTheMaskWas) {
+TEST_F(PrivateDirectory, NewFilesArePrivateForAnyMask) {
   const mode_t before = ::umask(0);
   keep_new_files_private();
   std::ofstream(data() / "new") << "x";

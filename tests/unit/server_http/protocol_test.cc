@@ -132,7 +132,7 @@ TEST(HttpServer, KeepsAHandlersFieldOnOneLine) {
   EXPECT_EQ(reply.field("Set-Cookie"), "");
 }
 
-TEST(HttpServer, TellsAWrongMethodFromAWrongPath) {
+TEST(HttpServer, DistinguishesAWrongMethodFromAWrongPath) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
   EXPECT_EQ(client.get("/nothing").status, 404);
@@ -140,7 +140,7 @@ TEST(HttpServer, TellsAWrongMethodFromAWrongPath) {
   EXPECT_EQ(reply.status, 405);
   EXPECT_EQ(reply.field("Allow"), "GET, HEAD, POST, OPTIONS");
   EXPECT_EQ(reply.field("Content-Type"), "application/problem+json");
-  EXPECT_EQ(client.get("/echo").status, 200) << "the connection goes on";
+  EXPECT_EQ(client.get("/echo").status, 200) << "the connection stays open";
 }
 
 TEST(HttpServer, AnswersHeadWithoutABody) {
@@ -200,7 +200,7 @@ TEST(HttpServer, SaysContinueBeforeTheBodyComes) {
   EXPECT_EQ(client.read_reply().body, "POST /echo ok");
 }
 
-TEST(HttpServer, RefusesABodyForNobodyWithoutAskingForIt) {
+TEST(HttpServer, RefusesABodyWithoutAHandlerBeforeItIsSent) {
   RunningServer server({}, sample_routes());
   HttpConnection client(server.port());
   ASSERT_TRUE(

@@ -34,7 +34,7 @@ TEST(Router, TakesHeadForGet) {
   EXPECT_EQ(router.find("HEAD", "/v1/jobs/x/cancel").route, nullptr);
 }
 
-TEST(Router, TellsAWrongMethodFromAWrongPath) {
+TEST(Router, DistinguishesAWrongMethodFromAWrongPath) {
   const Router router = sample();
   EXPECT_EQ(router.find("PUT", "/v1/jobs").allow, "GET, HEAD, POST, OPTIONS");
   EXPECT_EQ(router.find("GET", "/v1/jobs/x/cancel").allow, "POST, OPTIONS");

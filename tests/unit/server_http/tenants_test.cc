@@ -1,4 +1,4 @@
-// Tenants over the API: nobody sees another's jobs and data sets; streams are counted; uploads.
+// Tenants over the API: each sees only its own jobs and data sets; streams are counted; uploads.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TEST_F(Tenants, UploadListAndDeleteTheirOwnDataSets) {
   for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) EXPECT_TRUE(file.is_directory()) << file.path() << " is left";
 }
 
-TEST_F(Tenants, AreToldWhatIsWrongWithAnUpload) {
+TEST_F(Tenants, GetWhatIsWrongWithAnUpload) {
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.csv", "a,b\n1\n").status, 422);
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x.npy", "a,b\n1,2\n").status, 422);
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/x", "PK\x03\x04").status, 400) << "which format?";
@@ -210,7 +210,7 @@ TEST_F(Tenants, RunJobsOnTheirOwnUploadsPinnedToTheContent) {
   EXPECT_EQ(reply.status, 202) << reply.body;
   const auto pinned = std::get<schema::StoredRef>(from_json<schema::Job>(reply.body).spec.dataset.source).name;
   EXPECT_THAT(pinned, testing::MatchesRegex("sha256:[0-9a-f]{64}"));
-  EXPECT_EQ(as("bob", "POST", "/v1/jobs", spec, tests::kJsonField).status, 422) << "it is not his";
+  EXPECT_EQ(as("bob", "POST", "/v1/jobs", spec, tests::kJsonField).status, 422) << "it is not bob's";
   std::string by_digest = spec;
   by_digest.replace(by_digest.find("prices.csv"), 10, pinned);
   EXPECT_EQ(as("alice", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 202);

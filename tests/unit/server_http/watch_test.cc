@@ -1,4 +1,4 @@
-// Who waits for an answer is watched, lest he goes; a connection that has had many answers is watched no more than a new one.
+// A waiting connection is watched, so that a client that disconnects frees its request. One with many answers is watched no more than a new one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ TEST(WatchedConnection, IsWatchedForTheRequestInProgressAlone) {
   RunningServer server({}, {{"GET", "/wait", answer_after_waiting}});
   HttpConnection client(server.port());
   for (int i = 0; i < kRequests; ++i) ASSERT_EQ(client.get("/wait").status, 200);
-  EXPECT_LE(looks, kRequests);   // 4,950 where each request goes on watching
+  EXPECT_LE(looks, kRequests);   // 4,950 if each request continued to watch
 }
 
 }   // namespace

@@ -1,4 +1,4 @@
-// Deadlines: each is reached once, in order, whatever the clock was waiting for when it was set.
+// Deadlines: each is reached once, in order, also if the clock waited for another when it was set.
 #include "server/jobs/deadline_clock.h"
 
 #include <gmock/gmock.h>

@@ -62,7 +62,7 @@ TEST(FullDisk, RefusesJobsAndRecoversByItself) {
   }
   EXPECT_EQ(refusal, ErrorCode::kStorageFull);
   EXPECT_THAT(service.unready_reason(), testing::HasSubstr("full"));
-  EXPECT_EQ(service.find(before)->state, JobState::kSucceeded);   // reading goes on
+  EXPECT_EQ(service.find(before)->state, JobState::kSucceeded);   // reading still works
 
   disk.free();
   EXPECT_TRUE(tests::Waiter().until([&] { return service.ready(); }, std::chrono::seconds(5)));
@@ -71,7 +71,7 @@ TEST(FullDisk, RefusesJobsAndRecoversByItself) {
   for (const std::string& id : accepted) EXPECT_EQ(tests::wait_for_end(service, id).state, JobState::kSucceeded) << id;
 }
 
-// It begins on its way to the disk, and must not keep a worker that nobody could free.
+// It begins on its way to the disk, and must not keep a worker that could never be freed.
 TEST(FullDisk, ForgetsAJobThatItRefuses) {
   SmallDisk disk;
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a tmpfs: " << std::strerror(disk.error());

@@ -41,7 +41,7 @@ class JobServiceTest : public testing::Test {
   tests::TempDir dir_;
 };
 
-TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
+TEST_F(JobServiceTest, RunsAJobAndStoresItsStory) {
   const auto service = start();
   EXPECT_TRUE(service->ready());
   const Job submitted = tests::submit(*service, job_spec("Succeed"));
@@ -58,18 +58,18 @@ TEST_F(JobServiceTest, RunsAJobAndTellsItsStory) {
   EXPECT_EQ(tests::story(*service, job.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
-TEST_F(JobServiceTest, TellsTheSameStoryOfAJobWhoseEndIsAwaited) {
+TEST_F(JobServiceTest, StoresTheSameStoryOfAJobWhoseEndIsAwaited) {
   const auto service = start();
   std::promise<JobEnd> end;
   Job submitted = tests::submit(*service, job_spec("Succeed"), {.ended = [&](JobEnd told) { end.set_value(std::move(told)); }});
   EXPECT_TRUE(service->find(submitted.id)) << "it is on disk";
   end.get_future().get().complete(submitted);
   EXPECT_EQ(submitted.state, JobState::kSucceeded);
-  EXPECT_EQ(service->find(submitted.id), submitted) << "what is told is what is on disk";
+  EXPECT_EQ(service->find(submitted.id), submitted) << "the answer is what is on disk";
   EXPECT_EQ(tests::story(*service, submitted.id), "queued fetching running progress metric timing finalizing result succeeded");
 }
 
-// A tenth of them at least, as a busy machine may take its time; without that patience one of fifty is.
+// A tenth of them at least, as a busy machine may be slow; without that patience one of fifty is.
 TEST_F(JobServiceTest, StoresABriefJobWhoseEndIsAwaitedAtOnceWithItsEnd) {
   struct Commits : JobObserver {
     void store_committed(double) override { ++count; }
@@ -100,7 +100,7 @@ TEST_F(JobServiceTest, StoresAJobWhoseEndIsAwaitedThoughThatIsFar) {
   EXPECT_EQ(service->find(submitted.id), submitted);
 }
 
-TEST_F(JobServiceTest, TellsTheEndOfAJobThatFailsAndIsTriedAgain) {
+TEST_F(JobServiceTest, ReportsTheEndOfAJobThatFailsAndIsTriedAgain) {
   const auto service = start();
   for (const char* what : {"Fail", "CrashAlways"}) {
     std::promise<JobEnd> end;
@@ -235,7 +235,7 @@ TEST_F(JobServiceTest, FailsJobsForAMissingDeviceThatCameBeforeItWasKnown) {
   EXPECT_THAT(job.error->message, HasSubstr("no-such-worker"));
 }
 
-TEST_F(JobServiceTest, GivesEachDeviceTheJobsThatWantIt) {
+TEST_F(JobServiceTest, GivesEachDeviceTheJobsThatRequestIt) {
   ::setenv("KEDGE_FAKE_DEVICES", R"({"devices":[{"id":"cpu"},{"id":"cuda:0"},{"id":"cuda:1"}]})", 1);
   const auto service = start();
   ASSERT_TRUE(wait_for_devices(*service));

@@ -194,7 +194,7 @@ TEST(JobDeadlines, CountEarlierWaits) {
 TEST(CrashHistory, CountsEachTenantsDescriptions) {
   ActiveJob job, of_another;
   job.tenant = "alice", job.digest = of_another.digest = "d", of_another.tenant = "bob";
-  CrashHistory history({{"alice\nd", 2}});   // as the store tells it
+  CrashHistory history({{"alice\nd", 2}});   // as the store has it
   history.add(job);
   EXPECT_EQ(history.count(job), 3);
   EXPECT_EQ(history.count(of_another), 0);

@@ -61,13 +61,13 @@ TEST_F(Journal, KeepsASmallModelInTheStoreUntilItsFileIsOnDisk) {
   EXPECT_EQ(listed.sha256, crypto::sha256_hex("bytes"));
   EXPECT_EQ(store_->list_models(1, {}).models.front(), listed);
   EXPECT_EQ(store_->model_bytes("mdl_1"), "bytes");
-  EXPECT_EQ(read(journal_->file_of("mdl_1")), "bytes") << "whoever asks makes the file";
+  EXPECT_EQ(read(journal_->file_of("mdl_1")), "bytes") << "the first call that needs the file makes it";
   ASSERT_TRUE(all_settle());
   EXPECT_EQ(read(journal_->file_of("mdl_1")), "bytes");
   EXPECT_EQ(store_->find_model("mdl_1").value(), listed) << "the digest is kept";
 }
 
-TEST_F(Journal, MakesTheFileThoughNobodyAsks) {
+TEST_F(Journal, MakesTheFileThoughNoCallNeedsIt) {
   keep("mdl_1", "bytes");
   ASSERT_TRUE(all_settle());
   EXPECT_EQ(read(files_.model_path("mdl_1")), "bytes");
@@ -129,7 +129,7 @@ TEST_F(Journal, AdoptsALargeModelsFile) {
   EXPECT_EQ(read(journal_->file_of("mdl_1")), "large");
 }
 
-TEST(SmallModel, OfAJobIsThereAfterARestartWhateverBecameOfItsFile) {
+TEST(SmallModel, OfAJobIsThereAfterARestartWithOrWithoutItsFile) {
   const tests::TempDir dir;
   auto service = std::make_unique<JobService>(tests::service_options(dir.path(), KEDGE_FAKE_WORKER));
   schema::JobSpec spec = tests::job_spec("Succeed");

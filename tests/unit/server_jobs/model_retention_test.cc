@@ -71,7 +71,7 @@ TEST_F(Models, ThatAreInUseStay) {
   EXPECT_THAT(removed_by({.all_bytes = 1, .tenant_bytes = 1}), ElementsAre("mdl_3"));
 }
 
-TEST_F(Models, AUseIsNotedBesideTheDigestOfTheFile) {
+TEST_F(Models, AUseIsNotedWithTheDigestOfTheFile) {
   add("mdl_1", 9000);
   const auto written = std::filesystem::last_write_time(files_.model_path("mdl_1"));
   ModelRetention::note_use(files_.model_path("mdl_1"));

@@ -1,4 +1,4 @@
-// Jobs while memory runs out, wherever the service takes some. A program of its own: it replaces new.
+// Jobs while memory runs out, in any place where the service allocates. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
 #include "engine/core/memory_reserve.h"
@@ -22,7 +22,7 @@ constexpr std::size_t kReserve = 1 << 20;
 
 struct JobsMemory : testing::Test {
   JobsMemory() {
-    is_exempt = true;   // who asks, and looks
+    is_exempt = true;   // the test's own thread
     service = std::make_unique<JobService>(tests::service_options(dir.path(), KEDGE_FAKE_WORKER));
     end_of("Succeed");
   }
@@ -30,7 +30,7 @@ struct JobsMemory : testing::Test {
 
   schema::Job end_of(const std::string& how) { return tests::wait_for_end(*service, tests::submit(*service, job_spec(how)).id); }
 
-  // A job that ends while each allocation of the service in turn fails, and those after it.
+  // A job that ends while an allocation of the service fails, each one after the other, and those after it.
   void fail_each(const std::string& how, JobState end) {
     taken = 0;
     ASSERT_EQ(end_of(how).state, end);
@@ -59,8 +59,8 @@ TEST_F(JobsMemory, ThatRunsOutLosesNoJobThatFails) {
   fail_each("Fail", JobState::kFailed);
 }
 
-// Who comes later would wait for a flight that has no thread.
-TEST(FlightDeckMemory, ThatRunsOutHoldsNobodyUp) {
+// Later calls would wait for a flight that has no thread.
+TEST(FlightDeckMemory, ThatRunsOutDelaysNoCall) {
   FlightDeck deck;
   const auto land = [&deck] {
     return deck.fly("a", [](const Emit& emit, std::stop_token) {
@@ -96,7 +96,7 @@ TEST_F(JobsMemory, TheReserveIsTakenAndPutByAgain) {
   EXPECT_EQ(engine::memory_reserve(), kReserve);
 }
 
-TEST_F(JobsMemory, WhoDoesNotUseTheReserveIsRefusedAtOnce) {
+TEST_F(JobsMemory, AThreadWithoutTheReserveIsRefusedAtOnce) {
   is_exempt = false, failures = 1, failing = 0, taken = 0;
   EXPECT_THROW(delete new int(1), std::bad_alloc);
   EXPECT_EQ(engine::memory_reserve(), kReserve);

@@ -61,7 +61,7 @@ TEST(JobQueue, SharesFetchesBetweenTenants) {
   EXPECT_EQ(take("lone"), "job_20");
   EXPECT_EQ(take("lone"), std::nullopt) << "no more are fetched at a time";
   slots.give_back("flood");
-  EXPECT_EQ(take("lone"), "job_21") << "who has the fewest comes first, though the flood's jobs are older";
+  EXPECT_EQ(take("lone"), "job_21") << "the tenant with the fewest comes first, though the flood's jobs are older";
 }
 
 TEST(JobQueue, GivesReadyJobsOnlyToADeviceThatServesThem) {

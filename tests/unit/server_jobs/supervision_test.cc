@@ -144,7 +144,7 @@ TEST_F(SupervisionTest, FailsJobsWhenNoWorkerStarts) {
     EXPECT_EQ(error.code, ErrorCode::kDeviceUnavailable);
   }
   ::unsetenv("KEDGE_FAKE_START");
-  ASSERT_TRUE(tests::Waiter().until([&] { return service->devices().at(0).missing.empty(); }));   // it goes on trying
+  ASSERT_TRUE(tests::Waiter().until([&] { return service->devices().at(0).missing.empty(); }));   // it continues to try
   expect_next_job_runs(*service);
 }
 

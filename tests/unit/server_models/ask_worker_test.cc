@@ -1,4 +1,4 @@
-// Questions to a worker: who waits, in which order they are answered, and what becomes of those that are given up.
+// Questions to a worker: which wait, in which order they are answered, and what happens to those that are given up.
 #include "server/models/ask_worker.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class AskWorkerTest : public testing::Test {
     };
     handles_.push_back(worker.ask(tenant, question, note));
   }
-  // Waits until the worker has the first question, which is in nobody's queue then.
+  // Waits until the worker has the first question, which is in no queue then.
   void ask_first(AskWorker& worker) {
     std::atomic<bool> has_begun = false;
     auto question = [&has_begun] {
@@ -82,7 +82,7 @@ class AskWorkerTest : public testing::Test {
   std::vector<std::shared_ptr<void>> handles_;
 };
 
-TEST_F(AskWorkerTest, TakesTheTenantsInTurn) {
+TEST_F(AskWorkerTest, TakesTheTenantsAlternately) {
   AskWorker worker(program());
   ask_first(worker);
   for (const char* body : {"a1", "a2", "a3"}) ask(worker, "alice", body);

@@ -130,7 +130,7 @@ TEST_F(StoreKeysTest, SaysWhichEventsAreNoLongerKept) {
   const auto events = store_.events("job_1", 2, 100);
   ASSERT_EQ(events.size(), 3u);
   const auto gap = std::get<schema::GapEvent>(events[0].body);
-  EXPECT_EQ(events[0].id, 8);   // reading goes on after it
+  EXPECT_EQ(events[0].id, 8);   // reading continues after it
   EXPECT_EQ(gap.from, 3);
   EXPECT_EQ(gap.to, 8);
   EXPECT_EQ(gap.job.state, JobState::kSucceeded);

@@ -22,7 +22,7 @@ schema::Result result_of_a_search(std::size_t n_candidates) {
   return result;
 }
 
-TEST(Headline, IsShortWhateverTheResult) {
+TEST(Headline, IsShortForAnyResult) {
   const schema::Result head = headline(result_of_a_search(1'000'000));
   EXPECT_LT(schema::to_json(head).size(), 2000u);
   EXPECT_EQ(head.search->bestScore, 0.9);
@@ -54,7 +54,7 @@ TEST(Lists, SayTheScoresOfShortResultsAndNothingOfLongOnes) {
   ASSERT_EQ(page.jobs.size(), 2u);
   EXPECT_FALSE(page.jobs[0].result.has_value());
   EXPECT_EQ(page.jobs[1].result, headline(result_of_a_search(100)));
-  EXPECT_EQ(store.find("job_1")->result, result_of_a_search(100)) << "whole, where one job is asked for";
+  EXPECT_EQ(store.find("job_1")->result, result_of_a_search(100)) << "whole, for a single job";
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ NewJob job_with_data(const std::string& id, const std::string& csv, bool shown) 
 
 schema::InlineRef data_of(const schema::Job& job) { return std::get<schema::InlineRef>(job.spec.dataset.source); }
 
-TEST_F(StoreTest, TellsLongDataBySizeAndDigestAndKeepsThemForTheRun) {
+TEST_F(StoreTest, ShowsLongDataBySizeAndDigestAndKeepsThemForTheRun) {
   const std::string csv(kLongestShownData + 1, '1');
   const auto store = open();
   for (const bool shown : {true, false}) {
@@ -82,7 +82,7 @@ TEST_F(StoreTest, TellsLongDataBySizeAndDigestAndKeepsThemForTheRun) {
   }
 }
 
-TEST_F(StoreTest, TellsShortDataWithTheirJobButNotInLists) {
+TEST_F(StoreTest, ShowsShortDataWithTheirJobButNotInLists) {
   const auto store = open();
   write(*store, [](StoreWriter& w) { w.insert(job_with_data("job_1", "a,y\n1,2\n", true)); });
   EXPECT_EQ(data_of(store->find("job_1").value()).csv, "a,y\n1,2\n");
@@ -286,7 +286,7 @@ TEST_F(StoreTest, KeepsTransactionsOfAnySize) {
   expect_all();
 }
 
-// The error that SQLite's words become stands for the disk.
+// SQLite's words become an error of the disk.
 TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
   const auto store = open();
   write(*store, [](StoreWriter& w) { w.insert(new_job("job_1")); });
@@ -303,7 +303,7 @@ TEST_F(StoreTest, KeepsStateChangesAndRefusesNewJobsWhileTheDiskTakesNothing) {
                   .refused = [&](const schema::Error& error) { refused.set_value(error); }});
   tests::Waiter waiter;
   ASSERT_TRUE(waiter.until([&] { return store->failure().has_value(); }));
-  EXPECT_TRUE(store->find("job_1"));   // reading goes on
+  EXPECT_TRUE(store->find("job_1"));   // reading still works
   std::promise<schema::Error> refused_at_once;
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_3")); },
                   .refused = [&](const schema::Error& error) { refused_at_once.set_value(error); }});
@@ -331,7 +331,7 @@ TEST_F(StoreTest, LosesNothingThatComesWhileAFailedTransactionIsTriedAgain) {
   EXPECT_EQ(kept.get_future().wait_for(tests::kPatience), std::future_status::ready);
 }
 
-TEST_F(StoreTest, WritesWhatNobodyWaitsForAndWhatHasTimeWithinMoments) {
+TEST_F(StoreTest, WritesWithinMomentsWhatHasTimeOrNoWaitingCaller) {
   std::promise<void> told;
   const auto store = open();
   store->enqueue({.apply = [](StoreWriter& w) { w.insert(new_job("job_1")); }, .committed = [&] { told.set_value(); }, .has_time = true});

@@ -86,7 +86,7 @@ TEST(PCA, RefusesASolverThatItDoesNotHave) {
   EXPECT_EQ(param_error("PCA", {{"svd_solver", "randomized"}, {"n_components", 0.5}}).where, "params.n_components");
 }
 
-// Whatever road the estimator takes for this shape, both solvers find the same leading components.
+// Both solvers find the same leading components, with any method that the estimator chooses for this shape.
 TEST(PCA, FindsTheSameComponentsAtRandomAsByCovariance) {
   Fitted f(testing::load_data("digits"));
   const Samples<double> X = f.loaded.all();

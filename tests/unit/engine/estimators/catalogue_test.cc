@@ -268,7 +268,7 @@ TEST(SyncBudget, IsKeptByEveryEstimator) {
   }
 }
 
-// A model's file that is gone when the test is.
+// A model's file that is removed at the end of the test.
 struct ModelPath {
   std::filesystem::path path;
   explicit ModelPath(const std::string& name)
@@ -364,7 +364,7 @@ bool is_stored_with(const Context& ctx, const std::string& estimator, const sche
   return true;
 }
 
-TEST(Catalogue, StoresWhateverAParameterSays) {
+TEST(Catalogue, StoresEveryValueOfAParameter) {
   const Context ctx{.device = testing::device_named("cpu")};
   const Data data = testing::make_data(40, 6, 3);
   for (const CatalogueEntry& entry : catalogue()) {
@@ -381,7 +381,7 @@ TEST(Catalogue, StoresWhateverAParameterSays) {
   }
 }
 
-TEST(Catalogue, TakesOrRefusesWhateverIsHuge) {
+TEST(Catalogue, TakesOrRefusesHugeValues) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::vector<schema::Value> values = {kMost, -kMost - 1, kMost / 2, 6.7e18, 1e19, 1e300, -1e300};
   for (std::size_t i = 0; i < 7; ++i) values.emplace_back(schema::ValueList{values[i], values[i]});

@@ -189,7 +189,7 @@ TEST(ColumnPattern, FindsWhatItSays) {
   EXPECT_EQ(matching("^.$", {"ä", "ab"}), (std::vector<std::int64_t>{0})) << "a character, not a byte";
 }
 
-// Neither the stack nor the time runs out, however long the name and whatever the pattern.
+// Neither the stack nor the time runs out, for a name of any length and any pattern.
 TEST(ColumnPattern, EndsForHostilePatternsAndLongNames) {
   const std::string name(100'000, 'a');
   for (const char* pattern : {"(a*)*b", "(a|aa)+$", "^(a+)+$", "(.*a){12}b", "(x+x+)+y"}) {

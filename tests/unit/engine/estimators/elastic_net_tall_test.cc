@@ -141,7 +141,7 @@ TEST(TallElasticNet, TakesConstantEqualAndFarOffColumns) {
     double* const x = data.X.data() + i * kCols;
     x[1] = 0.1, x[2] = 0;                    // constants
     x[4] = x[0];                             // an equal: which of both takes the coefficient is open
-    x[5] = 1e6 + x[5];                       // large beside its spread
+    x[5] = 1e6 + x[5];                       // large compared with its spread
     x[7] = i == 20001 ? 1e4 : 0;             // its sample says nothing of its mean
     x[8] = i % kSampled == 0 ? 100 : x[8];   // the mean of its sample is far off
   }

@@ -1,4 +1,4 @@
-// Every row of the catalogue while memory runs out, on whatever thread. A program of its own: it replaces new.
+// Every row of the catalogue while memory runs out, on any thread. A program of its own: it replaces new.
 #include <gtest/gtest.h>
 
 #include <omp.h>

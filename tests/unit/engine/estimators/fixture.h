@@ -1,4 +1,4 @@
-// What estimator tests share: devices, small data sets from tests/data/estimators, samples and targets made of them.
+// What estimator tests share: devices, small data sets from tests/data/estimators, samples and targets made from them.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What every row of the catalogue says beforehand of the memory that it will need, beside what it then takes.
+// The memory that every row of the catalogue predicts, compared with what it then takes.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::Data;
 
 constexpr std::int64_t kOfProcess = std::int64_t{24} << 20;   // stacks, buffers of BLAS, what malloc does not give back
-constexpr std::int64_t kUnseen = std::int64_t{2} << 20;       // of the freed memory that malloc has at hand
+constexpr std::int64_t kUnseen = std::int64_t{2} << 20;       // of the freed memory that malloc keeps
 constexpr std::int64_t kMostAbove = 6;                        // a prediction so many times too large would refuse what fits
 
 struct Row {
@@ -44,7 +44,7 @@ void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X)
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) classifier->predict(ctx, X);
 }
 
-// Few categories for those who count them: how many a column of numbers has nobody knows beforehand.
+// Few categories for the estimators that count them: the number of categories of a numeric column is not known beforehand.
 Data data_for(const Row& row) {
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(20000, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")

@@ -1,4 +1,4 @@
-// What must not change when the same data are told in another way: rows in another order, weights written as repeated rows,
+// What must not change when the same data are written in another way: rows in another order, weights written as repeated rows,
 // columns in other units, folds copied to tables of their own. Over the rows of the catalogue to which it applies.
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
   return info.param;
 }
 
-// Two groups of columns with different spreads, so that no two principal components are alike.
+// Two groups of columns with different spreads, so that no two principal components are equal.
 Data data_of(std::int64_t n_rows) {
   Data data{.n_rows = n_rows, .n_cols = 5, .X = {}, .y = {}, .classes = {"0", "1", "2"}};
   PhiloxStream random(11, 0);
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OfRowsInAnotherOrder,
                          ::testing::ValuesIn(names_where([](const std::string& name) { return !kOrdered.contains(name); })),
                          name_of);
 
-// Weights that are whole numbers. Not where rows are drawn, or cut into folds, or rows of weight 0 have a place all the same.
+// Weights that are whole numbers. Not where rows are drawn, or cut into folds, or rows of weight 0 have a place nevertheless.
 const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "RandomForestRegressor",
                                                "ExtraTreesClassifier",
