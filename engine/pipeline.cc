@@ -112,7 +112,7 @@ struct Pipeline::Impl {
     if (target.kind != TargetKind::kNone) result.target = column->name;
     if (job.spec.select.target || names_target(job.spec.dataset)) return;
     ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another", column->name,
-                         target.kind == TargetKind::kNone ? "taken for it and left out of the features" : "the target"));
+                         target.kind == TargetKind::kNone ? "used as it and left out of the features" : "the target"));
   }
 
   // Loads the table and does the task.

@@ -27,7 +27,7 @@ Outcome run_program(const std::vector<std::string>& arguments, std::string_view 
                     std::chrono::seconds limit = std::chrono::seconds(60));
 
 // Starts a program in a session of its own, so that it outlives us and our terminal. Of our environment it gets what a server may need
-// (process.cc lists it) and nothing else: no token, no key of a cloud; `added` goes on top. stdout and stderr go to `log`. schema::Error
+// (process.cc lists it) and nothing else: no token, no key of a cloud; `added` comes on top. stdout and stderr go to `log`. schema::Error
 // when it cannot be started.
 void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log);
 

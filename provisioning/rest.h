@@ -58,7 +58,7 @@ std::optional<json::Value> if_there(Call call) {
 
 // Looks for any of the words, ignoring case.
 bool mentions(std::string_view text, std::initializer_list<std::string_view> words);
-// kNoCapacity, kQuota and kAuth by the words that many providers use, else by status.
+// kNoCapacity, kQuota and kAuth by the words that many providers use, otherwise by status.
 Failure usual_failure(long status, const std::string& body);
 
 }   // namespace kedge::provisioning

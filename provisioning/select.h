@@ -19,7 +19,7 @@ struct Selection {
   std::string advice;            // when order is empty: what to change
 };
 
-// Ties go by provider, region and id, so that equal input gives equal output.
+// Ties are broken by provider, region and id, so that equal input gives equal output.
 Selection select(const Wish& wish, std::vector<Offer> offers);
 
 }  // namespace kedge::provisioning

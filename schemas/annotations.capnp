@@ -1,4 +1,4 @@
-# What Cap'n Proto has no notion of. First: how our schema looks in JSON; json_reader.cc, json_writer.cc and check.cc go by these.
+# What Cap'n Proto has no notion of. First: how our schema looks in JSON; json_reader.cc, json_writer.cc and check.cc use these.
 @0xd91310e56820ebb6;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("kedge::schema::wire");
@@ -23,7 +23,7 @@ annotation required @0xdcc59c85f332095e (field) :Void;
 annotation name @0xe035d8224466f7d1 (enumerant) :Text;
 # The enumerant's name in JSON, where it is not its own.
 
-# How it looks in C++; codegen/ goes by these, and by "optional".
+# How it looks in C++; codegen/ uses these and "optional".
 
 annotation document @0xf7282bc3a2966621 (struct) :Void;
 # The codec reads and writes it, as JSON and as bytes.

@@ -1,4 +1,4 @@
-# A job: what is asked for, its state, and what comes back, as in job.h.
+# A job: its description, its state and its result, as in job.h.
 @0x8b807cc5b65bb569;
 using Cxx = import "/capnp/c++.capnp";
 using Json = import "annotations.capnp";
@@ -137,7 +137,7 @@ struct Predict {
 }
 
 struct Transform {
-  # What the transformers of a stored model make of the rows of a data set; the answer is an artifact.
+  # The rows of a data set as the transformers of a stored model transform them; the answer is an artifact.
 
   model @0 :Text $Json.required;
   # Its id.

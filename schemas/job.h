@@ -41,7 +41,7 @@ struct FitScore {   // train_test_split, fit, score; arguments as in scikit-lear
 // A field that the splitter does not have in scikit-learn is refused; the groups of group splitters are select.groups.
 struct CrossValidate {
   std::int64_t cv = 5;                  // number of splits
-  std::string splitter = "auto";        // auto (StratifiedKFold for classifiers, else KFold), or a class of sklearn.model_selection
+  std::string splitter = "auto";        // auto (StratifiedKFold for classifiers, otherwise KFold), or a class of sklearn.model_selection
   bool shuffle = false;
   std::optional<std::int64_t> randomState;
   std::vector<std::string> scoring;     // empty: accuracy, for regressors r2

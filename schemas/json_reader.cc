@@ -43,7 +43,7 @@ std::string description(element json) {
   fail(ErrorCode::kWrongType, path, "expected " + std::string(expected) + ", got " + description(json));
 }
 
-// Refuses a key that comes twice. Ordered, because an attacker who picks the keys could make a hash table
+// Refuses a key that comes twice. Ordered, because an attacker that picks the keys could make a hash table
 // slow.
 class KeySet {
  public:

@@ -10,7 +10,7 @@ namespace kedge::schema {
 
 bool is_utf8(std::string_view text);
 
-// `text` if it is valid UTF-8, else a copy with every bad sequence replaced by U+FFFD. What we encode is
+// `text` if it is valid UTF-8, otherwise a copy with every bad sequence replaced by U+FFFD. What we encode is
 // always valid.
 std::string valid_utf8(std::string_view text);
 

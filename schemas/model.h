@@ -14,7 +14,7 @@ struct ModelColumn {
   std::string name;
   std::string kind = "number";             // number or category
   std::vector<std::string> categories = {};   // names of the categories, in code order
-  std::string type = {};     // of dates, how cells are read: "date", "date:dmy", "date:year" ...; else empty
+  std::string type = {};     // of dates, how cells are read: "date", "date:dmy", "date:year" ...; otherwise empty
   std::string source = {};   // the column of the rows that it is read from, where that has another name
   friend bool operator==(const ModelColumn&, const ModelColumn&) = default;
 };

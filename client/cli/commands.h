@@ -31,7 +31,7 @@ struct RentOptions {
 // What the options of all commands fill in.
 struct Options {
   std::string url, server;     // --url, and --server: the name of one that `kedge login` has kept
-  std::string token, pin;      // of a rented machine; else from the environment
+  std::string token, pin;      // of a rented machine; otherwise from the environment
   RentOptions rent;
   bool json = false;
   std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares

@@ -21,7 +21,7 @@ struct Count {
   double seen = 0;                // s, by our clock: when `last` came
 };
 
-// A value: events in, lines out. `now` is our own clock in seconds, from any fixed moment; rates go by the times in the events, so that a
+// A value: events in, lines out. `now` is our own clock in seconds, from any fixed moment; rates are computed from the times in the events, so that a
 // job that is watched late shows the same as one that was watched all along. Not thread safe.
 class JobProgress {
  public:
@@ -32,7 +32,7 @@ class JobProgress {
   std::vector<Line> take(const schema::Event& event, double now);
 
   // The lines that are drawn in place, for `columns` columns: of a search or a cross-validation the whole (done of all, time left, score so
-  // far) and below it the current fit; else the current phase. None when the job has ended.
+  // far) and below it the current fit; otherwise the current phase. None when the job has ended.
   std::vector<Line> live(int columns, double now) const;
 
   // The same in one line for a file or pipe, when one is due: some seconds after the last that was shown, and less often while nothing changes.

@@ -22,7 +22,7 @@ std::string pipeline_text(const std::vector<schema::Step>& pipeline);   // "Stan
 std::string job_text(const schema::JobSpec& spec);
 // From its start to its end, or to now; empty before it starts. now: seconds since 1970.
 std::string run_time_text(const schema::Job& job, double now);
-// The best score of a search, else the mean of the first scorer; empty without. with_name: "accuracy 0.9651".
+// The best score of a search, otherwise the mean of the first scorer; empty without. with_name: "accuracy 0.9651".
 std::string score_text(const schema::Result& result, bool with_name);
 
 }   // namespace kedge::cli

@@ -172,8 +172,8 @@ struct Transport::Impl {
     return code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_RESOLVE_PROXY && code != CURLE_OPERATION_TIMEDOUT;
   }
 
-  // A server that never answered is most likely not there: who starts a program wants to hear that soon. Less soon where somebody takes
-  // connections and loses them, as a bad network does, but also the proxy of a container that does not run.
+  // A server that never answered is most likely not there: a user wants to see that soon. Less soon if connections are
+  // accepted and then lost, as by a bad network, but also by the proxy of a container that does not run.
   bool is_absent(const Error& error) const { return error.code == ErrorCode::kConnection && !has_answered && failures > kFailuresTaken; }
   static constexpr int kFailuresTaken = 9, kUnreached = 3;   // one for which no connection came about counts as three
   bool has_answered = false;

@@ -38,14 +38,14 @@ struct IndexedColumns {
 struct DatasetMeta {
   std::string name;                     // for messages: "openml mnist_784 version 1"
   std::int64_t n_rows = 0;
-  bool is_float32 = false;              // values are float32 (every number is exact in it), else float64
+  bool is_float32 = false;              // values are float32 (every number is exact in it), otherwise float64
   std::vector<ColumnInfo> columns;      // in source order, target included
   std::int64_t n_values_columns = 0;    // columns of the value matrix
   std::int64_t n_entries = -1;          // of a sparse value matrix, what is stored of it; -1: it is dense
   std::string target;                   // default target column; empty: none
   std::vector<std::string> ignored;     // columns the source says to leave out (row ids)
   IndexedColumns indexed = {};          // come before `columns`, which has the others
-  bool types_are_guessed = false;       // from the cells, as of CSV; else the source declares them
+  bool types_are_guessed = false;       // from the cells, as of CSV; otherwise the source declares them
   bool is_sparse() const { return n_entries >= 0; }
   std::int64_t n_columns() const { return indexed.count + static_cast<std::int64_t>(columns.size()); }
   bool has_column(std::string_view name) const;
@@ -114,7 +114,7 @@ class DatasetFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// kInOrder: each write goes on where the last one ended. A large file is then not read again, and goes past the page cache.
+// kInOrder: each write continues where the last one ended. A large file is then not read again, and goes past the page cache.
 enum class RowOrder { kAny, kInOrder };
 
 // Write side for rows that come in pieces. As DatasetFileWriter, but without a mapping: a full disk is an error of the write.

@@ -17,7 +17,7 @@ inline constexpr const char* kFeaturesIn = "n_features_in_";   // an attribute o
 
 enum class TargetKind { kNone, kClasses, kValues };
 
-// Which squares of its columns fit() makes, and so which finite values it cannot tell apart: see magnitudes.h.
+// Which squares of its columns fit() makes, and so which finite values it cannot distinguish: see magnitudes.h.
 enum class Squares {
   kNone,         // none, or it scales the columns first
   kColumns,      // of columns, in double; what is small compared with 1 may vanish
@@ -96,7 +96,7 @@ class Classifier : public virtual Estimator<T> {
   // proba (device): X.n_rows() x n_classes; each row sums to 1. Called only if has_proba().
   virtual void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const;
   virtual bool has_decision() const { return false; }
-  // decision (device): X.n_rows() x 1 with n_classes() = 2 (positive: the second class), else X.n_rows() x n_classes, where a class
+  // decision (device): X.n_rows() x 1 with n_classes() = 2 (positive: the second class), otherwise X.n_rows() x n_classes, where a class
   // that the fitted rows lacked has -infinity. Called only if has_decision().
   virtual void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const;
   // Codes of the predicted classes. The default takes the first largest probability of each row, or decision without has_proba().

@@ -46,13 +46,13 @@ struct SampleShape {
   std::int64_t copy() const { return in_place ? 0 : value_size(); }   // to read it as one matrix
 };
 
-// Bytes of what lives at the same time, not of all that is ever allocated.
+// Bytes of what exists at the same time, not of all that is allocated.
 struct MemoryNeed {
   std::int64_t work = 0;   // in addition to the samples, at the worst moment of fit and of what follows it on as many rows: at most
   std::int64_t minimum = 0;   // of it, what no fit on such samples can do without
   std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: not known
   std::int64_t kept = 0;   // of a search: what stays until the fold is done, in addition to what transform makes
-  std::int64_t made = 0;   // what transform makes of as many rows; 0 where it moves no data
+  std::int64_t made = 0;   // the result of transform on as many rows; 0 where it moves no data
   SampleShape out = {};    // its shape
   bool refuses_categories = false;   // with these parameters, though the estimator may take them
   bool is_exact = true;    // otherwise `made` and `out` are upper bounds: the data decide

@@ -12,7 +12,7 @@ namespace {
 using schema::Step;
 using schema::Value;
 
-// As given, else the declared default; null for a parameter that the estimator does not have.
+// As given, otherwise the declared default; null for a parameter that the estimator does not have.
 const Value* param(const Step& step, std::string_view name) {
   if (const Value* const given = find_value(step.params, name)) return given;
   const CatalogueEntry* const entry = find_estimator(step.estimator);

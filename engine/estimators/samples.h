@@ -103,7 +103,7 @@ struct Samples {
   // These samples followed by x' = (x - shift) * scale, one value of each a column; no scale may be 0. Moves no data. A sparse
   // table may be read with a shift, as dense blocks, but not by what takes sparse samples.
   Samples then(const std::vector<double>& next_shift, const std::vector<double>& next_scale) const;
-  // The values as a (dense) matrix: the table itself where nothing has to change, else gathered into `scratch`.
+  // The values as a (dense) matrix: the table itself where nothing has to change, otherwise gathered into `scratch`.
   MatrixView<const T> values(const Context& ctx, Matrix<T>& scratch) const;
   // The same for rows first .. first + count - 1 of these samples.
   MatrixView<const T> values(const Context& ctx, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;

@@ -11,7 +11,7 @@
 namespace kedge::engine {
 
 // The rows of sparse samples (no shift) with their scale applied: the table itself where nothing has to
-// change, else a copy. Borrows the samples' table.
+// change, otherwise a copy. Borrows the samples' table.
 template <class T>
 class SparseRows {
  public:

@@ -13,7 +13,7 @@ namespace kedge::engine {
 
 // The steps with the candidate's parameters in place: "ridge__alpha" is a parameter of a step (named as step_names() says), "pca"
 // the step itself: an estimator object, or "passthrough" to leave it out. Steps are replaced before parameters are set. With a
-// single step, its parameters may go by their bare names. Inside ColumnTransformer and FeatureUnion paths go on: set_nested_param().
+// single step, its parameters may have their bare names. Inside ColumnTransformer and FeatureUnion paths continue: set_nested_param().
 // Steps that the candidate leaves alone are shared with `steps`. Errors, at `where`.PATH: kInvalidValue for a step that does not
 // exist, with the nearest name, and for what cannot stand for one; at `where` when no step is left.
 SharedSteps with_params(const SharedSteps& steps, const schema::ValueMap& candidate, const std::string& where);

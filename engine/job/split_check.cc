@@ -50,7 +50,7 @@ const SplitterRule& find_splitter(const std::string& name, const std::string& wh
   refuse(where + ".splitter", fmt::format("splitter is '{}', must be one of {}{}", name, fmt::join(names, ", "), suggestion(name, names)));
 }
 
-// 0 for an absent size or a number of rows, else the fraction.
+// 0 for an absent size or a number of rows, otherwise the fraction.
 double check_size(const std::optional<Value>& size, const std::string& where, const char* name) {
   if (!size || size->is_null()) return 0;
   const std::string path = where + "." + name;

@@ -1,4 +1,4 @@
-// Follows the columns through the steps by the memory rules, which know what each step makes of them.
+// Follows the columns through the steps by the memory rules, which know the columns that each step makes.
 #include "engine/memory/column_check.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::size_t kNamed = 5;          // columns that one message explains
-constexpr std::int64_t kManyColumns = 1000;   // that a step makes of categories
+constexpr std::int64_t kManyColumns = 1000;   // that a step makes from categories
 constexpr std::size_t kManyCategories = 100;  // of a column that is named for it
 constexpr std::int64_t kRareRows = 2;          // a category in so few rows is likely to be missing from those of a fold
 constexpr std::int64_t kCountedCells = 20'000'000;   // looked at for that

@@ -62,7 +62,7 @@ void require_memory(const Context& ctx, const MemoryPlan& plan);
 void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work);
 
 // From its construction on, on the CPU, the most that the process holds; report() then writes it with the prediction to a log
-// event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that looking would be felt, nor on
+// event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that measuring would slow it down, nor on
 // a GPU.
 class MemoryMeasure {
  public:

@@ -1,4 +1,4 @@
-// How compact and how far apart clusters lie, from the rows and their labels alone, as the functions of the same names in
+// How compact clusters are and how far apart, from the rows and their labels alone, as the functions of the same names in
 // sklearn.metrics (1.9) with euclidean distances.
 #pragma once
 

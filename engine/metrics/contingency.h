@@ -13,7 +13,7 @@ struct Groups {
   std::vector<std::int64_t> sizes;   // rows of each
   std::int64_t n_groups() const { return static_cast<std::int64_t>(sizes.size()); }
 };
-// Linear where the labels span few integers, else a sort.
+// Linear where the labels span few integers, otherwise a sort.
 Groups group_rows(std::span<const std::int32_t> labels);
 
 // The pairs that occur, ordered by (true, pred).
@@ -26,7 +26,7 @@ struct Contingency {
   std::vector<std::int64_t> true_sizes, pred_sizes;
   std::int64_t n_rows = 0;
 };
-// Memory: cells that occur; time linear in rows and in n_true x n_pred where that is small, else a sort.
+// Memory: cells that occur; time linear in rows and in n_true x n_pred where that is small, otherwise a sort.
 Contingency contingency(std::span<const std::int32_t> labels_true, std::span<const std::int32_t> labels_pred);
 
 }  // namespace kedge::engine

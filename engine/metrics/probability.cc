@@ -60,7 +60,7 @@ std::vector<double> class_shares(const ScoreView& proba) {
   return shares;
 }
 
-// Scores of class 1 alone: it is predicted above 0.5 if all scores could be probabilities, else above 0.
+// Scores of class 1 alone: it is predicted above 0.5 if all scores could be probabilities, otherwise above 0.
 double share_above_threshold(const ScoreView& view) {
   const auto [lowest, highest] = std::minmax_element(view.scores.begin(), view.scores.end());
   const double threshold = *lowest >= 0 && *highest <= 1 ? 0.5 : 0.0;

@@ -88,7 +88,7 @@ struct FittedStep {
   Samples<T> made;
 };
 
-// Names of what a step is when fitted on a content, and of what that makes of a content.
+// Names of a step that is fitted on a content, and of a content that such a step transforms.
 std::string fitted_name(WorkCache& work, const std::string& content, const std::string& step) { return work.name(content + " | " + step); }
 std::string made_name(WorkCache& work, const std::string& fitted, const std::string& content) { return work.name(fitted + " of " + content); }
 

@@ -39,8 +39,8 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
-// Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype: select.dtype, else float32 when the file holds
-// float32 and the selection has at least 2^20 values (images), else float64. Errors, with the path in `select`: kInvalidValue for
+// Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype: select.dtype, otherwise float32 when the file holds
+// float32 and the selection has at least 2^20 values (images), otherwise float64. Errors, with the path in `select`: kInvalidValue for
 // an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
 // a nominal one where categories are not accepted, and for no columns at all. Text columns that the job does not name are an error too,
 // unless categories are accepted: such a table is meant to be mixed, and text columns are left out of it.

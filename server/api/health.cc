@@ -4,7 +4,7 @@
 
 namespace kedge::server::api {
 
-// The loop turns. Touches neither disk nor device.
+// The loop runs. Uses neither disk nor device.
 awaitable<Response> get_livez(const Api&, Request) {
   co_return json_answer(200, R"({"status":"ok"})");
 }

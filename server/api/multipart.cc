@@ -1,4 +1,4 @@
-// Taking a multipart body apart.
+// Parses a multipart body.
 #include "server/api/multipart.h"
 
 #include <fmt/format.h>

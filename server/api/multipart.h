@@ -1,4 +1,4 @@
-// multipart/form-data (RFC 7578), as curl -F and browsers send it, taken apart while it comes.
+// multipart/form-data (RFC 7578), as curl -F and browsers send it, parsed while it comes.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ void describe_data(schema::JobSpec& spec);
 // Empties inline data of more than `longest` bytes, which are described then.
 void leave_out_data(schema::JobSpec& spec, std::size_t longest);
 
-// A copy without the data, which are never copied, where they are too long to be shown; else unset.
+// A copy without the data, which are never copied, where they are too long to be shown; otherwise unset.
 std::optional<schema::JobSpec> without_long_data(schema::JobSpec& spec);
 
 }   // namespace kedge::server

@@ -22,7 +22,7 @@ struct ParseRequest {
   ParallelOptions parallel;
 };
 
-// All write request.output, all or nothing. Values are float32 when every number is exact in it, else float64.
+// All write request.output, all or nothing. Values are float32 when every number is exact in it, otherwise float64.
 // Errors: kDatasetCorrupt "mnist.arff line 17: attribute 3 ('x'): 'abc' is not a number"; kCancelled; kInternal (disk).
 
 // ARFF as Weka and OpenML write it, dense and sparse rows (whose values are stored sparse if few of them are there); string and date attributes keep their name only.

@@ -31,7 +31,7 @@ class AnswerBudget {
     ~Share() { release(); }
     Share(const Share&) = delete;
 
-    // True if `bytes`, in place of what this holds, keep within both bounds; else this holds nothing.
+    // True if `bytes`, in place of what this holds, keep within both bounds; otherwise this holds nothing.
     bool try_hold(const std::string& client, std::uint64_t bytes);
     void hold(const std::string& client, std::uint64_t bytes);   // for an answer to what has been done, which must be sent
     void release();

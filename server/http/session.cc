@@ -362,7 +362,7 @@ net::awaitable<void> Session::compress_body(Response& response) {
   co_await Peer::offload_to(shared_.pool, work);
 }
 
-// A tenant where there are tenants, else an address.
+// A tenant where there are tenants, otherwise an address.
 std::string Session::client() const { return current_.tenant.empty() ? stream_.peer_address().to_string() : current_.tenant; }
 
 Response Session::too_much_unread() const {

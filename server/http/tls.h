@@ -13,7 +13,7 @@ namespace kedge::server::http {
 struct TlsOptions {
   std::string certificate;   // the server's, then its intermediates; empty: no TLS
   std::string key;           // of the server's certificate
-  std::string client_ca;     // empty: clients need no certificate; else they must show one that this signed
+  std::string client_ca;     // empty: clients need no certificate; otherwise they must show one that this signed
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 

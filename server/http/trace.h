@@ -6,7 +6,7 @@
 
 namespace kedge::server::http {
 
-// `given` if it is a valid traceparent of version 00, else a new one: "00-TRACE-PARENT-01" with random ids.
+// `given` if it is a valid traceparent of version 00, otherwise a new one: "00-TRACE-PARENT-01" with random ids.
 std::string traceparent(std::string_view given);
 
 }  // namespace kedge::server::http

@@ -19,7 +19,7 @@ class DeviceTable {
   const std::vector<schema::DeviceEntry>& entries() const { return entries_; }
   std::vector<std::string> usable() const;
 
-  // "auto" means CUDA where there is a CUDA device, else the CPU.
+  // "auto" means CUDA where there is a CUDA device, otherwise the CPU.
   bool serves(std::string_view device, std::string_view wish) const;
   // Why no device serves the wish; empty if one does.
   std::string missing_reason(std::string_view wish) const;

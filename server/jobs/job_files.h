@@ -1,4 +1,4 @@
-// The files that jobs leave: stored models and artifacts, published by renames so that none is ever seen half made.
+// The files that jobs leave: stored models and artifacts, published by renames so that no reader sees one half made.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ struct JobStep {
 };
 
 // Each call comes from a service thread, some under a lock of the service: none may block or call back. As it stands it ignores
-// what it is told.
+// the calls.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;

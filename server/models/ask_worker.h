@@ -21,7 +21,7 @@ struct AskLimits {
   std::size_t per_tenant = 64, total = 256;   // questions that wait for their turn
 };
 
-// Thread safe; no call waits for an answer. Questions are answered one by one, the tenants in turn and each tenant's in order, by a thread
+// Thread safe; no call waits for an answer. Questions are answered one by one, the tenants alternately and each tenant's in order, by a thread
 // of this object, which owns the process. The process starts with the first question and is replaced when it dies.
 class AskWorker {
  public:

@@ -16,7 +16,7 @@ using schema::JobState;
 using tests::CutDisk;
 using tests::PowerCutVfs;
 
-// KEDGE_LONG=1: every write; else every so many, from an offset that the seed gives.
+// KEDGE_LONG=1: every write; otherwise every so many, from an offset that the seed gives.
 constexpr int kJobs = 200;
 constexpr std::size_t kStep = 23;
 constexpr std::uint32_t kSeed = 1;

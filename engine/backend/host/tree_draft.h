@@ -24,7 +24,7 @@ struct TreeRules {
   SideSum sum(std::span<const std::int32_t> counts) const;
 };
 
-// A cut whose threshold is the midpoint between the values beside it.
+// A cut whose threshold is the midpoint between the two nearest values.
 inline constexpr double kMidpoint = std::numeric_limits<double>::quiet_NaN();
 
 // Nodes in the order in which they were made; 0 is the root. A node whose split was found has children whether or not it is

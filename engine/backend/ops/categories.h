@@ -25,7 +25,7 @@ class CategoryOps {
   virtual void one_hot(MatrixView<const T> positions, MatrixView<T> out) = 0;
   // X[i, j] = fill[j] where X[i, j] is missing[j]; a NaN there matches NaN.
   virtual void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) = 0;
-  // out[i, c] = 1 where X[i, columns[c]] is missing[columns[c]], else 0.
+  // out[i, c] = 1 where X[i, columns[c]] is missing[columns[c]], otherwise 0.
   virtual void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                             MatrixView<T> out) = 0;
 };

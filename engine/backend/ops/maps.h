@@ -9,13 +9,13 @@ namespace kedge::engine {
 
 // x' = f(x; a, b), a and b one value a column. NaN stays NaN.
 enum class ColumnMap : int {
-  kAbove,             // 1 if x > a, else 0
+  kAbove,             // 1 if x > a, otherwise 0
   kSignedLog,         // sign(x) log(1 + |x|)
   kLog,               // log(x)
   kYeoJohnson,        // Yeo and Johnson's power transform with lambda a
   kBoxCox,            // Box and Cox's power transform with lambda a
   kYeoJohnsonOfLog,   // kYeoJohnson, from what kSignedLog made of x
-  kBoxCoxOfLog,       // kBoxCox, from what kLog made of x; with b not 0, exp(a x - b) / a: the same but for a shift and
+  kBoxCoxOfLog,       // kBoxCox, from what kLog made of x; with b not 0, exp(a x - b) / a: the same except for a shift and
                       // exp(b)
 };
 

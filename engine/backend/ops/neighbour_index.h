@@ -8,7 +8,7 @@
 
 namespace kedge::engine {
 
-// In few columns a k-d tree, else a scan that stores no distances: both exact, with the same bits. Made by
+// In few columns a k-d tree, otherwise a scan that stores no distances: both exact, with the same bits. Made by
 // DistanceOps::index_points(); borrows the points and the operations. Views are memory of their device. Distances are
 // reduced (distance.h), computed in double. One caller at a time. Results do not depend on the device or the number of
 // threads, except for the order stated at list_within().

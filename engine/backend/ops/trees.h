@@ -104,7 +104,7 @@ class TreeOps {
  public:
   virtual ~TreeOps() = default;
 
-  // Bins every column of X: exactly where it has at most 256 distinct values, else by 256 quantiles. Errors: kBadData on NaN.
+  // Bins every column of X: exactly where it has at most 256 distinct values, otherwise by 256 quantiles. Errors: kBadData on NaN.
   virtual BinnedTable bin(MatrixView<const float> X) = 0;
   virtual BinnedTable bin(MatrixView<const double> X) = 0;
 

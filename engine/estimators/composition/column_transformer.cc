@@ -1,4 +1,4 @@
-// ColumnTransformer: takes columns apart, runs a transformer on each part, and puts the results together.
+// ColumnTransformer: selects columns, runs a transformer on each part, and puts the results together.
 #include "engine/estimators/composition/column_transformer.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ void put_dense(const Context& ctx, const Samples<T>& X, MatrixView<T> out) {
   else ctx.ops<T>().tables->gather(std::as_const(X.table->X).view(), X.row_view(), shift.view(), scale.view(), out);
 }
 
-// One part in host memory: sparse where it is and no shift fills it, else dense.
+// One part in host memory: sparse where it is and no shift fills it, otherwise dense.
 template <class T>
 struct HostPart {
   CsrMatrix<T> sparse;

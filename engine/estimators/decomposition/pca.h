@@ -22,7 +22,7 @@ struct PCAParams {
 };
 
 // Solvers as in scikit-learn, chosen by its rule for "auto". covariance_eigh reads X in blocks and holds no centred copy; full
-// takes the same road where its error bound holds (see pca_solvers.h), else a singular value decomposition of a
+// takes the same way where its error bound holds (see pca_solvers.h), otherwise a singular value decomposition of a
 // centred copy; randomized does where that is less work, and else needs a centred copy too. Signs make the largest loading of each component positive. Cost:
 // O(n_samples * n_features^2), randomized O(n_samples * n_features * n_components). The ratio of a constant input is 0.
 // Errors: kBadData for fewer than 2 rows, or more components than min(n_samples, n_features).

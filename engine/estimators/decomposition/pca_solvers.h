@@ -40,7 +40,7 @@ Spectrum svd_spectrum(const Context& ctx, const Samples<T>& X, const std::vector
 
 struct RandomizedOptions {
   std::int64_t n_components = 1, n_oversamples = 10;
-  std::optional<std::int64_t> n_iter;   // null: 7 below a tenth of min(n_samples, n_features), else 4
+  std::optional<std::int64_t> n_iter;   // null: 7 below a tenth of min(n_samples, n_features), otherwise 4
   std::string normalizer = "auto";      // auto, QR, LU (as QR), none
   std::uint64_t seed = 0;
 

@@ -24,7 +24,7 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// n_rows x (1 for two classes or fewer, else one a class).
+// n_rows x (1 for two classes or fewer, otherwise one a class).
 std::vector<double> signs(const PresentClasses& present, const Target& y) {
   const std::int32_t targets = present.size() <= 2 ? 1 : present.size();
   std::vector<double> Y;

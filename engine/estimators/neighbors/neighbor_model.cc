@@ -223,7 +223,7 @@ bool NeighborModel<T>::is_of_folds(const Context& ctx, const FoldParts* folds, c
   return n - *std::ranges::max_element(sizes) >= most && queries.rows->to_host() == tested && origin_->rows->to_host() == trained;
 }
 
-// The lists of all queries: those of this fold in a search for all of them, else from a search of its own.
+// The lists of all queries: those of this fold in a search for all of them, otherwise from a search of its own.
 template <class T>
 typename NeighborModel<T>::Lists NeighborModel<T>::make_lists(const Context& ctx, std::string_view owner, const Samples<T>& queries,
                                                               std::int64_t most) const {

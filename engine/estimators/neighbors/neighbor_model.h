@@ -63,7 +63,7 @@ struct NearestLists {
   std::span<const double> distances_of(std::int64_t i) const { return {distances + static_cast<std::size_t>(i) * stride, k}; }
 };
 
-// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, else it holds a
+// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, otherwise it holds a
 // copy. Within a search, candidates that differ in the number of neighbours or in their weights share the points, and
 // one search for the largest number that any of them wants; folds that partition the rows share one search where the backend
 // does that (NeighbourOps::nearest_of_others): the neighbours are the same to the bit.

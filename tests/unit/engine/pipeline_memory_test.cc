@@ -8,6 +8,7 @@
 #include "engine/backend/loader.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/pipeline.h"
+#include "schemas/codec.h"
 #include "tests/unit/engine/little_memory.h"
 #include "tests/unit/engine/small_dataset.h"
 
@@ -189,7 +190,7 @@ TEST_F(MemoryOfAJob, OfATreeDependsOnWhetherItsColumnsHaveFewValues) {
 
 // A job on iris with RandomForestClassifier as "model", and a search that puts another step in its place.
 bool search_wants_value_counts(const std::string& candidate) {
-  return wants_value_counts(check_job(schema::job_from_json(
+  return wants_value_counts(check_job(schema::from_json<schema::JobSpec>(
       R"({"dataset": {"builtin": "iris"}, "pipeline": [{"name": "model", "estimator": "RandomForestClassifier"}],
           "task": {"gridSearch": {"paramGrid": {"model": [{"estimator": ")" +
       candidate + R"("}]}}}})")));

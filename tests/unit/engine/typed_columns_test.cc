@@ -152,7 +152,7 @@ TEST_F(TypedColumns, SurviveTheFileAndAreComparedByValue) {
   const DatasetFile& file = data();
   EXPECT_TRUE(file.meta().types_are_guessed);
   const auto once = typed_meta({.naValues = {"unknown"}}, file), again = typed_meta({.naValues = {"unknown"}}, file);
-  EXPECT_EQ(column(*once, "age"), column(*again, "age"));   // with NaN in its map; else no table would stay warm
+  EXPECT_EQ(column(*once, "age"), column(*again, "age"));   // with NaN in its map; otherwise no table would stay warm
   EXPECT_FALSE(column(*once, "plan") == column(file.meta(), "plan"));
 }
 

@@ -22,7 +22,7 @@ template <class T>
 constexpr std::int64_t kScoreLanes = 64 / sizeof(T);
 constexpr std::int64_t kFewCenters = 2 * kThin;   // up to here rows are multiplied in place
 constexpr std::int64_t kRowsForFloat = 2048;      // fewer are scored as they are
-constexpr std::int64_t kTried = 64;               // rows that show whether float tells the centres apart
+constexpr std::int64_t kTried = 64;               // rows that show whether float separates the centres
 
 template <class T>
 KEDGE_CLONES double distance_of(const T* a, const T* b, std::int64_t d) {

@@ -43,7 +43,7 @@ struct Nearest {
 };
 
 // Finds the centre whose distance, computed in double, is the smallest; of equal ones the first. Many rows of doubles are scored
-// in float first, where some of them show that float tells the centres apart. Borrows the centres and X, the rows to come.
+// in float first, where some of them show that float separates the centres. Borrows the centres and X, the rows to come.
 template <class T>
 class NearestCenters {
  public:
@@ -56,7 +56,7 @@ class NearestCenters {
 
   MatrixView<const T> X_;
   Centers<T> centers_;
-  std::vector<float> values_;   // the centres, if float tells them apart
+  std::vector<float> values_;   // the centres, if float separates them
   std::vector<Centers<float>> in_float_;
 };
 

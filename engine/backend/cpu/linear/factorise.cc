@@ -148,7 +148,7 @@ void svd_of(ColumnMajor<T> A, ColumnMajor<T> U, T* s, ColumnMajor<T> Vt) {
   multiply_by_lq(is_upper ? A.from(0, 1) : A, is_upper ? r - 1 : r, taup.data(), is_upper ? right.from(0, 1) : right);
 }
 
-// The upper or lower triangle of the leading r x r block of A, zeros beside it.
+// The upper or lower triangle of the leading r x r block of A, zeros elsewhere.
 template <class T>
 std::vector<T> triangle_of(ColumnMajor<T> A, std::int64_t r, bool upper) {
   std::vector<T> triangle(static_cast<std::size_t>(r * r));

@@ -19,11 +19,11 @@ struct ColumnMajor {
   ColumnMajor first_rows(std::int64_t n) const { return {data, n, cols, ld}; }
 };
 
-// A = QR; R lies in the upper triangle, the reflectors of Q below it, their factors in tau (min(rows, cols)). As
+// A = QR; R is in the upper triangle, the reflectors of Q below it, their factors in tau (min(rows, cols)). As
 // xGEQRF.
 template <class T>
 void factor_qr(ColumnMajor<T> A, T* tau);
-// A = LQ; L lies in the lower triangle, the reflectors of Q in the rows beside it. As xGELQF.
+// A = LQ; L is in the lower triangle, the reflectors of Q in the rest of its rows. As xGELQF.
 template <class T>
 void factor_lq(ColumnMajor<T> A, T* tau);
 // The same QR by recursive panels, without Q. As xGEQRT.
@@ -42,7 +42,7 @@ void form_lq(ColumnMajor<T> A, const T* tau);
 // are the columns of A.from(1, 0), their factors tau (n - 1). As xSYTRD.
 template <class T>
 void to_tridiagonal(ColumnMajor<T> A, T* d, T* e, T* tau);
-// A = Q B P'; B has diagonal d (r = min(rows, cols)) and e (r - 1) above it if rows >= cols, else below. As xGEBRD.
+// A = Q B P'; B has diagonal d (r = min(rows, cols)) and e (r - 1) above it if rows >= cols, otherwise below. As xGEBRD.
 template <class T>
 void to_bidiagonal(ColumnMajor<T> A, T* d, T* e, T* tauq, T* taup);
 // The Cholesky factor in the lower triangle of A; false where a pivot is not positive. As xPOTRF.

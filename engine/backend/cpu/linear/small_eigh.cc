@@ -28,7 +28,7 @@ inline __attribute__((always_inline)) double dot(const double* a, const double* 
   return lanes[0];
 }
 
-// A = Q T Q' for the symmetric A (n rows, `stride` apart, zeros after each): T has the diagonal d and e beside it. Row i of A becomes
+// A = Q T Q' for the symmetric A (n rows, `stride` apart, zeros after each): T has the diagonal d and the off-diagonal e. Row i of A becomes
 // the vector of the reflection I - tau[i] v v', which leaves rows i and on alone.
 KEDGE_CLONES void reduce(double* A, int n, int stride, double* d, double* e, double* tau, double* __restrict p) {
   for (int i = n - 1; i > 0; --i) {
@@ -39,7 +39,7 @@ KEDGE_CLONES void reduce(double* A, int n, int stride, double* d, double* e, dou
     std::fill(v + i - 1, v + stride, 0.0);
     const double squares = dot(v, v, width);
     tau[i] = 0, e[i - 1] = last;
-    if (squares < std::numeric_limits<double>::min()) continue;   // nothing beside a largest element of 1
+    if (squares < std::numeric_limits<double>::min()) continue;   // nothing compared with a largest element of 1
     const double norm = -std::copysign(std::sqrt(last * last + squares), last), inverse = 1 / (last - norm);
     e[i - 1] = norm, tau[i] = (norm - last) / norm;
     for (int j = 0; j < width; ++j) v[j] *= inverse;

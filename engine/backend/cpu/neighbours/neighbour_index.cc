@@ -160,7 +160,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   }
 
  private:
-  // By bytes where they tell apart, else by products in T.
+  // By bytes where they separate the points, otherwise by products in T.
   void scan_euclidean(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
     if (!tried_bytes_ && queries.rows >= kFewestByteQueries) {
       tried_bytes_ = true;

@@ -1,6 +1,6 @@
 // Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and are
 // filtered at once into a shortlist per query, as wide as the rounding bound requires; the shortlist is ranked exactly. Scores are in
-// float first, also of double rows, and in double for the queries whose points float does not tell apart.
+// float first, also of double rows, and in double for the queries whose points float does not separate.
 #include <omp.h>
 
 #include <algorithm>
@@ -172,7 +172,7 @@ void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::v
   }
 }
 
-// The exact k nearest of one query within a range of points, from its shortlist where that is enough. Else none, if S is not T.
+// The exact k nearest of one query within a range of points, from its shortlist where that is enough. Otherwise none, if S is not T.
 template <class T, class S>
 std::vector<Neighbour> rank(const Search<T, S>& s, std::int64_t query, Range points, Shortlist<S>& list) {
   const T* const q = s.queries.data + query * s.queries.stride;
@@ -210,7 +210,7 @@ Cut cut(std::int64_t queries, std::int64_t points) {
   return c;
 }
 
-// Answers all queries but those that it returns, which S does not tell apart.
+// Answers all queries except those that it returns, whose points S does not separate.
 template <class S, class T>
 std::vector<std::int64_t> search_in(MatrixView<const T> queries, MatrixView<const T> points, int k, MatrixView<std::int32_t> indices,
                                     MatrixView<T> squared) {

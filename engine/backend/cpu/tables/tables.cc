@@ -106,7 +106,7 @@ class CpuTables final : public TableOps<T> {
     const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
       add_squares(row_at(X, rows, i), mean.data, weight(i), d, table, table + d);
     });
-    for (std::int64_t j = 0; j < d; ++j) {   // the first sum would be 0 but for the rounding of the mean
+    for (std::int64_t j = 0; j < d; ++j) {   // the first sum would be 0 except for the rounding of the mean
       const double rest = both[static_cast<std::size_t>(j)], squares = both[static_cast<std::size_t>(d + j)];
       variance.data[j] = std::max(0.0, (squares - rest * rest / total) / total);
     }

@@ -38,7 +38,7 @@ double find_common_bins(BinnedTable& table, int n_threads) {
                    (static_cast<double>(table.n_rows) * static_cast<double>(table.n_cols));
 }
 
-// Turns 8 x 8 bytes: swaps ever smaller squares (Warren, Hacker's Delight 7-3).
+// Transposes 8 x 8 bytes: swaps smaller and smaller squares (Warren, Hacker's Delight 7-3).
 void transpose_eight(const std::uint8_t* columns, std::int64_t stride, std::uint8_t* rows,
                 std::int64_t row_stride) {
   std::uint64_t x[8];

@@ -7,7 +7,7 @@ namespace kedge::engine {
 
 inline constexpr std::int64_t kByteBlock = 64, kByteRows = 6;   // points and queries at once
 
-bool has_byte_products();   // of this CPU; else nothing else here may be called
+bool has_byte_products();   // of this CPU; otherwise nothing else here may be called
 
 // Of up to kByteRows queries (words of four signed columns) with a block of points (for each word, four unsigned bytes of each):
 // scores[m][p] = norms[p] - 2 * (query m times point p); bit p of hits[m]: that is at most limits[m].

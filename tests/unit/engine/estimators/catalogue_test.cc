@@ -137,7 +137,7 @@ std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Sam
   return bits;
 }
 
-// Fits on all rows of `data`. True if it could; else the error was kBadData and named the estimator.
+// Fits on all rows of `data`. True if it could; otherwise the error was kBadData and named the estimator.
 template <class T>
 bool fits_or_says_why(const Row& row, const Data& data) {
   Device& device = testing::device_named(row.device);
