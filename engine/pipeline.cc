@@ -44,8 +44,8 @@ bool is_warm(const Selection& selection, WarmTable& warm) {
   return slot<T>(warm) && warm.selection == selection;
 }
 
-// The warm table if it is of this selection. Otherwise the warm one is freed first and a new one takes its place, so that
-// the device never holds both.
+// The warm table if it is of this selection. Otherwise the warm one is freed first and a new one takes its place, so
+// that the device never holds both.
 template <class T>
 std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selection, const DatasetFile& data, WarmTable& warm) {
   if (is_warm<T>(selection, warm)) return slot<T>(warm);

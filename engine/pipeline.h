@@ -16,8 +16,8 @@
 
 namespace kedge::engine {
 
-// The table of the last run, left on the device with its bins for the next run on the same data file with the same selection.
-// Belongs to one device and one data file: its holder clears it when either changes.
+// The table of the last run, left on the device with its bins for the next run on the same data file with the same
+// selection. Belongs to one device and one data file: its holder clears it when either changes.
 struct WarmTable {
   Selection selection;
   std::shared_ptr<Table<float>> f32;    // at most one of the two is set; shared with the run that uses it

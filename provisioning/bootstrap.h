@@ -1,4 +1,5 @@
-// What a new machine gets: the settings of its server, and the cloud-init text that starts it. No SSH, no key of an account.
+// What a new machine gets: the settings of its server, and the cloud-init text that starts it. No SSH, no key of an
+// account.
 #pragma once
 
 #include <string>

@@ -106,7 +106,8 @@ class Controller {
              std::function<void(const Phase&)> report = {}, ControllerTimes times = {});
 
   Catalogue offers(const Wish& wish);
-  // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as the user chose.
+  // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as
+  // the user chose.
   UpResult up(const UpOptions& options);
   // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() continues.
   bool end(Intent intent, const std::string& why, std::chrono::seconds limit);

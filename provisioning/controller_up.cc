@@ -157,7 +157,8 @@ void Controller::Trial::give_up(const std::string& why) {
     if (const std::string log = provider.log(intent); !log.empty()) failure += "\n" + printable(log);
   } catch (const ProviderError&) {   // the log is a help, no more
   }
-  if (!controller.end(intent, why)) failure += "\n    told to end, not ended yet: `kedge machines gc` continues with it";
+  if (!controller.end(intent, why))
+    failure += "\n    told to end, not ended yet: `kedge machines gc` continues with it";
 }
 
 // Until the provider says that it runs and where.

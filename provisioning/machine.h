@@ -14,7 +14,7 @@ struct Machine {
   std::string address;  // where the server can be reached; empty: not known yet
   int port = 0;
   std::string detail;  // the provider's own word for the state
-  std::string region;  // as Offer::region, where the provider needs it to name the machine; otherwise empty
+  std::string region;   // as Offer::region, where the provider needs it to name the machine; otherwise empty
 };
 
 }  // namespace kedge::provisioning

@@ -20,7 +20,7 @@ struct Offer {
   double price_usd_per_hour = 0;   // of this market
   std::string price_source;        // "live", or which list of which date
   bool available = true;           // as far as the catalogue says
-  std::string flaw;                // why the server could not use it, as far as the catalogue says; empty: nothing is known
+  std::string flaw;   // why the server could not use it, as far as the catalogue says; empty: nothing is known
 };
 
 enum class Market { kOnDemand, kSpotThenOnDemand, kSpot };

@@ -154,7 +154,8 @@ void start_detached(const std::vector<std::string>& arguments, const Environment
     ::setsid();
     environ = envp.data();   // execvp() takes it
     if (::fork() != 0) ::_exit(0);   // the grandchild belongs to init: no zombie of ours
-    // What our caller left open is closed: a program that waits for the end of such a pipe would wait for the end of the machine.
+    // What our caller left open is closed: a program that waits for the end of such a pipe would wait for the end of
+    // the machine.
     ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     become(argv.data(), null, file, file);
   }

@@ -26,9 +26,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 Outcome run_program(const std::vector<std::string>& arguments, std::string_view input = {},
                     std::chrono::seconds limit = std::chrono::seconds(60));
 
-// Starts a program in a session of its own, so that it outlives us and our terminal. Of our environment it gets what a server may need
-// (process.cc lists it) and nothing else: no token, no key of a cloud; `added` comes on top. stdout and stderr go to `log`. schema::Error
-// when it cannot be started.
+// Starts a program in a session of its own, so that it outlives us and our terminal. Of our environment it gets what a
+// server may need (process.cc lists it) and nothing else: no token, no key of a cloud; `added` comes on top. stdout and
+// stderr go to `log`. schema::Error when it cannot be started.
 void start_detached(const std::vector<std::string>& arguments, const Environment& added, const std::filesystem::path& log);
 
 bool on_path(const std::string& program);

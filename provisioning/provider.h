@@ -25,8 +25,8 @@ class Provider {
 
   // The catalogue, with prices. May leave out what cannot fit the wish (an expensive search), never what fits.
   virtual std::vector<Offer> offers(const Wish& wish) = 0;
-  // Rents one machine named intent.id, which starts the server by itself (bootstrap.h). An error with maybe_done set means
-  // that it may be there: list_owned() shows it, sooner or later.
+  // Rents one machine named intent.id, which starts the server by itself (bootstrap.h). An error with maybe_done set
+  // means that it may be there: list_owned() shows it, sooner or later.
   virtual Machine launch(const Intent& intent) = 0;
   // The same launch again gives the same machine, because the provider knows the intent's id as a token.
   virtual bool launch_repeatable() const { return false; }

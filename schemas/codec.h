@@ -34,8 +34,8 @@ T from_json(std::string_view text);
 template <class T>
 std::vector<std::byte> to_binary(const T& value);
 
-// Bounded: traversal limit 4 x message size, pointers 192 deep. The same checks as from_json where they make sense. Both refuse
-// more than 200,000 items in a job's description (kBodyTooLarge), an inline CSV being one.
+// Bounded: traversal limit 4 x message size, pointers 192 deep. The same checks as from_json where they make sense.
+// Both refuse more than 200,000 items in a job's description (kBodyTooLarge), an inline CSV being one.
 template <class T>
 T from_binary(std::span<const std::byte> bytes);
 

@@ -55,7 +55,7 @@ struct ResultEvent {   // comes just before the final StateEvent of a job that s
   friend bool operator==(const ResultEvent&, const ResultEvent&) = default;
 };
 
-// Sent to a reader in place of events that are no longer kept; never stored. Its number is `to`, so that reading continues after it.
+// Sent in place of events that are no longer kept; never stored. Its number is `to`, so reading continues after it.
 struct GapEvent {
   std::int64_t from = 0, to = 0;   // the first and the last that are missing
   Job job;                         // as it was when the gap was read

@@ -41,7 +41,7 @@ struct FitScore {   // train_test_split, fit, score; arguments as in scikit-lear
 // A field that the splitter does not have in scikit-learn is refused; the groups of group splitters are select.groups.
 struct CrossValidate {
   std::int64_t cv = 5;                  // number of splits
-  std::string splitter = "auto";        // auto (StratifiedKFold for classifiers, otherwise KFold), or a class of sklearn.model_selection
+  std::string splitter = "auto";        // StratifiedKFold for classifiers, otherwise KFold; or a class of scikit-learn
   bool shuffle = false;
   std::optional<std::int64_t> randomState;
   std::vector<std::string> scoring;     // empty: accuracy, for regressors r2
@@ -102,7 +102,7 @@ struct Predict {
   friend bool operator==(const Predict&, const Predict&) = default;
 };
 
-// The rows of a data set as the transformers of a stored model transform them: the artifact transformed.npy or transformed.csv.
+// The rows of a data set, transformed by a stored model: the artifact transformed.npy or transformed.csv.
 struct Transform {
   std::string model;
   std::string format = "npy";
@@ -207,7 +207,7 @@ struct Result {
   std::optional<SearchResult> search = {};
   std::string model = {};                  // id of the model that the job stored; empty: none
   std::vector<Artifact> artifacts = {};
-  ValueMap evaluation = {};                // the results of confusionMatrix and curves
+  ValueMap evaluation = {};   // the results of confusionMatrix and curves
   std::optional<MemoryReport> memory = {};
   std::string target = {};                 // name of the target column; empty: none
   friend bool operator==(const Result&, const Result&) = default;

@@ -118,20 +118,21 @@ struct Setting {
 };
 
 constexpr std::array kSettings{
-    Setting{"listen", Kind::kValue,
-            "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
+    Setting{"listen", Kind::kValue, "ADDRESS:PORT to listen on; port 0 takes a free one (default 127.0.0.1:5334)",
             [](Config& c, const Values& v) { set_listen(c, v[0]); }},
     Setting{"insecure-listen", Kind::kSwitch,
             "allow to listen beyond loopback without tokens: every caller that reaches the port may run jobs",
             [](Config& c, const Values& v) { c.insecure_listen = to_switch(v[0]); }},
-    Setting{"allowed-host", Kind::kList,
-            "name or address by which clients call this server, *.NAME for all below; requests whose Host is another get 421; may be "
-            "repeated (default: on loopback its own names, else any)",
-            [](Config& c, const Values& v) { c.allowed_hosts = v; }},
-    Setting{"allowed-origin", Kind::kList,
-            "origin of web pages that may call this server through a browser, such as https://notes.example; may be repeated (default: only "
-            "the server's own pages)",
-            [](Config& c, const Values& v) { c.allowed_origins = v; }},
+    Setting{
+        "allowed-host", Kind::kList,
+        "name or address by which clients call this server, *.NAME for all below; requests whose Host is another get 421; may be "
+        "repeated (default: on loopback its own names, else any)",
+        [](Config& c, const Values& v) { c.allowed_hosts = v; }},
+    Setting{
+        "allowed-origin", Kind::kList,
+        "origin of web pages that may call this server through a browser, such as https://notes.example; may be repeated (default: only "
+        "the server's own pages)",
+        [](Config& c, const Values& v) { c.allowed_origins = v; }},
     Setting{"tls-cert", Kind::kValue,
             "certificate of the server, then its intermediates: a PEM file, read again at SIGHUP, or PEM text (default "
             "tls/cert.pem in the data directory, where 'kedged init' puts one; plain HTTP when it is not there)",
@@ -144,27 +145,36 @@ constexpr std::array kSettings{
     Setting{"token-sha256", Kind::kValue,
             "SHA-256, in hex, of one token more than 'kedged token' knows; it may do everything",
             [](Config& c, const Values& v) { c.token_sha256 = to_digest(v[0]); }},
-    Setting{"tenant-jobs", Kind::kValue, "jobs of one tenant that wait or run, at most; 0: no bound (default 20000)",
-            [](Config& c, const Values& v) { c.tenant_jobs = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
+    Setting{
+        "tenant-jobs", Kind::kValue, "jobs of one tenant that wait or run, at most; 0: no bound (default 20000)",
+        [](Config& c, const Values& v) { c.tenant_jobs = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
     Setting{"tenant-streams", Kind::kValue, "open event streams of one tenant, at most; 0: no bound (default 12000)",
-            [](Config& c, const Values& v) { c.tenant_streams = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
-    Setting{"tenant-bytes", Kind::kValue, "bytes of one tenant's data sets, models and artifacts on the disk, at most; 0: no bound (default 64 GiB)",
-            [](Config& c, const Values& v) { c.tenant_bytes = static_cast<std::uint64_t>(to_integer(v[0], 0, kMostCount)); }},
-    Setting{"tenant-fetches", Kind::kValue, "data sets that are downloaded for one tenant at a time, at most; 0: no bound (default 8)",
-            [](Config& c, const Values& v) { c.tenant_fetches = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount)); }},
-    Setting{"tenant-weight", Kind::kList,
-            "TENANT=WEIGHT: its share of the devices while others wait too; a tenant that is not named has 1; may be repeated",
-            [](Config& c, const Values& v) { set_weights(c, v); }},
+            [](Config& c, const Values& v) {
+              c.tenant_streams = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount));
+            }},
+    Setting{"tenant-bytes", Kind::kValue,
+            "bytes of one tenant's data sets, models and artifacts on the disk, at most; 0: no bound (default 64 GiB)",
+            [](Config& c, const Values& v) {
+              c.tenant_bytes = static_cast<std::uint64_t>(to_integer(v[0], 0, kMostCount));
+            }},
+    Setting{"tenant-fetches", Kind::kValue,
+            "data sets that are downloaded for one tenant at a time, at most; 0: no bound (default 8)",
+            [](Config& c, const Values& v) {
+              c.tenant_fetches = static_cast<std::size_t>(to_integer(v[0], 0, kMostCount));
+            }},
+    Setting{
+        "tenant-weight", Kind::kList,
+        "TENANT=WEIGHT: its share of the devices while others wait too; a tenant that is not named has 1; may be repeated",
+        [](Config& c, const Values& v) { set_weights(c, v); }},
     Setting{"tenant-rate", Kind::kValue, "requests of one tenant in a second, at most; 0: no bound (default 0)",
             [](Config& c, const Values& v) { c.tenant_rate = static_cast<double>(to_integer(v[0], 0, 1'000'000)); }},
     Setting{"log-format", Kind::kValue, "text or json, one object a line (default text)",
             [](Config& c, const Values& v) { set_log_format(c, v[0]); }},
     Setting{"port-file", Kind::kValue, "write the port to this file once it is open",
             [](Config& c, const Values& v) { c.port_file = v[0]; }},
-    Setting{
-        "data-dir", Kind::kValue,
-        "where jobs, data sets and results are kept (default $XDG_STATE_HOME/kedge or ~/.local/state/kedge)",
-        [](Config& c, const Values& v) { c.data_dir = v[0]; }},
+    Setting{"data-dir", Kind::kValue,
+            "where jobs, data sets and results are kept (default $XDG_STATE_HOME/kedge or ~/.local/state/kedge)",
+            [](Config& c, const Values& v) { c.data_dir = v[0]; }},
     Setting{"openml-url", Kind::kValue, "OpenML or a mirror of it; its host counts as allowed",
             [](Config& c, const Values& v) { c.openml_url = v[0]; }},
     Setting{"allow-fetch", Kind::kList,
@@ -172,16 +182,17 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.allow_fetch = v; }},
     Setting{"worker", Kind::kValue, "program that owns a device (default kedge-worker in the folder of kedged)",
             [](Config& c, const Values& v) { c.worker = v[0]; }},
-    Setting{"devices", Kind::kList,
-            "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
+    Setting{"devices", Kind::kList, "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
             [](Config& c, const Values& v) { c.devices = v; }},
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
-    Setting{"worker-memory", Kind::kValue,
-            "MiB of address space that a job may have on a worker without a GPU, in addition to what the worker holds; with more, it fails with "
-            "OUT_OF_MEMORY (default 0: no bound)",
-            [](Config& c, const Values& v) { c.worker_memory_mib = to_integer(v[0], 0, std::int64_t{1073741824}); }},
-    Setting{"keep-jobs", Kind::kValue, "how long a job is kept after its end: 30d, 12h, or seconds; 0: forever (default 30d)",
+    Setting{
+        "worker-memory", Kind::kValue,
+        "MiB of address space that a job may have on a worker without a GPU, in addition to what the worker holds; with more, it fails with "
+        "OUT_OF_MEMORY (default 0: no bound)",
+        [](Config& c, const Values& v) { c.worker_memory_mib = to_integer(v[0], 0, std::int64_t{1073741824}); }},
+    Setting{"keep-jobs", Kind::kValue,
+            "how long a job is kept after its end: 30d, 12h, or seconds; 0: forever (default 30d)",
             [](Config& c, const Values& v) { c.keep_jobs_s = to_seconds(v[0]); }},
     Setting{"keep-events", Kind::kValue,
             "how long a job's events are kept after its end, except its result and last state; 0: forever (default 7d)",
@@ -189,16 +200,18 @@ constexpr std::array kSettings{
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
             [](Config& c, const Values& v) { c.keep_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
-    Setting{"keep-models-mib", Kind::kValue,
-            "MiB of models that jobs have left, of all tenants, beyond which those used longest ago go; uploaded models stay; 0: no bound "
-            "(default 32768)",
-            [](Config& c, const Values& v) { c.keep_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{
+        "keep-models-mib", Kind::kValue,
+        "MiB of models that jobs have left, of all tenants, beyond which those used longest ago go; uploaded models stay; 0: no bound "
+        "(default 32768)",
+        [](Config& c, const Values& v) { c.keep_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"tenant-models-mib", Kind::kValue, "the same of one tenant (default 8192)",
             [](Config& c, const Values& v) { c.tenant_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
-    Setting{"cache-mib", Kind::kValue,
-            "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "
-            "bound (default 65536)",
-            [](Config& c, const Values& v) { c.cache_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{
+        "cache-mib", Kind::kValue,
+        "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "
+        "bound (default 65536)",
+        [](Config& c, const Values& v) { c.cache_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"cache-by-tenant", Kind::kSwitch,
             "share no data set between tenants: none can tell from times or reports what another has fetched or sent",
             [](Config& c, const Values& v) { c.cache_by_tenant = to_switch(v[0]); }},
@@ -214,13 +227,15 @@ constexpr std::array kSettings{
     Setting{"drain", Kind::kValue,
             "how long running jobs may go on when the server stops; then they are queued again (default 30s)",
             [](Config& c, const Values& v) { c.drain_s = to_seconds(v[0], 24 * 3600); }},
-    Setting{"idle-end", Kind::kValue, "end after so long without a job and without a request: 15m, or seconds; 0: never (default 0)",
+    Setting{"idle-end", Kind::kValue,
+            "end after so long without a job and without a request: 15m, or seconds; 0: never (default 0)",
             [](Config& c, const Values& v) { c.idle_end = to_seconds(v[0], kLongestLease); }},
     Setting{"life-end", Kind::kValue, "end so long after the start, even if jobs run; 0: never (default 0)",
             [](Config& c, const Values& v) { c.life_end = to_seconds(v[0], kLongestLease); }},
-    Setting{"nvml", Kind::kValue,
-            "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",
-            [](Config& c, const Values& v) { c.nvml = v[0] == "off" ? std::string() : v[0]; }},
+    Setting{
+        "nvml", Kind::kValue,
+        "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",
+        [](Config& c, const Values& v) { c.nvml = v[0] == "off" ? std::string() : v[0]; }},
     Setting{"log-level", Kind::kValue, "debug, info, warning, error or off (default info)",
             [](Config& c, const Values& v) { set_log_level(c, v[0]); }},
 };

@@ -17,8 +17,8 @@ struct Config {
   std::uint16_t listen_port = 5334;       // 0: a free one
   bool insecure_listen = false;           // beyond loopback, although there is no authentication
   std::vector<std::string> allowed_origins;   // of web pages that may call the server, in addition to its own
-  std::vector<std::string> allowed_hosts; // that Host may name in addition to loopback; empty: beyond loopback any
-  std::string tls_cert, tls_key;          // PEM file or text; empty: those in data_dir/tls, if there, otherwise plain HTTP
+  std::vector<std::string> allowed_hosts;     // that Host may name in addition to loopback; empty: beyond loopback any
+  std::string tls_cert, tls_key;   // PEM file or text; empty: those in data_dir/tls, if there, otherwise plain HTTP
   std::string tls_client_ca;              // PEM file or text; empty: clients need no certificate
   std::string token_sha256;               // hex, of one more token; empty: none
   std::size_t tenant_jobs = 20'000;       // open jobs, event streams, downloads and stored bytes of one tenant; 0: no bound

@@ -121,12 +121,14 @@ auth::AuthOptions auth_options(const Config& config) {
 void check_listen(const Config& config, auth::Authenticator& authenticator) {
   if (is_loopback(config.listen_host) || config.insecure_listen) return;
   if (!authenticator.has_credentials())
-    throw Error(ErrorCode::kInvalidValue,
-                fmt::format("listen is {}:{}, beyond loopback, and there are no tokens: 'kedged init' makes a certificate and a "
-                            "token, 'kedged token create' a token, --tls-client-ca demands client certificates; "
-                            "--insecure-listen lets every caller in that reaches the port",
-                            config.listen_host, config.listen_port),
-                "--listen");
+    throw Error(
+        ErrorCode::kInvalidValue,
+        fmt::format(
+            "listen is {}:{}, beyond loopback, and there are no tokens: 'kedged init' makes a certificate and a "
+            "token, 'kedged token create' a token, --tls-client-ca demands client certificates; "
+            "--insecure-listen lets every caller in that reaches the port",
+            config.listen_host, config.listen_port),
+        "--listen");
   if (config.tls_cert.empty())
     log_error("no --tls-cert: tokens and data cross the network in clear text, unless a TLS proxy is in front");
 }
@@ -141,8 +143,8 @@ void log_request(const http::RequestRecord& record) {
              {"tenant", record.tenant}, {"job_id", record.route.starts_with("/v1/jobs") ? record.subject : ""}, {"peer", record.peer}});
 }
 
-// Counts what the job service reports, and writes a line for each end of a job; for each step when debugging, as its worker then does for
-// the begin and the end of a run.
+// Counts what the job service reports, and writes a line for each end of a job; for each step when debugging, as its
+// worker then does for the begin and the end of a run.
 class Watch final : public observe::Metrics {
  public:
   void job_step(const JobStep& step) override {
@@ -185,7 +187,8 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   return options;
 }
 
-// What SIGHUP changes in addition to certificates: tokens, and of the configuration the limits; all of them, or, if one is wrong, none.
+// What SIGHUP changes in addition to certificates: tokens, and of the configuration the limits; all of them, or, if one
+// is wrong, none.
 struct Reload {
   std::vector<std::string> arguments;
   auth::Authenticator& authenticator;

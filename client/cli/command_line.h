@@ -15,8 +15,8 @@ class CommandLine {
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
 
-  // The chosen command; null for --help and --version, whose output is text(). Errors: kUnknownField for what no command knows,
-  // with the nearest name, and kInvalidValue; options().json holds by then.
+  // The chosen command; null for --help and --version, whose output is text(). Errors: kUnknownField for what no
+  // command knows, with the nearest name, and kInvalidValue; options().json holds by then.
   const Command* parse(const std::vector<std::string>& arguments);
   const Options& options() const { return options_; }
   const std::string& text() const { return text_; }

@@ -21,8 +21,9 @@ struct Count {
   double seen = 0;                // s, by our clock: when `last` came
 };
 
-// A value: events in, lines out. `now` is our own clock in seconds, from any fixed moment; rates are computed from the times in the events, so that a
-// job that is watched late shows the same as one that was watched all along. Not thread safe.
+// A value: events in, lines out. `now` is our own clock in seconds, from any fixed moment; rates are computed from the
+// times in the events, so that a job that is watched late shows the same as one that was watched all along. Not thread
+// safe.
 class JobProgress {
  public:
   static constexpr double kPlainEvery_s = 5;
@@ -31,11 +32,12 @@ class JobProgress {
   // warnings that differ in numbers alone the first.
   std::vector<Line> take(const schema::Event& event, double now);
 
-  // The lines that are drawn in place, for `columns` columns: of a search or a cross-validation the whole (done of all, time left, score so
-  // far) and below it the current fit; otherwise the current phase. None when the job has ended.
+  // The lines that are drawn in place, for `columns` columns: of a search or a cross-validation the whole (done of all,
+  // time left, score so far) and below it the current fit; otherwise the current phase. None when the job has ended.
   std::vector<Line> live(int columns, double now) const;
 
-  // The same in one line for a file or pipe, when one is due: some seconds after the last that was shown, and less often while nothing changes.
+  // The same in one line for a file or pipe, when one is due: some seconds after the last that was shown, and less
+  // often while nothing changes.
   std::optional<std::string> plain(double now);
 
  private:

@@ -11,8 +11,8 @@ namespace kedge::cli {
 // What is to be written, as text: no terminal is touched here. Not thread safe.
 class LiveArea {
  public:
-  // Draws the lines over those of before, each cut to one column less than the page, so that no terminal wraps it. The page may have
-  // another width than before: the old lines then take as many rows as the terminal has wrapped them to.
+  // Draws the lines over those of before, each cut to one column less than the page, so that no terminal wraps it. The
+  // page may have another width than before: the old lines then take as many rows as the terminal has wrapped them to.
   std::string draw(const Page& page, const std::vector<Line>& lines);
   // Puts text that stays in the place of the lines; draw() puts them below it.
   std::string print(const Page& page, const Line& line, int indent = 0);

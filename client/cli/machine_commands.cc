@@ -79,7 +79,8 @@ bool end_one(Rental& rental, const Intent& intent, bool json) {
                                                   {"costUsd", cost_so_far(intent, rental.clock.unix_seconds())}}));
     return gone;
   }
-  fmt::print(stderr, "{}: {} after {:.1f} s; {:.2f} USD\n", intent.id, gone ? "ended" : "told to end, not ended yet: `kedge machines gc` continues",
+  fmt::print(stderr, "{}: {} after {:.1f} s; {:.2f} USD\n", intent.id,
+             gone ? "ended" : "told to end, not ended yet: `kedge machines gc` continues",
              rental.clock.steady_seconds() - begin, cost_so_far(intent, rental.clock.unix_seconds()));
   return gone;
 }

@@ -22,7 +22,8 @@ class PhaseDisplay {
   LiveArea area_;
 };
 
-std::optional<Line> gpu_warning(const provisioning::UpResult& result);   // of a machine whose jobs will run on its CPU although a GPU was requested
+std::optional<Line> gpu_warning(
+    const provisioning::UpResult& result);   // of a machine whose jobs will run on its CPU although a GPU was requested
 
 // What `up` says in the end. `machine`: machine_line() of it; is_used: commands go to it.
 std::vector<Line> ready_lines(const provisioning::UpResult& result, const std::string& machine, bool is_used);

@@ -1,4 +1,5 @@
-// run --on: a machine for one job. The job is followed by a child process, so that we give the machine back even if that process crashes.
+// run --on: a machine for one job. The job is followed by a child process, so that we give the machine back even if
+// that process crashes.
 #include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +86,8 @@ int run_on(const Options& options) {
   const int code = child < 0 ? kFailed : wait_for(child, result.intent, rental);
   const bool gone = rental.controller.end(result.intent, "its job has ended");
   if (options.json) fmt::print("{}\n", cost_json(result.intent, rental.clock.unix_seconds()));
-  fmt::print(stderr, "{}: {}; {:.4f} USD\n", machine_line(result.intent), gone ? "ended" : "told to end, not ended yet: `kedge machines gc` continues",
+  fmt::print(stderr, "{}: {}; {:.4f} USD\n", machine_line(result.intent),
+             gone ? "ended" : "told to end, not ended yet: `kedge machines gc` continues",
              cost_so_far(result.intent, rental.clock.unix_seconds()));
   return code;
 }

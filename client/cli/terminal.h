@@ -15,8 +15,9 @@ struct Page {
   bool is_live = false;      // lines can be drawn again in place
 };
 
-// Of a file descriptor, as it is now. Columns: COLUMNS where it is a number from 20 to 10,000, otherwise what the terminal says, otherwise 80.
-// TERM=dumb (or no TERM) is not live and has no colour; NO_COLOR, set to anything but nothing, leaves out colours alone.
+// Of a file descriptor, as it is now. Columns: COLUMNS where it is a number from 20 to 10,000, otherwise what the
+// terminal says, otherwise 80. TERM=dumb (or no TERM) is not live and has no colour; NO_COLOR, set to anything but
+// nothing, leaves out colours alone.
 Page page_of(int fd);
 
 // Columns that UTF-8 text takes: two for wide characters (East Asian, emoji), none for combining ones. Bytes that are not UTF-8 count one each.

@@ -81,7 +81,8 @@ std::string TextTable::text(const Page& page) const {
   std::vector<int> widths = natural_widths();
   const int natural = widths.front();
   if (page.columns > 0) shrink(widths, columns_, page.columns);
-  if (page.columns > 0 && sum_of(widths) > page.columns)   // several blocks: the first column is repeated, next to the widest
+  if (page.columns > 0 &&
+      sum_of(widths) > page.columns)   // several blocks: the first column is repeated, next to the widest
     widths.front() = std::clamp(page.columns - kGap - *std::max_element(widths.begin() + 1, widths.end()), widths.front(), natural);
   std::string text;
   for (std::size_t next = 1; next <= columns_.size();) {

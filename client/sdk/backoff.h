@@ -20,7 +20,8 @@ class Backoff {
 
   explicit Backoff(unsigned seed = std::random_device{}()) : random_(seed) {}
 
-  // Uniform over 0 .. min(longest, first * 2^n) for the n-th pause; after the time that the server named, if it named one.
+  // Uniform over 0 .. min(longest, first * 2^n) for the n-th pause; after the time that the server named, if it named
+  // one.
   milliseconds next(std::optional<milliseconds> asked = {}) {
     const milliseconds bound = std::min(kLongest, kFirst * (1 << std::min(tries_++, 10)));
     const milliseconds jitter(std::uniform_int_distribution<milliseconds::rep>(0, bound.count())(random_));

@@ -55,9 +55,10 @@ void apply(TlsTrust& trust, CURL* handle) {
 
 std::string distrust(const TlsTrust& trust, int curl_code) {
   if (!trust.pin.refused.empty())
-    return fmt::format("the server's certificate has the SHA-256 {}, but KEDGE_PIN is {}: another server answers there, or this one has a new "
-                       "certificate; do not send it a token before you have the new pin from its operator ('kedged' logs it when it starts)",
-                       trust.pin.refused, trust.pin.expected);
+    return fmt::format(
+        "the server's certificate has the SHA-256 {}, but KEDGE_PIN is {}: another server answers there, or this one has a new "
+        "certificate; do not send it a token before you have the new pin from its operator ('kedged' logs it when it starts)",
+        trust.pin.refused, trust.pin.expected);
   if (curl_code == CURLE_PEER_FAILED_VERIFICATION)
     return "the server's certificate is signed by no authority that is known here, or is for another name: KEDGE_PIN takes its SHA-256 "
            "('kedged init' prints it), KEDGE_CA a file with its authority";

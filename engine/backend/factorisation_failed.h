@@ -9,8 +9,8 @@
 
 namespace kedge::engine {
 
-// With finite input the cause is a sum that overflows, or a quotient of numbers that have almost no correct digits left. The caller that
-// knows the estimator puts its name before the message.
+// With finite input the cause is a sum that overflows, or a quotient of numbers that have almost no correct digits
+// left. The caller that knows the estimator puts its name before the message.
 struct FactorisationFailed : schema::Error {
   FactorisationFailed(std::string_view library, std::string_view routine, int info)
       : Error(schema::ErrorCode::kBadData,

@@ -77,8 +77,8 @@ KEDGE_HD_INLINE bool enters(const KdView<T>& tree, const KdNode& node, const T* 
   return true;
 }
 
-// Visits the leaves that may have a point within visitor.limit(), which may shrink, nearer halves first. visitor.whole(node, largest)
-// may take all points of a node at once: it is called with the largest distance of the node if kAsksForWhole.
+// Visits the leaves that may have a point within visitor.limit(), which may shrink, nearer halves first. If
+// kAsksForWhole, visitor.whole(node, largest distance) may take all points of a node at once.
 template <Metric M, class T, class Visitor>
 KEDGE_HD_INLINE void kd_walk(const KdView<T>& tree, const T* q, double power, Visitor& visitor) {
   KdNode stack[kKdDepth], node{0, 0, tree.leaves, least_distance<M>(tree, 0, q, power)};

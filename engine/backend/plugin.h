@@ -19,7 +19,7 @@ struct Plugin {
   int abi;
   int (*count)(char* message, std::size_t size);                                      // devices, or -1 with the reason
   bool (*describe)(int index, DeviceInfo* info, char* message, std::size_t size);
-  Device* (*open)(int index, char* message, std::size_t size);                        // null with the reason; otherwise owned by the caller
+  Device* (*open)(int index, char* message, std::size_t size);   // null with the reason; otherwise owned by the caller
 };
 
 using PluginEntry = const Plugin*();

@@ -11,7 +11,8 @@ using kedge::schema::ParamInfo;
 
 namespace {
 
-// The C++ type of a parameter: a plain one where only one form (and perhaps a null default) exists, otherwise any value.
+// The C++ type of a parameter: a plain one where only one form (and perhaps a null default) exists, otherwise any
+// value.
 std::string member_type(const ParamInfo& param) {
   const ParamForm* only = nullptr;
   int forms = 0;

@@ -114,7 +114,7 @@ class DatasetFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// kInOrder: each write continues where the last one ended. A large file is then not read again, and goes past the page cache.
+// kInOrder: each write continues where the last one ended. A large file is then read once, and bypasses the page cache.
 enum class RowOrder { kAny, kInOrder };
 
 // Write side for rows that come in pieces. As DatasetFileWriter, but without a mapping: a full disk is an error of the write.

@@ -85,7 +85,8 @@ struct Wanted {
 double nearness(const Wanted& wanted, std::string_view name, std::string_view kind) {
   const double spelt = spelling(wanted.name, name);
   double words = by_words(wanted.words, words_of(name));
-  if (!wanted.kind.empty() && !kind.empty() && kind != wanted.kind) words *= 0.6;   // not excluded: LogisticRegression is a classifier
+  if (!wanted.kind.empty() && !kind.empty() && kind != wanted.kind)
+    words *= 0.6;   // not excluded: LogisticRegression is a classifier
   return std::max(spelt >= kLeastBySpelling ? spelt : 0, words >= kLeastByWords ? words : 0);
 }
 

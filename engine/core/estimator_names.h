@@ -20,9 +20,9 @@ struct SklearnName {
 
 std::span<const SklearnName> sklearn_names();
 
-// "'GausianNB'; did you mean 'GaussianNB'?", to follow "unknown estimator ". Compares the words of the names and the kinds that they state
-// ("Classifier"), and the spelling where a name is only misspelt. An estimator of scikit-learn is said to be not here, with the nearest
-// of `here`. A name longer than 256 bytes is near none.
+// "'GausianNB'; did you mean 'GaussianNB'?", to follow "unknown estimator ". Compares the words of the names, the kinds
+// that they state ("Classifier") and the spelling. An estimator of scikit-learn is said to be not here, with the
+// nearest of `here`. A name longer than 256 bytes is near none.
 std::string unknown_estimator(std::string_view name, std::span<const EstimatorName> here);
 
 }  // namespace kedge::engine

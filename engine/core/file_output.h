@@ -13,8 +13,8 @@ namespace kedge::engine {
 // All of it, at `offset`. Errors: disk_error() of the system's, naming `path`.
 void write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::filesystem::path& path);
 
-// Lets the system begin to write a range to disk: the pages that are wholly in it, because a thread that fills the rest of a page
-// would wait for the disk. A hint: fsync waits for what is not written by then, and reports failures.
+// Lets the system begin to write a range to disk: the pages that are wholly in it, because a thread that fills the rest
+// of a page would wait for the disk. A hint: fsync waits for what is not written by then, and reports failures.
 void start_write_back(int fd, std::int64_t offset, std::int64_t bytes);
 
 // Writes a file from front to back. What is long and is read later, if at all, goes

@@ -10,9 +10,9 @@
 namespace kedge::engine {
 
 // An exception that leaves a region of OpenMP, or a thread, ends the process: a worker that allocates too much memory
-// would die instead of reporting it. Each piece of such a loop is therefore a run(), and rethrow() follows the loop. Made
-// on the thread that begins the loop, whose stop holds for all pieces: once it is requested, no further piece begins
-// and rethrow() throws kCancelled. Thread safe.
+// would die instead of reporting it. Each piece of such a loop is therefore a run(), and rethrow() follows the loop.
+// Made on the thread that begins the loop, whose stop holds for all pieces: once it is requested, no further piece
+// begins and rethrow() throws kCancelled. Thread safe.
 class FirstError {
  public:
   // work(), unless an earlier one threw: what follows a failure is not begun.

@@ -1,12 +1,12 @@
-// Memory reserved for decisions that must not stay half done: what must be reported or written when no other memory is free.
+// Memory reserved for decisions that must not stay half done: for reports and writes when no other memory is free.
 #pragma once
 
 #include <cstddef>
 
 namespace kedge::engine {
 
-// Reserves so many bytes for the process, in slices. In a thread with UsesReserve, `new` takes from them. Call it once, before threads
-// are started. What was taken is reserved again when a UsesReserve is made and there is memory.
+// Reserves so many bytes for the process, in slices. In a thread with UsesReserve, `new` takes from them. Call it once,
+// before threads are started. What was taken is reserved again when a UsesReserve is made and there is memory.
 void set_up_memory_reserve(std::size_t bytes);
 
 // How much of it is there now.

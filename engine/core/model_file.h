@@ -51,7 +51,7 @@ class ModelFileWriter {
 
   void add_tensor(std::span<const std::byte> values);
   std::string& state();
-  // With a file: returns an empty string, and the file is whole; the caller that renames it calls fsync. Without: the whole model.
+  // With a file: an empty string, and the file is whole; its caller renames and syncs it. Without: the whole model.
   std::string finish(const schema::ModelInfo& info);
 
  private:
@@ -59,8 +59,8 @@ class ModelFileWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes the checksum of the rest of the file into its header: for tests that damage a file on purpose and want to pass the check of the
-// checksum. Does nothing to less than a header.
+// Writes the checksum of the rest of the file into its header: for tests that damage a file on purpose and want to pass
+// the check of the checksum. Does nothing to less than a header.
 void seal_model(std::span<std::byte> file);
 
 }  // namespace kedge::engine

@@ -22,9 +22,9 @@ namespace kedge::engine {
 inline constexpr std::int64_t kAnySize = -1;
 inline constexpr std::int64_t kMaxSize = 0x7fffffff;   // of anything that is counted
 
-// What Estimator::state() writes to and reads from. Each call names a member. Saving writes it; loading reads it and checks its name, type and
-// size, so that after state() the members fit each other for any file. Errors when loading: kModelCorrupt, "model:
-// PCA: 'mean' has 5 rows, must have 4".
+// What Estimator::state() writes to and reads from. Each call names a member. Saving writes it; loading reads it and
+// checks its name, type and size, so that after state() the members fit each other for any file. Errors when loading:
+// kModelCorrupt, "model: PCA: 'mean' has 5 rows, must have 4".
 class StateArchive {
  public:
   StateArchive(const Context& ctx, ModelFileWriter& writer, std::int32_t n_classes);

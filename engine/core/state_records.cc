@@ -51,9 +51,9 @@ class ValueBytes {
   }
 };
 
-// Reads what ValueBytes wrote. Nothing is trusted: before memory is allocated for a list, the file must have a byte of its own for each
-// element that the list claims, at every depth of nesting. So a value takes at most sizeof(Value) bytes for
-// each byte of the file.
+// Reads what ValueBytes wrote. Nothing is trusted: before memory is allocated for a list, the file must have a byte of
+// its own for each element that the list claims, at every depth of nesting. So a value takes at most sizeof(Value)
+// bytes for each byte of the file.
 class ValueReader {
  public:
   explicit ValueReader(std::span<const std::byte> bytes) : left_(bytes) {}

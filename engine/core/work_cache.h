@@ -9,9 +9,9 @@
 
 namespace kedge::engine {
 
-// The plan of a search on one fold, and what was computed for it. Contents (Samples::content) are the nodes of a graph, named after
-// what they were computed from; equal work on equal contents has the same key. A key must name everything that the value depends on: the
-// contents, the estimator, its parameters, except the rows' targets and weights, which are those of the fold. Not thread safe.
+// The plan of a search on one fold, and its results. Contents (Samples::content) are the nodes of a graph, named after
+// what they were computed from; equal work on equal contents has the same key. A key names all that the value depends
+// on (contents, estimator, parameters) except the rows' targets and weights, which are the fold's. Not thread safe.
 class WorkCache {
  public:
   // A short name for a content that a text describes: equal texts, equal names.

@@ -47,8 +47,8 @@ template <class T>
 void spread_scores(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, double absent,
                    MatrixView<double> out);
 
-// The same scores as a decision function (Classifier::decision_function): with two classes in the data set one column, score of the second less
-// score of the first; otherwise one for each class, an absent one -infinity.
+// The same scores as a decision function (Classifier::decision_function): with two classes in the data set one column,
+// score of the second less score of the first; otherwise one for each class, an absent one -infinity.
 template <class T>
 void spread_decision(const Context& ctx, const PresentClasses& present, MatrixView<const T> scores, MatrixView<double> out);
 

@@ -64,7 +64,7 @@ class Estimator {
   // Before any candidate of a search is fitted: says by plan.want() which shared work fit() on samples of this content, and what
   // follows it, will ask of Context::work. Called on an estimator that is not fitted.
   virtual void announce(WorkCache&, const std::string&) const {}
-  // Fitted attributes under scikit-learn's names (coef_, components_ ...), except n_features_in_: see fitted_attributes().
+  // Fitted attributes under scikit-learn's names (coef_ ...), except n_features_in_: see fitted_attributes().
   virtual schema::ValueMap attributes() const = 0;
   // What fit() left, member by member (engine/core/state_archive.h): saves it to a model, or loads it into an estimator that was made with
   // the same parameters, on any device; what is loaded is checked so that no later call can go wrong. The default refuses.
@@ -96,8 +96,8 @@ class Classifier : public virtual Estimator<T> {
   // proba (device): X.n_rows() x n_classes; each row sums to 1. Called only if has_proba().
   virtual void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const;
   virtual bool has_decision() const { return false; }
-  // decision (device): X.n_rows() x 1 with n_classes() = 2 (positive: the second class), otherwise X.n_rows() x n_classes, where a class
-  // that the fitted rows lacked has -infinity. Called only if has_decision().
+  // decision (device): X.n_rows() x 1 with n_classes() = 2 (positive: the second class), otherwise X.n_rows() x
+  // n_classes, where a class that the fitted rows lacked has -infinity. Called only if has_decision().
   virtual void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const;
   // Codes of the predicted classes. The default takes the first largest probability of each row, or decision without has_proba().
   virtual std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const;

@@ -1,4 +1,4 @@
-// How large values are compared with those whose squares a number format holds: factors that bring them near 1, and refusals.
+// How large values are for squares in a number format: factors that bring them near 1, and refusals.
 #pragma once
 
 #include <string_view>

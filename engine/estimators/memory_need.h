@@ -48,14 +48,14 @@ struct SampleShape {
 
 // Bytes of what exists at the same time, not of all that is allocated.
 struct MemoryNeed {
-  std::int64_t work = 0;   // in addition to the samples, at the worst moment of fit and of what follows it on as many rows: at most
+  std::int64_t work = 0;      // without the samples, at the worst moment of fit and of use on as many rows: at most
   std::int64_t minimum = 0;   // of it, what no fit on such samples can do without
-  std::int64_t use = -1;   // of it, what using the fitted step on as many rows takes; -1: not known
-  std::int64_t kept = 0;   // of a search: what stays until the fold is done, in addition to what transform makes
-  std::int64_t made = 0;   // the result of transform on as many rows; 0 where it moves no data
+  std::int64_t use = -1;      // of it, what using the fitted step on as many rows takes; -1: not known
+  std::int64_t kept = 0;      // of a search: what stays until the fold is done, in addition to what transform makes
+  std::int64_t made = 0;      // the result of transform on as many rows; 0 where it moves no data
   SampleShape out = {};    // its shape
   bool refuses_categories = false;   // with these parameters, though the estimator may take them
-  bool is_exact = true;    // otherwise `made` and `out` are upper bounds: the data decide
+  bool is_exact = true;              // otherwise `made` and `out` are upper bounds: the data decide
 };
 
 // The need of a step on X, at the worst of what it may choose to do. Named by its row, in rows.cc of its family.

@@ -57,8 +57,8 @@ struct ColumnPart {
   std::shared_ptr<Table<T>> table;
 };
 
-// Some columns of X, in that order: its own table if that is all of them, otherwise a part that is copied once, for any rows.
-// Columns without names are called x0, x1 ... after their place in X.
+// Some columns of X, in that order: its own table if that is all of them, otherwise a part that is copied once, for any
+// rows. Columns without names are called x0, x1 ... after their place in X.
 template <class T>
 Samples<T> column_part(const Context& ctx, const Samples<T>& X, const std::vector<std::int64_t>& columns);
 

@@ -1,7 +1,7 @@
-// Places where a test can make the program die, fail, wait or break its promise. In other builds they are nothing at all.
+// Places where a test can make the program die, fail, wait or break its promise. In other builds they are nothing.
 //
-// KEDGE_FAIL_POINT=NAME=ACTION[@HIT], in the environment, arms one of them, from its HIT-th pass on (1 by default; `abort` needs
-// no more):
+// KEDGE_FAIL_POINT=NAME=ACTION[@HIT], in the environment, arms one of them, from its HIT-th pass on (1 by default;
+// `abort` needs no more):
 //   abort       the process ends at once, nothing is flushed       error   throws Error{kUnavailable}
 //   sleep:MS    waits                                               pause   waits forever
 // KEDGE_CONTROL=NAME breaks a promise on purpose, so that a test can be seen to notice.

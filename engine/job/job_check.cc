@@ -179,7 +179,7 @@ std::size_t check_size(const schema::JobSpec& spec) {
       candidates = std::max<std::size_t>(candidates, static_cast<std::size_t>(std::max<std::int64_t>(random->nIter, 0)));
     once += reading_of(*grid);
   }
-  constexpr std::size_t kCandidateBytes = 1000;   // as many are read in the time that a candidate takes in addition to its parameters
+  constexpr std::size_t kCandidateBytes = 1000;   // read in the time that a candidate takes without its parameters
   return candidates * (kCandidateBytes + once.bytes + once.patterns * kPatternBytes);
 }
 

@@ -32,8 +32,8 @@ inline constexpr std::size_t kMostPatterns = 1000;
 // search as many for the steps that it changes, each form of a step once.
 CheckedJob check_job(const schema::JobSpec& spec, const CheckBudget& budget = {});
 
-// About how many bytes check_job() reads: the description, and its pipeline again for each candidate of a search. For callers
-// that decide beforehand whether a check takes long. Works on jobs that were not checked.
+// About how many bytes check_job() reads: the description, and its pipeline again for each candidate of a search. For
+// callers that decide beforehand whether a check takes long. Works on jobs that were not checked.
 std::size_t check_size(const schema::JobSpec& spec);
 
 }  // namespace kedge::engine

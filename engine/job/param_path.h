@@ -11,11 +11,12 @@
 
 namespace kedge::engine {
 
-// The steps with the candidate's parameters in place: "ridge__alpha" is a parameter of a step (named as step_names() says), "pca"
-// the step itself: an estimator object, or "passthrough" to leave it out. Steps are replaced before parameters are set. With a
-// single step, its parameters may have their bare names. Inside ColumnTransformer and FeatureUnion paths continue: set_nested_param().
-// Steps that the candidate leaves alone are shared with `steps`. Errors, at `where`.PATH: kInvalidValue for a step that does not
-// exist, with the nearest name, and for what cannot stand for one; at `where` when no step is left.
+// The steps with the candidate's parameters in place: "ridge__alpha" is a parameter of a step (named as step_names()
+// says), "pca" the step itself: an estimator object, or "passthrough" to leave it out. Steps are replaced before
+// parameters are set. With a single step, its parameters may have their bare names. Inside ColumnTransformer and
+// FeatureUnion paths continue: set_nested_param(). Steps that the candidate leaves alone are shared with `steps`.
+// Errors, at `where`.PATH: kInvalidValue for a step that does not exist, with the nearest name, and for what cannot
+// stand for one; at `where` when no step is left.
 SharedSteps with_params(const SharedSteps& steps, const schema::ValueMap& candidate, const std::string& where);
 
 // The same by place: null for a step that is passed through.

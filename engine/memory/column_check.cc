@@ -106,10 +106,11 @@ std::vector<std::string> accidents(const Selection& selection, const DatasetFile
     if (!column || !is_nominal_by_accident(*column)) continue;
     named.insert(feature.name);
     if (++n > kNamed) continue;
-    found.push_back(fmt::format("column '{}' is read as categories, {} of them: {}", feature.name, feature.categories.size(),
-                                nominal_advice(*column, data)));
+    found.push_back(fmt::format("column '{}' is read as categories, {} of them: {}", feature.name,
+                                feature.categories.size(), nominal_advice(*column, data)));
   }
-  if (n > kNamed) found.push_back(fmt::format("{} more columns look like numbers or dates, but are read as categories", n - kNamed));
+  if (n > kNamed)
+    found.push_back(fmt::format("{} more columns look like numbers or dates, but are read as categories", n - kNamed));
   return found;
 }
 
@@ -124,8 +125,8 @@ std::vector<std::int64_t> rows_of_categories(const Selection& selection, std::si
   return rows;
 }
 
-// "column 'region' has categories in very few rows, such as 'ship' in 1: OneHotEncoder refuses one that the rows it is fitted on lack ..."
-// `named`: columns about which another message says what to do.
+// "column 'region' has categories in very few rows, such as 'ship' in 1: OneHotEncoder refuses one that the rows it is
+// fitted on lack ..." `named`: columns about which another message says what to do.
 std::string rare_words(const NominalUse& use, const Selection& selection, const DatasetFile& data, const Names& named) {
   std::string list;
   std::int64_t cells = 0;

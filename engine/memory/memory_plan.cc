@@ -97,8 +97,8 @@ void for_each_candidate(const MemoryInputs& in, Visit visit) {
   }
 }
 
-// What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline leaves the rows that it made, and each
-// distinct last estimator after it leaves the work that its candidates share.
+// What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline leaves the rows that it
+// made, and each distinct last estimator after it leaves the work that its candidates share.
 std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
   std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
   std::map<std::string, std::int64_t> ends;

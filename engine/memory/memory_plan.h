@@ -1,4 +1,4 @@
-// The memory that a job will need at its peak, found before anything is computed, and the refusal of a job that cannot fit.
+// The memory that a job will need at its peak, found before it computes, and the refusal of a job that cannot fit.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace kedge::engine {
 // Of every plan on the CPU: stacks, buffers of BLAS, what malloc does not give back.
 inline constexpr std::int64_t kOfProcess = std::int64_t{32} << 20;
 
-// Bytes beyond what the worker holds when the job begins. There are two numbers, because the data decide how many nodes a tree gets or how
-// many columns an encoder makes: a job that cannot fit is refused, and a job that may fit is tried.
+// Bytes beyond what the worker holds when the job begins. There are two numbers, because the data decide how many nodes
+// a tree gets or how many columns an encoder makes: a job that cannot fit is refused, and a job that may fit is tried.
 struct MemoryPlan {
   std::int64_t needed_bytes = 0;   // no such job takes less: with less it is refused
   std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
@@ -38,9 +38,9 @@ struct MemoryInputs {
   std::stop_token stop = {};                           // the plan of a search looks at all its candidates
 };
 
-// From what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the candidates of a
-// search share. What depends on the data is assumed to be usual: the nodes of a classifier's trees, the categories of columns of
-// numbers. Cost: microseconds a candidate. Errors: kCancelled when stopped.
+// From what is known beforehand: table, folds, each step's matrix and workspace (memory_need.h), and what the
+// candidates of a search share. What depends on the data is assumed to be usual: the nodes of a classifier's trees, the
+// categories of columns of numbers. Cost: microseconds a candidate. Errors: kCancelled when stopped.
 MemoryPlan plan_memory(const MemoryInputs& inputs);
 
 // Bytes of the values of these rows in their file.
@@ -53,17 +53,17 @@ bool wants_value_counts(const CheckedJob& job);
 // Bytes that a job may have on this device; the process's bounds included. 0: not known.
 std::int64_t memory_for_job(const Context& ctx);
 
-// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes is
-// available, or less than plan.peak_bytes and plan.columns says which columns are too many; otherwise, below plan.peak_bytes, there is a
-// warning, with both numbers as well.
+// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes
+// is available, or less than plan.peak_bytes and plan.columns says which columns are too many; otherwise, below
+// plan.peak_bytes, there is a warning, with both numbers as well.
 void require_memory(const Context& ctx, const MemoryPlan& plan);
 
 // Does the work of a job that is not small, on the CPU, within what is available, so that it ends with an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.
 void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work);
 
-// From its construction on, on the CPU, the most that the process holds; report() then writes it with the prediction to a log
-// event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that measuring would slow it down, nor on
-// a GPU.
+// From its construction on, on the CPU, the most that the process holds; report() then writes it with the prediction to
+// a log event: "memory: 812 MiB predicted at the peak, 640 MiB measured". Nothing for a job so small that measuring
+// would slow it down, nor on a GPU.
 class MemoryMeasure {
  public:
   MemoryMeasure(const Context& ctx, const MemoryPlan& plan);

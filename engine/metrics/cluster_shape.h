@@ -1,5 +1,5 @@
-// How compact clusters are and how far apart, from the rows and their labels alone, as the functions of the same names in
-// sklearn.metrics (1.9) with euclidean distances.
+// How compact clusters are and how far apart, from the rows and their labels alone, as the functions of the same names
+// in sklearn.metrics (1.9) with euclidean distances.
 #pragma once
 
 #include <cstdint>

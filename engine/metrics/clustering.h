@@ -1,6 +1,6 @@
-// Agreement of two labellings of the same rows, as the functions of the same names in sklearn.metrics (1.9); natural logarithms.
-// Labels are any integers; only which rows share a label counts. n >= 1 rows. Cost: see contingency.h; integers are exact up to 2^31
-// rows.
+// Agreement of two labellings of the same rows, as the functions of the same names in sklearn.metrics (1.9); natural
+// logarithms. Labels are any integers; only which rows share a label counts. n >= 1 rows. Cost: see contingency.h;
+// integers are exact up to 2^31 rows.
 #pragma once
 
 #include <cstdint>

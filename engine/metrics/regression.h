@@ -7,7 +7,8 @@
 
 namespace kedge::engine {
 
-// 1 - residual / total sum of squares. NaN for fewer than two rows; constant y_true gives 1 if it is met exactly, otherwise 0.
+// 1 - residual / total sum of squares. NaN for fewer than two rows; constant y_true gives 1 if it is met exactly,
+// otherwise 0.
 double r2_score(const ValueView& values);
 // The same with the variance of the residuals: a constant error costs nothing. Defined for one row too.
 double explained_variance_score(const ValueView& values);

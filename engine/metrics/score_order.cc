@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDigitBits = 11, kDigits = 6;   // 66 bits hold a key
 constexpr std::size_t kBuckets = std::size_t{1} << kDigitBits;
-constexpr std::size_t kRadixRows = 4096;      // fewer are sorted faster by comparisons
+constexpr std::size_t kRadixRows = 4096;   // fewer are sorted faster by comparisons
 
 std::size_t digit(std::uint64_t key, int d) { return key >> (d * kDigitBits) & (kBuckets - 1); }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kWidth = 8, kQuad = 4;          // columns of a panel; rows that share its loads
 constexpr int kBlockRows = 32;                // rows that share a panel while it is in the first-level cache
-constexpr std::int64_t kThreadWork = 1 << 20; // less is done faster than threads wake up
+constexpr std::int64_t kThreadWork = 1 << 20;   // less is done faster than threads wake up
 using Lanes = double __attribute__((vector_size(kWidth * sizeof(double))));
 using BlockSums = std::array<Lanes, kBlockRows>;   // by row: sums of distances, by column of a panel
 

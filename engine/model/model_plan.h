@@ -1,4 +1,5 @@
-// The cost of a prediction by a stored model: its memory is found before anything is computed, and rows are predicted in tiles, so that it stays small.
+// The cost of a prediction by a stored model: its memory is found before anything is computed, and rows are predicted
+// in tiles, so that it stays small.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct ModelQuestion {
   bool is_host = false;               // the device is the CPU
 };
 
-// Rows of a tile: with what the steps make of them they take about 256 MiB; at least 256 rows. Found from the model's description
-// alone, so that answers do not depend on the free memory.
+// Rows of a tile: with what the steps make of them they take about 256 MiB; at least 256 rows. Found from the model's
+// description alone, so that answers do not depend on the free memory.
 std::int64_t tile_rows(const schema::ModelInfo& model);
 
 // The answer for all rows, and one tile at work.

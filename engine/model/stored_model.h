@@ -27,16 +27,16 @@ struct ModelAnswer {
 // Types: application/json, text/csv, application/x-npy. Numbers keep their bits in all of them.
 std::string encoded_answer(const ModelAnswer& answer, std::string_view type);
 
-// The memory that loading a model's file may take, in addition to a few fixed MiB: so many bytes for each byte of the file. Lists are counted before
-// there is memory for them, in the file's description as in its state.
+// The memory that loading a model's file may take, in addition to a few fixed MiB: so many bytes for each byte of the
+// file. Lists are counted before there is memory for them, in the file's description as in its state.
 inline constexpr std::int64_t kMostLoadedPerByte = 64;
 
 // Resource: a model on a device. Not thread safe.
 class StoredModel {
  public:
   virtual ~StoredModel() = default;
-  // Errors: kModelCorrupt for a file that is no model of this version, or whose parts do not fit each other; kNotFound; kOutOfMemory. Every
-  // length, name and index is checked before use, so that a file from a stranger is safe to load.
+  // Errors: kModelCorrupt for a file that is no model of this version, or whose parts do not fit each other; kNotFound;
+  // kOutOfMemory. Every length, name and index is checked before use, so that a file from a stranger is safe to load.
   static std::unique_ptr<StoredModel> load(const Context& ctx, const std::filesystem::path& path);
   static std::unique_ptr<StoredModel> load(const Context& ctx, const ModelFile& file);
 

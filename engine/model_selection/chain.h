@@ -43,8 +43,8 @@ class Chain {
   std::vector<double> score(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<const Scorer*>& scorers,
                             ScoredRows* rows = nullptr);
 
-  // What the last step predicts of rows, after the others have transformed them; or the rows as all steps transform them. Errors: kBadData for
-  // other columns than were fitted.
+  // What the last step predicts of rows, after the others have transformed them; or the rows as all steps transform
+  // them. Errors: kBadData for other columns than were fitted.
   Samples<T> transformed(const Context& ctx, const Samples<T>& X, std::size_t n_steps);
   // The fitted chain, to a model or from one, with every step checked against the one before.
   void state(StateArchive& archive);

@@ -66,9 +66,10 @@ std::int64_t count_candidates(const schema::Value& grid);
 // above kMostCandidateBytes, at the parameter with the largest values.
 Candidates grid_candidates(std::vector<ParamSpace> spaces, const std::string& where);
 
-// n_iter candidates: without replacement from the grid where all are lists (all of it if it is smaller), otherwise drawn
-// independently. The draws are those of scikit-learn for the same random_state, uniform and loguniform being SciPy's
-// uniform(low, high - low) and loguniform(low, high), randint SciPy's randint(low, high). Errors: as grid_candidates().
+// n_iter candidates: without replacement from the grid where all are lists (all of it if it is smaller), otherwise
+// drawn independently. The draws are those of scikit-learn for the same random_state, uniform and loguniform being
+// SciPy's uniform(low, high - low) and loguniform(low, high), randint SciPy's randint(low, high). Errors: as
+// grid_candidates().
 Candidates sampled_candidates(std::vector<ParamSpace> spaces, std::int64_t n_iter, std::uint32_t seed, const std::string& where);
 
 }  // namespace kedge::engine

@@ -64,7 +64,8 @@ std::vector<Split> time_series_split(std::int64_t n_samples, const TimeSeriesOpt
 struct SplitCounts {
   std::int64_t train = 0, test = 0;
 };
-// The requested split, and where an error about it points: "task.fitScore" for train_test_split, "task.crossValidate" for the others.
+// The requested split, and where an error about it points: "task.fitScore" for train_test_split, "task.crossValidate"
+// for the others.
 struct SplitSizes {
   std::optional<SplitSize> test, train;
   double default_test = 0.25;   // if both are unset; 0.1 for ShuffleSplit and StratifiedShuffleSplit

@@ -11,8 +11,8 @@ namespace kedge::engine {
 // or a step that takes categories. "'unknown' in row 17 (counted from 0) is no number, one of 812 such cells; ..."
 std::string nominal_advice(const ColumnInfo& column, const DatasetFile& data);
 
-// Whether a guessed nominal column is mostly something else: numbers except for a few texts, or dates. Such a column is rarely meant as
-// categories.
+// Whether a guessed nominal column is mostly something else: numbers except for a few texts, or dates. Such a column is
+// rarely meant as categories.
 bool is_nominal_by_accident(const ColumnInfo& column);
 
 // The column of the file that a column of a job was made of.

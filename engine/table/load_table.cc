@@ -1,4 +1,5 @@
-// Copies the selected part of a mapped data set to the device: scaled, converted, and checked for values that no estimator can use.
+// Copies the selected part of a mapped data set to the device: scaled, converted, and checked for values that no
+// estimator can use.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

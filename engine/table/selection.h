@@ -39,15 +39,15 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
-// Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype: select.dtype, otherwise float32 when the file holds
-// float32 and the selection has at least 2^20 values (images), otherwise float64. Errors, with the path in `select`: kInvalidValue for
-// an unknown column or target (nearest name) or more rows than there are; kBadData for a text column among the named features, for
-// a nominal one where categories are not accepted, and for no columns at all. Text columns that the job does not name are an error too,
-// unless categories are accepted: such a table is meant to be mixed, and text columns are left out of it.
-// `data`, if given: looked into for the message about a nominal column, which then names a cell and a cure.
+// Without select.columns: every column but the target, the weights, the groups and the ignored ones. dtype:
+// select.dtype, otherwise float32 if the file holds float32 and at least 2^20 values are selected (images), otherwise
+// float64. Errors, with the path in `select`: kInvalidValue for an unknown column or target (nearest name) or more rows
+// than there are; kBadData for a text column among the named features, for a nominal one where categories are not
+// accepted, and for no columns. Text columns that the job does not name are an error too, unless categories are
+// accepted: then they are left out. `data`, if given, is searched for a cell that a message about a column names.
 Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted = {}, const DatasetFile* data = nullptr);
 
-// Whether the reference says which column is the target, or its source does: of built-in sets and OpenML. Otherwise it is the last one.
+// Whether the reference or its source (built-in sets, OpenML) names the target. Otherwise it is the last column.
 bool names_target(const schema::DatasetRef& ref);
 
 // Errors: kInvalidValue at `path` for an unknown name, with the nearest one.

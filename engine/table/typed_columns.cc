@@ -213,7 +213,8 @@ void require_unique(const DatasetMeta& meta) {
   std::unordered_set<std::string_view> names;
   for (const ColumnInfo& column : meta.columns)
     if (!names.insert(column.name).second)
-      throw Error(ErrorCode::kInvalidValue, fmt::format("{} has a column '{}' and a part of a date with that name", meta.name, column.name),
+      throw Error(ErrorCode::kInvalidValue,
+                  fmt::format("{} has a column '{}' and a part of a date with that name", meta.name, column.name),
                   "select.types");
 }
 

@@ -24,7 +24,8 @@ inline constexpr const char* kColumnTypes =
 // column, kBadData with the first cell and row of a text that is no number or date.
 std::optional<DatasetMeta> typed_meta(const schema::Select& select, const DatasetFile& data);
 
-inline constexpr std::int64_t kRowsBetweenStops = std::int64_t{1} << 18;   // between two looks whether the job is cancelled
+inline constexpr std::int64_t kRowsBetweenStops = std::int64_t{1}
+                                                  << 18;   // between two looks whether the job is cancelled
 
 // The stored values of one column, row by row: where they lie, or a copy where the data set is sparse. Borrows the data set.
 class StoredColumn {
@@ -68,7 +69,8 @@ std::optional<FoundCell> find_cell(const DatasetFile& data, const ColumnInfo& co
   return found;
 }
 
-// What a message says to write in a job, as JSON: "select": {"types": {"NAME": "drop"}}, and "naValues": ["unknown", "-"].
+// What a message says to write in a job, as JSON: "select": {"types": {"NAME": "drop"}}, and "naValues": ["unknown",
+// "-"].
 std::string types_words(std::string_view column, std::string_view type);
 std::string na_words(const std::vector<std::string>& texts);
 

@@ -33,8 +33,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-// What every clone of a thread has. At the end the address sanitizer looks for leaks from a process that shares the memory and
-// traces the threads: such a build allows that, and allows forks and programs as little as other builds.
+// What every clone of a thread has. At the end the address sanitizer looks for leaks from a process that shares the
+// memory and traces the threads: such a build allows that, and allows forks and programs as little as other builds.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::uint32_t kCloneFlag = CLONE_VM;
 constexpr bool kMayTrace = true;
@@ -101,14 +101,16 @@ Filter make_filter() {
   filter.load(offsetof(seccomp_data, nr));
   for (const long call : kDenied) filter.if_equal(static_cast<std::uint32_t>(call), error(EPERM));
   if (!kMayTrace) filter.if_equal(SYS_ptrace, error(EPERM));
-  filter.if_equal(SYS_clone3, error(ENOSYS));   // its flags are in memory; glibc then uses clone, whose flags can be checked
+  filter.if_equal(SYS_clone3,
+                  error(ENOSYS));   // its flags are in memory; glibc then uses clone, whose flags can be checked
   filter.unless_flags(SYS_clone, offsetof(seccomp_data, args[0]), kCloneFlag, error(EPERM));
   filter.unless_value(SYS_socket, offsetof(seccomp_data, args[0]), AF_UNIX, error(EACCES));
   filter.answer(SECCOMP_RET_ALLOW);
   return filter;
 }
 
-// The rights of each version of Landlock's interface up to ours: a right that the kernel does not know must not be requested.
+// The rights of each version of Landlock's interface up to ours: a right that the kernel does not know must not be
+// requested.
 constexpr std::uint64_t kReads = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;   // version 1: the rights up to this bit
 constexpr std::uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14;            // versions 2 and 3; Debian's headers may lack their names

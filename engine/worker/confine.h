@@ -10,8 +10,9 @@ namespace kedge::engine {
 // No core files, few descriptors, files of at most 16 GiB. More than that is then an error at the call that needs it.
 void limit_resources();
 
-// From now on at most so many bytes of address space more than the process has (not for a worker with a GPU: CUDA reserves more
-// than any machine has memory). Call it when the device is open: OpenBLAS retries forever when it cannot have a buffer.
+// From now on at most so many bytes of address space more than the process has (not for a worker with a GPU: CUDA
+// reserves more than any machine has memory). Call it when the device is open: OpenBLAS retries forever when it cannot
+// have a buffer.
 void limit_memory(std::int64_t bytes);
 
 // A network namespace without interfaces, where the system allows one. Before the process has a second thread.

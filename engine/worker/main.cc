@@ -55,7 +55,9 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
-  app.add_option("--files", files, "The only folder whose files it may open, on a worker without a GPU; without this option, all files of this user");
+  app.add_option(
+      "--files", files,
+      "The only folder whose files it may open, on a worker without a GPU; without this option, all files of this user");
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);

@@ -31,7 +31,8 @@ class Runner {
   bool answer(const schema::AskCommand& command, const Report& report);
 
  private:
-  // What distinguishes a file from another that takes its place. Without its path: a lent file has another name each time.
+  // What distinguishes a file from another that takes its place. Without its path: a lent file has another name each
+  // time.
   struct FileIdentity {
     std::uint64_t device = 0, inode = 0;
     std::int64_t size = 0, modified_ns = 0;

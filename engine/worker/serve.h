@@ -9,9 +9,9 @@
 
 namespace kedge::engine {
 
-// Opens the device and serves the channel. Returns the exit code when the device cannot be opened (after a FailedReport with lease
-// token 0) or cannot be trusted any more; otherwise the process ends inside, at once, when kedged says so or closes its end.
-// Jobs on a CPU get memory_limit bytes in addition to what the open device holds; 0: no bound.
+// Opens the device and serves the channel. Returns the exit code when the device cannot be opened (after a FailedReport
+// with lease token 0) or cannot be trusted any more; otherwise the process ends inside, at once, when kedged says so or
+// closes its end. Jobs on a CPU get memory_limit bytes in addition to what the open device holds; 0: no bound.
 int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log = WorkerLog::kOff);
 
 }  // namespace kedge::engine

@@ -32,8 +32,8 @@ struct Response {
   std::string header(std::string_view name) const;  // empty when absent
 };
 
-// send() returns every status as it is. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent. A GET ends with
-// schema::Error{kCancelled} after a Ctrl-C (interrupt.h).
+// send() returns every status as it is. No answer is ProviderError{kRetryLater}; maybe_done unless nothing was sent. A
+// GET ends with schema::Error{kCancelled} after a Ctrl-C (interrupt.h).
 class Client {
  public:
   virtual ~Client() = default;

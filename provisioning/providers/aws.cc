@@ -206,7 +206,8 @@ class Aws final : public Provider {
     }
   }
 
-  // What the user knows; otherwise from the price service; where that does not answer, from our list, which holds for one region.
+  // What the user knows; otherwise from the price service; where that does not answer, from our list, which holds for
+  // one region.
   std::pair<double, std::string> on_demand_price(const std::string& region, const AwsType& type) {
     if (const Price own = settings_.prices.of(type.name, 0, ""); own.usd_per_hour > 0) return {own.usd_per_hour, own.source};
     if (prices_answer_) {

@@ -56,7 +56,8 @@ class Gcp final : public Provider {
     return offers;
   }
 
-  // The name is the machine's id: a second launch finds the first one's machine. The operation says whether there was room.
+  // The name is the machine's id: a second launch finds the first one's machine. The operation says whether there was
+  // room.
   Machine launch(const Intent& intent) override {
     open_port();
     const std::string zone = intent.offer.region;

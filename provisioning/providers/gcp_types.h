@@ -1,5 +1,5 @@
-// The machine types of Compute Engine that we offer. Google gives no prices for machines through this API, so these are list
-// prices.
+// The machine types of Compute Engine that we offer. Google gives no prices for machines through this API, so these are
+// list prices.
 #pragma once
 
 #include <span>

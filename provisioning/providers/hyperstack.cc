@@ -96,7 +96,8 @@ class Hyperstack final : public Provider {
     }
   }
 
-  // Of the images with Docker, the one whose name has the newest CUDA: "Ubuntu Server 22.04 LTS R535 CUDA 12.2 with Docker".
+  // Of the images with Docker, the one whose name has the newest CUDA: "Ubuntu Server 22.04 LTS R535 CUDA 12.2 with
+  // Docker".
   std::string newest_image(const std::string& region) {
     const json::Value answer = rest_.get("/core/images?region=" + http::url_encode(region));
     std::string best;

@@ -47,8 +47,8 @@ class Scaleway final : public Provider {
     return offers;
   }
 
-  // Made, given its script, switched on. If a step fails the machine exists nevertheless: the controller looks it up and ends
-  // it.
+  // Made, given its script, switched on. If a step fails the machine exists nevertheless: the controller looks it up
+  // and ends it.
   Machine launch(const Intent& intent) override {
     const std::string zone = intent.offer.region;
     const json::Value made = rest_.post(instances(zone) + "/servers", json::ValueMap{{"name", intent.id},

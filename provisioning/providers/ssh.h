@@ -7,8 +7,9 @@
 
 namespace kedge::provisioning {
 
-// Set up by KEDGE_SSH_HOSTS: "user@host,other", as ssh takes them; KEDGE_SSH_CONFIG names a file for ssh -F. The host's key must be known
-// already. The server's programs are those on the host's PATH, or are copied there from this program's folder.
+// Set up by KEDGE_SSH_HOSTS: "user@host,other", as ssh takes them; KEDGE_SSH_CONFIG names a file for ssh -F. The host's
+// key must be known already. The server's programs are those on the host's PATH, or are copied there from this
+// program's folder.
 std::unique_ptr<Provider> make_ssh(const Surroundings& here);
 
 }  // namespace kedge::provisioning

@@ -14,9 +14,9 @@
 
 namespace kedge::server::api {
 
-// Kept by path, form and coding, up to a number of bytes; the least recently requested is dropped first. `version` is a number that
-// grows whenever something that an answer is about has been removed: all answers of an older one are forgotten. Used on the
-// loop's thread.
+// Kept by path, form and coding, up to a number of bytes; the least recently requested is dropped first. `version` is a
+// number that grows whenever something that an answer is about has been removed: all answers of an older one are
+// forgotten. Used on the loop's thread.
 class AnswerCache {
  public:
   static constexpr std::size_t kBytes = std::size_t{32} << 20;
@@ -26,8 +26,8 @@ class AnswerCache {
   // The answer to this request, if one is kept and its caller may see it.
   std::optional<http::Response> find(const http::Request& request, std::uint64_t version);
 
-  // Compresses `response` as the request accepts, and keeps a copy. `version` is that before `response` was looked up, `tenant`
-  // the owner of what it is about. Not kept if it would take more than a sixteenth of the room.
+  // Compresses `response` as the request accepts, and keeps a copy. `version` is that before `response` was looked up,
+  // `tenant` the owner of what it is about. Not kept if it would take more than a sixteenth of the room.
   void keep(const http::Request& request, std::string_view tenant, http::Response& response, std::uint64_t version);
 
   std::size_t bytes() const { return bytes_; }   // about; never more than `most_bytes`

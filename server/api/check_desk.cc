@@ -76,7 +76,8 @@ http::net::awaitable<schema::JobSpec> CheckDesk::checked(std::shared_ptr<Peer> p
     co_await peer->wait_until(Peer::Clock::time_point::max());
     if (peer->gone() || peer->stopping()) check->stop.request_stop();
   }
-  if (check->stop.stop_requested()) throw Error(ErrorCode::kUnavailable, "the job was not checked: the server stops or the client has disconnected");
+  if (check->stop.stop_requested())
+    throw Error(ErrorCode::kUnavailable, "the job was not checked: the server stops or the client has disconnected");
   if (std::exception_ptr error = std::exchange(check->error, nullptr)) std::rethrow_exception(std::move(error));
   co_return std::move(check->spec);
 }

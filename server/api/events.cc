@@ -22,7 +22,7 @@ namespace {
 using http::Peer;
 using schema::Event;
 
-constexpr std::size_t kBatch = 256;  // events sent at once, of all jobs of a stream
+constexpr std::size_t kBatch = 256;             // events sent at once, of all jobs of a stream
 constexpr std::size_t kBatchBytes = 64 << 10;   // of their text, behind which no event begins: so much and one event is what a stream holds
 constexpr std::size_t kAtOnce = 8;   // events read at once: a large one is not read with many others
 constexpr std::size_t kMaxJobs = 64;  // of one stream
@@ -152,8 +152,8 @@ struct Telling {
   bool is_dry = false;              // all that is stored has been sent
 };
 
-// Writes what there is. True if there may be more; if not, the bell rings when an event comes, or when there is room again. A text that
-// turns out to be larger than what was reserved for it is dropped and read again when there is room.
+// Writes what there is. True if there may be more; if not, the bell rings when an event comes, or when there is room
+// again. A text that turns out to be larger than what was reserved for it is dropped and read again when there is room.
 awaitable<bool> tell_more(const Api& api, Telling& telling, Cursor& cursor, const Framing& framing) {
   if (!telling.out.reserve(telling.room)) co_return false;
   const Cursor before = cursor;

@@ -27,7 +27,7 @@ using schema::ErrorCode;
 using schema::Job;
 using schema::JobState;
 
-constexpr std::chrono::seconds kStoreDeadline{30};  // after that the disk counts as broken
+constexpr std::chrono::seconds kStoreDeadline{30};   // after that the disk counts as broken
 
 schema::JobSpec decode_spec(const Request& request) {
   const std::string_view type = request.field("Content-Type");
@@ -179,7 +179,8 @@ awaitable<void> wait_for_end(const Api& api, std::shared_ptr<Peer> peer, std::st
   while (api.jobs.is_open(id) && Peer::Clock::now() < until && !peer->gone() && !peer->stopping()) co_await peer->wait_until(until);
 }
 
-// A new job, or one that its key named, once it has ended, or as it is after the wait. It is read from the store only if the end has not been reported.
+// A new job, or one that its key named, once it has ended, or as it is after the wait. It is read from the store only
+// if the end has not been reported.
 awaitable<Job> finish(const Api& api, const Request& request, std::shared_ptr<Submission> submission, Job job, std::chrono::milliseconds wait) {
   if (!submission->has_end()) co_await wait_for_end(api, request.peer, job.id, wait);
   if (!submission->has_end()) {

@@ -12,8 +12,8 @@
 
 namespace kedge::server::api {
 
-// Reads a body part by part, and is itself the reader of the current part; 64 KiB are in memory. Errors: kMalformed, which names
-// the part; kBodyTooLarge for too many parts.
+// Reads a body part by part, and is itself the reader of the current part; 64 KiB are in memory. Errors: kMalformed,
+// which names the part; kBodyTooLarge for too many parts.
 class Multipart final : public http::BodyReader {
  public:
   struct Part {

@@ -1,4 +1,5 @@
-// Pages for users that open the server in a browser. They load no other files, have no scripts, and refuse to be framed.
+// Pages for users that open the server in a browser. They load no other files, have no scripts, and refuse to be
+// framed.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::chrono::seconds kLook{1};
-constexpr double kLooksForUnknown = 20;   // in a second, in addition to kLook: a flood of wrong tokens costs no more than these
+constexpr double kLooksForUnknown = 20;   // in a second, besides kLook: a flood of wrong tokens costs no more
 constexpr std::string_view kGivenToken = "environment";   // id of the one token that no file holds
 
 std::string_view scope_name(Access access) {
@@ -31,8 +31,8 @@ bool is_over(const TokenRow& token) {
   return token.expires != 0 && token.expires <= std::time(nullptr);
 }
 
-// The token of "Bearer TOKEN". Errors: kUnauthenticated for another scheme, and for two fields, because a proxy may have
-// read the other one.
+// The token of "Bearer TOKEN". Errors: kUnauthenticated for another scheme, and for two fields, because a proxy may
+// have read the other one.
 std::string_view bearer_token(const http::Request& request) {
   std::string_view value;
   int count = 0;

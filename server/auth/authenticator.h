@@ -21,9 +21,9 @@ struct AuthOptions {
   double failures_per_second = 0.2, failure_burst = 10;   // of one peer's wrong tokens
 };
 
-// Tokens are looked up in memory by their SHA-256. The file is read again when it has changed, which is looked up once a second, and when a
-// token is not known, at most 20 times a second in all.
-// Without tokens and certificates every caller may do everything: the server then listens on loopback alone. Used on one thread.
+// Tokens are looked up in memory by their SHA-256. The file is read again when it has changed, which is looked up once
+// a second, and when a token is not known, at most 20 times a second in all. Without tokens and certificates every
+// caller may do everything: the server then listens on loopback alone. Used on one thread.
 class Authenticator final : public http::Gatekeeper {
  public:
   using Clock = std::chrono::steady_clock;

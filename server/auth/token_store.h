@@ -35,7 +35,7 @@ class TokenStore {
   std::string create(TokenRow row);
   std::vector<TokenRow> list();
   void revoke(const std::string& id);   // kNotFound, with the nearest id
-  bool changed();   // since the last call, by any process; true at first
+  bool changed();                       // since the last call, by any process; true at first
 
  private:
   struct Impl;

@@ -10,9 +10,9 @@
 
 namespace kedge::server {
 
-// Name and address are checked separately: a name (or name:port) that the operator allowed may have any address; any other
-// may have public addresses and allowed ranges only. The check is made on the address that is really connected to, so a
-// name that changes its address between two look-ups gains nothing.
+// Name and address are checked separately: a name (or name:port) that the operator allowed may have any address; any
+// other may have public addresses and allowed ranges only. The check is made on the address that is really connected
+// to, so a name that changes its address between two look-ups gains nothing.
 class AddressRules {
  public:
   // allow: "host", "host:port", "address" or "range/bits". trusted_url: its host and port are allowed, and nothing else on

@@ -111,7 +111,8 @@ class ArffStream::Run {
     while (!failure_ && !header_done_ && at < pending_.size()) {
       const std::size_t end = pending_.find('\n', at);
       if (end == std::string::npos && !is_all) break;
-      if (next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF")) at = 3;   // only once the whole line is here: one mark is taken off
+      if (next_line_ == 1 && pending_.starts_with("\xEF\xBB\xBF"))
+        at = 3;   // only once the whole line is here: one mark is taken off
       read_declaration(std::string_view(pending_).substr(at, end - at));
       next_line_ += end != std::string::npos;
       at = end == std::string::npos ? pending_.size() : end + 1;
@@ -215,7 +216,8 @@ class ArffStream::Run {
     }
   }
 
-  // Blocks are taken in order, so all before a failed one are worked on, and the earliest failure is found in any order of the threads.
+  // Blocks are taken in order, so all before a failed one are worked on, and the earliest failure is found in any order
+  // of the threads.
   void parse_block(const Block& block) {
     try {
       while (!try_block(block)) widen();

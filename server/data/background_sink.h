@@ -20,7 +20,8 @@ class BackgroundSink {
  public:
   using Consumer = std::function<void(std::string_view)>;
 
-  explicit BackgroundSink(Consumer consume);   // called on the other thread only, until finish() returns or the sink is destroyed
+  explicit BackgroundSink(
+      Consumer consume);   // called on the other thread only, until finish() returns or the sink is destroyed
   ~BackgroundSink();
   void push(std::string_view piece);
   void finish();

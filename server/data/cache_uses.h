@@ -26,8 +26,9 @@ class CacheUses {
   // Also a use. The file need not be there yet.
   CacheHold hold(const std::string& file);
 
-  // Calls remove(file), which takes it from the disk, for files without a hold, those that were used longest ago first, until
-  // the rest has at most so many bytes. No hold is given meanwhile, so a caller that has one and then finds the file keeps it.
+  // Calls remove(file), which takes it from the disk, for files without a hold, those that were used longest ago first,
+  // until the rest has at most so many bytes. No hold is given meanwhile, so a caller that has one and then finds the
+  // file keeps it.
   void evict(std::uintmax_t most_bytes, const std::function<void(const std::string& file)>& remove);
 
  private:

@@ -26,7 +26,8 @@ using engine::ColumnInfo;
 using engine::DatasetFileWriter;
 using engine::DatasetMeta;
 
-// One restart for columns that turn out to be nominal, one for float64, and one because a nominal column is not checked for both.
+// One restart for columns that turn out to be nominal, one for float64, and one because a nominal column is not checked
+// for both.
 constexpr int kMostRestarts = 3;
 constexpr std::size_t kSampleBytes = 65536;
 constexpr std::size_t kMostCategories = std::size_t{1} << 24;   // codes beyond are not exact in float32
@@ -274,7 +275,8 @@ class CsvParser {
     return true;
   }
 
-  // A look at the first rows usually shows the types of the columns, and saves a pass. Errors are left to the real pass.
+  // A look at the first rows usually shows the types of the columns, and saves a pass. Errors are left to the real
+  // pass.
   void sample(Plan& plan) {
     if (chunks_.empty()) return;
     const auto size = std::min<std::size_t>(kSampleBytes, static_cast<std::size_t>(chunks_[0].end - chunks_[0].begin));

@@ -54,8 +54,9 @@ class DatasetCache {
   // Beyond the cache's bound, files that are not in use are removed, those that were used longest ago first.
   // What a URL led to is only for tenants that its server has answered: a tenant's first use of it asks there.
   // Blocks until the data set is there; call from a thread that may block. `emit` receives download and parse progress.
-  // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound, kDatasetUnavailable
-  // (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not allowed), kCancelled.
+  // Calls for the same data set at the same time share one download and parse. Errors: kDatasetNotFound,
+  // kDatasetUnavailable (after retries, with the cause), kDatasetCorrupt (checksum or text), kInvalidValue (address not
+  // allowed), kCancelled.
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                           std::stop_token stop, const DataCaller& caller = {});
 

@@ -66,18 +66,18 @@ class BodySink {
 
 class CheckedBody;
 
-// Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with pauses. After a
-// broken connection it continues where it stopped, if the server can promise that the file is the same (If-Range), and starts over
-// otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no credentials; redirects are followed hop
-// by hop and each connection is checked against the rules.
-// Errors: kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
+// Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with
+// pauses. After a broken connection it continues where it stopped, if the server can promise that the file is the same
+// (If-Range), and starts over otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no
+// credentials; redirects are followed hop by hop and each connection is checked against the rules. Errors:
+// kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
 // kDatasetNotFound (404, 410), kInvalidValue (address not allowed, bad URL, too large), kCancelled, kInternal (disk).
 class Fetcher {
  public:
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown
 
-  // Called at the end of each to_sink() and to_file(): "ok", "unchanged", "failed" or "cancelled", the decoded bytes that have come
-  // (of the last attempt) and the seconds of all attempts.
+  // Called at the end of each to_sink() and to_file(): "ok", "unchanged", "failed" or "cancelled", the decoded bytes
+  // that have come (of the last attempt) and the seconds of all attempts.
   using Observer = std::function<void(std::string_view outcome, std::int64_t bytes, double seconds)>;
 
   Fetcher(AddressRules rules, FetchLimits limits, Observer observer = {});

@@ -111,8 +111,10 @@ class Transfer {
     const std::int64_t come = handle_.info(CURLINFO_SIZE_DOWNLOAD_T) - floor_bytes_;
     const double seconds = std::chrono::duration<double>(now - floor_since_).count(), rate = static_cast<double>(come) / seconds;
     if (rate < static_cast<double>(floor))
-      throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor demands",
-                                                              request_.what, rate, seconds, floor));
+      throw Error(
+          ErrorCode::kDatasetUnavailable,
+          fmt::format("{}: came at {:.0f} bytes per second for {:.0f} s, slower than the {} that --fetch-floor demands",
+                      request_.what, rate, seconds, floor));
     floor_since_ = now, floor_bytes_ += come;
   }
 
@@ -196,8 +198,8 @@ class Transfer {
   void begin_body() {
     body_begun_ = true;
     if (!answer_.is_plain() && !answer_.is_gzip())
-      throw Error(ErrorCode::kDatasetUnavailable,
-                  fmt::format("{}: sent content coding '{}', which was not requested", request_.what, answer_.content_encoding));
+      throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: sent content coding '{}', which was not requested",
+                                                              request_.what, answer_.content_encoding));
     if (answer_.status == 206) return check_rest();
     body_ = {.wire_bytes = 0, .validator = resume_validator(answer_), .inflater = nullptr};
     if (answer_.is_gzip()) body_.inflater = std::make_unique<Inflater>();
@@ -207,7 +209,8 @@ class Transfer {
   // The rest must fit what is there: a server that ignores If-Range may send the rest of another file.
   void check_rest() {
     const bool fits = asked_from_ > 0 && range_start(answer_) == asked_from_ && answer_.is_gzip() == (body_.inflater != nullptr);
-    if (!fits) start_over(ErrorCode::kDatasetUnavailable, "the server sent another part of the file than the requested one");
+    if (!fits)
+      start_over(ErrorCode::kDatasetUnavailable, "the server sent another part of the file than the requested one");
     const std::string validator = resume_validator(answer_);
     if (!validator.empty() && validator != body_.validator && !KEDGE_CONTROL("mix-versions"))
       start_over(ErrorCode::kDatasetUnavailable, "the file changed while it was fetched");

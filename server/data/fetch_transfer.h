@@ -51,8 +51,8 @@ struct TransferResult {
   std::string etag;
 };
 
-// Requests all of the body, or the rest of what `body` holds. If the server sends all of it anyway, the output starts again. Keeps
-// `body` up to date, also when it fails. Throws AttemptFailure or schema::Error.
+// Requests all of the body, or the rest of what `body` holds. If the server sends all of it anyway, the output starts
+// again. Keeps `body` up to date, also when it fails. Throws AttemptFailure or schema::Error.
 TransferResult transfer(const FetchRequest& request, const TransferOptions& options, PartialBody& body, const BodyOutput& output);
 
 }  // namespace kedge::server

@@ -8,10 +8,10 @@
 
 namespace kedge::server {
 
-// Versions 1 to 3 with one or two dimensions of booleans, integers or floats of up to 64 bits, in either byte order and in C or
-// Fortran order. Columns are named "x0", "x1" ... Values are float32 when the file's are that or small integers, otherwise float64;
-// integers beyond 2^53 are refused. Errors as the other parsers: kDatasetCorrupt, kCancelled, kInternal.
-// Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Versions 1 to 3 with one or two dimensions of booleans, integers or floats of up to 64 bits, in either byte order and
+// in C or Fortran order. Columns are named "x0", "x1" ... Values are float32 when the file's are that or small
+// integers, otherwise float64; integers beyond 2^53 are refused. Errors as the other parsers: kDatasetCorrupt,
+// kCancelled, kInternal. Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 engine::DatasetMeta parse_npy(std::string_view bytes, const ParseRequest& request);
 
 // The same while the bytes come: rows go to disk at once, and the file is never kept as it was sent. Without finish() nothing is left.

@@ -66,8 +66,8 @@ class OpenmlSource {
     return context_.file(fmt::format("openml-{}-{}.kds", dataset.id, content.substr(0, 32)));
   }
 
-  // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right. What the features say
-  // is requested meanwhile.
+  // Rows are parsed while the text arrives, into a file that gets its name only when the checksum was right. What the
+  // features say is requested meanwhile.
   void make(const OpenmlDataset& dataset, const std::string& file, AcquiredDataset& acquired) {
     const Stopwatch download;
     auto whole = std::async(std::launch::async, [&] { return client_.with_features(dataset, context_.stop); });

@@ -32,8 +32,8 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 // True when the key alone decides what the data is, so that an index entry needs no request.
 bool is_exact(const schema::DatasetRef& ref);
 
-// "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job; otherwise empty. `owner`: as in
-// SourceContext; the name then says nothing about the content.
+// "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job;
+// otherwise empty. `owner`: as in SourceContext; the name then says nothing about the content.
 std::string stored_file(const std::string& name, const std::string& owner = {});
 
 // Gets and parses the data set and remembers it in the index. Errors as DatasetCache::acquire.

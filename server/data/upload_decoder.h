@@ -9,8 +9,8 @@
 
 namespace kedge::server {
 
-// Not thread safe. Errors, of feed() and finish(): kDatasetCorrupt for a damaged stream, kInvalidValue for one that becomes more than
-// kMostInflation times as large as it is (beyond 64 MiB) or needs a window of more than 16 MiB.
+// Not thread safe. Errors, of feed() and finish(): kDatasetCorrupt for a damaged stream, kInvalidValue for one that
+// becomes more than kMostInflation times as large as it is (beyond 64 MiB) or needs a window of more than 16 MiB.
 class UploadDecoder {
  public:
   using Sink = std::function<void(std::string_view)>;

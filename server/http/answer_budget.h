@@ -33,7 +33,8 @@ class AnswerBudget {
 
     // True if `bytes`, in place of what this holds, keep within both bounds; otherwise this holds nothing.
     bool try_hold(const std::string& client, std::uint64_t bytes);
-    void hold(const std::string& client, std::uint64_t bytes);   // for an answer to what has been done, which must be sent
+    void hold(const std::string& client,
+              std::uint64_t bytes);   // for an answer to what has been done, which must be sent
     void release();
     // Rings once, when there may be room for so many bytes, unless this has them or is destroyed by then.
     void ring_when_free(const std::string& client, std::uint64_t bytes, std::weak_ptr<Bell> bell);

@@ -18,7 +18,7 @@ namespace kedge::server::http {
 struct Framing {
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
-  bool close = false;  // after the answer: the client wants it, or speaks HTTP/1.0
+  bool close = false;   // after the answer: the client wants it, or speaks HTTP/1.0
   bool expects_continue = false;
   bool is_http_1_0 = false;  // knows no chunks: a body without a length ends with the connection
   bool has_body() const { return chunked || content_length.value_or(0) > 0; }

@@ -34,7 +34,8 @@ struct Deadlines {
       10'000};  // then the body must come at body_bytes_per_second on average
   std::uint64_t body_bytes_per_second = 8 * 1024;
   std::chrono::milliseconds write_stall{30'000};  // without a byte taken
-  std::chrono::milliseconds acknowledgement{20'000};  // of what was sent: a late client counts as vanished. Streams send a comment every 15 s
+  std::chrono::milliseconds acknowledgement{
+      20'000};   // of what was sent: a late client counts as vanished. Streams send a comment every 15 s
   std::chrono::milliseconds linger{2'000};  // after a refusal, until the connection is closed: at once, the answer could be lost
   std::chrono::milliseconds drain{10'000};  // for requests in progress when the server stops
 };

@@ -44,8 +44,8 @@ struct Caller {
 class BodyReader {
  public:
   virtual ~BodyReader() = default;
-  // Puts what comes next where the caller wants it, as much as is there; returns how many bytes, 0 at the end. Throws when the client
-  // has disconnected or sends too much or too slowly.
+  // Puts what comes next where the caller wants it, as much as is there; returns how many bytes, 0 at the end. Throws
+  // when the client has disconnected or sends too much or too slowly.
   virtual net::awaitable<std::size_t> read_into(std::span<char> space) = 0;
 };
 
@@ -63,7 +63,7 @@ struct Request {
   std::string id;              // X-Request-Id, the client's or a new one
   std::string trace;           // traceparent (W3C), the client's or a new one
   Caller caller;
-  std::shared_ptr<Peer> peer;  // shared with the session, which reports to it that the client has disconnected
+  std::shared_ptr<Peer> peer;   // shared with the session, which reports to it that the client has disconnected
 
   // The 32 hex digits of `trace` that all parts of one user's action share.
   std::string_view trace_id() const { return std::string_view(trace).substr(std::min<std::size_t>(trace.size(), 3), 32); }
@@ -93,7 +93,7 @@ struct Response {
   std::function<net::awaitable<void>(BodyWriter&)>
       stream;  // when set, it writes the body, and `body` is not used
   std::optional<std::uint64_t> stream_bytes;  // how many the stream writes, if that is known
-  bool is_live = false;  // the stream sends events while they happen, and reserves what it holds; another stream holds kPieceBytes
+  bool is_live = false;   // it sends events while they happen and reserves what it holds; another holds kPieceBytes
 };
 
 using Handler = std::function<net::awaitable<Response>(Request)>;

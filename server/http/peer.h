@@ -75,7 +75,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
     Errand(net::any_io_executor loop, Work given) : work(std::move(given)), done(std::move(loop)) {}
     void run() noexcept {
-      if (State expected = State::kPosted; !state.compare_exchange_strong(expected, State::kRuns)) return;   // no handler waits
+      if (State expected = State::kPosted; !state.compare_exchange_strong(expected, State::kRuns)) return;
       try {
         if constexpr (kReturns)
           result.emplace((*work)());

@@ -45,7 +45,8 @@ Match Router::find(std::string_view method, std::string_view path) const {
   std::vector<std::pair<std::string_view, std::string_view>> captures;
   const bool is_spelled_out = std::ranges::any_of(routes_, [&](const Route& route) { return route.path == path && path.find('{') == std::string_view::npos; });
   for (const Route& route : routes_) {
-    if (is_spelled_out ? route.path != path : !matches(route.path, path, captures)) continue;   // a name in braces matches the others
+    if (is_spelled_out ? route.path != path : !matches(route.path, path, captures))
+      continue;   // a name in braces matches the others
     if (route.method == wanted) {
       match.route = &route;
       for (const auto& [name, segment] : captures)

@@ -193,8 +193,8 @@ net::awaitable<bool> Server::Impl::take_hangup() {
   co_return true;
 }
 
-// An exception that gets here has none of our code in between: memory ran out where Asio goes from one operation to the next, and the
-// coroutine that it belonged to is destroyed. This closes a session; a duty begins anew.
+// An exception that gets here has none of our code in between: memory ran out where Asio goes from one operation to the
+// next, and the coroutine that it belonged to is destroyed. This closes a session; a duty begins anew.
 void Server::Impl::run() {
   while (!has_ended) {
     try {

@@ -30,7 +30,7 @@ struct ServerOptions {
   Observer observe;
   // Called for each event stream that the server cuts, on the loop's thread: "slow_reader", "revoked" or "shutdown".
   std::function<void(std::string_view reason)> stream_dropped = [](std::string_view) {};
-  std::function<void()> reload;         // at SIGHUP, in addition to the new certificate
+  std::function<void()> reload;            // at SIGHUP, in addition to the new certificate
   std::function<void()> stopping = [] {};  // at the first signal, or stop()
   std::function<void(std::string_view)> report = [](std::string_view) {
   };  // for what only the operator may see

@@ -218,7 +218,8 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
                   .lingers = has_more || (framing.has_body() && !parser.done())};
 }
 
-// An answer to a request for what does not exist or belongs to another caller; empty if it may go on. Decided before the body is read.
+// An answer to a request for what does not exist or belongs to another caller; empty if it may go on. Decided before
+// the body is read.
 std::optional<Response> Session::turn_away(Request& head, Match& match) {
   try {
     split_target(head.target, head.path, head.query);
@@ -430,8 +431,9 @@ net::awaitable<void> Session::refuse(Refusal refusal) {
   co_await linger();
 }
 
-// What the client still sends is read for a while and thrown away, then left where it is: closing at once could destroy the answer on
-// its way. A client that sends everything before it reads gets its answer if the system's buffers take the rest.
+// What the client still sends is read for a while and thrown away, then left where it is: closing at once could destroy
+// the answer on its way. A client that sends everything before it reads gets its answer if the system's buffers take
+// the rest.
 net::awaitable<void> Session::linger() {
   stream_.shutdown_send();
   set_deadline(shared_.deadlines.linger);

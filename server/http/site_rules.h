@@ -1,4 +1,5 @@
-// Which web pages may call the server: a page of another site must not use it through the browser of a user that can reach it.
+// Which web pages may call the server: a page of another site must not use it through the browser of a user that can
+// reach it.
 #pragma once
 
 #include <string>

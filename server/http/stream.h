@@ -36,7 +36,8 @@ class Stream {
   // Calls once when the client closes its side; not if it sends something, is closed here, or `wanted` has expired, which ends the
   // wait with the next byte. `ended` must keep this alive.
   void call_at_end(std::weak_ptr<const void> wanted, std::function<void()> ended);
-  // Until both sides are closed or the connection is broken, even if bytes wait to be read. Throws when it is closed here.
+  // Until both sides are closed or the connection is broken, even if bytes wait to be read. Throws when it is closed
+  // here.
   net::awaitable<void> wait_for_hangup();
   // How long the client has acknowledged nothing while it owes that: for what was sent to it, or for the question whether it has room
   // now. Zero where it owes nothing, as a client without room that says so.
@@ -53,7 +54,7 @@ class Stream {
   struct SslDeleter {
     void operator()(ssl_st* ssl) const;
   };
-  net::awaitable<void> wait_for(int ssl_error);  // until the socket is as OpenSSL needs it
+  net::awaitable<void> wait_for(int ssl_error);   // until the socket is as OpenSSL needs it
   enum class Look { kData, kNothing, kEnd };   // what waits to be read
   Look look();
   Look tls_look();

@@ -30,7 +30,8 @@ class TlsContext {
   std::shared_ptr<ssl_ctx_st> context_;   // shared by OpenSSL's own count with the connections
 };
 
-// The tenant of a client certificate: the first DNS name among its alternative names, otherwise its common name; empty without one.
+// The tenant of a client certificate: the first DNS name among its alternative names, otherwise its common name; empty
+// without one.
 std::string certificate_name(const ssl_st* connection);
 
 }  // namespace kedge::server::http

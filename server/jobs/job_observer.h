@@ -38,8 +38,8 @@ struct JobStep {
   double queued_seconds = 0, run_seconds = 0, total_seconds = 0;   // so far
 };
 
-// Each call comes from a service thread, some under a lock of the service: none may block or call back. As it stands it ignores
-// the calls.
+// Each call comes from a service thread, some under a lock of the service: none may block or call back. As it stands it
+// ignores the calls.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;

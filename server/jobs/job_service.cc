@@ -89,7 +89,8 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
     options.acquire = [&cache = *cache, &uploads](const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                                                   std::stop_token stop, const DataCaller& caller) {
       const auto* stored = std::get_if<schema::StoredRef>(&ref.source);
-      CacheHold hold = stored ? uploads.hold(caller.tenant, stored->name) : nullptr;   // before the look: a file that is found then stays
+      CacheHold hold = stored ? uploads.hold(caller.tenant, stored->name)
+                              : nullptr;   // before the look: a file that is found then stays
       AcquiredDataset data = cache.acquire(ref, emit, stop, caller);
       if (stored) data.hold = std::move(hold), data.name = name_of(uploads, caller.tenant, stored->name);
       return data;

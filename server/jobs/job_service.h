@@ -94,8 +94,8 @@ class JobService {
   // submit() for the reference and the selection, of fetching and parsing, kCancelled when `stop` says so.
   schema::DatasetPreview preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows, std::stop_token stop) const;
 
-  // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for a caller that would have much to do
-  // before it.
+  // Errors: kTooManyRequests where the tenant has no room for one more job. submit() looks again; this is for a caller
+  // that would have much to do before it.
   void require_room(const std::string& tenant) const;
 
   std::optional<std::string> tenant(std::string_view id) const;   // whose job it is; unset when there is none

@@ -1,4 +1,5 @@
-// How new models come to the disk: small ones through the store, so that a request that waits for one waits for a single sync and no file.
+// How new models come to the disk: small ones through the store, so that a request that waits for one waits for a
+// single sync and no file.
 #pragma once
 
 #include <condition_variable>
@@ -16,9 +17,10 @@
 
 namespace kedge::server {
 
-// The bytes of a small model are stored in the transaction of its row. Its file is made by the first call that needs it, or by a thread of this
-// class a second later, which also syncs it, together with others; then the store keeps the digest of the bytes and forgets them. Until then a
-// power cut may do to the file what it likes: the next start begins with the bytes. Thread safe.
+// The bytes of a small model are stored in the transaction of its row. Its file is made by the first call that needs
+// it, or by a thread of this class a second later, which also syncs it, together with others; then the store keeps the
+// digest of the bytes and forgets them. Until then a power cut may do to the file what it likes: the next start begins
+// with the bytes. Thread safe.
 class ModelJournal {
  public:
   ModelJournal(Store& store, const JobFiles& files);   // both outlive this object

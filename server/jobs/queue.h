@@ -72,7 +72,7 @@ class JobQueue {
 
   Lanes lanes_;
   TenantWeights weights_;
-  std::map<std::string, double> used_;   // seconds over weight, by tenant; those that wait, and those that were charged lately
+  std::map<std::string, double> used_;   // seconds over weight, by tenant: those that wait or were charged lately
   double level_ = 0;                     // what the tenant that was served last had used
 };
 

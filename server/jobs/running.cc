@@ -20,7 +20,7 @@ using schema::ErrorCode;
 using schema::JobState;
 
 constexpr std::int64_t kCrashesAllowed = 1;       // so a job has two attempts
-constexpr std::int64_t kFalseStartsAllowed = 3;   // given to workers that were dying: not the job's fault, but it must end
+constexpr std::int64_t kFalseStartsAllowed = 3;   // given to dying workers: not the job's fault, but it must end
 
 }   // namespace
 

@@ -22,11 +22,11 @@ struct WorkerProgram {
   std::int64_t memory_bytes = 0;     // address space of a worker without a GPU; 0: no bound
 };
 
-// One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else open
-// beyond the standard three. Its environment has what a computation may need and nothing of the
-// server's own. It has a folder of its own, the only one in which a worker without a GPU may open files (engine/worker/confine.h); files that
-// it is to read are lent with the command. The kernel kills it when the thread that made it ends (the
-// worker sets that itself).
+// One kedge-worker, in a process group of its own, with the other end of the channel as descriptor 3 and nothing else
+// open beyond the standard three. Its environment has what a computation may need and nothing of the server's own. It
+// has a folder of its own, the only one in which a worker without a GPU may open files (engine/worker/confine.h); files
+// that it is to read are lent with the command. The kernel kills it when the thread that made it ends (the worker sets
+// that itself).
 class WorkerProcess {
  public:
   // Errors: kUnavailable when the program cannot be started.
@@ -51,7 +51,8 @@ class WorkerProcess {
   }
   pid_t pid() const { return pid_; }
   int pid_fd() const { return pid_fd_; }   // readable once the process has ended; -1 where the kernel has none
-  // Kills the process group if need be, waits for the process, and returns how it ended: "exit code 3", "signal 6 (Aborted)".
+  // Kills the process group if need be, waits for the process, and returns how it ended: "exit code 3", "signal 6
+  // (Aborted)".
   std::string end();
 
  private:

@@ -180,7 +180,7 @@ std::string WorkerSlot::serve(Session& session, std::stop_token stop) {
       return session.last_words.empty() ? how : session.last_words;
     }
     if (woken == Woken::kByDeath) return session.process.end();   // something that it left behind holds the channel open
-    send_waiting(session);                                        // after receive(): not to a worker that has just ended
+    send_waiting(session);   // after receive(): not to a worker that has just ended
     if (readable) continue;
     const Clock::time_point now = Clock::now();
     if (now >= session.kill_at) {

@@ -21,20 +21,23 @@ struct AskLimits {
   std::size_t per_tenant = 64, total = 256;   // questions that wait for their turn
 };
 
-// Thread safe; no call waits for an answer. Questions are answered one by one, the tenants alternately and each tenant's in order, by a thread
-// of this object, which owns the process. The process starts with the first question and is replaced when it dies.
+// Thread safe; no call waits for an answer. Questions are answered one by one, the tenants alternately and each
+// tenant's in order, by a thread of this object, which owns the process. The process starts with the first question and
+// is replaced when it dies.
 class AskWorker {
  public:
-  // An answer, or what went wrong: errors of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded when it takes more
-  // than a minute; kUnavailable when the process cannot be started or this object is being destroyed.
+  // An answer, or what went wrong: errors of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded
+  // when it takes more than a minute; kUnavailable when the process cannot be started or this object is being
+  // destroyed.
   using Answered = std::function<void(schema::AnswerReport, std::exception_ptr)>;
 
   explicit AskWorker(WorkerProgram program, AskLimits limits = {}) : program_(std::move(program)), limits_(limits) {
     thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
   }
-  // `question` is called when its turn comes, `answered` once with its answer or with what either threw; both on this object's thread.
-  // A question whose handle is destroyed before its turn is dropped, without an answer. The handle must not outlive this object.
-  // Errors: kTooManyRequests when so many of the tenant's wait already, kUnavailable when so many of all do.
+  // `question` is called when its turn comes, `answered` once with its answer or with what either threw; both on this
+  // object's thread. A question whose handle is destroyed before its turn is dropped, without an answer. The handle
+  // must not outlive this object. Errors: kTooManyRequests when so many of the tenant's wait already, kUnavailable when
+  // so many of all do.
   std::shared_ptr<void> ask(const std::string& tenant, std::function<schema::AskCommand()> question, Answered answered);
 
  private:

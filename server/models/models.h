@@ -63,7 +63,8 @@ class Models {
   using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
   virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle
   virtual schema::ModelInfo add(StagedModel& model, schema::ModelInfo info, const std::string& tenant) = 0;
-  // The model's answer for the rows in `body`, in the form of `accept`. Errors: kNotFound, and those of StoredModel::answer().
+  // The model's answer for the rows in `body`, in the form of `accept`. Errors: kNotFound, and those of
+  // StoredModel::answer().
   using Answered = std::function<void(std::string, std::exception_ptr)>;
   virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;
   // A file that a job has left. Errors: kNotFound.

@@ -22,7 +22,8 @@ struct Build {
   std::string version, commit, cuda;   // cuda: the toolkit of the kernels; "none" without
 };
 
-// Thread safe. No label carries a job, a user's text or a path as it was requested, so that the number of series is bounded.
+// Thread safe. No label carries a job, a user's text or a path as it was requested, so that the number of series is
+// bounded.
 class Metrics : public JobObserver {
  public:
   Metrics();
@@ -43,7 +44,8 @@ class Metrics : public JobObserver {
   using Ask = std::function<void(Exposition&)>;
   void add(Ask families);
   void gauge(std::string name, std::string help, std::function<double()> value);
-  void set_tenant_weights(std::map<std::string, double> weights);   // shares of the devices; 1 for a tenant that is not named
+  void set_tenant_weights(
+      std::map<std::string, double> weights);   // shares of the devices; 1 for a tenant that is not named
   void set_build(Build build);
 
   // Figures of single tenants are written for `tenant` alone; unset: of all.

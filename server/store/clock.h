@@ -16,8 +16,9 @@ std::string format_time(std::chrono::system_clock::time_point time);
 // Seconds from one such text to another, 0 if either is not one or the difference is negative.
 double seconds_between(std::string_view from, std::string_view to);
 
-// Makes ids "job_" + ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Each id is greater than the one
-// before, also within a millisecond, when the clock goes back, and after a restart if given the last id. Thread safe.
+// Makes ids "job_" + ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Each id is greater than the
+// one before, also within a millisecond, when the clock goes back, and after a restart if given the last id. Thread
+// safe.
 class JobIds {
  public:
   explicit JobIds(std::string_view last_id = {});

@@ -13,8 +13,8 @@ constexpr int kChecksumBytes = 8;
 // File control that returns the number of the last page that was found damaged (std::int64_t; 0: none).
 constexpr int kDamagedPage = 0x6b70;
 
-// The name to open a database with. It uses the file system that is SQLite's default when a file is opened. A page whose
-// checksum is wrong reads as SQLITE_IOERR_DATA. Thread-safe.
+// The name to open a database with. It uses the file system that is SQLite's default when a file is opened. A page
+// whose checksum is wrong reads as SQLITE_IOERR_DATA. Thread-safe.
 const char* checked_pages();
 
 }   // namespace kedge::server

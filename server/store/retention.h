@@ -15,7 +15,8 @@ namespace kedge::server {
 
 class Retention {
  public:
-  // `store` outlives this object. `removed` is called for each job that is no longer stored, on a thread that may block.
+  // `store` outlives this object. `removed` is called for each job that is no longer stored, on a thread that may
+  // block.
   Retention(Store& store, RetentionOptions options, std::function<void(const Expired&)> removed = {});
   ~Retention();
   void set_options(RetentionOptions options);   // for the next sweep, which comes soon

@@ -12,11 +12,12 @@
 namespace kedge::server {
 namespace {
 
-// Entry n brings version n to n + 1. The version is SQLite's user_version. Blobs are Cap'n Proto messages of schemas/, which evolve by its rules.
-// jobs.state is schema::JobState as a number. jobs.last_seq numbers the events of a job without gaps; those before first_seq are no longer kept. A result event has no
-// bytes of its own: its result is the job's row in `results`. Specs are stored apart because a row is rewritten with each event.
-// `shown_specs` has the specs without their data, of jobs with long ones, for answers that would read them for nothing.
-// `model_files` has the small models whose files may not be on disk yet.
+// Entry n brings version n to n + 1. The version is SQLite's user_version. Blobs are Cap'n Proto messages of schemas/,
+// which evolve by its rules. jobs.state is schema::JobState as a number. jobs.last_seq numbers the events of a job
+// without gaps; those before first_seq are no longer kept. A result event has no bytes of its own: its result is the
+// job's row in `results`. Specs are stored apart because a row is rewritten with each event. `shown_specs` has the
+// specs without their data, of jobs with long ones, for answers that would read them for nothing. `model_files` has the
+// small models whose files may not be on disk yet.
 constexpr std::array kMigrations = {
     R"sql(
       CREATE TABLE jobs (

@@ -70,8 +70,8 @@ struct Store::Impl {
     }
   }
 
-  // A write without a waiting caller waits a little itself, applied but not committed: a short job's steps then go to the disk with its end,
-  // which would otherwise wait for their sync. Without patience the batch stays what it is.
+  // A write without a waiting caller waits a little itself, applied but not committed: a short job's steps then go to
+  // the disk with its end, which would otherwise wait for their sync. Without patience the batch stays what it is.
   void apply(std::deque<StoreWrite>& batch, Clock::duration patience) {
     const Clock::time_point until = Clock::now() + patience;
     bool is_urgent = false;
@@ -116,7 +116,8 @@ struct Store::Impl {
     KEDGE_FAIL_POINT("store.acknowledge.after");
   }
 
-  // What is on disk is not undone by a listener that has no memory. A waiting thread that was not woken looks again after a while.
+  // What is on disk is not undone by a listener that has no memory. A waiting thread that was not woken looks again
+  // after a while.
   template <class Work>
   static void survive(const Work& work) {
     try {
@@ -233,7 +234,9 @@ std::size_t Store::backlog() const { return impl_->queue.size(); }
 
 std::uint64_t Store::removals() const { return impl_->removals; }
 
-std::optional<Error> Store::failure() const { return impl_->queue.failure(); }
+std::optional<Error> Store::failure() const {
+  return impl_->queue.failure();
+}
 
 std::map<std::string, std::int64_t> Store::crashes_since(std::string_view time) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.crashes_since(time); });

@@ -23,7 +23,7 @@ struct NewJob {
   schema::Job job;
   std::string tenant;            // its owner; empty without authentication
   std::string idempotency_key;   // of this tenant; empty: none
-  std::string digest;            // of the spec: shows whether a key is used again for the same job, and which specs kill workers
+  std::string digest;   // of the spec: shows whether a key is used again for the same job, and which specs kill workers
   std::string trace = {};        // traceparent (W3C) of the request
   std::optional<schema::JobSpec> shown = {};   // what find() and list() tell in place of job.spec, without long data; unset: all
 };
@@ -53,9 +53,9 @@ struct StateChange {
 class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
-  // A new job in state queued, with its first event. If its key belongs to a job of the last 24 hours, nothing changes and that
-  // job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec, kNotFound when
-  // that job has been forgotten.
+  // A new job in state queued, with its first event. If its key belongs to a job of the last 24 hours, nothing changes
+  // and that job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec,
+  // kNotFound when that job has been forgotten.
   virtual std::optional<schema::Job> insert(const NewJob& job) = 0;
   // False, and nothing changed, if the job has ended already or its lease is another.
   virtual bool change(const StateChange& change) = 0;
@@ -65,7 +65,7 @@ class StoreWriter {
   virtual void request_cancel(std::string_view job) = 0;   // remembered across a restart
   // A model belongs to the tenant of the job that left it, otherwise to `tenant`.
   virtual void insert_model(const NewModel& model, std::string_view tenant = {}) = 0;
-  virtual void settle_model(const schema::ModelInfo& model) = 0;   // as find_model() returns it; its file is on disk: its bytes are dropped
+  virtual void settle_model(const schema::ModelInfo& model) = 0;   // as find_model() returns it: drops its bytes
   virtual bool delete_model(std::string_view id) = 0;      // false: there is none
   // For retention: forgets a job that has ended; forgets its events before number `first`; forgets keys older than a day.
   virtual void remove(std::string_view job) = 0;
@@ -78,7 +78,7 @@ struct StoreWrite {
   std::string job;                               // whose subscribers are woken after the commit
   std::function<void(StoreWriter&)> apply;       // may run again if its transaction was rolled back
   std::function<void()> committed;               // on the writer thread, after the commit; may be empty
-  // Set: called, and the write dropped, if the disk does not take it. Empty: the write is tried again until the disk takes it.
+  // Set: called, and the write dropped, if the disk does not take it. Empty: it is tried again until the disk does.
   std::function<void(const schema::Error&)> refused;
   bool has_time = false;   // its caller waits for a later write anyway, so some milliseconds do not matter
 };
@@ -101,10 +101,10 @@ struct Expired {
 // Thread safe. Errors of reading calls: kUnavailable when the disk fails.
 class Store {
  public:
-  // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer thread, once
-  // per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot be read;
-  // damaged; newer).
-  // `committed` is called with the seconds of each transaction, on the writer thread; may be empty.
+  // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer
+  // thread, once per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot
+  // be read; damaged; newer). `committed` is called with the seconds of each transaction, on the writer thread; may be
+  // empty.
   Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken,
         std::function<void(double seconds)> committed = {});
   ~Store();
@@ -126,7 +126,7 @@ class Store {
   std::optional<schema::JobSpec> spec(std::string_view id) const;
   std::optional<std::string> tenant(std::string_view id) const;   // of a job; empty for one submitted without
   std::string trace(std::string_view id) const;                  // of the request that submitted a job; empty: none is known
-  bool has_key(std::string_view tenant, std::string_view key) const;   // whether an Idempotency-Key belongs to a job, or did
+  bool has_key(std::string_view tenant, std::string_view key) const;   // whether a job has or had this Idempotency-Key
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;

@@ -12,8 +12,9 @@
 
 namespace kedge::server {
 
-// A write is urgent if a caller waits for it. It wakes the writer at once. Other writes do so a little later, when their caller has done what matters
-// more, such as starting a worker. Thread safe; take() and what follows it are for the writer alone.
+// A write is urgent if a caller waits for it. It wakes the writer at once. Other writes do so a little later, when
+// their caller has done what matters more, such as starting a worker. Thread safe; take() and what follows it are for
+// the writer alone.
 class WriteQueue {
  public:
   using Clock = std::chrono::steady_clock;

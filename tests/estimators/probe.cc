@@ -1,12 +1,14 @@
 // Runs estimators for differential.py and the benchmarks: a case per line of JSON in, Kedge's result per line out.
 //
-// In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" | "emulated" | ...,
+// In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" |
+// "emulated" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
-//       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform", "predict", ...],
-//       "repeat": 1}
-//      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a column nominal.
-// Out: {"fit": seconds, "apply": seconds, "warnings": [...], "attributes": {...}, "transform": {"rows": n, "values": [...]}, ...}
-// or
+//       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform",
+//       "predict", ...], "repeat": 1}
+//      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a
+//      column nominal.
+// Out: {"fit": seconds, "apply": seconds, "warnings": [...], "attributes": {...}, "transform": {"rows": n, "values":
+// [...]}, ...} or
 //      {"error": {...}}.
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
-// Row A4: the comparison that ends a look-up of a token takes the same time at any position where two digests differ (Reparaz, Balasch and
-// Verbauwhede, "Dude, is my code constant time?", DATE 2017: Welch's t-test over interleaved samples, the longest cut off).
+// Row A4: the comparison that ends a look-up of a token takes the same time at any position where two digests differ
+// (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", DATE 2017: Welch's t-test over interleaved
+// samples, the longest cut off).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,15 +1,18 @@
-// A worker that computes nothing and misbehaves on request: the first step's estimator name says how. For tests of supervision.
+// A worker that computes nothing and misbehaves on request: the first step's estimator name says how. For tests of
+// supervision.
 //
 //   Succeed          a few events and a result, of a fit a model of a few bytes      Fail            kBadData
 //   CrashOnce        aborts, unless the file params.marker is there; leaves it      CrashAlways
 //   WaitForCancel    until cancelled                        IgnoreCancel    forever
 //   Mute             no heartbeat, no answer                Flood           10,000 progress events
 //   StaleToken       says things under an old lease before the right ones
-//   Hold             until the file params.marker is there                           Tick      an event a second until cancelled
+//   Hold             until the file params.marker is there                           Tick      an event a second until
+//   cancelled
 //
-// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_LIST_GATE (which waits until that file is there), KEDGE_FAKE_HOW (in place of the
-// estimator's name), KEDGE_FAKE_START=crash (dies before its first message). Any file is a model for it. A question to one is answered with its own body, once
-// the file KEDGE_FAKE_ASK_GATE is there, if that is set.
+// Environment: KEDGE_FAKE_DEVICES (JSON for --list-devices), KEDGE_FAKE_LIST_GATE (which waits until that file is
+// there), KEDGE_FAKE_HOW (in place of the estimator's name), KEDGE_FAKE_START=crash (dies before its first message).
+// Any file is a model for it. A question to one is answered with its own body, once the file KEDGE_FAKE_ASK_GATE is
+// there, if that is set.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>

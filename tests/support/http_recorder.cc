@@ -1,5 +1,6 @@
-// A server that writes down every request that it takes for one: "METHOD TARGET STATUS BODY-BYTES" on a line of its stdout, the
-// port on the first. For tests that put it behind other servers, or compare it with other parsers. Refused requests have no line.
+// A server that writes down every request that it takes for one: "METHOD TARGET STATUS BODY-BYTES" on a line of its
+// stdout, the port on the first. For tests that put it behind other servers, or compare it with other parsers. Refused
+// requests have no line.
 #include <cstdio>
 #include <string>
 

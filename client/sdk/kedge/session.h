@@ -163,8 +163,8 @@ class Session {
   schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
   schema::Value datasets() const;
   void remove_dataset(const std::string& name) const;
-  // What a data set holds and how a job would read its columns, with the first rows (1 to 100). The server fetches what it does
-  // not have yet, within 30 s.
+  // What a data set holds and how a job would read its columns, with the first rows (1 to 100). The server fetches what
+  // it does not have yet, within 30 s.
   schema::DatasetPreview preview(const Dataset& data, std::int64_t rows = 10) const { return preview({data.ref(), data.select()}, rows); }
   schema::DatasetPreview preview(const schema::PreviewRequest& request, std::int64_t rows = 10) const;
 

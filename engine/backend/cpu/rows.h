@@ -13,7 +13,7 @@
 
 namespace kedge::engine {
 
-// While it lives, OpenBLAS and LAPACK run on the calling thread alone, so their results do not depend on the number of threads.
+// While it lives, OpenBLAS and LAPACK run on the calling thread alone: results do not depend on the number of threads.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -28,9 +28,9 @@ class OneThread {
 // one the last of them comes when the scheduler lets it: tens of milliseconds.
 inline constexpr std::int64_t kSerialNs = 100'000;
 
-// body(tile, begin, end) for each tile of [0, n), in any order, on all threads if that pays; cost_ns is about what all of it takes
-// one thread. Throws the first exception of body. Between tiles it looks whether the job is to stop; a body whose tile can take longer
-// than 50 ms looks itself (check_job_stop). What it calls of OpenBLAS runs on the thread that calls.
+// body(tile, begin, end) for each tile of [0, n), in any order, on all threads if that pays; cost_ns is about what all
+// of it takes one thread. Throws the first exception of body. Looks between tiles whether the job is to stop; a body
+// whose tile can take longer than 50 ms looks itself (check_job_stop). OpenBLAS runs on the thread that calls it.
 template <class Body>
 void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Body&& body) {
   const std::int64_t tiles = tiles_of(n, tile_size);

@@ -116,7 +116,8 @@ class HostGrower {
     return best;
   }
 
-  // The same for random cuts of two rows: every column in which they differ separates them equally well, so the first drawn is the best.
+  // The same for random cuts of two rows: every column in which they differ separates them equally well, so the first
+  // drawn is the best.
   ColumnCut find_pair_cut(std::uint64_t key, Range range, std::uint32_t& feature) {
     columns_.start(in_.options.seed, key);
     copy_node(range);
@@ -233,7 +234,9 @@ class HostGrower {
       part_lists(range, middle - range.begin);
       return middle;
     }
-    if (is_random() && features_.size() <= CodeBlock::kMost) {   // the cut is in a column of the last group, and the group's codes are still here
+    if (is_random() &&
+        features_.size() <=
+            CodeBlock::kMost) {   // the cut is in a column of the last group, and the group's codes are still here
       const CodeBlock& block = blocks_[0];
       const auto last = static_cast<std::uint8_t>(cut.left_bin);
       return part_order(range, [&, k = cut.column](std::uint32_t i) { return block.at(i - range.begin, k) <= last; });

@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t kSlack = 64;      // bytes that a row of the block may be written beyond its end
 constexpr std::int64_t kTallied = 255;   // rows that bytes can count
 
-// No wider than those of AVX2: vectors that a CPU does not have are split by the compiler through memory, ten times slower. With AVX-512 they cost hardly more.
+// No wider than those of AVX2: vectors that a CPU does not have are split by the compiler through memory, ten times
+// slower. With AVX-512 they cost hardly more.
 template <int kWidth>
 struct ByteVector {
   static constexpr int kSize = kWidth < 32 ? kWidth : 32;

@@ -61,8 +61,8 @@ struct ClassDraft : DraftTree {
   void append_value(std::int32_t node, const TreeRules& rules, Forest& out) const;
 };
 
-// Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by key.
-// evaluate(node) returns whether the node has an acceptable split. It may look for it only then.
+// Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by
+// key. evaluate(node) returns whether the node has an acceptable split. It may look for it only then.
 template <class Evaluate>
 void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate) {
   const auto worse = [&](std::int32_t a, std::int32_t b) {
@@ -99,9 +99,9 @@ struct Cut {
   std::int32_t bin = 0;
   double threshold = 0;
 };
-// The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have, the next
-// gap between bins, so that bytes and values always go the same way.
-// Between a and b, a < b: a <= the result < b, also if the midpoint rounds or overflows.
+// The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have,
+// the next gap between bins, so that bytes and values always go the same way. Between a and b, a < b: a <= the result <
+// b, also if the midpoint rounds or overflows.
 double middle_of(double a, double b);
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
 // The threshold of a random cut between these bins: the value drawn, where it lies between them.

@@ -15,8 +15,8 @@ enum class ColumnMap : int {
   kYeoJohnson,        // Yeo and Johnson's power transform with lambda a
   kBoxCox,            // Box and Cox's power transform with lambda a
   kYeoJohnsonOfLog,   // kYeoJohnson, from what kSignedLog made of x
-  kBoxCoxOfLog,       // kBoxCox, from what kLog made of x; with b not 0, exp(a x - b) / a: the same except for a shift and
-                      // exp(b)
+  kBoxCoxOfLog,   // kBoxCox, from what kLog made of x; with b not 0, exp(a x - b) / a: the same except for a shift and
+                  // exp(b)
 };
 
 // f(x) in double; NaN stays NaN.

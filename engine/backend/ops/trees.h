@@ -56,7 +56,7 @@ struct ForestOptions {
   double min_impurity_decrease = 0;
   bool bootstrap = true;
   std::int64_t n_draws = 0;           // rows drawn for each tree (max_samples); 0: as many as there are rows
-  std::vector<double> draw_weights;   // by position: rows are drawn in proportion to them; empty: all with the same probability
+  std::vector<double> draw_weights;   // by position: rows are drawn in proportion to them; empty: all equally
   std::uint64_t seed = 0;
   std::vector<double> class_weight;   // by class; empty: 1 each
   bool balance_each_tree = false;     // class_weight="balanced_subsample"
@@ -104,7 +104,7 @@ class TreeOps {
  public:
   virtual ~TreeOps() = default;
 
-  // Bins every column of X: exactly where it has at most 256 distinct values, otherwise by 256 quantiles. Errors: kBadData on NaN.
+  // Bins every column of X: exactly up to 256 distinct values, otherwise by 256 quantiles. Errors: kBadData on NaN.
   virtual BinnedTable bin(MatrixView<const float> X) = 0;
   virtual BinnedTable bin(MatrixView<const double> X) = 0;
 

@@ -12,9 +12,9 @@ struct DbscanParams : NeighborParams {
   DbscanParams() { metric = "euclidean", p.reset(); }
 };
 
-// labels as scikit-learn numbers them: clusters by their first core row; a border row goes to the first of its clusters. In up to 10
-// columns walks of a k-d tree, otherwise a scan of all pairs in tiles; no distances are stored. Source: Ester, Kriegel, Sander, Xu,
-// "A density-based algorithm for discovering clusters", KDD 1996.
+// labels as scikit-learn numbers them: clusters by their first core row; a border row goes to the first of its
+// clusters. In up to 10 columns walks of a k-d tree, otherwise a scan of all pairs in tiles; no distances are stored.
+// Source: Ester, Kriegel, Sander, Xu, "A density-based algorithm for discovering clusters", KDD 1996.
 template <class T>
 class DBSCAN final : public Clusterer<T> {
  public:

@@ -21,17 +21,22 @@ const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
       ParamSet<P>(kName)
           .add("n_clusters", &P::n_clusters, between(1, 2147483647.0), "Number of clusters.")
-          .any("init", &P::init, center_init_forms(), "Where centres start: k-means++ (greedy), random rows, or the centres, one row each.")
+          .any("init", &P::init, center_init_forms(),
+               "Where centres start: k-means++ (greedy), random rows, or the centres, one row each.")
           .add("max_iter", &P::max_iter, at_least(1), "Most passes over as many rows as there are.")
           .add("batch_size", &P::batch_size, at_least(1), "Rows of a batch.")
           .ignore("verbose", 0, {integer_form(), boolean_form()})
           .add("compute_labels", &P::compute_labels, "Label all rows at the end.")
           .random_state(&P::random_state)
-          .add("tol", &P::tol, at_least(0), "Ends when the centres move less, squared, relative to the mean variance of the columns; 0: never.")
-          .add("max_no_improvement", &P::max_no_improvement, at_least(0), "Ends after so many batches without a better smoothed inertia; null: never.")
+          .add("tol", &P::tol, at_least(0),
+               "Ends when the centres move less, squared, relative to the mean variance of the columns; 0: never.")
+          .add("max_no_improvement", &P::max_no_improvement, at_least(0),
+               "Ends after so many batches without a better smoothed inertia; null: never.")
           .add("init_size", &P::init_size, at_least(1), "Rows that starts are chosen from; null: 3 batches.")
-          .any("n_init", &P::n_init, n_init_forms(), "Number of starts, of which the best is kept; auto: 3 with init=\"random\", otherwise 1.")
-          .add("reassignment_ratio", &P::reassignment_ratio, at_least(0), "Clusters lighter than this share of the heaviest start anew.");
+          .any("n_init", &P::n_init, n_init_forms(),
+               "Number of starts, of which the best is kept; auto: 3 with init=\"random\", otherwise 1.")
+          .add("reassignment_ratio", &P::reassignment_ratio, at_least(0),
+               "Clusters lighter than this share of the heaviest start anew.");
   return set;
 }
 

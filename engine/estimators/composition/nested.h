@@ -70,7 +70,8 @@ struct NamedValue {
 std::vector<NamedValue> named_transformers(std::string_view owner, std::string_view param, const schema::Value& list,
                                            bool has_columns);
 
-// The weights of transformers, in their order, 1 where none is given. Errors: kInvalidValue for a name that no transformer has.
+// The weights of transformers, in their order, 1 where none is given. Errors: kInvalidValue for a name that no
+// transformer has.
 std::vector<double> transformer_weights(std::string_view owner, const schema::Value& weights,
                                         const std::vector<std::string>& names);
 

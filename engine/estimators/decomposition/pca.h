@@ -21,14 +21,15 @@ struct PCAParams {
   std::optional<std::int64_t> random_state;
 };
 
-// Solvers as in scikit-learn, chosen by its rule for "auto". covariance_eigh reads X in blocks and holds no centred copy; full
-// takes the same way where its error bound holds (see pca_solvers.h), otherwise a singular value decomposition of a
-// centred copy; randomized does where that is less work, and else needs a centred copy too. Signs make the largest loading of each component positive. Cost:
-// O(n_samples * n_features^2), randomized O(n_samples * n_features * n_components). The ratio of a constant input is 0.
-// Errors: kBadData for fewer than 2 rows, or more components than min(n_samples, n_features).
-// The candidates of a search that differ in n_components, or in whitening, share one spectrum of the covariance matrix, with as many
-// components as any of them wants: equal to that of a separate fit except for the rounding of its solver.
-// Source: Halko, Martinsson and Tropp, SIAM Review 53(2), 2011; Minka, NIPS 2000 (n_components = "mle").
+// Solvers as in scikit-learn, chosen by its rule for "auto". covariance_eigh reads X in blocks and holds no centred
+// copy; full takes the same way where its error bound holds (see pca_solvers.h), otherwise a singular value
+// decomposition of a centred copy; randomized does where that is less work, and else needs a centred copy too. Signs
+// make the largest loading of each component positive. Cost: O(n_samples * n_features^2), randomized O(n_samples *
+// n_features * n_components). The ratio of a constant input is 0. Errors: kBadData for fewer than 2 rows, or more
+// components than min(n_samples, n_features). The candidates of a search that differ in n_components, or in whitening,
+// share one spectrum of the covariance matrix, with as many components as any of them wants: equal to that of a
+// separate fit except for the rounding of its solver. Source: Halko, Martinsson and Tropp, SIAM Review 53(2), 2011;
+// Minka, NIPS 2000 (n_components = "mle").
 template <class T>
 class PCA final : public Transformer<T> {
  public:

@@ -61,7 +61,8 @@ double rank_likelihood(const std::vector<double>& spectrum, std::int64_t rank, d
   return likelihood - curvature / 2 - r * std::log(n) / 2;
 }
 
-// Multiplies by the centred matrix or its transpose (the one that is tall), and makes the result orthonormal if the caller wants it.
+// Multiplies by the centred matrix or its transpose (the one that is tall), and makes the result orthonormal if the
+// caller wants it.
 template <class T>
 class RangeFinder {
  public:

@@ -16,10 +16,10 @@ struct TruncatedSVDParams {
   std::optional<std::int64_t> random_state;
 };
 
-// "randomized" costs 2 (n_iter + 1) passes over X with n_components + n_oversamples vectors, "arpack" is exact: eigenvectors of
-// the Gram matrix where that keeps the digits, otherwise a full decomposition. Signs: the largest loading of each component is
-// positive. Errors: kBadData for fewer than 2 columns or more components than the data has. Source: Halko, Martinsson and Tropp,
-// SIAM Review 53(2), 2011.
+// "randomized" costs 2 (n_iter + 1) passes over X with n_components + n_oversamples vectors, "arpack" is exact:
+// eigenvectors of the Gram matrix where that keeps the digits, otherwise a full decomposition. Signs: the largest
+// loading of each component is positive. Errors: kBadData for fewer than 2 columns or more components than the data
+// has. Source: Halko, Martinsson and Tropp, SIAM Review 53(2), 2011.
 template <class T>
 class TruncatedSVD final : public Transformer<T> {
  public:

@@ -133,8 +133,8 @@ void LinearDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X,
     solve_eigen(ctx, scatter);
 }
 
-// Columns are divided by their spread, then rotated and divided so that the classes scatter equally in every direction; what
-// separates the means there is found by a second decomposition.
+// Columns are divided by their spread, then rotated and divided so that the classes scatter equally in every direction;
+// what separates the means there is found by a second decomposition.
 template <class T>
 void LinearDiscriminantAnalysis<T>::solve_svd(const Context& ctx, const ClassScatter<T>& scatter) {
   const std::int64_t d = n_features_, k = present_.size();

@@ -115,7 +115,8 @@ typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_alone(const Context&
   return solved(problem, {params_.alpha}, solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio, options(ctx)));
 }
 
-// On a Gram matrix a start from 0 costs little compared with the matrix, and finds what a separate fit finds (on very many rows, within tol).
+// On a Gram matrix a start from 0 costs little compared with the matrix, and finds what a separate fit finds (on very
+// many rows, within tol).
 template <class T>
 typename ElasticNetModel<T>::Path ElasticNetModel<T>::solve_shared(const Context& ctx, const LinearProblem<T>& problem,
                                                                    const std::string& content) const {

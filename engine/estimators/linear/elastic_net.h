@@ -30,11 +30,11 @@ ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t m
 std::vector<double> normalised_weights(std::vector<double> weights);
 std::vector<std::string> elastic_net_deviations();
 
-// Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(), and on very many rows, outside
-// of searches, solve_tall_elastic_net(). Errors: kBadData
-// without rows or columns, for weights that sum to 0. Warns through the context when max_iter is reached first. The candidates of a
-// search share the problem and its Gram matrix; on working sets, those that differ in alpha alone are one path from the largest
-// alpha down, each from the solution before: equal to a separate fit within tol, for any order of the candidates.
+// Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(), and on very
+// many rows, outside of searches, solve_tall_elastic_net(). Errors: kBadData without rows or columns, for weights that
+// sum to 0. Warns through the context when max_iter is reached first. The candidates of a search share the problem and
+// its Gram matrix; on working sets, those that differ in alpha alone are one path from the largest alpha down, each
+// from the solution before: equal to a separate fit within tol, for any order of the candidates.
 template <class T>
 class ElasticNetModel : public Regressor<T> {
  public:

@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kBlockRows = 4096;
 constexpr std::int64_t kMostKept = std::int64_t{1} << 23;   // values of rows kept for the candidates of a search: 64 MB
 constexpr std::size_t kRowsBetweenStops = 1024;
-constexpr double kConstant = 4 * std::numeric_limits<double>::epsilon();   // of the mean: the spread of a constant through rounding
+constexpr double kConstant =
+    4 * std::numeric_limits<double>::epsilon();   // of the mean: the spread of a constant through rounding
 
 std::vector<double> square_roots(const std::vector<double>& weights) {
   std::vector<double> roots(weights.size());

@@ -51,21 +51,23 @@ LinearRegression<T>::LinearRegression(const schema::ValueMap& params) : params_(
 
 template <class T>
 schema::EstimatorInfo LinearRegression<T>::info() {
-  return {.name = kName,
-          .kind = "regressor",
-          .family = "linear_model",
-          .doc = "Ordinary least squares.",
-          .params = param_set().infos(),
-          .attributes = {"coef_", "intercept_", "rank_", "singular_"},
-          .deviations = {"float32 input is solved in double.",
-                         "Which columns depend on each other is found after they were scaled, and in float64 at the level of "
-                         "rounding; scikit-learn "
-                         "drops singular values below tol of the unscaled columns, and with them columns in small units.",
-                         "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding, for any tol; "
-                         "rank_ and singular_ are then not there.",
-                         "Columns and targets whose squares leave float64 are multiplied by powers of two first; singular_ is that of "
-                         "the columns so multiplied, and with fewer rows than columns the shortest coefficients are theirs.",
-                         "With positive, rank_ and singular_ are given as well."}};
+  return {
+      .name = kName,
+      .kind = "regressor",
+      .family = "linear_model",
+      .doc = "Ordinary least squares.",
+      .params = param_set().infos(),
+      .attributes = {"coef_", "intercept_", "rank_", "singular_"},
+      .deviations = {
+          "float32 input is solved in double.",
+          "Which columns depend on each other is found after they were scaled, and in float64 at the level of "
+          "rounding; scikit-learn "
+          "drops singular values below tol of the unscaled columns, and with them columns in small units.",
+          "Sparse data of more than 4,194,304 cells are solved by conjugate gradients, to rounding, for any tol; "
+          "rank_ and singular_ are then not there.",
+          "Columns and targets whose squares leave float64 are multiplied by powers of two first; singular_ is that of "
+          "the columns so multiplied, and with fewer rows than columns the shortest coefficients are theirs.",
+          "With positive, rank_ and singular_ are given as well."}};
 }
 
 // Rounding of the data makes singular values of dependent columns this large, relative to the largest.

@@ -75,7 +75,7 @@ class LogisticRegression final : public Classifier<T> {
   double C_ = 1, l1_share_ = 0;
   PresentClasses present_;
   std::int64_t n_features_ = 0, n_iter_ = 0;
-  std::vector<double> coef_, intercept_;  // one row for two classes, otherwise one for each
+  std::vector<double> coef_, intercept_;   // one row for two classes, otherwise one for each
 };
 
 }  // namespace kedge::engine

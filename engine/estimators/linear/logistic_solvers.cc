@@ -43,7 +43,8 @@ bool is_newton_affordable(const LogisticData<T>& data, std::int64_t size) {
   return !data.is_sparse() && size <= kLargestMatrix && static_cast<double>(data.X.rows) * curvature_work(data) <= kMostGramWork;
 }
 
-// Whether the columns differ so much in spread, or are so far from 0 compared with it, that scaling them saves iterations.
+// Whether the columns differ so much in spread, or are so far from 0 compared with it, that scaling them saves
+// iterations.
 template <class T>
 bool is_scaling_wanted(const Context& ctx, const LogisticData<T>& data) {
   constexpr double kMuch = 100;

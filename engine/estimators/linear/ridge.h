@@ -9,8 +9,8 @@
 
 namespace kedge::engine {
 
-// Solved exactly and in double with any `solver`: see RidgeProblem. Errors: kBadData without rows or columns, for weights
-// that sum to 0.
+// Solved exactly and in double with any `solver`: see RidgeProblem. Errors: kBadData without rows or columns, for
+// weights that sum to 0.
 template <class T>
 class Ridge final : public Regressor<T> {
  public:

@@ -12,8 +12,9 @@ struct RidgeClassifierParams : RidgeOptions {
   schema::Value class_weight;
 };
 
-// One target for two classes, otherwise one for each: see RidgeProblem. No probabilities. A single class is always predicted. Errors:
-// kBadData without rows or columns, for weights that sum to 0; kInvalidValue for a class_weight of an unknown class.
+// One target for two classes, otherwise one for each: see RidgeProblem. No probabilities. A single class is always
+// predicted. Errors: kBadData without rows or columns, for weights that sum to 0; kInvalidValue for a class_weight of
+// an unknown class.
 template <class T>
 class RidgeClassifier final : public Classifier<T> {
  public:

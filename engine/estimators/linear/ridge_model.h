@@ -24,8 +24,8 @@ class RidgeFamily {
  public:
   RidgeFamily(RidgeProblem<T> problem, RidgeOptions options, std::string key, const std::set<double>& alphas);
   const RidgeSolution& solution(const Context& ctx, double alpha);
-  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() except for the rounding of a product that
-  // has more columns.
+  // X coef + intercept, n x targets, under the model of `alpha`; equal to linear_values() except for the rounding of a
+  // product that has more columns.
   RidgeValues values(const Context& ctx, const Samples<T>& X, double alpha);
 
  private:

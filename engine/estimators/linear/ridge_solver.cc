@@ -202,7 +202,8 @@ RidgeSolution RidgeProblem<T>::solve(const Context& ctx, const std::vector<doubl
   return solution;
 }
 
-// The first makes what all need; the others then only read it. What has no Cholesky decomposition is solved afterwards, one after the other.
+// The first makes what all need; the others then only read it. What has no Cholesky decomposition is solved afterwards,
+// one after the other.
 template <class T>
 std::vector<RidgeSolution> RidgeProblem<T>::solve_each(const Context& ctx, const std::vector<double>& alphas,
                                                        const RidgeOptions& options) {

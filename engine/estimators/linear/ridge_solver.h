@@ -43,10 +43,10 @@ class RidgeProblem {
                const std::vector<double>& weights, bool fit_intercept)
       : owner_(owner), linear_(ctx, owner, X, Y, n_targets, weights, fit_intercept) {}
 
-  // min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target. By
-  // Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular values where
-  // that fails or is requested. Positive coefficients: exactly, by an active set. Cost: n d min(n, d). Errors: kBadData for a
-  // wrong number of alphas.
+  // min |sqrt(w) (y - X coef - intercept)|^2 + alpha |coef|^2 for each target; `alphas` has one value, or one a target.
+  // By Cholesky's decomposition of the Gram matrix of the columns, or of the rows where they are fewer; by singular
+  // values where that fails or is requested. Positive coefficients: exactly, by an active set. Cost: n d min(n, d).
+  // Errors: kBadData for a wrong number of alphas.
   RidgeSolution solve(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);
   // solve() for each penalty on its own, to the same bits; small problems side by side on the CPU's threads.
   std::vector<RidgeSolution> solve_each(const Context& ctx, const std::vector<double>& alphas, const RidgeOptions& options);

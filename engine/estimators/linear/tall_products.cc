@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kMostTaken = 0.4;   // of the columns: beyond, all products cost no more, since half of them are the others
 constexpr double kMostOff = 0.25;    // squared distance of a mean, in variances: centring then cancels less than a bit
-constexpr double kConstant = 4 * std::numeric_limits<double>::epsilon();   // of the mean: the spread of a constant through rounding
+constexpr double kConstant =
+    4 * std::numeric_limits<double>::epsilon();   // of the mean: the spread of a constant through rounding
 
 using Columns = std::vector<std::int32_t>;
 

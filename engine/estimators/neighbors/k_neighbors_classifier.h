@@ -16,9 +16,10 @@ struct KNeighborsClassifierParams : NeighborParams {
   std::optional<std::string> weights = "uniform";
 };
 
-// fit keeps the rows and prepares them: neighbor_model.h. predict: walks of a k-d tree in few columns; otherwise distance and selection in one pass,
-// O(n_queries * n_samples * n_features), no distance matrix stored. Equal distances go to the earlier training row. Errors:
-// kBadData if there are fewer rows than neighbours. Source: Cover and Hart, "Nearest neighbor pattern classification", 1967.
+// fit keeps the rows and prepares them: neighbor_model.h. predict: walks of a k-d tree in few columns; otherwise
+// distance and selection in one pass, O(n_queries * n_samples * n_features), no distance matrix stored. Equal distances
+// go to the earlier training row. Errors: kBadData if there are fewer rows than neighbours. Source: Cover and Hart,
+// "Nearest neighbor pattern classification", 1967.
 template <class T>
 class KNeighborsClassifier final : public Classifier<T> {
  public:

@@ -1,4 +1,5 @@
-// The neighbour estimators except KNeighborsClassifier: searches of neighbor_model.h, and predictions from the neighbours.
+// The neighbour estimators except KNeighborsClassifier: searches of neighbor_model.h, and predictions from the
+// neighbours.
 #include "engine/estimators/neighbors/neighbor_estimators.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@ constexpr std::int64_t kMostAnswers = 1 << 24;       // of a batch, or of what a
 
 constexpr std::int64_t kZeroColumns = 2;
 
-// Rows of length 1, followed by two columns that are 0 except for rows of zeros, so that those are at cosine distance 1 from all others:
-// half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
+// Rows of length 1, followed by two columns that are 0 except for rows of zeros, so that those are at cosine distance 1
+// from all others: half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
 template <class T>
 Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) {
   std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)), units(static_cast<std::size_t>(X.rows * (X.cols + kZeroColumns)), T{0});
@@ -165,8 +165,8 @@ void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const 
   }
 }
 
-// The largest number of neighbours that a candidate which can be fitted wants; 0: no lists are shared, or they would be too large
-// to keep.
+// The largest number of neighbours that a candidate which can be fitted wants; 0: no lists are shared, or they would be
+// too large to keep.
 template <class T>
 std::int64_t NeighborModel<T>::shared_k(const Context& ctx, const Samples<T>& queries, std::int64_t k) const {
   if (!ctx.work || work_key_.empty() || queries.content.empty()) return 0;

@@ -41,11 +41,14 @@ struct NeighborMetric {
 template <class P>
 ParamSet<P>& add_neighbor_params(ParamSet<P>& set) {
   return set
-      .add("algorithm", &P::algorithm, {"auto", "ball_tree", "kd_tree", "brute"},
-           "A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same.")
+      .add(
+          "algorithm", &P::algorithm, {"auto", "ball_tree", "kd_tree", "brute"},
+          "A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same.")
       .ignore("leaf_size", 30, {integer_form(at_least(1))})
       .add("p", &P::p, above(0), "Power of the Minkowski metric; null means 2.")
-      .add("metric", &P::metric, {"minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "cosine"}, "Distance.")
+      .add("metric", &P::metric,
+           {"minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "cosine"},
+           "Distance.")
       .ignore("metric_params", nullptr, {null_form()})
       .ignore("n_jobs", nullptr, {integer_form(), null_form()});
 }
@@ -63,10 +66,10 @@ struct NearestLists {
   std::span<const double> distances_of(std::int64_t i) const { return {distances + static_cast<std::size_t>(i) * stride, k}; }
 };
 
-// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, otherwise it holds a
-// copy. Within a search, candidates that differ in the number of neighbours or in their weights share the points, and
-// one search for the largest number that any of them wants; folds that partition the rows share one search where the backend
-// does that (NeighbourOps::nearest_of_others): the neighbours are the same to the bit.
+// Points and their index. fit() keeps the rows: it shares the table where nothing has to be gathered, otherwise it
+// holds a copy. Within a search, candidates that differ in the number of neighbours or in their weights share the
+// points, and one search for the largest number that any of them wants; folds that partition the rows share one search
+// where the backend does that (NeighbourOps::nearest_of_others): the neighbours are the same to the bit.
 template <class T>
 class NeighborModel {
  public:

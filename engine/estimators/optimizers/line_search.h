@@ -5,9 +5,9 @@ namespace kedge::engine {
 
 // Finds a step that satisfies the strong Wolfe conditions
 //   f(step) <= f(0) + 1e-3 * step * f'(0)   and   |f'(step)| <= 0.9 |f'(0)|,
-// the first only as far as it is larger than the rounding of f, so that a search near the minimum continues by its slope.
-// The caller evaluates step(), then calls update() with what it found, until that returns true. A value.
-// Source: Moré and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3), 1994.
+// the first only as far as it is larger than the rounding of f, so that a search near the minimum continues by its
+// slope. The caller evaluates step(), then calls update() with what it found, until that returns true. A value. Source:
+// Moré and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM TOMS 20(3), 1994.
 class LineSearch {
  public:
   // value and slope at step 0 (slope < 0), the first step to try, and the largest one allowed.

@@ -45,16 +45,18 @@ OneHotEncoder<T>::OneHotEncoder(const schema::ValueMap& params) : params_(param_
 
 template <class T>
 schema::EstimatorInfo OneHotEncoder<T>::info() {
-  return {.name = kOwner,
-          .kind = "transformer",
-          .family = "preprocessing",
-          .doc = "Encode categories as columns of zeros and ones, one for each category.",
-          .params = param_set().infos(),
-          .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "feature_names_in_", "feature_names_out_"},
-          .deviations = {"For any value of sparse_output, the result is dense, or on the CPU sparse where it would have 64 MiB and sparse takes less "
-                         "than half of that; in the precision of the job.",
-                         "A missing category in `categories` or `drop` is null, in a numeric column also \"NaN\"; None and NaN "
-                         "are one category."}};
+  return {
+      .name = kOwner,
+      .kind = "transformer",
+      .family = "preprocessing",
+      .doc = "Encode categories as columns of zeros and ones, one for each category.",
+      .params = param_set().infos(),
+      .attributes = {"categories_", "drop_idx_", "infrequent_categories_", "feature_names_in_", "feature_names_out_"},
+      .deviations = {
+          "For any value of sparse_output, the result is dense, or on the CPU sparse where it would have 64 MiB and sparse takes less "
+          "than half of that; in the precision of the job.",
+          "A missing category in `categories` or `drop` is null, in a numeric column also \"NaN\"; None and NaN "
+          "are one category."}};
 }
 
 template <class T>

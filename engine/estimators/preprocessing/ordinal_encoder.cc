@@ -57,15 +57,16 @@ OrdinalEncoder<T>::OrdinalEncoder(const schema::ValueMap& params) : params_(para
 
 template <class T>
 schema::EstimatorInfo OrdinalEncoder<T>::info() {
-  return {.name = kOwner,
-          .kind = "transformer",
-          .family = "preprocessing",
-          .doc = "Encode the categories of each column as whole numbers.",
-          .params = param_set().infos(),
-          .attributes = {"categories_", "infrequent_categories_", "feature_names_in_"},
-          .deviations = {
-              "The result has the precision of the job, for any dtype.",
-              "A missing category in `categories` is null, in a numeric column also \"NaN\"; None and NaN are one category."}};
+  return {
+      .name = kOwner,
+      .kind = "transformer",
+      .family = "preprocessing",
+      .doc = "Encode the categories of each column as whole numbers.",
+      .params = param_set().infos(),
+      .attributes = {"categories_", "infrequent_categories_", "feature_names_in_"},
+      .deviations = {
+          "The result has the precision of the job, for any dtype.",
+          "A missing category in `categories` is null, in a numeric column also \"NaN\"; None and NaN are one category."}};
 }
 
 template <class T>

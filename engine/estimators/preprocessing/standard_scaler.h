@@ -13,10 +13,10 @@ struct StandardScalerParams {
   bool with_std = true;
 };
 
-// Moves no data: transform() returns its input with another affine map, which the next reader applies. Mean and variance are
-// computed in double in two passes over X, O(n_samples * n_features); missing values are left out and stay missing. A column whose
-// variance is not larger than rounding (Chan, Golub and LeVeque 1983, as scikit-learn) is centred and not scaled. Errors: kBadData
-// without rows.
+// Moves no data: transform() returns its input with another affine map, which the next reader applies. Mean and
+// variance are computed in double in two passes over X, O(n_samples * n_features); missing values are left out and stay
+// missing. A column whose variance is not larger than rounding (Chan, Golub and LeVeque 1983, as scikit-learn) is
+// centred and not scaled. Errors: kBadData without rows.
 template <class T>
 class StandardScaler final : public Transformer<T> {
  public:

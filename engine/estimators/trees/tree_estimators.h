@@ -11,11 +11,11 @@
 
 namespace kedge::engine {
 
-// fit: O(n_estimators * max_features * n_samples * depth) byte reads on the bins of the job's table, which are made once for all
-// folds; single trees look at every cut of columns with more than 256 values (TreeOps::grow_exact). The same seed gives the same
-// trees on every device and at any number of threads. Predictions: O(n_estimators * depth) a row; rows of the fitted table go through
-// as bytes. Sample weights: where rows are drawn, in proportion to them, as in scikit-learn 1.9; otherwise they weigh the rows. Errors:
-// kBadData for no rows or columns, or weights that sum to 0.
+// fit: O(n_estimators * max_features * n_samples * depth) byte reads on the bins of the job's table, which are made
+// once for all folds; single trees look at every cut of columns with more than 256 values (TreeOps::grow_exact). The
+// same seed gives the same trees on every device and at any number of threads. Predictions: O(n_estimators * depth) a
+// row; rows of the fitted table go through as bytes. Sample weights: where rows are drawn, in proportion to them, as in
+// scikit-learn 1.9; otherwise they weigh the rows. Errors: kBadData for no rows or columns, or weights that sum to 0.
 // Sources: Breiman, "Random forests", 2001; Geurts, Ernst, Wehenkel, "Extremely randomized trees", 2006.
 template <class T>
 class TreeClassifier : public Classifier<T> {

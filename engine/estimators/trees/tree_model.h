@@ -19,7 +19,7 @@ struct TreeFit {
   const Target& y;
   bool is_exact = false;             // no quantile bins
   double ccp_alpha = 0;
-  std::string share_key;             // names the parameters that the trees depend on, except their number and depth
+  std::string share_key;   // names the parameters that the trees depend on, except their number and depth
 };
 
 // Value semantics except for the forest, which candidates of a search may share. Not thread safe.

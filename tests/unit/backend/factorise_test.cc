@@ -1,5 +1,5 @@
-// Factorisations on the CPU at sizes where they go panel by panel: what the factors must satisfy, with any number of threads
-// and the scale.
+// Factorisations on the CPU at sizes where they go panel by panel: what the factors must satisfy, with any number of
+// threads and the scale.
 #include <gtest/gtest.h>
 #include <omp.h>
 

@@ -146,7 +146,8 @@ TYPED_TEST(NearestTest, TakesTheLowestIndicesAmongEqualImages) {
   for (int copy = 0; copy < 50; ++copy) points.insert(points.end(), few.begin(), few.end());
   EXPECT_EQ(this->indexed(few, points, 32, 120), brute_force(few, points, 32, 120));
 }
-// The first queries are separated by bytes; those within the cluster, which a point far away makes a single level, are not.
+// The first queries are separated by bytes; those within the cluster, which a point far away makes a single level, are
+// not.
 TYPED_TEST(NearestTest, IsExactWhereBytesDoNotSeparate) {
   auto points = this->images(700, 32, 2), queries = this->images(100, 32, 1);
   const auto cluster = this->normal(3000, 32, 3, 1e-4, 0.5), within = this->normal(20, 32, 4, 1e-4, 0.5);

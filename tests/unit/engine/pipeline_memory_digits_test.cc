@@ -11,14 +11,15 @@
 namespace kedge::engine {
 namespace {
 
-// A user that sizes a machine by the prediction should not pay for a much larger one. The rest is what a small job holds anyway: threads'
-// stacks, buffers, and pages of the data file that were mapped already.
+// A user that sizes a machine by the prediction should not pay for a much larger one. The rest is what a small job
+// holds anyway: threads' stacks, buffers, and pages of the data file that were mapped already.
 constexpr std::int64_t kMostAbove = 3, kOfAnyJob = std::int64_t{80} << 20;
-// Freed memory that a process keeps is not measured when it is used again. One run of fifteen, on a busy machine, measured 12 to 29 MB
-// less than the others: up to about what is mapped of the data file.
+// Freed memory that a process keeps is not measured when it is used again. One run of fifteen, on a busy machine,
+// measured 12 to 29 MB less than the others: up to about what is mapped of the data file.
 constexpr std::int64_t kUnseen = (std::int64_t{8} << 20) + 10000 * 785 * 4;
 constexpr int kRuns = 3;   // the largest measurement counts
-// malloc_trim() leaves the end of every arena except the main one as it is: what an earlier test freed there would be used again unmeasured.
+// malloc_trim() leaves the end of every arena except the main one as it is: what an earlier test freed there would be
+// used again unmeasured.
 [[maybe_unused]] const bool kOneArena = ::mallopt(M_ARENA_MAX, 1) == 1;
 
 struct Usual {

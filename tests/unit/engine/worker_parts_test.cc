@@ -47,7 +47,8 @@ TEST(ProgressFilter, LetsFoldsAndEverythingElseThrough) {
   }
 }
 
-constexpr std::int64_t kBlock = std::int64_t{64} << 20, kNearly = kBlock * 7 / 8;   // other allocations are small compared with an eighth
+constexpr std::int64_t kBlock = std::int64_t{64} << 20,
+                       kNearly = kBlock * 7 / 8;   // other allocations are small compared with an eighth
 
 // Exits with 0 if a freed block stays until it is given back; without destructors, which would remove the other tests' files.
 [[noreturn]] void free_a_block() {

@@ -71,7 +71,8 @@ class ScriptedProvider : public testing::TestWithParam<FakeRow> {
 TEST_P(ScriptedProvider, RentsAMachineWithAnAddressAndGivesItBack) {
   Bench bench(GetParam());
   const UpResult result = bench.controller.up(bench.options());
-  EXPECT_EQ(attempts_table(result.attempts), "");   // the first offer was taken, and the launch is as the provider expects it
+  EXPECT_EQ(attempts_table(result.attempts),
+            "");   // the first offer was taken, and the launch is as the provider expects it
   EXPECT_EQ(result.intent.offer.gpu, "L4");
   EXPECT_GT(result.intent.offer.price_usd_per_hour, 0);
   EXPECT_TRUE(result.intent.url().starts_with("https://192.0.2.")) << result.intent.url();

@@ -74,7 +74,10 @@ TEST(FetchFloor, EndsATransferThatIsSlowerAndTriesItNoMore) {
     ADD_FAILURE() << "it has come";
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.code, schema::ErrorCode::kDatasetUnavailable);
-    EXPECT_THAT(error.message, testing::MatchesRegex("file: came at [0-9]+ bytes per second for [0-9]+ s, slower than the 1000000 that --fetch-floor demands"));
+    EXPECT_THAT(
+        error.message,
+        testing::MatchesRegex(
+            "file: came at [0-9]+ bytes per second for [0-9]+ s, slower than the 1000000 that --fetch-floor demands"));
   }
   EXPECT_EQ(server.connections(), 1);
 }

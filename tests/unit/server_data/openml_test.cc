@@ -44,7 +44,9 @@ constexpr const char* kList =
         {"did":5,"name":"anneal","version":4,"status":"active"},{"did":6,"name":"ANNEAL","version":9,"status":"active"}]}})";
 
 TEST(OpenmlList, GivesTheNewestActiveVersion) { EXPECT_EQ(pick_dataset(kList, "anneal", 0), 5); }
-TEST(OpenmlList, GivesTheRequestedVersion) { EXPECT_EQ(pick_dataset(kList, "anneal", 1), 2); }
+TEST(OpenmlList, GivesTheRequestedVersion) {
+  EXPECT_EQ(pick_dataset(kList, "anneal", 1), 2);
+}
 TEST(OpenmlList, LeavesDeactivatedOnesOut) { EXPECT_EQ(pick_dataset(kList, "anneal", 2), 0); }
 TEST(OpenmlList, TakesAnotherCaseWhereNoExactNameMatches) { EXPECT_EQ(pick_dataset(kList, "Anneal", 9), 6); }
 

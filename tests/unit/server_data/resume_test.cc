@@ -1,4 +1,5 @@
-// A download that broke off continues where it stopped, or starts over where the server cannot promise that the file is the same.
+// A download that broke off continues where it stopped, or starts over where the server cannot promise that the file is
+// the same.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -144,7 +145,8 @@ TEST_F(Resume, LetsTheChecksumDecide) {
 
 TEST_F(Resume, RefusesAPartThatItDidNotRequest) {
   const std::string part = rest(kText, kTag);
-  EXPECT_EQ(fetch({part, part, part}), "error: file: the server sent another part of the file than the requested one, 3 attempts");
+  EXPECT_EQ(fetch({part, part, part}),
+            "error: file: the server sent another part of the file than the requested one, 3 attempts");
 }
 
 TEST_F(Resume, SaysHowFarItCameInAllAttempts) {

@@ -1,4 +1,5 @@
-// Uploads without HTTP: shared content and its removal, the data of jobs, what counts for a tenant, and what a restart finds.
+// Uploads without HTTP: shared content and its removal, the data of jobs, what counts for a tenant, and what a restart
+// finds.
 #include "server/data/uploads.h"
 
 #include <fmt/format.h>
@@ -163,7 +164,8 @@ TEST_F(UploadsTest, AreKeptOnceForEachTenantWhereTheyMayNotShare) {
   put("alice", "one"), put("bob", "one");
   EXPECT_EQ(tables().size(), 2u);
   for (const auto& file : tables())
-    EXPECT_THAT(file.filename().string(), testing::Not(HasSubstr(uploads_->find("bob", "one")->digest))) << "a name that shows the content";
+    EXPECT_THAT(file.filename().string(), testing::Not(HasSubstr(uploads_->find("bob", "one")->digest)))
+        << "a name that shows the content";
   uploads_->remove("alice", "one");
   EXPECT_EQ(tables().size(), 1u);
 }

@@ -1,4 +1,5 @@
-// A waiting connection is watched, so that a client that disconnects frees its request. One with many answers is watched no more than a new one.
+// A waiting connection is watched, so that a client that disconnects frees its request. One with many answers is
+// watched no more than a new one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

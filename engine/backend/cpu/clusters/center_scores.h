@@ -42,8 +42,9 @@ struct Nearest {
   double own = 0, others = 0;
 };
 
-// Finds the centre whose distance, computed in double, is the smallest; of equal ones the first. Many rows of doubles are scored
-// in float first, where some of them show that float separates the centres. Borrows the centres and X, the rows to come.
+// Finds the centre whose distance, computed in double, is the smallest; of equal ones the first. Many rows of doubles
+// are scored in float first, where some of them show that float separates the centres. Borrows the centres and X, the
+// rows to come.
 template <class T>
 class NearestCenters {
  public:

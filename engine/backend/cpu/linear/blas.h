@@ -1,5 +1,5 @@
-// OpenBLAS and LAPACK by element type. Within for_tiles, or while a OneThread lives, each call runs on the thread that makes it
-// alone, so what it computes does not depend on the number of threads.
+// OpenBLAS and LAPACK by element type. Within for_tiles, or while a OneThread lives, each call runs on the thread that
+// makes it alone, so what it computes does not depend on the number of threads.
 #pragma once
 
 #include <cblas.h>

@@ -11,8 +11,8 @@ std::string_view better_core(std::string_view chosen, bool has_avx512, bool has_
 // The kernel set in use. Calling it also links the choice into the program.
 std::string_view blas_core();
 
-// Has OpenBLAS take the buffers that n_threads will use, 128 MiB of address space each: where there is none left, a product
-// would retry forever. They take memory when they are used.
+// Has OpenBLAS take the buffers that n_threads will use, 128 MiB of address space each: where there is none left, a
+// product would retry forever. They take memory when they are used.
 void take_blas_buffers(int n_threads);
 
 }  // namespace kedge::engine

@@ -1,5 +1,5 @@
-// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK's methods, except for small eigenproblems, in
-// steps between which a cancelled job ends. LAPACK is column-major: it sees the transpose of every matrix here.
+// Eigen, singular value, QR and Cholesky decompositions on the CPU: LAPACK's methods, except for small eigenproblems,
+// in steps between which a cancelled job ends. LAPACK is column-major: it sees the transpose of every matrix here.
 #include <algorithm>
 #include <cmath>
 #include <limits>

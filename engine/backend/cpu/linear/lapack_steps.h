@@ -42,7 +42,8 @@ void form_lq(ColumnMajor<T> A, const T* tau);
 // are the columns of A.from(1, 0), their factors tau (n - 1). As xSYTRD.
 template <class T>
 void to_tridiagonal(ColumnMajor<T> A, T* d, T* e, T* tau);
-// A = Q B P'; B has diagonal d (r = min(rows, cols)) and e (r - 1) above it if rows >= cols, otherwise below. As xGEBRD.
+// A = Q B P'; B has diagonal d (r = min(rows, cols)) and e (r - 1) above it if rows >= cols, otherwise below. As
+// xGEBRD.
 template <class T>
 void to_bidiagonal(ColumnMajor<T> A, T* d, T* e, T* tauq, T* taup);
 // The Cholesky factor in the lower triangle of A; false where a pivot is not positive. As xPOTRF.

@@ -28,8 +28,8 @@ inline __attribute__((always_inline)) double dot(const double* a, const double* 
   return lanes[0];
 }
 
-// A = Q T Q' for the symmetric A (n rows, `stride` apart, zeros after each): T has the diagonal d and the off-diagonal e. Row i of A becomes
-// the vector of the reflection I - tau[i] v v', which leaves rows i and on alone.
+// A = Q T Q' for the symmetric A (n rows, `stride` apart, zeros after each): T has the diagonal d and the off-diagonal
+// e. Row i of A becomes the vector of the reflection I - tau[i] v v', which leaves rows i and on alone.
 KEDGE_CLONES void reduce(double* A, int n, int stride, double* d, double* e, double* tau, double* __restrict p) {
   for (int i = n - 1; i > 0; --i) {
     double* const v = A + i * stride;

@@ -14,7 +14,8 @@ constexpr std::int64_t kTile = 1024;   // rows summed in T before the sum contin
 constexpr std::int64_t kMostTasks = 64;
 constexpr std::int64_t kBlockBytes = 100'000;   // of rows, which then stay in the second-level cache
 
-// X B' some rows at a time. With many columns for its classes the lanes of a vector go along the columns, otherwise across the classes.
+// X B' some rows at a time. With many columns for its classes the lanes of a vector go along the columns, otherwise
+// across the classes.
 template <class T>
 class RowsProduct {
  public:

@@ -17,7 +17,8 @@ struct DensityJob {
 template <class T>
 void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Distance& distance, const DensityJob& job);
 
-// Memory in addition to the scan: the pairs within the distance, if they are fewer than 64 million. Otherwise every pair is computed twice.
+// Memory in addition to the scan: the pairs within the distance, if they are fewer than 64 million. Otherwise every
+// pair is computed twice.
 template <class T>
 void scan_density(const PairScan<T>& scan, const DensityJob& job);
 

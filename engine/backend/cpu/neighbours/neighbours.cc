@@ -1,6 +1,7 @@
-// Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and are
-// filtered at once into a shortlist per query, as wide as the rounding bound requires; the shortlist is ranked exactly. Scores are in
-// float first, also of double rows, and in double for the queries whose points float does not separate.
+// Nearest neighbours on the CPU. Scores of a tile of queries against a tile of points come from one matrix product and
+// are filtered at once into a shortlist per query, as wide as the rounding bound requires; the shortlist is ranked
+// exactly. Scores are in float first, also of double rows, and in double for the queries whose points float does not
+// separate.
 #include <omp.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kQueryTile = 256, kPointTile = 512, kChunk = 64, kFirst = 128;
-constexpr std::int64_t kRankNs = 2000;   // the rest of a query's cost, in addition to its scores
+constexpr std::int64_t kRankNs = 2000;      // the rest of a query's cost, in addition to its scores
 constexpr std::size_t kMostListed = 8192;   // a longer shortlist costs more than the exact search
 
 struct Neighbour {
@@ -172,7 +173,8 @@ void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::v
   }
 }
 
-// The exact k nearest of one query within a range of points, from its shortlist where that is enough. Otherwise none, if S is not T.
+// The exact k nearest of one query within a range of points, from its shortlist where that is enough. Otherwise none,
+// if S is not T.
 template <class T, class S>
 std::vector<Neighbour> rank(const Search<T, S>& s, std::int64_t query, Range points, Shortlist<S>& list) {
   const T* const q = s.queries.data + query * s.queries.stride;

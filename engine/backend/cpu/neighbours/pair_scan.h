@@ -27,7 +27,7 @@ class PairScan {
 
   struct Hit {
     std::int32_t query, point;
-    double reduced;             // NaN if the caller only wants to know whether
+    double reduced;   // NaN if the caller only wants to know whether
   };
   // Appends the pairs of queries with points first .. first + count - 1 within `limit`, by query, then by point.
   void find(const Queries& queries, std::int64_t first, std::int64_t count, double limit, bool with_distance, std::vector<Hit>& hits) const;

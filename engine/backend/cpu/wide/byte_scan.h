@@ -13,10 +13,11 @@
 
 namespace kedge::engine {
 
-// Points p become levels q with p = middle + step * q + rest, so that the distance of two rows is step * |q - q'|, except for at most
-// |rest| + |rest'| (triangle inequality). All points that this does not rule out are ranked by their distance in double: the
-// answer is exact. Useful where the rests are small compared with the distances of neighbours, as for images. Whole numbers within 255
-// of each other are levels themselves, with no rests: their distances are known. Borrows the points. T: float or double.
+// Points p become levels q with p = middle + step * q + rest, so that the distance of two rows is step * |q - q'|,
+// except for at most |rest| + |rest'| (triangle inequality). All points that this does not rule out are ranked by their
+// distance in double: the answer is exact. Useful where the rests are small compared with the distances of neighbours,
+// as for images. Whole numbers within 255 of each other are levels themselves, with no rests: their distances are
+// known. Borrows the points. T: float or double.
 template <class T>
 class ByteScan {
  public:
@@ -25,8 +26,8 @@ class ByteScan {
   // borrowed, and for nearest_of_others() alone.
   static std::unique_ptr<ByteScan> make(MatrixView<const T> points, std::span<const std::int32_t> order = {});
 
-  // As NeighbourIndex::nearest, Euclidean, except for the queries that it returns: too many points could be near to them. Any thread
-  // count gives the same.
+  // As NeighbourIndex::nearest, Euclidean, except for the queries that it returns: too many points could be near to
+  // them. Any thread count gives the same.
   std::vector<std::int64_t> nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices,
                                     MatrixView<T> squared) const;
   // As NeighbourOps::nearest_of_others for the points themselves, except for the points that it returns.

@@ -207,7 +207,8 @@ void WideNodes::store(TreeRow* rows) const {
   for (const Impl::Packed row : impl_->rows) *rows++ = impl_->loaded[row >> 8];
 }
 
-// Prefetches the record of a row that is read soon: a subtree's rows lie in the order in which they were loaded, not in the node's.
+// Prefetches the record of a row that is read soon: a subtree's rows lie in the order in which they were loaded, not in
+// the node's.
 KEDGE_WIDE_INLINE void WideNodes::Impl::fetch(Packed row) const {
   const Line* record = records.data() + (where[row >> 8] & ~kLong);
   for (int k = 0; k < kFetchedLines; ++k) __builtin_prefetch(record + k);

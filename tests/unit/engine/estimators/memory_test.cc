@@ -44,7 +44,8 @@ void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X)
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) classifier->predict(ctx, X);
 }
 
-// Few categories for the estimators that count them: the number of categories of a numeric column is not known beforehand.
+// Few categories for the estimators that count them: the number of categories of a numeric column is not known
+// beforehand.
 Data data_for(const Row& row) {
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(20000, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")

@@ -1,5 +1,6 @@
-// What must not change when the same data are written in another way: rows in another order, weights written as repeated rows,
-// columns in other units, folds copied to tables of their own. Over the rows of the catalogue to which it applies.
+// What must not change when the same data are written in another way: rows in another order, weights written as
+// repeated rows, columns in other units, folds copied to tables of their own. Over the rows of the catalogue to which
+// it applies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -161,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OfRowsInAnotherOrder,
                          ::testing::ValuesIn(names_where([](const std::string& name) { return !kOrdered.contains(name); })),
                          name_of);
 
-// Weights that are whole numbers. Not where rows are drawn, or cut into folds, or rows of weight 0 have a place nevertheless.
+// Weights that are whole numbers. Not where rows are drawn, or cut into folds, or rows of weight 0 have a place
+// nevertheless.
 const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "RandomForestRegressor",
                                                "ExtraTreesClassifier",
