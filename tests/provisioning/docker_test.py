@@ -72,7 +72,7 @@ class Docker(KilledClients, unittest.TestCase):
     def test_run_on_gives_back_what_it_rented(self):
         out, err = self.user.kedge("run", "--on", "docker", SPEC)
         self.assertIn("accuracy", out)
-        self.assertIn("; ended; ", err)
+        self.assertIn(": ended; ", err)
         self.assertEqual((self.user.rows(), self.containers()), ([], []))
 
     def test_down_all_ends_every_one_of_them(self):

@@ -100,7 +100,7 @@ class Local(KilledClients, unittest.TestCase):
     def test_run_on_gives_back_what_it_rented(self):
         out, err = self.user.kedge("run", "--on", "local", SPEC)
         self.assertIn("accuracy", out)
-        self.assertIn("; ended; ", err)
+        self.assertIn(": ended; ", err)
         self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
 
     def test_run_on_gives_back_after_ctrl_c(self):
