@@ -7,7 +7,7 @@
 
 namespace kedge::engine {
 
-// Whether x is the value that stands for a missing cell. NaN is equal to NaN here.
+// Whether x is the value of a missing cell. NaN is equal to NaN here.
 template <class T>
 KEDGE_HD bool is_missing_cell(T x, T missing) {
   return x == missing || (x != x && missing != missing);

@@ -1,4 +1,4 @@
-// A GPU as a device, real or emulated: whichever body of CudaRuntime is linked.
+// A GPU as a device, real or emulated: the linked body of CudaRuntime decides.
 #pragma once
 
 #include <memory>

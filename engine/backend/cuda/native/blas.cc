@@ -1,4 +1,4 @@
-// cuBLAS. Row-major matrices are what column-major cuBLAS sees as their transposes: C = A B is asked for as C' = B' A'.
+// cuBLAS. Row-major matrices are what column-major cuBLAS sees as their transposes: C = A B is computed as C' = B' A'.
 #include "engine/backend/cuda/native/handles.h"
 
 namespace kedge::engine {
