@@ -11,7 +11,8 @@
 
 namespace kedge::engine {
 
-// Sums over rows: tiles of this many rows, each summed row after row, then the tiles in order.
+// Sums over rows: tiles of this many rows, each summed row after row; the sums of tiles are added exactly, which has no
+// order (exact_sum.h).
 inline constexpr std::int64_t kRowTile = 256;
 
 // Sums along a row: lane l takes the elements j = l (mod 32) in order, then the lanes fold by halves, as a warp does it.

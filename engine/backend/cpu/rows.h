@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/cpu/exact_tables.h"
 #include "engine/backend/functors.h"
 #include "engine/core/first_error.h"
 #include "engine/core/view.h"
@@ -80,7 +81,7 @@ double tile_sums(std::int64_t n, std::int64_t row_ns, Sum&& sum) {
     sums[static_cast<std::size_t>(tile)] = sum(begin, end);
   });
   double total = 0;
-  for (const double part : sums) total += part;
+  add_tables(sums.data(), static_cast<std::int64_t>(sums.size()), 1, &total);
   return total;
 }
 
@@ -94,7 +95,8 @@ double tile_sum(std::int64_t n, std::int64_t row_ns, Value&& value) {
   });
 }
 
-// A table of `entries` sums over rows: add(i, table) adds row i in about row_ns. One table a tile, then the tiles in order.
+// A table of `entries` sums over rows: add(i, table) adds row i in about row_ns. One table a tile, then their exact
+// sums.
 template <class Add>
 std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, std::int64_t row_ns, Add&& add) {
   const std::int64_t tiles = tiles_of(n, tile_size);
@@ -106,10 +108,7 @@ std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::i
     }
   });
   std::vector<double> sums(static_cast<std::size_t>(entries), 0.0);
-  for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    check_job_stop();
-    for (std::int64_t e = 0; e < entries; ++e) sums[static_cast<std::size_t>(e)] += tables[static_cast<std::size_t>(tile * entries + e)];
-  }
+  add_tables(tables.data(), tiles, entries, sums.data());
   return sums;
 }
 

@@ -1,4 +1,4 @@
-// Sums that every device does in the same order: tiles of rows and then the tiles, and lanes along a row.
+// Sums that every device does alike: tiles of rows in order and then their exact sum, and lanes along a row.
 #pragma once
 
 #include "engine/backend/cuda/launch.cuh"
@@ -25,9 +25,10 @@ __device__ inline double fold_lanes(double value) {
   return value;
 }
 
-// total[e] = tables[0][e] + tables[1][e] + ..., in order, for each e < entries.
+// total[e] = tables[0][e] + tables[1][e] + ..., exact and rounded once (exact_sum.h), for each e < entries; n_tables <=
+// kMostTerms.
 void sum_tables(CudaRuntime& runtime, const double* tables, std::int64_t n_tables, std::int64_t entries, double* total);
-// total[0] = sum of n values in tiles of kRowTile; null values count 1 each.
+// total[0] = sum of n values in tiles of kRowTile; null values count 1 each, without a pass.
 void sum_values(CudaRuntime& runtime, const double* values, std::int64_t n, double* total);
 
 }  // namespace kedge::engine

@@ -109,8 +109,7 @@ class CpuClusters final : public ClusterOps<T> {
           tables[static_cast<std::size_t>(tile * k + c)] +=
               (weights.empty() ? 1.0 : weights.data[i]) * static_cast<double>(least.data[c * least.stride + i]);
     });
-    std::fill_n(totals.data, k, 0.0);
-    for (std::size_t e = 0; e < tables.size(); ++e) totals.data[static_cast<std::int64_t>(e) % k] += tables[e];
+    add_tables(tables.data(), tiles_of(n, kRowTile), k, totals.data);
   }
 
   void cumulative_search(VectorView<const T> values, VectorView<const double> weights,

@@ -100,17 +100,14 @@ class BoundedCenters final : public MovingCenters<T> {
   }
 
   void sum(MatrixView<double> sums) override {
-    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols),
-                       tiles = tiles_of(X_.rows, tile_rows);
+    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols);
     for_tiles(X_.rows, tile_rows, tile_rows == kBoundRows ? X_.rows : X_.size(),
               [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
                 sum_changed(begin, end, k, tables_.data() + tile * k * cols);
               });
-    for (std::int64_t c = 0; c < k; ++c) std::fill_n(sums.data + c * sums.stride, cols, 0.0);
-    for (std::int64_t tile = 0; tile < tiles; ++tile)
-      for (std::int64_t c = 0; c < k; ++c)
-        for (std::int64_t j = 0; j < cols; ++j)
-          sums.data[c * sums.stride + j] += tables_[static_cast<std::size_t>((tile * k + c) * cols + j)];
+    std::vector<double> total(static_cast<std::size_t>(k * cols));
+    add_tables(tables_.data(), tiles_of(X_.rows, tile_rows), k * cols, total.data());
+    for (std::int64_t c = 0; c < k; ++c) std::copy_n(total.data() + c * cols, cols, sums.data + c * sums.stride);
   }
 
  private:

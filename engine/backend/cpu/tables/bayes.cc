@@ -31,55 +31,58 @@ KEDGE_CLONES double weighted_distance(const T* row, const double* mean, const do
   return lane_sum(cols, [=](std::int64_t j) { return gaussian_term(row[j], mean[j], precision[j]); });
 }
 
-// What a tile of rows holds of each class, classes x columns: the tile is read from memory once and then from the cache.
-struct TileMoments {
-  std::vector<double> count, mean, squares;   // mean: less the origin; squares: of deviations from the tile's own mean
+// What tiles of rows hold of each class, a table of classes x columns a tile: a tile is read from memory once and then
+// from the cache.
+struct ClassTables {
+  ClassTables(std::int64_t tiles, std::int64_t classes, std::int64_t cols)
+      : tiles(tiles),
+        classes(classes),
+        entries(classes * cols),
+        count(static_cast<std::size_t>(tiles * classes)),
+        sum(static_cast<std::size_t>(tiles * entries)),
+        squares(sum.size()) {}
+
+  std::int64_t tiles, classes, entries;
+  std::vector<double> count, sum, squares;   // sum: less the origin; squares: of deviations from the tile's own mean
 };
 
 template <class T>
-TileMoments tile_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
-                         VectorView<const double> weights, const std::vector<double>& origin, std::int64_t classes, std::int64_t begin,
-                         std::int64_t end) {
+void sum_tile(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
+              VectorView<const double> weights, const std::vector<double>& origin, std::int64_t tile,
+              std::int64_t begin, std::int64_t end, ClassTables& tables) {
   const std::int64_t d = X.cols;
   const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
-  TileMoments m{std::vector<double>(static_cast<std::size_t>(classes)), std::vector<double>(static_cast<std::size_t>(classes * d)),
-                std::vector<double>(static_cast<std::size_t>(classes * d))};
+  double *const count = tables.count.data() + tile * tables.classes,
+                *const sum = tables.sum.data() + tile * tables.entries,
+                *const squares = tables.squares.data() + tile * tables.entries;
   for (std::int64_t i = begin; i < end; ++i) {   // where classes are many a tile has all rows
     check_job_stop();
-    m.count[static_cast<std::size_t>(y.data[i])] += weight(i);
-    add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, m.mean.data() + y.data[i] * d);
+    count[y.data[i]] += weight(i);
+    add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, sum + y.data[i] * d);
   }
-  for (std::int64_t e = 0; e < classes * d; ++e) {
-    const double n = m.count[static_cast<std::size_t>(e / d)];
-    if (n > 0) m.mean[static_cast<std::size_t>(e)] /= n;
-  }
+  std::vector<double> mean(static_cast<std::size_t>(tables.entries));
+  for (std::int64_t c = 0; c < tables.classes; ++c)
+    for (std::int64_t j = 0; j < d; ++j)
+      mean[static_cast<std::size_t>(c * d + j)] = count[c] > 0 ? sum[c * d + j] / count[c] : 0.0;
   for (std::int64_t i = begin; i < end; ++i) {
     check_job_stop();
-    add_squares(row_at(X, rows, i), origin.data(), m.mean.data() + y.data[i] * d, weight(i), d, m.squares.data() + y.data[i] * d);
+    add_squares(row_at(X, rows, i), origin.data(), mean.data() + y.data[i] * d, weight(i), d, squares + y.data[i] * d);
   }
-  return m;
 }
 
-// The moments of class c over all tiles, in their order (Chan, Golub, LeVeque, "Updating formulae", 1979). Returns its count.
-double merge_class(const std::vector<TileMoments>& tiles, std::int64_t c, std::int64_t d, const std::vector<double>& origin, double* mean,
-                   double* variance) {
-  double total = 0;
-  std::fill_n(mean, d, 0.0), std::fill_n(variance, d, 0.0);
-  for (const TileMoments& tile : tiles) {
-    const double n = tile.count[static_cast<std::size_t>(c)];
-    total += n;
-    for (std::int64_t j = 0; j < d; ++j) mean[j] += n * tile.mean[static_cast<std::size_t>(c * d + j)];
-  }
-  for (std::int64_t j = 0; j < d; ++j) mean[j] /= total;
-  for (const TileMoments& tile : tiles) {
-    const double n = tile.count[static_cast<std::size_t>(c)];
-    for (std::int64_t j = 0; j < d; ++j) {
-      const double shift = tile.mean[static_cast<std::size_t>(c * d + j)] - mean[j];
-      variance[j] += tile.squares[static_cast<std::size_t>(c * d + j)] + n * shift * shift;
+// Makes the squares of a tile those of deviations from the mean of all rows (Chan, Golub, LeVeque, "Updating formulae",
+// 1979).
+void shift_squares(ClassTables& tables, std::int64_t tile, MatrixView<const double> mean) {
+  for (std::int64_t c = 0; c < tables.classes; ++c) {
+    const double n = tables.count[static_cast<std::size_t>(tile * tables.classes + c)];
+    if (n == 0) continue;
+    const double* const sum = tables.sum.data() + tile * tables.entries + c * mean.cols;
+    double* const squares = tables.squares.data() + tile * tables.entries + c * mean.cols;
+    for (std::int64_t j = 0; j < mean.cols; ++j) {
+      const double shift = sum[j] / n - mean.data[c * mean.stride + j];
+      squares[j] += n * shift * shift;
     }
   }
-  for (std::int64_t j = 0; j < d; ++j) variance[j] /= total, mean[j] += origin[static_cast<std::size_t>(j)];
-  return total;
 }
 
 template <class T>
@@ -94,15 +97,25 @@ class CpuBayes final : public BayesOps<T> {
     // variance.
     std::vector<double> origin(static_cast<std::size_t>(d));
     if (n > 0) origin.assign(row_at(X, rows, 0), row_at(X, rows, 0) + d);
-    std::vector<TileMoments> tiles(static_cast<std::size_t>(tiles_of(n, tile_rows)));
-    for_tiles(n, tile_rows, 2 * n * d, [&](std::int64_t t, std::int64_t begin, std::int64_t end) {
-      tiles[static_cast<std::size_t>(t)] = tile_moments(X, rows, y, weights, origin, classes, begin, end);
+    ClassTables tables(tiles_of(n, tile_rows), classes, d);
+    for_tiles(n, tile_rows, 2 * n * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+      sum_tile(X, rows, y, weights, origin, tile, begin, end, tables);
     });
-    for_tiles(classes, 1, classes * d * static_cast<std::int64_t>(tiles.size()),
-              [&](std::int64_t c, std::int64_t, std::int64_t) {
-                count.data[c] =
-                    merge_class(tiles, c, d, origin, mean.data + c * mean.stride, variance.data + c * variance.stride);
-              });
+    std::vector<double> total(static_cast<std::size_t>(classes * d));
+    const auto divide = [&](MatrixView<double> out) {
+      for (std::int64_t c = 0; c < classes; ++c)
+        for (std::int64_t j = 0; j < d; ++j)
+          out.data[c * out.stride + j] = total[static_cast<std::size_t>(c * d + j)] / count.data[c];
+    };
+    add_tables(tables.count.data(), tables.tiles, classes, count.data);
+    add_tables(tables.sum.data(), tables.tiles, classes * d, total.data());
+    divide(mean);
+    for_tiles(tables.tiles, 1, tables.tiles * classes * d,
+              [&](std::int64_t tile, std::int64_t, std::int64_t) { shift_squares(tables, tile, mean); });
+    add_tables(tables.squares.data(), tables.tiles, classes * d, total.data());
+    divide(variance);
+    for (std::int64_t c = 0; c < classes; ++c)
+      for (std::int64_t j = 0; j < d; ++j) mean.data[c * mean.stride + j] += origin[static_cast<std::size_t>(j)];
   }
 
   void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,

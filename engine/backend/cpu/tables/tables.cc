@@ -93,7 +93,7 @@ class CpuTables final : public TableOps<T> {
       return;
     }
     const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
-    const double total = tile_sum(n, 1, [&](std::int64_t i) { return weight(i); });
+    const double total = weights.empty() ? static_cast<double>(n) : tile_sum(n, 1, weight);
     // Deviations are taken from the first row, so that a constant column has exactly its value as mean, and no
     // variance.
     std::vector<double> origin(row_at(X, rows, 0), row_at(X, rows, 0) + d);
