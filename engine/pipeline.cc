@@ -1,5 +1,6 @@
 // Builds a pipeline from a job's description and takes a data set through it.
 #include "engine/pipeline.h"
+#include "engine/estimators/catalogue.h"
 
 #include <fmt/ranges.h>
 
@@ -115,11 +116,20 @@ struct Pipeline::Impl {
                          target.kind == TargetKind::kNone ? "used as it and left out of the features" : "the target"));
   }
 
+  // Says which steps keep a GPU waiting for the host.
+  void tell_host_parts(const Context& ctx) const {
+    if (ctx.device.traits().uses_host_memory) return;
+    for (const schema::Step& step : job.spec.pipeline)
+      if (const CatalogueEntry* entry = find_estimator(step.estimator); entry && !entry->info.hostPart.empty())
+        ctx.warn(fmt::format("{}: on a GPU the host still computes {}", step.estimator, entry->info.hostPart));
+  }
+
   // Loads the table and does the task.
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
                const TaskTarget& target, Stopwatch& watch,
                WarmTable& warm, RunFiles* files, schema::Result& result) const {
+    tell_host_parts(ctx);
     TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {

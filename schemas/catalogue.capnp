@@ -41,6 +41,7 @@ struct EstimatorInfo $Json.document $Json.schema("Estimator") {
   params @4 :List(ParamInfo);
   attributes @5 :List(Text);
   deviations @6 :List(Text);
+  hostPart @7 :Text $Json.optional;
 }
 
 struct Catalogue $Json.document $Json.schema("Catalogue") {

@@ -48,6 +48,7 @@ struct EstimatorInfo {
   std::vector<ParamInfo> params;
   std::vector<std::string> attributes;  // fitted attributes in results
   std::vector<std::string> deviations;  // from scikit-learn, a sentence each
+  std::string hostPart;   // what the host computes, though the device is a GPU, with each row; empty: nothing
   friend bool operator==(const EstimatorInfo&, const EstimatorInfo&) = default;
 };
 

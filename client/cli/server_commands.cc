@@ -55,6 +55,7 @@ void print_estimator(const schema::EstimatorInfo& info) {
     fmt::print("  {:<28}{} (default {})\n{:30}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
   }
   for (const std::string& deviation : info.deviations) fmt::print("  differs from scikit-learn: {}\n", deviation);
+  if (!info.hostPart.empty()) fmt::print("  on a GPU the host still computes {}\n", info.hostPart);
 }
 
 }  // namespace

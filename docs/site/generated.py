@@ -43,6 +43,8 @@ def estimator_part(estimator):
         lines += ["Fitted attributes: " + ", ".join(f"`{name}`" for name in estimator["attributes"]) + ".", ""]
     if estimator.get("deviations"):
         lines += ["Where it differs from scikit-learn:", "", *(f"- {text}" for text in estimator["deviations"]), ""]
+    if estimator.get("hostPart"):
+        lines += [f"On a GPU the host still computes {estimator['hostPart']}.", ""]
     return lines
 
 

@@ -9,7 +9,7 @@ namespace kedge::engine {
 
 // Raised whenever this table, or any class that crosses the boundary (Device, Memory, Backend and its families,
 // TreeOps), changes.
-inline constexpr int kPluginAbi = 15;
+inline constexpr int kPluginAbi = 16;
 inline constexpr const char* kPluginFile = "libkedge_cuda.so";
 inline constexpr const char* kPluginEntry = "kedge_cuda_plugin";
 

@@ -18,10 +18,14 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;   // total
 };
 
+// Of a GPU: a block of rows that is worth a kernel, and small beside the memory.
+inline constexpr std::int64_t kGpuBlockBytes = std::int64_t{64} << 20;
+
 // How a device is used best. Estimators choose by these and do not ask which device they are on.
 struct DeviceTraits {
   bool uses_host_memory = false;   // host code may read and write the device's memory
   int concurrent_fits = 1;         // fits that gain from running at the same time, each on one thread by side_by_side()
+  std::int64_t block_bytes = 0;    // of rows that are made, used and made again: as many as keep the device busy
 };
 
 // Memory of one device. All calls order themselves after earlier ops of the same device.

@@ -27,12 +27,14 @@ void add_bounds(schema::EstimatorInfo& info) {
 // What few rows say of themselves.
 struct RowTraits {
   bool wants_value_counts = false;   // see CatalogueEntry
+  const char* host_part = "";        // see EstimatorInfo
 };
 
 // E<T> has a constructor from the parameters that the user set, and a static info().
 template <template <class> class E>
 void add(Rows& rows, MemoryRule memory, RowTraits traits = {}) {
   schema::EstimatorInfo info = E<float>::info();
+  info.hostPart = traits.host_part;
   info.attributes.emplace_back(kFeaturesIn);
   add_bounds<E>(info);
   rows.push_back({.info = std::move(info),

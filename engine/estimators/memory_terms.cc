@@ -57,7 +57,9 @@ std::string text(const Step& step, std::string_view name) {
 }
 
 std::int64_t block(const SampleShape& X) {
-  const std::int64_t size = bytes_of(std::min(X.rows, kBlockRows), X.cols, kDouble);
+  const std::int64_t rows =
+      std::max(kBlockRows, X.on_host ? 0 : kGpuBlockBytes / (kDouble * std::max<std::int64_t>(X.cols, 1)));
+  const std::int64_t size = bytes_of(std::min(X.rows, rows), X.cols, kDouble);
   return X.is_sparse() ? std::min(size, kSparseBlock) : size;
 }
 

@@ -109,6 +109,13 @@ struct Samples {
   MatrixView<const T> values(const Context& ctx, std::int64_t first, std::int64_t count, Matrix<T>& scratch) const;
 };
 
+// Rows that are gathered in double and used together: `least`, which stay in a processor's cache, or as many as the
+// device wants.
+inline std::int64_t block_rows(const Context& ctx, std::int64_t least, std::int64_t n_cols) {
+  const std::int64_t row_bytes = std::max<std::int64_t>(n_cols, 1) * static_cast<std::int64_t>(sizeof(double));
+  return std::max(least, ctx.device.traits().block_bytes / row_bytes);
+}
+
 // The values in host memory, row after row.
 template <class T>
 std::vector<double> host_values(const Context& ctx, const Samples<T>& X);

@@ -87,8 +87,8 @@ int main(int argc, char** argv) {
     const Forest forest = device->trees().grow(table, {train.data(), static_cast<std::int64_t>(train.size())},
                                                {.n_classes = k, .codes = {y.data(), n}}, options, {}, {});
     const double grown = wall();
-    device->trees().predict(forest, table, {test.data(), static_cast<std::int64_t>(test.size())},
-                            {proba.data(), static_cast<std::int64_t>(test.size()), k});
+    device->trees().prepare(forest)->predict(table, {test.data(), static_cast<std::int64_t>(test.size())},
+                                             {proba.data(), static_cast<std::int64_t>(test.size()), k});
     const double predicted = wall(), used = cpu() - start_cpu;
     std::printf(
         "{\"fit_s\": %.3f, \"predict_s\": %.3f, \"cpu_s\": %.3f, \"accuracy\": %.5f, \"digest\": "

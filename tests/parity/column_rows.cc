@@ -9,6 +9,7 @@ namespace {
 constexpr double kExact = 0;
 constexpr double kMoments = 1e-12;   // stated in ops/, relative to the largest square
 constexpr double kPlaced = 1e-15;    // one multiply and one add between two neighbours
+constexpr double kTwoPasses = 4 * std::numeric_limits<double>::epsilon();   // stated in ops/
 template <class T>
 constexpr double kMapped = 4 * std::numeric_limits<T>::epsilon();   // stated in ops/
 
@@ -105,6 +106,99 @@ void check_present_moments(Probe<T>& probe) {
   }
   probe.expect_near(count, c, static_cast<double>(x.rows) + 1, "count");
   probe.expect_near(mean, m, 48 * 48, "mean"), probe.expect_near(variance, v, 48 * 48, "variance");
+}
+
+// What stands for missing: NaN in even columns, 2.5 in odd ones.
+template <class T>
+std::vector<T> missing_marks(std::int64_t cols) {
+  std::vector<T> marks;
+  for (std::int64_t j = 0; j < cols; ++j) marks.push_back(j % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : T{2.5});
+  return marks;
+}
+
+struct CentresFound {
+  std::vector<double> centre, present;
+};
+
+double centre_of(engine::ColumnCentre kind, const std::vector<double>& sorted) {
+  const std::size_t n = sorted.size();
+  if (n == 0 || kind == engine::ColumnCentre::kNone) return std::numeric_limits<double>::quiet_NaN();
+  if (kind == engine::ColumnCentre::kMedian) return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+  if (kind == engine::ColumnCentre::kMean) {
+    long double sum = 0;
+    for (const double v : sorted) sum += v;
+    return static_cast<double>(sum / static_cast<long double>(n));
+  }
+  double best = 0;
+  std::ptrdiff_t most = 0;
+  for (const double v : sorted)
+    if (const auto count = std::ranges::count(sorted, v); count > most) most = count, best = v;
+  return best;
+}
+
+CentresFound centres_of(const Table& x, engine::ColumnCentre kind) {
+  CentresFound found;
+  for (std::int64_t j = 0; j < x.cols; ++j) {
+    std::vector<double> column = present_of(x, j);
+    if (j % 2 == 1) std::erase(column, 2.5);
+    found.present.push_back(static_cast<double>(column.size())), found.centre.push_back(centre_of(kind, column));
+  }
+  return found;
+}
+
+template <class T>
+void expect_centres(Probe<T>& probe, engine::ColumnCentre kind, double scale) {
+  Table x = with_missing(probe);
+  for (std::int64_t i = 0; i < x.rows; ++i)   // many zeros, half of them negative: they are one number
+    if (x.cols > 1 && i % 6 < 3) x.at(i, x.cols - 1) = i % 2 == 0 ? 0.0 : -0.0;
+  const CentresFound expected = centres_of(x, kind);
+  Array<double> centre(probe.memory(), x.cols);
+  Array<std::int64_t> present(probe.memory(), x.cols);
+  probe.ops().columns->column_centres(kind, Padded<T>(probe.memory(), x).view(), probe.upload(backwards(x.rows)).view(),
+                                      probe.upload(missing_marks<T>(x.cols)).view(), centre.view(), present.view());
+  probe.expect_near(centre, expected.centre, scale, "centre " + std::to_string(static_cast<int>(kind)));
+  probe.expect_near(present, expected.present, 0, "present");
+  for (const double v : centre.to_host()) EXPECT_FALSE(v == 0 && std::signbit(v)) << "-0";
+}
+
+template <class T>
+void check_column_centres(Probe<T>& probe) {
+  for (const auto kind : {engine::ColumnCentre::kNone, engine::ColumnCentre::kMedian, engine::ColumnCentre::kMode})
+    expect_centres(probe, kind, 1);
+}
+
+template <class T>
+void check_column_means(Probe<T>& probe) {
+  expect_centres(probe, engine::ColumnCentre::kMean, 8);
+}
+
+// The columns backwards, the first twice; infinity, large and broken numbers among them.
+template <class T>
+void check_count_numbers(Probe<T>& probe) {
+  Table x = with_missing(probe);
+  for (std::int64_t i = 0; i + 3 < x.rows; i += 7) {
+    const std::int64_t j = x.cols - 1;
+    x.at(i, j) = std::numeric_limits<double>::infinity(), x.at(i + 1, j) = -0.0, x.at(i + 2, j) = 3e8;
+  }
+  std::vector<std::int32_t> columns{0};
+  for (std::int64_t j = x.cols; j-- > 0;) columns.push_back(static_cast<std::int32_t>(j));
+  const auto found = probe.ops().columns->count_numbers(Padded<T>(probe.memory(), x).view(),
+                                                        probe.upload(backwards(x.rows)).view(), columns);
+  ASSERT_EQ(found.size(), columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::vector<T> numbers;
+    std::vector<std::int64_t> counts;
+    const std::vector<double> sorted = present_of(x, columns[c]);
+    for (const double v : sorted) {
+      if (numbers.empty() || numbers.back() != static_cast<T>(v))
+        numbers.push_back(static_cast<T>(v)), counts.push_back(0);
+      ++counts.back();
+    }
+    EXPECT_EQ(found[c].numbers, numbers);
+    EXPECT_EQ(found[c].counts, counts);
+    EXPECT_EQ(found[c].missing, x.rows - static_cast<std::int64_t>(sorted.size()));
+    for (const T v : found[c].numbers) EXPECT_FALSE(v == 0 && std::signbit(v)) << "-0";
+  }
 }
 
 double reference_map(ColumnMap map, double x, double a, double b) {
@@ -368,6 +462,9 @@ std::vector<Row<T>> column_rows() {
       {"sort_columns", kExact, &check_sort_columns<T>, tall},
       {"column_quantiles", kPlaced, &check_column_quantiles<T>, tall},
       {"present_moments", kMoments, &check_present_moments<T>, tall},
+      {"column_centres", kExact, &check_column_centres<T>, tall},
+      {"column_means", kTwoPasses, &check_column_means<T>, tall},
+      {"count_numbers", kExact, &check_count_numbers<T>, tall},
       {"map_columns", kMapped<T>, &check_map_columns<T>, tall},
       {"map", kMapped<T>, &check_map<T>, tall},
       {"combine", kMapped<T>, &check_combine<T>, tall},

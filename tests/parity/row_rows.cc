@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kExact = 0;
 constexpr double kSum = 1e-12;   // sums in double
+constexpr double kPrecise = std::numeric_limits<double>::epsilon() / 2;   // a mean rounded once, stated in ops/
 template <class T>
 constexpr double kRounded = std::numeric_limits<T>::epsilon();
 template <class T>
@@ -35,6 +36,42 @@ void check_column_sums(Probe<T>& probe) {
     for (std::int64_t j = 0; j < z.cols; ++j) expected[static_cast<std::size_t>(j)] += z.at(i, j);
   }
   probe.expect_near(sums, expected, 8 * static_cast<double>(z.rows + 1), "sums");
+}
+
+// Sums of multiples of 1/8 with weights in [0.25, 1.25): exact in 64 bits but for the weights' last ones. One column
+// hides small numbers behind large ones that cancel.
+template <class T>
+void check_precise_means(Probe<T>& probe) {
+  Table z = probe.numbers(probe.shape().rows, probe.shape().cols, 1, 0.5);
+  for (std::int64_t i = 0; i + 1 < z.rows; i += 4) z.at(i, 0) = 0x1p40, z.at(i + 1, 0) = -0x1p40;
+  for (const bool is_weighted : {false, true}) {
+    std::vector<double> weights = is_weighted ? probe.weights(z.rows) : std::vector<double>();
+    for (double& w : weights) w = std::round(w * 1024) / 1024;   // so that large numbers cancel where weights are equal
+    for (std::size_t i = 0; i + 1 < weights.size(); i += 4) weights[i + 1] = weights[i];
+    Array<double> mean(probe.memory(), z.cols), total(probe.memory(), 1);
+    probe.ops().rows->precise_means(Padded<T>(probe.memory(), z).view(), probe.upload(weights).view(), mean.view(),
+                                    total.view());
+    long double all = 0;
+    std::vector<long double> sums(static_cast<std::size_t>(z.cols), 0.0L), sizes = sums;
+    for (std::int64_t i = 0; i < z.rows; ++i) {
+      const long double w = is_weighted ? weights[static_cast<std::size_t>(i)] : 1.0;
+      all += w;
+      for (std::int64_t j = 0; j < z.cols; ++j) {
+        sums[static_cast<std::size_t>(j)] += w * static_cast<long double>(z.at(i, j));
+        sizes[static_cast<std::size_t>(j)] += w * std::abs(static_cast<long double>(z.at(i, j)));
+      }
+    }
+    std::vector<double> expected;
+    for (const long double sum : sums) expected.push_back(static_cast<double>(sum / all));
+    Array<double> summed(probe.memory(), z.cols);
+    probe.ops().rows->weighted_sums(Padded<T>(probe.memory(), z).view(), probe.upload(weights).view(), summed.view());
+    const std::vector<double> got = summed.to_host();
+    for (std::size_t j = 0; j < got.size(); ++j)   // n eps of the sum of the sizes
+      probe.expect_near(got[j], static_cast<double>(sums[j]),
+                        2 * static_cast<double>(z.rows) * static_cast<double>(sizes[j]), "weighted sums");
+    probe.expect_near(mean, expected, 8, is_weighted ? "weighted means" : "means");
+    probe.expect_near(total, {static_cast<double>(all)}, static_cast<double>(z.rows), "total");
+  }
 }
 
 template <class T>
@@ -179,13 +216,27 @@ std::vector<Row<T>> row_rows() {
   return {
       {"add_to_rows", kExact, &check_add_to_rows<T>, tall_shapes()},
       {"column_sums", kSum, &check_column_sums<T>, tall_shapes()},
+      {"precise_means", kPrecise, &check_precise_means<T>, tall_shapes()},
       {"row_squared_norms", kRounded<T>, &check_row_squared_norms<T>, tall_shapes()},
       {"softmax_rows", kExponential<T>, &check_softmax_rows<T>, tall_shapes()},
       {"argmax_rows", kExact, &check_argmax_rows<T>, tall_shapes()},
       {"logistic_loss", kExponential<T>, &check_logistic_loss<T>, tall_shapes()},
-      {"logistic_gradient", kExponential<T>, &check_logistic_gradient<T>,
-       {{1, 1, 2}, {7, 3, 3}, {300, 20, 2}, {130, 5, 10}, {2100, 33, 5}, {40, 60, 3}, {300, 7, 20}, {90, 40, 16}, {0, 4, 3}}},
-      {"logistic_curvature", kExponential<T>, &check_logistic_curvature<T>, {{1, 2, 0}, {300, 2, 0}, {1, 3, 0}, {130, 5, 0}, {40, 12, 0}, {0, 3, 0}}},
+      {"logistic_gradient",
+       kExponential<T>,
+       &check_logistic_gradient<T>,
+       {{1, 1, 2},
+        {7, 3, 3},
+        {300, 20, 2},
+        {130, 5, 10},
+        {2100, 33, 5},
+        {40, 60, 3},
+        {300, 7, 20},
+        {90, 40, 16},
+        {0, 4, 3}}},
+      {"logistic_curvature",
+       kExponential<T>,
+       &check_logistic_curvature<T>,
+       {{1, 2, 0}, {300, 2, 0}, {1, 3, 0}, {130, 5, 0}, {40, 12, 0}, {0, 3, 0}}},
   };
 }
 

@@ -27,8 +27,9 @@ void check_full_tree_knows_its_rows(Probe<T>& probe) {
   Table expected(x.rows, classes);
   for (std::int64_t i = 0; i < x.rows; ++i) expected.at(i, y[static_cast<std::size_t>(i)]) = 1;
   Padded<double> by_codes(probe.memory(), x.rows, classes), by_values(probe.memory(), x.rows, classes);
-  probe.trees().predict(forest, table, {}, by_codes.view());
-  probe.trees().predict(forest, values.view(), by_values.view());
+  const auto ready = probe.trees().prepare(forest);
+  ready->predict(table, {}, by_codes.view());
+  ready->predict(values.view(), by_values.view());
   probe.expect_near(by_codes.to_table(), expected, 1, "shares from codes");
   probe.expect_near(by_values.to_table(), expected, 1, "shares from values");
 }

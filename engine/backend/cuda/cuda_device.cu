@@ -15,6 +15,7 @@ class CudaDevice final : public Device {
     fill(f64_);
   }
   const DeviceInfo& info() const override { return runtime_.info(); }
+  DeviceTraits traits() const override { return {.block_bytes = kGpuBlockBytes}; }
   Memory& memory() override { return runtime_; }
   Backend<float>& f32() override { return f32_; }
   Backend<double>& f64() override { return f64_; }

@@ -32,6 +32,8 @@ class DeviceMemory {
 
   // How often the host has waited for the device: copies to the host and synchronisations.
   std::int64_t syncs = 0;
+  // Bytes that copies took from the device to the host, and from the host to the device.
+  std::int64_t bytes_to_host = 0, bytes_to_device = 0;
 
  private:
   friend class DeviceAccess;

@@ -50,11 +50,13 @@ void* CudaRuntime::allocate(std::size_t bytes) { return impl_->emulator.memory.a
 void CudaRuntime::deallocate(void* p) noexcept { impl_->emulator.memory.deallocate(p); }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
   impl_->ring.upload(device, host, bytes);
+  impl_->emulator.memory.bytes_to_device += static_cast<std::int64_t>(bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memcpy(host, device, bytes);
   ++impl_->emulator.memory.syncs;
+  impl_->emulator.memory.bytes_to_host += static_cast<std::int64_t>(bytes);
 }
 void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
   const emulated::DeviceAccess access(impl_->emulator.memory);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -98,6 +99,16 @@ struct OutOfBag {
 // Called with (done, total) trees, from the thread that grows the forest.
 using TreeProgress = std::function<void(std::int64_t, std::int64_t)>;
 
+// A forest where its device reads it, for any number of predictions: mean outputs over the trees, in double; out
+// (device, n x n_outputs). Over bytes, or over values.
+class ReadyForest {
+ public:
+  virtual ~ReadyForest() = default;
+  virtual void predict(const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) const = 0;
+  virtual void predict(MatrixView<const float> X, MatrixView<double> out) const = 0;
+  virtual void predict(MatrixView<const double> X, MatrixView<double> out) const = 0;
+};
+
 // Integer sums and arithmetic in a fixed order: the same seed gives the same forest, bit for bit, on every device and at any
 // number of threads.
 class TreeOps {
@@ -123,11 +134,9 @@ class TreeOps {
   virtual OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
                               const ForestOptions& options) = 0;
 
-  // Mean outputs over the trees, in double; out (device, n x n_outputs). Over bytes, or over values.
-  virtual void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                       MatrixView<double> out) = 0;
-  virtual void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) = 0;
-  virtual void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) = 0;
+  // Copies the forest to the device, once; it lies there until the result is destroyed. Borrows the forest and the
+  // device.
+  virtual std::unique_ptr<ReadyForest> prepare(const Forest& forest) = 0;
 };
 
 }   // namespace kedge::engine

@@ -23,8 +23,6 @@ std::optional<Rows> center_rows(const schema::Value& init) {
   return rows;
 }
 
-double weight_at(std::span<const double> weights, std::size_t i) { return weights.empty() ? 1.0 : weights[i]; }
-
 template <class T>
 std::vector<T> row_at(const Context& ctx, MatrixView<const T> X, std::int64_t i) {
   std::vector<T> row(static_cast<std::size_t>(X.cols));
@@ -189,22 +187,22 @@ Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::
 }
 
 template <class T>
-double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
-                  std::span<const double> weights) {
-  Array<double> squared(ctx.memory(), X.rows);
+double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
+                  VectorView<const std::int32_t> labels, VectorView<const double> weights) {
+  Array<double> squared(ctx.memory(), X.rows), total(ctx.memory(), 1);
   ctx.ops<T>().clusters->squared_to_assigned(X, centers, labels, squared.view());
-  const std::vector<double> host = squared.to_host();
-  double total = 0;
-  for (std::size_t i = 0; i < host.size(); ++i) total += weight_at(weights, i) * host[i];
-  return total;
+  ctx.ops<double>().rows->weighted_sums({squared.data(), X.rows, 1}, weights, total.view());
+  return total.to_host()[0];
 }
 
-#define KEDGE_INSTANTIATE(T)                                                                                                              \
-  template std::vector<T> initial_centers(const Context&, std::string_view, const schema::Value&, MatrixView<const T>, std::span<const double>, \
-                                          const std::vector<double>&, std::int64_t, LegacyRandom&);                                       \
-  template std::vector<std::int32_t> nearest_centers(const Context&, const Samples<T>&, const std::vector<T>&);                          \
-  template Samples<T> center_distances(const Context&, const Samples<T>&, const std::vector<T>&);                                        \
-  template double inertia_of(const Context&, MatrixView<const T>, MatrixView<const T>, VectorView<const std::int32_t>, std::span<const double>);
+#define KEDGE_INSTANTIATE(T)                                                                                           \
+  template std::vector<T> initial_centers(const Context&, std::string_view, const schema::Value&, MatrixView<const T>, \
+                                          std::span<const double>, const std::vector<double>&, std::int64_t,           \
+                                          LegacyRandom&);                                                              \
+  template std::vector<std::int32_t> nearest_centers(const Context&, const Samples<T>&, const std::vector<T>&);        \
+  template Samples<T> center_distances(const Context&, const Samples<T>&, const std::vector<T>&);                      \
+  template double inertia_of(const Context&, MatrixView<const T>, MatrixView<const T>, VectorView<const std::int32_t>, \
+                             VectorView<const double>);
 KEDGE_INSTANTIATE(float)
 KEDGE_INSTANTIATE(double)
 #undef KEDGE_INSTANTIATE

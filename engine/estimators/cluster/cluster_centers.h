@@ -33,9 +33,9 @@ std::vector<std::int32_t> nearest_centers(const Context& ctx, const Samples<T>& 
 // Distances of each row to each centre, as samples.
 template <class T>
 Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::vector<T>& centers);
-// sum_i weights[i] * |X[i] - centers[labels[i]]|^2; all but the weights (host) are on the device.
+// sum_i weights[i] * |X[i] - centers[labels[i]]|^2; all are on the device. Empty weights mean 1.
 template <class T>
-double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
-                  std::span<const double> weights);
+double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
+                  VectorView<const std::int32_t> labels, VectorView<const double> weights);
 
 }  // namespace kedge::engine

@@ -61,7 +61,8 @@ class Lloyd {
     }
     if (!settled) assign(*rows, result.centers);
     else upload(result.centers);
-    result.inertia = inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_host_);
+    result.inertia =
+        inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_.view());
     result.labels = labels_.to_host();
     return result;
   }

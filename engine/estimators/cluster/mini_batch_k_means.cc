@@ -81,7 +81,8 @@ class Labeller {
   double label(MatrixView<const T> X, const std::vector<T>& centers, std::span<const double> weights) {
     ctx_.memory().to_device(centers_.data(), centers.data(), centers.size() * sizeof(T));
     ctx_.ops<T>().clusters->assign_nearest(X, std::as_const(centers_).view(), labels_.view());
-    return inertia_of(ctx_, X, std::as_const(centers_).view(), std::as_const(labels_).view(), weights);
+    return inertia_of(ctx_, X, std::as_const(centers_).view(), std::as_const(labels_).view(),
+                      Array<double>(ctx_.memory(), weights).view());
   }
   const Array<std::int32_t>& labels() const { return labels_; }
 

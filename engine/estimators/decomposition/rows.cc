@@ -10,8 +10,8 @@ namespace kedge::engine {
 
 void add_decomposition(Rows& rows) {
   add<FastICA>(rows, FastICA<double>::memory);
-  add<PCA>(rows, memory::principal_components);
-  add<IncrementalPCA>(rows, memory::incremental_components);
+  add<PCA>(rows, memory::principal_components, {.host_part = "the sum of the blocks' Gram matrices"});
+  add<IncrementalPCA>(rows, memory::incremental_components, {.host_part = "the stack of each batch"});
   add<TruncatedSVD>(rows, memory::truncated_components);
 }
 

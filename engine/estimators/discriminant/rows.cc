@@ -6,9 +6,12 @@
 
 namespace kedge::engine {
 
+constexpr const char* kClassRows = "the lists of the rows of each class";
+
 void add_discriminant(Rows& rows) {
-  add<LinearDiscriminantAnalysis>(rows, memory::linear_discriminant);
-  add<QuadraticDiscriminantAnalysis>(rows, memory::quadratic_discriminant);
+  add<LinearDiscriminantAnalysis>(rows, memory::linear_discriminant, {.host_part = kClassRows});
+  add<QuadraticDiscriminantAnalysis>(rows, memory::quadratic_discriminant,
+                                     {.host_part = "the lists of the rows of each class, and the scores"});
 }
 
 }  // namespace kedge::engine

@@ -39,11 +39,11 @@ class FoldGrams {
   template <class T>
   FoldGrams(const Context& ctx, const LinearProblem<T>& problem, const std::vector<FoldRange>& folds, bool fit_intercept)
       : ctx_(ctx), folds_(folds), d_(problem.n_cols()), n_rows_(problem.n_rows()), fit_intercept_(fit_intercept) {
-    std::vector<double> Y;
-    for (const double v : problem.centred_targets()) Y.push_back(v), Y.push_back(1.0);
-    const Matrix<double> targets(ctx.memory(), n_rows_, 2, Y);
     Design<T> design = problem.design();
-    design.Y = targets.view();
+    Matrix<double> targets(ctx.memory(), n_rows_, 2);   // and ones: exp(0 y)
+    ctx.ops<double>().tables->gather(design.Y, {}, {}, {}, {targets.data(), n_rows_, 1, 2});
+    ctx.ops<double>().maps->map(Unary::kExp, 0, design.Y, {targets.data() + 1, n_rows_, 1, 2});
+    design.Y = std::as_const(targets).view();
     for (const FoldRange& fold : folds) {
       ctx.check_stop();
       tests_.emplace_back(ctx.memory(), p(), p());

@@ -225,8 +225,9 @@ ElasticNetSolutions solve_elastic_nets(const Context& ctx, const LinearProblem<T
                                        double l1_ratio, const ElasticNetOptions& options) {
   if (takes_gram(problem.n_rows(), problem.n_cols(), alphas, l1_ratio))
     return solve_elastic_nets(ctx, target_gram(ctx, problem), static_cast<double>(problem.n_rows()), alphas, l1_ratio, options);
-  DenseColumns columns(ctx, problem.rows(ctx), problem.targets());
-  return solve_by_sets(ctx, columns, problem.targets(), alphas, l1_ratio, options);
+  const std::vector<double> y = problem.targets(ctx);
+  DenseColumns columns(ctx, problem.rows(ctx), y);
+  return solve_by_sets(ctx, columns, y, alphas, l1_ratio, options);
 }
 
 template <class T>

@@ -13,15 +13,8 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
 constexpr std::int64_t kMostKept = std::int64_t{1} << 23;   // values of rows kept for the candidates of a search: 64 MB
-constexpr std::size_t kRowsBetweenStops = 1024;
 constexpr double kConstant =
     4 * std::numeric_limits<double>::epsilon();   // of the mean: the spread of a constant through rounding
-
-std::vector<double> square_roots(const std::vector<double>& weights) {
-  std::vector<double> roots(weights.size());
-  std::transform(weights.begin(), weights.end(), roots.begin(), [](double w) { return std::sqrt(w); });
-  return roots;
-}
 
 }   // namespace
 
@@ -31,15 +24,28 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
     : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(n_targets) {
   ctx.check_stop();
   require_rows(owner, X);
-  double total = 0;
-  for (const double w : weights) total += w;
-  require(weights.empty() || total > 0, schema::ErrorCode::kBadData, "{}: the sample weights sum to 0, must be more", owner);
-  const auto n = static_cast<std::size_t>(n_cols_);
+  const auto n = static_cast<std::size_t>(n_cols_), k = static_cast<std::size_t>(n_targets_);
   const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
-  Array<double> mean(ctx.memory(), n_cols_), variance(ctx.memory(), n_cols_);
-  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(),
-                                      mean.view(), variance.view());
-  const std::vector<double> table_mean = mean.to_host(), table_variance = variance.to_host();
+  device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_, Y);
+  Array<double> found(ctx.memory(), 2 * n_cols_ + n_targets_ + 1);   // fetched at once: waits cost more than bytes
+  const VectorView<double> mean = found.view().slice(0, n_cols_), variance = found.view().slice(n_cols_, n_cols_),
+                           y_mean = found.view().slice(2 * n_cols_, n_targets_);
+  found.zero();
+  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean,
+                                      variance);
+  if (fit_intercept || !weights.empty())
+    ctx.ops<double>().rows->precise_means(std::as_const(device_targets_).view(), device_weights.view(), y_mean,
+                                          found.view().slice(2 * n_cols_ + n_targets_, 1));
+  const std::vector<double> host = found.to_host(), table_mean(host.begin(), host.begin() + n_cols_),
+                            table_variance(host.begin() + n_cols_, host.begin() + 2 * n_cols_);
+  require(weights.empty() || host.back() > 0, schema::ErrorCode::kBadData,
+          "{}: the sample weights sum to 0, must be more", owner);
+  y_mean_.assign(k, 0.0);
+  if (fit_intercept) {
+    y_mean_.assign(host.begin() + 2 * n_cols_, host.end() - 1);
+    ctx.ops<double>().maps->combine(Binary::kSubtract, device_targets_.view(), {y_mean.data, 1, n_targets_},
+                                    device_targets_.view());
+  }
   std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
   scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
   mean_.assign(n, 0.0), spread_.resize(n);
@@ -51,41 +57,23 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   }
   device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));
   device_scale_ = Array<double>(ctx.memory(), std::span<const double>(scale_));
-  device_weights_ = Array<double>(ctx.memory(), std::span<const double>(square_roots(weights)));
-  centre_targets(ctx, Y, weights, fit_intercept);
-  device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_, unweighted_);
+  device_weights_ = Array<double>(ctx.memory(), device_weights.size());
+  ctx.ops<double>().maps->map(Unary::kSqrt, 1, {device_weights.data(), device_weights.size(), 1},
+                              {device_weights_.data(), device_weights.size(), 1});
 }
 
 template <class T>
-void LinearProblem<T>::centre_targets(const Context& ctx, std::span<const double> Y, const std::vector<double>& weights,
-                                      bool fit_intercept) {
-  const auto n = static_cast<std::size_t>(n_rows_), k = static_cast<std::size_t>(n_targets_);
-  const auto each_row = [&](auto&& body) {   // targets may be as many as classes: gigabytes
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i % kRowsBetweenStops == 0) ctx.check_stop();
-      body(i, Y.data() + i * k);
-    }
-  };
-  y_mean_.assign(k, 0.0);
-  if (fit_intercept) {
-    std::vector<long double> sums(k, 0.0L);
-    long double total = 0;
-    each_row([&](std::size_t i, const double* y) {
-      const long double w = weights.empty() ? 1.0 : weights[i];
-      for (std::size_t t = 0; t < k; ++t) sums[t] += w * static_cast<long double>(y[t]);
-      total += w;
-    });
-    for (std::size_t t = 0; t < k; ++t) y_mean_[t] = static_cast<double>(sums[t] / total);
-  }
-  unweighted_.clear(), targets_.clear();
-  unweighted_.reserve(n * k), targets_.reserve(n * k);
-  each_row([&](std::size_t i, const double* y) {
-    const double root = weights.empty() ? 1.0 : std::sqrt(weights[i]);
-    for (std::size_t t = 0; t < k; ++t) {
-      unweighted_.push_back(y[t] - y_mean_[t]);
-      targets_.push_back(unweighted_.back() * root);
-    }
-  });
+Matrix<double> LinearProblem<T>::weighted_targets(const Context& ctx, std::int64_t n_targets) const {
+  Matrix<double> y(ctx.memory(), n_rows_, n_targets);
+  const MatrixView<const double> some(device_targets_.data(), n_rows_, n_targets, n_targets_);
+  if (device_weights_.size() == 0) ctx.ops<double>().tables->gather(some, {}, {}, {}, y.view());
+  else ctx.ops<double>().maps->combine(Binary::kMultiply, some, {device_weights_.data(), n_rows_, 1}, y.view());
+  return y;
+}
+
+template <class T>
+std::vector<double> LinearProblem<T>::targets(const Context& ctx) const {
+  return weighted_targets(ctx, n_targets_).to_host();
 }
 
 template <class T>
@@ -123,16 +111,15 @@ template <class T>
 std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const double> coef) const {
   Design<T> without = design();
   without.Y = {};
-  const std::int64_t most = std::min(n_rows_, kBlockRows), blocks = (n_rows_ + kBlockRows - 1) / kBlockRows;
+  const std::int64_t step = block_rows(ctx, kBlockRows, n_cols_), most = std::min(n_rows_, step),
+                     blocks = (n_rows_ + step - 1) / step;
   Matrix<double> block(ctx.memory(), most, n_cols_), fitted(ctx.memory(), most, 1), sums(ctx.memory(), blocks, n_cols_);
-  std::vector<double> first;
-  for (std::int64_t i = 0; i < n_rows_; ++i) first.push_back(targets_[static_cast<std::size_t>(i * n_targets_)]);
-  Matrix<double> y(ctx.memory(), n_rows_, 1, first);   // becomes the residual, block by block
+  Matrix<double> y = weighted_targets(ctx, 1);   // becomes the residual, block by block
   const Matrix<double> w(ctx.memory(), coef.empty() ? 0 : 1, n_cols_, coef), one(ctx.memory(), 1, 1, std::vector<double>{1.0});
   Backend<double>& ops = ctx.ops<double>();
-  for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += kBlockRows) {
+  for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += step) {
     ctx.check_stop();
-    const MatrixView<double> rows = block.view().row_range(0, std::min(kBlockRows, n_rows_ - i)),
+    const MatrixView<double> rows = block.view().row_range(0, std::min(step, n_rows_ - i)),
                              part = y.view().row_range(i, rows.rows);
     ctx.ops<T>().design->gather(without, i, rows);
     if (!coef.empty()) {
@@ -212,10 +199,11 @@ Matrix<double> linear_values(const Context& ctx, const Samples<T>& X, std::span<
   std::shared_ptr<Matrix<double>> kept;   // other candidates of a search will read the same rows
   if (ctx.work && !X.content.empty() && n * d <= kMostKept)
     kept = ctx.work->get<Matrix<double>>("double rows", X.content, [&] { return sample_rows(ctx, X); });
-  Matrix<double> block(ctx.memory(), kept ? 0 : std::min(n, kBlockRows), d);
-  for (std::int64_t first = 0; first < n; first += kBlockRows) {
+  const std::int64_t step = block_rows(ctx, kBlockRows, d);
+  Matrix<double> block(ctx.memory(), kept ? 0 : std::min(n, step), d);
+  for (std::int64_t first = 0; first < n; first += step) {
     ctx.check_stop();
-    const std::int64_t count = std::min(kBlockRows, n - first);
+    const std::int64_t count = std::min(step, n - first);
     const MatrixView<double> rows = kept ? kept->view().row_range(first, count) : block.view().row_range(0, count);
     if (!kept) ctx.ops<T>().design->gather(design, first, rows);
     ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, W.view(), 0.0,

@@ -37,21 +37,20 @@ class LinearProblem {
   Matrix<double> triangle(const Context& ctx) const;
   // X'(y - X coef) of the first target, centred and weighted; no coef is 0. One pass over X.
   std::vector<double> slopes(const Context& ctx, std::span<const double> coef = {}) const;
-  // The rows of the design without its targets (n_rows() x n_cols()), and the targets alone (host, row-major).
+  // The rows of the design without its targets (n_rows() x n_cols()), and the targets alone (copied to the host,
+  // row-major).
   Matrix<double> rows(const Context& ctx) const;
-  const std::vector<double>& targets() const { return targets_; }
-  const std::vector<double>& centred_targets() const { return unweighted_; }   // not weighted
-  Design<T> design() const;
+  std::vector<double> targets(const Context& ctx) const;
+  Matrix<double> weighted_targets(const Context& ctx, std::int64_t n_targets) const;   // the first of them
+  Design<T> design() const;   // whose Y are the centred targets, not weighted
 
   // The intercept of each target for coefficients (targets x columns) of the columns as the samples have them.
   std::vector<double> intercepts(std::span<const double> coef) const;
 
  private:
-  void centre_targets(const Context& ctx, std::span<const double> Y, const std::vector<double>& weights, bool fit_intercept);
-
   Samples<T> X_;
   std::int64_t n_rows_, n_cols_, n_targets_;
-  std::vector<double> mean_, y_mean_, spread_, scale_, targets_, unweighted_;
+  std::vector<double> mean_, y_mean_, spread_, scale_;
   Array<double> device_shift_, device_scale_, device_weights_;
   Matrix<double> device_targets_;
 };

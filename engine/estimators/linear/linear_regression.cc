@@ -164,13 +164,14 @@ template <class T>
 void LinearRegression<T>::solve_wide(const Context& ctx, const LinearProblem<T>& problem) {
   const std::int64_t n = problem.n_rows(), d = problem.n_cols();
   const Decomposition svd = decompose(ctx, problem.rows(ctx).to_host(), n, d);
+  const std::vector<double> targets = problem.targets(ctx);
   singular_ = svd.s;
   coef_.assign(static_cast<std::size_t>(d), 0.0);
   rank_ = 0;
   for (std::int64_t k = 0; k < n && svd.s[static_cast<std::size_t>(k)] > cutoff(d) * svd.s[0]; ++k, ++rank_) {
     double along = 0;
     for (std::int64_t i = 0; i < n; ++i)
-      along += svd.U[static_cast<std::size_t>(i * n + k)] * problem.targets()[static_cast<std::size_t>(i)];
+      along += svd.U[static_cast<std::size_t>(i * n + k)] * targets[static_cast<std::size_t>(i)];
     along /= svd.s[static_cast<std::size_t>(k)];
     for (std::int64_t j = 0; j < d; ++j)
       coef_[static_cast<std::size_t>(j)] += along * svd.Vt[static_cast<std::size_t>(k * d + j)];

@@ -136,7 +136,8 @@ bool RidgeProblem<T>::by_rows(const Context& ctx, const std::vector<double>& alp
     rows_->products = K.to_host();
   }
   std::vector<double> dual;
-  if (!solve_shifted(ctx, {rows_->products.data(), n, n, n}, alphas, {linear_.targets().data(), n, k, k}, dual)) return false;
+  const std::vector<double> y = linear_.targets(ctx);
+  if (!solve_shifted(ctx, {rows_->products.data(), n, n, n}, alphas, {y.data(), n, k, k}, dual)) return false;
   const Matrix<double> D(ctx.memory(), n, k, dual);
   Matrix<double> W(ctx.memory(), k, d);
   ctx.ops<double>().linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, D.view(), std::as_const(rows_->X).view(), 0.0,
@@ -148,7 +149,7 @@ bool RidgeProblem<T>::by_rows(const Context& ctx, const std::vector<double>& alp
 template <class T>
 typename RidgeProblem<T>::Triples RidgeProblem<T>::triples(const Context& ctx) {
   const std::int64_t n = linear_.n_rows(), d = linear_.n_cols(), p = d + linear_.n_targets();
-  if (n < d) return {decompose(ctx, linear_.rows(ctx).to_host(), n, d), n, linear_.targets()};
+  if (n < d) return {decompose(ctx, linear_.rows(ctx).to_host(), n, d), n, linear_.targets(ctx)};
   const std::vector<double>& R = triangle(ctx);   // Q'X and Q'y: the same singular values, d rows
   std::vector<double> z;
   for (std::int64_t i = 0; i < d; ++i) z.insert(z.end(), R.begin() + i * p + d, R.begin() + (i + 1) * p);

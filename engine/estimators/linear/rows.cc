@@ -14,7 +14,7 @@ namespace kedge::engine {
 void add_linear(Rows& rows) {
   add<LinearRegression>(rows, memory::least_squares);
   add<Ridge>(rows, memory::ridge);
-  add<RidgeCV>(rows, memory::ridge_cv);
+  add<RidgeCV>(rows, memory::ridge_cv, {.host_part = "the scores, with cv, scoring or store_cv_results"});
   add<RidgeClassifier>(rows, memory::ridge);
   add<Lasso>(rows, memory::coordinate_descent);
   add<ElasticNet>(rows, memory::coordinate_descent);

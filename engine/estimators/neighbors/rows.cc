@@ -6,12 +6,15 @@
 
 namespace kedge::engine {
 
+constexpr const char* kNeighbours =
+    "the votes or means of neighbours, and with at most 10 columns the tree of the points";
+
 void add_neighbors(Rows& rows) {
-  add<KNeighborsClassifier>(rows, memory::neighbours);
-  add<KNeighborsRegressor>(rows, memory::neighbours);
-  add<RadiusNeighborsClassifier>(rows, memory::neighbours);
-  add<RadiusNeighborsRegressor>(rows, memory::neighbours);
-  add<NearestNeighbors>(rows, memory::neighbours);
+  add<KNeighborsClassifier>(rows, memory::neighbours, {.host_part = kNeighbours});
+  add<KNeighborsRegressor>(rows, memory::neighbours, {.host_part = kNeighbours});
+  add<RadiusNeighborsClassifier>(rows, memory::neighbours, {.host_part = kNeighbours});
+  add<RadiusNeighborsRegressor>(rows, memory::neighbours, {.host_part = kNeighbours});
+  add<NearestNeighbors>(rows, memory::neighbours, {.host_part = "with at most 10 columns, the tree of the points"});
 }
 
 }  // namespace kedge::engine

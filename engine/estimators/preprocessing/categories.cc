@@ -11,6 +11,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/preprocessing/column_stats.h"
 
 namespace kedge::engine {
 namespace {
@@ -19,8 +20,6 @@ using schema::ErrorCode;
 using schema::Value;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kDirect = 1 << 16;  // whole numbers below are counted in a table, all others hashed
-constexpr std::int64_t kCellsBetweenStops = 1 << 16;
 
 bool is_missing(const Value& value, bool is_nominal) {
   const auto* real = std::get_if<double>(&value.data);
@@ -41,44 +40,15 @@ std::string name_of(const Value& value) {
   return text ? *text : schema::to_string(value);
 }
 
-// How often each value of a column occurs; NaN is counted apart.
 template <class T>
-struct Tally {
-  std::vector<std::pair<T, std::int64_t>> counts;  // ascending
-  std::int64_t missing = 0;
-};
-
-// The cells of column j of a row-major table of n rows.
-template <class T>
-Tally<T> tally(const T* cells, std::int64_t n, std::int64_t stride) {
-  Tally<T> result;
-  std::vector<std::int64_t> direct;
-  std::unordered_map<T, std::int64_t> others;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (i % kCellsBetweenStops == 0) check_job_stop();
-    const T x = cells[i * stride];
-    if (x != x) {
-      ++result.missing;
-    } else if (x >= T{0} && x < static_cast<T>(kDirect) && x == std::floor(x)) {
-      const auto code = static_cast<std::size_t>(x);
-      if (code >= direct.size()) direct.resize(std::max(code + 1, 2 * direct.size()), 0);
-      ++direct[code];
-    } else {
-      ++others[x];
-    }
-  }
-  result.counts.assign(others.begin(), others.end());
-  for (std::size_t code = 0; code < direct.size(); ++code)
-    if (direct[code] > 0) result.counts.emplace_back(static_cast<T>(code), direct[code]);
-  std::sort(result.counts.begin(), result.counts.end());
-  return result;
-}
-
-template <class T>
-ColumnCategories categories_of(const Tally<T>& tally, const Feature* feature) {
-  ColumnCategories column{
-      .is_nominal = feature && feature->is_nominal, .names = {}, .numbers = {}, .has_missing = tally.missing > 0, .counts = {}};
-  std::vector<std::pair<T, std::int64_t>> counts = tally.counts;
+ColumnCategories categories_of(const NumberCounts<T>& found, const Feature* feature) {
+  ColumnCategories column{.is_nominal = feature && feature->is_nominal,
+                          .names = {},
+                          .numbers = {},
+                          .has_missing = found.missing > 0,
+                          .counts = {}};
+  std::vector<std::pair<T, std::int64_t>> counts;
+  for (std::size_t c = 0; c < found.numbers.size(); ++c) counts.emplace_back(found.numbers[c], found.counts[c]);
   if (column.is_nominal) {
     const auto name = [&](T code) -> const std::string& { return feature->categories[static_cast<std::size_t>(code)]; };
     std::sort(counts.begin(), counts.end(), [&](const auto& a, const auto& b) { return name(a.first) < name(b.first); });
@@ -87,7 +57,7 @@ ColumnCategories categories_of(const Tally<T>& tally, const Feature* feature) {
     for (const auto& [number, count] : counts) column.numbers.push_back(static_cast<double>(number));
   }
   for (const auto& [cell, count] : counts) column.counts.push_back(count);
-  if (column.has_missing) column.counts.push_back(tally.missing);
+  if (column.has_missing) column.counts.push_back(found.missing);
   return column;
 }
 
@@ -194,16 +164,13 @@ std::vector<std::string> ColumnCategories::labels() const {
 
 template <class T>
 std::vector<ColumnCategories> found_categories(const Context& ctx, const Samples<T>& X) {
-  Matrix<T> scratch;
-  const MatrixView<const T> values = X.values(ctx, scratch);
-  std::vector<T> host(static_cast<std::size_t>(values.size()));
-  require(values.stride == values.cols, ErrorCode::kInternal, "a table has a row stride");
-  if (!host.empty()) ctx.memory().to_host(host.data(), values.data, host.size() * sizeof(T));
+  std::vector<std::int32_t> all(static_cast<std::size_t>(X.n_cols()));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<NumberCounts<T>> found = column_counts(ctx, X, all);
   std::vector<ColumnCategories> columns;
-  for (std::int64_t j = 0; j < values.cols; ++j) {
+  for (std::size_t j = 0; j < found.size(); ++j) {
     ctx.check_stop();
-    columns.push_back(categories_of(tally(host.data() + j, values.rows, values.cols),
-                                    feature_at(X.table->features, static_cast<std::size_t>(j))));
+    columns.push_back(categories_of(found[j], feature_at(X.table->features, j)));
   }
   return columns;
 }

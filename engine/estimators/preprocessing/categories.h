@@ -36,7 +36,7 @@ struct ColumnCategories {
   std::vector<std::string> labels() const;
 };
 
-// What X holds, column by column. Waits for the device once and copies X to the host. O(cells) expected.
+// What X holds, column by column; counted on the device, of which only the categories come back.
 template <class T>
 std::vector<ColumnCategories> found_categories(const Context& ctx, const Samples<T>& X);
 

@@ -37,6 +37,43 @@ std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, co
   return out.to_host();
 }
 
+namespace {
+
+// The mapped values as ops read them: the table and its rows where nothing has to be mapped, else a copy in `scratch`.
+template <class T>
+struct Cells {
+  MatrixView<const T> values;
+  VectorView<const std::int32_t> rows;
+};
+template <class T>
+Cells<T> cells_of(const Context& ctx, const Samples<T>& X, Matrix<T>& scratch) {
+  if (X.is_affine() || X.is_sparse()) return {X.values(ctx, scratch), {}};
+  return {std::as_const(X.table->X).view(), X.row_view()};
+}
+
+}   // namespace
+
+template <class T>
+ColumnCentres column_centres(const Context& ctx, const Samples<T>& X, ColumnCentre centre_kind,
+                             const std::vector<T>& missing) {
+  Matrix<T> scratch;
+  const Cells<T> cells = cells_of(ctx, X, scratch);
+  const Array<T> holes(ctx.memory(), std::span<const T>(missing));
+  Array<double> centre(ctx.memory(), X.n_cols());
+  Array<std::int64_t> present(ctx.memory(), X.n_cols());
+  ctx.ops<T>().columns->column_centres(centre_kind, cells.values, cells.rows, holes.view(), centre.view(),
+                                       present.view());
+  return {centre.to_host(), present.to_host()};
+}
+
+template <class T>
+std::vector<NumberCounts<T>> column_counts(const Context& ctx, const Samples<T>& X,
+                                           std::span<const std::int32_t> columns) {
+  Matrix<T> scratch;
+  const Cells<T> cells = cells_of(ctx, X, scratch);
+  return ctx.ops<T>().columns->count_numbers(cells.values, cells.rows, columns);
+}
+
 template <class T>
 Samples<T> selected_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int64_t>& positions) {
   const std::vector<std::int32_t> rows = X.rows ? X.rows->to_host() : std::vector<std::int32_t>();
@@ -216,6 +253,12 @@ std::vector<double> weighted_quantiles(std::span<const double> values, std::span
 
 template std::vector<double> column_quantiles(const Context&, const Samples<float>&, const std::vector<double>&);
 template std::vector<double> column_quantiles(const Context&, const Samples<double>&, const std::vector<double>&);
+template ColumnCentres column_centres(const Context&, const Samples<float>&, ColumnCentre, const std::vector<float>&);
+template ColumnCentres column_centres(const Context&, const Samples<double>&, ColumnCentre, const std::vector<double>&);
+template std::vector<NumberCounts<float>> column_counts(const Context&, const Samples<float>&,
+                                                        std::span<const std::int32_t>);
+template std::vector<NumberCounts<double>> column_counts(const Context&, const Samples<double>&,
+                                                         std::span<const std::int32_t>);
 template Samples<float> selected_rows(const Context&, const Samples<float>&, const std::vector<std::int64_t>&);
 template Samples<double> selected_rows(const Context&, const Samples<double>&, const std::vector<std::int64_t>&);
 template Samples<float> weighted_rows(const Context&, const Samples<float>&, const std::vector<double>&);

@@ -19,6 +19,21 @@ std::vector<double> linspace(double low, double high, std::int64_t count);
 template <class T>
 std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, const std::vector<double>& q);
 
+// The centre of each column, the cells that are `missing` (one value a column; NaN always is) left out, and how many
+// are left.
+struct ColumnCentres {
+  std::vector<double> centre;
+  std::vector<std::int64_t> present;
+};
+template <class T>
+ColumnCentres column_centres(const Context& ctx, const Samples<T>& X, ColumnCentre centre_kind,
+                             const std::vector<T>& missing);
+
+// What some columns of the mapped values are made of.
+template <class T>
+std::vector<NumberCounts<T>> column_counts(const Context& ctx, const Samples<T>& X,
+                                           std::span<const std::int32_t> columns);
+
 // Summed in extended precision; weights may be empty.
 double weighted_mean(std::span<const double> values, std::span<const double> weights);
 

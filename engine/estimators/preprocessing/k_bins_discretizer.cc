@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
@@ -55,6 +56,13 @@ void join_narrow_bins(std::vector<double>& edges) {
   edges = std::move(kept);
 }
 
+// The shares that the edges of n bins are quantiles of.
+std::vector<double> shares_of(std::int64_t n_bins) {
+  std::vector<double> shares = linspace(0, 100, n_bins + 1);
+  for (double& share : shares) share /= 100;
+  return shares;
+}
+
 bool is_bin_count(double v) { return v >= 2 && v < 0x1p53 && v == std::floor(v); }
 
 }  // namespace
@@ -82,30 +90,68 @@ schema::EstimatorInfo KBinsDiscretizer<T>::info() {
 }
 
 template <class T>
+double KBinsDiscretizer<T>::Column::at(std::int64_t place) const {
+  if (places.empty()) return values[static_cast<std::size_t>(place)];
+  return values[static_cast<std::size_t>(std::ranges::lower_bound(places, place) - places.begin())];
+}
+
+// The places of sorted columns that edges are made from, ascending: the ends and the quantiles. Empty: all.
+template <class T>
+std::vector<std::int32_t> KBinsDiscretizer<T>::places_read(const std::vector<Column>& columns) const {
+  if (params_.strategy == "kmeans") return {};
+  std::set<std::int32_t> places;
+  for (const Column& column : columns) {
+    places.insert(0), places.insert(static_cast<std::int32_t>(column.n - 1));
+    if (params_.strategy == "uniform") continue;
+    for (const double share : shares_of(column.n_bins)) {
+      const QuantileSpot spot = quantile_spot(params_.quantile_method, column.n, share);
+      places.insert(static_cast<std::int32_t>(spot.below)), places.insert(static_cast<std::int32_t>(spot.above));
+    }
+  }
+  return {places.begin(), places.end()};
+}
+
+// Sorts the columns on the device and copies to the host what edges are made from.
+template <class T>
+void KBinsDiscretizer<T>::read_sorted(const Context& ctx, const Samples<T>& X, std::vector<Column>& columns) const {
+  Matrix<T> scratch, sorted(ctx.memory(), X.n_cols(), X.n_rows());
+  Array<std::int64_t> present(ctx.memory(), X.n_cols());
+  ctx.ops<T>().columns->sort_columns(X.values(ctx, scratch), {}, sorted.view(), present.view());
+  const std::vector<std::int32_t> places = places_read(columns);
+  if (!places.empty()) {
+    const Array<std::int32_t> taken(ctx.memory(), std::span<const std::int32_t>(places));
+    Matrix<T> some(ctx.memory(), X.n_cols(), taken.size());
+    ctx.ops<T>().categories->take_columns(std::as_const(sorted).view(), {}, taken.view(), some.view());
+    sorted = std::move(some);
+  }
+  const std::vector<T> numbers = sorted.to_host();
+  const auto width = static_cast<std::ptrdiff_t>(sorted.cols());
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(j) * width;
+    columns[j].values.assign(first, first + width);
+    columns[j].places = places;
+  }
+}
+
+template <class T>
 std::vector<typename KBinsDiscretizer<T>::Column> KBinsDiscretizer<T>::columns(const Context& ctx, const Samples<T>& X,
                                                                                const std::vector<double>& weights) const {
   const auto counts = numbers_of(params_.n_bins);
   require(!counts || static_cast<std::int64_t>(counts->size()) == X.n_cols(), schema::ErrorCode::kInvalidValue,
           "{}: n_bins has {} numbers, must have one for each of the {} columns", kName, counts ? counts->size() : 0, X.n_cols());
   std::vector<Column> result(static_cast<std::size_t>(X.n_cols()));
-  Matrix<T> scratch, sorted(ctx.memory(), X.n_cols(), X.n_rows());
-  Array<std::int64_t> present(ctx.memory(), X.n_cols());
-  std::vector<T> numbers;
-  if (weights.empty()) {
-    ctx.ops<T>().columns->sort_columns(X.values(ctx, scratch), {}, sorted.view(), present.view());
-    numbers = sorted.to_host();
-  } else {
-    numbers = host_rows(ctx, X);
+  for (std::size_t j = 0; j < result.size(); ++j) {
+    result[j].n_bins = counts ? static_cast<std::int64_t>((*counts)[j]) : std::get<std::int64_t>(params_.n_bins.data);
+    result[j].n = X.n_rows();
   }
+  if (weights.empty()) {
+    read_sorted(ctx, X, result);
+    return result;
+  }
+  const std::vector<T> numbers = host_rows(ctx, X);
   const auto n = static_cast<std::size_t>(X.n_rows());
   for (std::size_t j = 0; j < result.size(); ++j) {
     Column& column = result[j];
-    column.n_bins = counts ? static_cast<std::int64_t>((*counts)[j]) : std::get<std::int64_t>(params_.n_bins.data);
-    if (weights.empty()) {
-      column.values.assign(numbers.begin() + static_cast<std::ptrdiff_t>(j * n),
-                           numbers.begin() + static_cast<std::ptrdiff_t>((j + 1) * n));
-      continue;
-    }
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t i) { return weights[i] == 0; });
@@ -118,11 +164,14 @@ std::vector<typename KBinsDiscretizer<T>::Column> KBinsDiscretizer<T>::columns(c
 
 template <class T>
 std::vector<double> KBinsDiscretizer<T>::quantile_edges(const Column& column) const {
-  std::vector<double> edges, q = linspace(0, 100, column.n_bins + 1);
-  for (double& share : q) share /= 100;
+  std::vector<double> edges;
+  const std::vector<double> q = shares_of(column.n_bins);
   if (!column.weights.empty())
     return weighted_quantiles(column.values, column.weights, q, params_.quantile_method == "averaged_inverted_cdf");
-  for (const double share : q) edges.push_back(quantile_by(params_.quantile_method, column.values, share));
+  for (const double share : q) {
+    const QuantileSpot spot = quantile_spot(params_.quantile_method, column.n, share);
+    edges.push_back(quantile_at(spot, column.at(spot.below), column.at(spot.above)));
+  }
   return edges;
 }
 

@@ -95,8 +95,8 @@ const std::vector<std::string>& quantile_methods() {
   return names;
 }
 
-double quantile_by(const std::string& method, std::span<const double> sorted, double q) {
-  const double n = static_cast<double>(sorted.size());
+QuantileSpot quantile_spot(const std::string& method, std::int64_t count, double q) {
+  const double n = static_cast<double>(count);
   double place = n * q - 1;
   if (method == "linear") {
     place = (n - 1) * q;
@@ -108,12 +108,21 @@ double quantile_by(const std::string& method, std::span<const double> sorted, do
   } else if (const auto alpha = plotting_constant(method)) {
     place = n * q + (*alpha + q * (1 - *alpha - *alpha)) - 1;
   }   // interpolated_inverted_cdf and averaged_inverted_cdf: n q - 1
-  if (place >= n - 1) return sorted.back();
-  if (place < 0) return sorted.front();
-  const auto below = static_cast<std::size_t>(place);
+  if (place >= n - 1) return {count - 1, count - 1, 0};
+  if (place < 0) return {0, 0, 0};
+  const auto below = static_cast<std::int64_t>(place);
   double way = place - std::floor(place);
   if (method == "averaged_inverted_cdf") way = way == 0 ? 0.5 : 1.0;
-  return between(sorted[below], sorted[below + 1], way);
+  return {below, below + 1, way};
+}
+
+double quantile_at(const QuantileSpot& spot, double below, double above) {
+  return spot.below == spot.above ? below : between(below, above, spot.way);
+}
+
+double quantile_by(const std::string& method, std::span<const double> sorted, double q) {
+  const QuantileSpot spot = quantile_spot(method, static_cast<std::int64_t>(sorted.size()), q);
+  return quantile_at(spot, sorted[static_cast<std::size_t>(spot.below)], sorted[static_cast<std::size_t>(spot.above)]);
 }
 
 std::vector<double> one_dimensional_means(std::span<const double> sorted, std::span<const double> weights,

@@ -29,8 +29,9 @@ void add_preprocessing(Rows& rows) {
   add<Normalizer>(rows, memory::scales_rows);
   add<Binarizer>(rows, memory::maps_numbers);
   add<PolynomialFeatures>(rows, memory::polynomial);
-  add<SplineTransformer>(rows, memory::splines);
-  add<KBinsDiscretizer>(rows, memory::bins);
+  add<SplineTransformer>(rows, memory::splines, {.host_part = "knots at quantiles, where rows have weights"});
+  add<KBinsDiscretizer>(rows, memory::bins,
+                        {.host_part = "the edges of strategy kmeans, and all edges where rows have weights"});
   add<QuantileTransformer>(rows, memory::quantiles);
   add<PowerTransformer>(rows, memory::power);
 }

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <unordered_map>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/preprocessing/column_stats.h"
 
 namespace kedge::engine {
 namespace {
@@ -34,39 +34,40 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// In two passes, so that nothing is lost to a large mean.
-double mean_of(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  double sum = 0, rest = 0;
-  for (const double v : values) sum += v;
-  const double mean = sum / n;
-  for (const double v : values) rest += v - mean;
-  return mean + rest / n;
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
-std::unordered_map<double, std::int64_t> counted(const std::vector<double>& values) {
-  std::unordered_map<double, std::int64_t> counts;
-  for (const double v : values) ++counts[v];
-  return counts;
-}
-
-// The smallest of the most frequent ones, categories by name.
-double mode_of(const std::vector<double>& values, const Feature& feature) {
+// The most frequent category but the missing one, of several the first by name; NaN where there is none.
+template <class T>
+double mode_by_name(const NumberCounts<T>& found, T missing, const Feature& feature) {
   const auto name = [&](double code) -> const std::string& { return feature.categories[static_cast<std::size_t>(code)]; };
   double best = kNan;
   std::int64_t most = 0;
-  for (const auto& [value, count] : counted(values)) {
-    const bool is_smaller = count == most && (feature.is_nominal ? name(value) < name(best) : value < best);
-    if (count > most || is_smaller) best = value, most = count;
+  for (std::size_t c = 0; c < found.numbers.size(); ++c) {
+    if (found.numbers[c] == missing) continue;
+    const auto code = static_cast<double>(found.numbers[c]);
+    if (found.counts[c] > most || (found.counts[c] == most && name(code) < name(best)))
+      best = code, most = found.counts[c];
   }
   return best;
+}
+
+// The centre of each column that this strategy asks for; that of a nominal column is a code.
+template <class T>
+ColumnCentres centres_of(const Context& ctx, const Samples<T>& X, const std::string& strategy,
+                         const std::vector<T>& missing, const std::vector<Feature>& features) {
+  const bool wants_mode = strategy == "most_frequent";
+  std::vector<std::int32_t> nominal;
+  for (std::size_t j = 0; j < features.size() && wants_mode; ++j)
+    if (features[j].is_nominal) nominal.push_back(static_cast<std::int32_t>(j));
+  ColumnCentre kind =
+      strategy == "mean" ? ColumnCentre::kMean : (strategy == "median" ? ColumnCentre::kMedian : ColumnCentre::kNone);
+  if (wants_mode && nominal.size() < features.size()) kind = ColumnCentre::kMode;
+  ColumnCentres centres = column_centres(ctx, X, kind, missing);
+  if (nominal.empty()) return centres;
+  const std::vector<NumberCounts<T>> found = column_counts(ctx, X, nominal);
+  for (std::size_t c = 0; c < nominal.size(); ++c) {
+    const auto j = static_cast<std::size_t>(nominal[c]);
+    centres.centre[j] = mode_by_name(found[c], missing[j], features[j]);
+  }
+  return centres;
 }
 
 // The code of a category, which is added if the column has it not.
@@ -105,15 +106,11 @@ Value SimpleImputer<T>::constant_for(const Feature& feature) const {
 }
 
 template <class T>
-Value SimpleImputer<T>::statistic_of(const std::vector<double>& present, const Feature& feature) const {
-  const bool is_constant = params_.strategy == "constant";
-  if (present.empty() && !params_.keep_empty_features) return nullptr;
-  if (is_constant) return constant_for(feature);
-  if (present.empty()) return feature.is_nominal ? Value("0") : Value(0.0);
-  if (params_.strategy == "mean") return mean_of(present);
-  if (params_.strategy == "median") return median_of(present);
-  const double mode = mode_of(present, feature);
-  return feature.is_nominal ? Value(feature.categories[static_cast<std::size_t>(mode)]) : Value(mode);
+Value SimpleImputer<T>::statistic_of(double centre, std::int64_t present, const Feature& feature) const {
+  if (present == 0 && !params_.keep_empty_features) return nullptr;
+  if (params_.strategy == "constant") return constant_for(feature);
+  if (present == 0) return feature.is_nominal ? Value("0") : Value(0.0);
+  return feature.is_nominal ? Value(feature.categories[static_cast<std::size_t>(centre)]) : Value(centre);
 }
 
 template <class T>
@@ -122,23 +119,18 @@ void SimpleImputer<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   ctx.check_stop();
   const std::vector<Feature> features = features_of(*X.table);
   const std::vector<T> missing = missing_cells(ctx, kOwner, params_.missing_values, X);
-  Matrix<T> scratch;
-  const MatrixView<const T> values = X.values(ctx, scratch);
-  std::vector<T> host(static_cast<std::size_t>(values.size()));
-  ctx.memory().to_host(host.data(), values.data, host.size() * sizeof(T));
   columns_.clear();
-  for (std::size_t j = 0; j < features.size(); ++j) {
-    ctx.check_stop();
-    const bool is_number = params_.strategy == "mean" || params_.strategy == "median";
-    require(!(is_number && features[j].is_nominal), ErrorCode::kBadData,
+  const bool is_number = params_.strategy == "mean" || params_.strategy == "median";
+  for (const Feature& feature : features)
+    require(!(is_number && feature.is_nominal), ErrorCode::kBadData,
             "{}: column '{}' is nominal, strategy \"{}\" needs numbers; most_frequent and "
             "constant take categories",
-            kOwner, features[j].name, params_.strategy);
-    std::vector<double> present;
-    for (std::size_t i = j; i < host.size(); i += features.size())
-      if (host[i] != missing[j] && host[i] == host[i]) present.push_back(static_cast<double>(host[i]));
-    columns_.push_back(
-        {statistic_of(present, features[j]), features[j].is_nominal, static_cast<std::int64_t>(present.size()) < values.rows});
+            kOwner, feature.name, params_.strategy);
+  const ColumnCentres found = centres_of(ctx, X, params_.strategy, missing, features);
+  for (std::size_t j = 0; j < features.size(); ++j) {
+    ctx.check_stop();
+    columns_.push_back({statistic_of(found.centre[j], found.present[j], features[j]), features[j].is_nominal,
+                        found.present[j] < X.n_rows()});
     if (columns_.back().statistic.is_null())
       ctx.warn(
           fmt::format("{}: column '{}' has no value at all and is left out; see keep_empty_features", kOwner, features[j].name));

@@ -15,10 +15,10 @@ struct SimpleImputerParams {
   bool add_indicator = false, keep_empty_features = false;
 };
 
-// Takes nominal columns with the strategies most_frequent and constant, and leaves them nominal. The statistics are found on the
-// host, one copy of X: O(cells), the mean in two passes. transform() copies the rows and fills them in. A column without any
-// value is left out, with a warning, unless keep_empty_features. Errors: kBadData for a nominal column with mean or median, or a
-// fill_value that does not fit a column.
+// Takes nominal columns with the strategies most_frequent and constant, and leaves them nominal. The statistics are
+// found on the device: the mean in two passes, median and mode by a sort of each column. transform() copies the rows
+// and fills them in. A column without any value is left out, with a warning, unless keep_empty_features. Errors:
+// kBadData for a nominal column with mean or median, or a fill_value that does not fit a column.
 template <class T>
 class SimpleImputer final : public Transformer<T> {
  public:
@@ -37,7 +37,7 @@ class SimpleImputer final : public Transformer<T> {
     schema::Value statistic;  // a number or the name of a category; null: no value was there, the column is left out
     bool is_nominal = false, lacks = false;
   };
-  schema::Value statistic_of(const std::vector<double>& present, const Feature& feature) const;
+  schema::Value statistic_of(double centre, std::int64_t present, const Feature& feature) const;
   schema::Value constant_for(const Feature& feature) const;
   std::vector<Feature> kept_features(const std::vector<Feature>& features, std::vector<T>& fill,
                                      std::vector<std::int64_t>& kept) const;

@@ -112,6 +112,7 @@ std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samp
 
 template <class T>
 void TreeModel<T>::fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth) {
+  ready_ = {};
   forest_ = grown(ctx, X, growth);
   if (growth.fit.ccp_alpha > 0) forest_ = std::make_shared<const Forest>(pruned(*forest_, growth.fit.ccp_alpha));
   if (wants_out_of_bag && growth.table) out_of_bag_ = ctx.device.trees().out_of_bag(*forest_, *growth.table, growth.rows, growth.fit.options);
@@ -146,9 +147,11 @@ void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
   ctx.check_stop();
   if (X.n_rows() == 0) return;
-  if (has_fitted_codes(X)) return ctx.device.trees().predict(*forest_, *X.table->binned, X.row_view(), out);
+  if (ready_.of != forest_.get() || ready_.on != &ctx.device)
+    ready_ = {ctx.device.trees().prepare(*forest_), forest_.get(), &ctx.device};
+  if (has_fitted_codes(X)) return ready_.forest->predict(*X.table->binned, X.row_view(), out);
   Matrix<T> scratch;
-  ctx.device.trees().predict(*forest_, X.values(ctx, scratch), out);
+  ready_.forest->predict(X.values(ctx, scratch), out);
 }
 
 template <class T>
@@ -157,6 +160,7 @@ void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
   if (!archive.is_loading()) forest = *forest_;
   forest_state(archive, forest, n_classes);
   if (!archive.is_loading()) return;
+  ready_ = {};
   forest_ = std::make_shared<const Forest>(std::move(forest));
   fitted_table_.reset();
 }

@@ -40,6 +40,11 @@ class TreeModel {
 
  private:
   struct Growth;   // where and how trees are grown
+  struct Ready {   // made by the first prediction
+    std::shared_ptr<const ReadyForest> forest;   // shared by copies of the model
+    const Forest* of = nullptr;
+    const Device* on = nullptr;
+  };
   Forest grow(const Context& ctx, const Growth& growth, std::int64_t first, std::int64_t n_trees, std::int32_t max_depth) const;
   std::shared_ptr<const Forest> grown(const Context& ctx, const Samples<T>& X, const Growth& growth) const;
   void fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth);
@@ -49,6 +54,7 @@ class TreeModel {
   OutOfBag out_of_bag_;
   std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
   std::vector<double> shift_, scale_;      // of the fitted samples
+  mutable Ready ready_;                    // the forest on the device; destroyed before it
 };
 
 }  // namespace kedge::engine

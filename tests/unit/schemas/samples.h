@@ -219,28 +219,29 @@ inline std::vector<Job> jobs() {
 }
 
 inline EstimatorInfo estimator() {
-  return {
-      .name = "PCA",
-      .kind = "transformer",
-      .family = "decomposition",
-      .doc = "Principal components.",
-      .params = {{.name = "n_components",
-                  .doc = "How many.",
-                  .defaultValue = nullptr,
-                  .forms = {{.type = ParamForm::Type::kNull},
-                            {.type = ParamForm::Type::kInteger, .minimum = 1, .maximum = 10},
-                            {.type = ParamForm::Type::kNumber,
-                             .minimum = 0,
-                             .maximum = 1,
-                             .exclusiveMinimum = true,
-                             .exclusiveMaximum = true},
-                            {.type = ParamForm::Type::kString, .choices = {"mle"}},
-                            {.type = ParamForm::Type::kArray,
-                             .items = {{.type = ParamForm::Type::kObject,
-                                        .fields = {{.name = "columns", .forms = {{.type = ParamForm::Type::kArray}}}}}}}}},
-                 {.name = "whiten", .defaultValue = false, .forms = {{.type = ParamForm::Type::kBoolean}}}},
-      .attributes = {"components_"},
-      .deviations = {"no arpack"}};
+  return {.name = "PCA",
+          .kind = "transformer",
+          .family = "decomposition",
+          .doc = "Principal components.",
+          .params = {{.name = "n_components",
+                      .doc = "How many.",
+                      .defaultValue = nullptr,
+                      .forms = {{.type = ParamForm::Type::kNull},
+                                {.type = ParamForm::Type::kInteger, .minimum = 1, .maximum = 10},
+                                {.type = ParamForm::Type::kNumber,
+                                 .minimum = 0,
+                                 .maximum = 1,
+                                 .exclusiveMinimum = true,
+                                 .exclusiveMaximum = true},
+                                {.type = ParamForm::Type::kString, .choices = {"mle"}},
+                                {.type = ParamForm::Type::kArray,
+                                 .items = {{.type = ParamForm::Type::kObject,
+                                            .fields = {{.name = "columns",
+                                                        .forms = {{.type = ParamForm::Type::kArray}}}}}}}}},
+                     {.name = "whiten", .defaultValue = false, .forms = {{.type = ParamForm::Type::kBoolean}}}},
+          .attributes = {"components_"},
+          .deviations = {"no arpack"},
+          .hostPart = "sums"};
 }
 
 inline DeviceList devices() {

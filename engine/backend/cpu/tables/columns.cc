@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/column_functors.h"
@@ -85,6 +87,65 @@ std::vector<double> first_present(MatrixView<const T> X, VectorView<const std::i
   return first;
 }
 
+// In two passes, so that nothing is lost to a large mean.
+template <class T>
+double mean_of(const T* numbers, std::int64_t n) {
+  double sum = 0, rest = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(numbers[i]);
+  const double mean = sum / static_cast<double>(n);
+  for (std::int64_t i = 0; i < n; ++i) rest += static_cast<double>(numbers[i]) - mean;
+  return mean + rest / static_cast<double>(n);
+}
+
+template <class T>
+double median_of(T* numbers, std::int64_t n) {
+  T* const middle = numbers + n / 2;
+  std::nth_element(numbers, middle, numbers + n);
+  const double upper = static_cast<double>(*middle);
+  return n % 2 == 1 ? upper : (static_cast<double>(*std::max_element(numbers, middle)) + upper) / 2;
+}
+
+template <class T>
+double mode_of(T* numbers, std::int64_t n) {
+  RadixSorter<T>().sort(numbers, n);
+  T best = numbers[0];
+  std::int64_t most = 0, first = 0;   // of the run that is being read
+  for (std::int64_t i = 1; i <= n; ++i) {
+    if (i < n && numbers[i] == numbers[first]) continue;
+    if (i - first > most) most = i - first, best = numbers[first];
+    first = i;
+  }
+  return static_cast<double>(best);
+}
+
+constexpr std::int64_t kDirect = 1 << 16;   // whole numbers below are counted in a table, all others hashed
+
+template <class T>
+NumberCounts<T> tally(MatrixView<const T> X, VectorView<const std::int32_t> rows, std::int32_t column) {
+  NumberCounts<T> result;
+  std::vector<std::int64_t> direct;
+  std::unordered_map<T, std::int64_t> others;
+  for (std::int64_t i = 0; i < selected(X, rows); ++i) {
+    if (i % kDirect == 0) check_job_stop();
+    const T x = row_at(X, rows, i)[column];
+    if (x != x) {
+      ++result.missing;
+    } else if (x >= T{0} && x < static_cast<T>(kDirect) && x == std::floor(x)) {
+      const auto code = static_cast<std::size_t>(x);
+      if (code >= direct.size()) direct.resize(std::max(code + 1, 2 * direct.size()), 0);
+      ++direct[code];
+    } else {
+      ++others[x];
+    }
+  }
+  std::vector<std::pair<T, std::int64_t>> counts(others.begin(), others.end());
+  for (std::size_t code = 0; code < direct.size(); ++code)
+    if (direct[code] > 0) counts.emplace_back(static_cast<T>(code), direct[code]);
+  std::sort(counts.begin(), counts.end());
+  for (const auto& [number, count] : counts) result.numbers.push_back(number), result.counts.push_back(count);
+  return result;
+}
+
 template <class T>
 class CpuColumns final : public ColumnOps<T> {
  public:
@@ -142,6 +203,30 @@ class CpuColumns final : public ColumnOps<T> {
       const double value = (squares - rest * rest / total) / total;
       variance.data[j] = value < 0 ? 0.0 : value;
     }
+  }
+
+  void column_centres(ColumnCentre centre_kind, MatrixView<const T> X, VectorView<const std::int32_t> rows,
+                      VectorView<const T> missing, VectorView<double> centre,
+                      VectorView<std::int64_t> present) override {
+    for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
+      n = std::remove(numbers, numbers + n, missing.data[j]) - numbers;
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
+      if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
+      if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
+      centre.data[j] = value, present.data[j] = n;
+    });
+  }
+
+  std::vector<NumberCounts<T>> count_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows,
+                                             std::span<const std::int32_t> columns) override {
+    constexpr std::int64_t kCountNs = 5;   // a cell
+    std::vector<NumberCounts<T>> result(columns.size());
+    const auto count = static_cast<std::int64_t>(columns.size());
+    for_tiles(count, 1, count * selected(X, rows) * kCountNs, [&](std::int64_t c, std::int64_t, std::int64_t) {
+      result[static_cast<std::size_t>(c)] = tally(X, rows, columns[static_cast<std::size_t>(c)]);
+    });
+    return result;
   }
 };
 

@@ -49,6 +49,31 @@ class CpuRows final : public RowOps<T> {
     std::copy(total.begin(), total.end(), sums.data);
   }
 
+  void precise_means(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> mean,
+                     VectorView<double> total) override {
+    std::vector<long double> sums(static_cast<std::size_t>(Z.cols), 0.0L);   // of x87: 64 bits
+    long double all = 0;
+    for (std::int64_t i = 0; i < Z.rows; ++i) {
+      if (i % kRowTile == 0) check_job_stop();
+      const long double w = weights.empty() ? 1.0 : weights.data[i];
+      for (std::int64_t j = 0; j < Z.cols; ++j)
+        sums[static_cast<std::size_t>(j)] += w * static_cast<long double>(Z.data[i * Z.stride + j]);
+      all += w;
+    }
+    for (std::int64_t j = 0; j < Z.cols; ++j)
+      mean.data[j] = static_cast<double>(sums[static_cast<std::size_t>(j)] / all);
+    total.data[0] = static_cast<double>(all);
+  }
+
+  void weighted_sums(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> sums) override {
+    std::fill_n(sums.data, Z.cols, 0.0);
+    for (std::int64_t i = 0; i < Z.rows; ++i) {
+      if (i % kRowTile == 0) check_job_stop();
+      const double w = weights.empty() ? 1.0 : weights.data[i];
+      for (std::int64_t j = 0; j < Z.cols; ++j) sums.data[j] += w * static_cast<double>(Z.data[i * Z.stride + j]);
+    }
+  }
+
   void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) override {
     for_rows(X.rows, X.cols,
              [&](std::int64_t i) { norms.data[i] = static_cast<T>(squared_norm(X.data + i * X.stride, X.cols)); });

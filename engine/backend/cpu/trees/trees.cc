@@ -18,6 +18,25 @@
 namespace kedge::engine {
 namespace {
 
+// Packs the forest with each prediction: the form depends on what is read.
+class CpuReadyForest final : public ReadyForest {
+ public:
+  CpuReadyForest(const Forest& forest, int n_threads) : forest_(forest), n_threads_(n_threads) {}
+  void predict(const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) const override {
+    predict_codes(forest_, table, rows, out, n_threads_);
+  }
+  void predict(MatrixView<const float> X, MatrixView<double> out) const override {
+    predict_values(forest_, X, out, n_threads_);
+  }
+  void predict(MatrixView<const double> X, MatrixView<double> out) const override {
+    predict_values(forest_, X, out, n_threads_);
+  }
+
+ private:
+  const Forest& forest_;
+  int n_threads_;
+};
+
 class CpuTrees final : public TreeOps {
  public:
   CpuTrees(Memory& memory, int n_threads) : memory_(memory), n_threads_(std::max(1, n_threads)) {}
@@ -59,15 +78,8 @@ class CpuTrees final : public TreeOps {
     return predict_out_of_bag(forest, table, rows, options, n_threads_);
   }
 
-  void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-               MatrixView<double> out) override {
-    predict_codes(forest, table, rows, out, n_threads_);
-  }
-  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) override {
-    predict_values(forest, X, out, n_threads_);
-  }
-  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) override {
-    predict_values(forest, X, out, n_threads_);
+  std::unique_ptr<ReadyForest> prepare(const Forest& forest) override {
+    return std::make_unique<CpuReadyForest>(forest, n_threads_);
   }
 
  private:

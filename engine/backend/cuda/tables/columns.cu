@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/selection.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/tables/column_counts.cuh"
 
 namespace kedge::engine {
 namespace {
@@ -173,6 +174,17 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
     sum_tables(runtime_, partial.data(), tiles, 2 * d, sums.data());
     KEDGE_LAUNCH(runtime_, finish_present_variance, blocks_for(d, 128), 128, 0, d, sums.data(), count.data,
                  variance.data);
+  }
+
+  void column_centres(ColumnCentre centre_kind, MatrixView<const T> X, VectorView<const std::int32_t> rows,
+                      VectorView<const T> missing, VectorView<double> centre,
+                      VectorView<std::int64_t> present) override {
+    engine::column_centres(runtime_, libraries_, centre_kind, select(X, rows), missing.data, centre.data, present.data);
+  }
+
+  std::vector<NumberCounts<T>> count_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows,
+                                             std::span<const std::int32_t> columns) override {
+    return engine::count_numbers(runtime_, libraries_, select(X, rows), columns);
   }
 };
 

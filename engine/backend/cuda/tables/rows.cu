@@ -1,6 +1,7 @@
 // Row-wise ops on the GPU. Rows of class scores are short: one thread takes one, and the caches make up for the stride.
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/tables/precise_sums.cuh"
 
 namespace kedge::engine {
 namespace {
@@ -81,6 +82,15 @@ class CudaRows final : public RowOps<T>, private CudaBody {
     KEDGE_LAUNCH(runtime_, tile_columns<T>, tall_grid(runtime_, blocks_for(Z.rows, kRowTile), blocks_for(Z.cols, 64)),
                  64, 0, Z.data, Z.rows, Z.cols, Z.stride, partial.data());
     sum_tables(runtime_, partial.data(), tiles, Z.cols, sums.data);
+  }
+
+  void precise_means(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> mean,
+                     VectorView<double> total) override {
+    engine::precise_means(runtime_, Z, weights.empty() ? nullptr : weights.data, mean.data, total.data);
+  }
+
+  void weighted_sums(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> sums) override {
+    engine::precise_sums(runtime_, Z, weights.empty() ? nullptr : weights.data, sums.data);
   }
 
   void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) override {

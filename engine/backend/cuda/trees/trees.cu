@@ -14,6 +14,24 @@
 namespace kedge::engine {
 namespace {
 
+class CudaReadyForest final : public ReadyForest {
+ public:
+  CudaReadyForest(CudaRuntime& runtime, const Forest& forest) : runtime_(runtime), forest_(runtime, forest) {}
+  void predict(const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) const override {
+    predict_codes(runtime_, forest_, table, rows, out);
+  }
+  void predict(MatrixView<const float> X, MatrixView<double> out) const override {
+    predict_values(runtime_, forest_, X, out);
+  }
+  void predict(MatrixView<const double> X, MatrixView<double> out) const override {
+    predict_values(runtime_, forest_, X, out);
+  }
+
+ private:
+  CudaRuntime& runtime_;
+  DeviceForest forest_;
+};
+
 class CudaTrees final : public TreeOps {
  public:
   explicit CudaTrees(CudaRuntime& runtime) : runtime_(runtime) {}
@@ -61,14 +79,8 @@ class CudaTrees final : public TreeOps {
     return result;
   }
 
-  void predict(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) override {
-    predict_codes(runtime_, DeviceForest(runtime_, forest), table, rows, out);
-  }
-  void predict(const Forest& forest, MatrixView<const float> X, MatrixView<double> out) override {
-    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
-  }
-  void predict(const Forest& forest, MatrixView<const double> X, MatrixView<double> out) override {
-    predict_values(runtime_, DeviceForest(runtime_, forest), X, out);
+  std::unique_ptr<ReadyForest> prepare(const Forest& forest) override {
+    return std::make_unique<CudaReadyForest>(runtime_, forest);
   }
 
  private:

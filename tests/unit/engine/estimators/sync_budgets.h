@@ -1,5 +1,6 @@
-// How often each estimator may wait for the device: in a fit on 40 rows of 6 columns and 3 classes, and in using it on them
-// (transform, or predict and predict_proba, and fetching what they gave).
+// How often each estimator may wait for the device: in a fit on 40 rows of 6 columns and 3 classes, and in using it on
+// them (transform, or predict and predict_proba, and fetching what they gave). And how many bytes a fit may fetch from
+// the device for each row: 0 where nothing on the host grows with the rows.
 #pragma once
 
 #include <string_view>
@@ -9,6 +10,7 @@ namespace kedge::engine::testing {
 struct SyncBudget {
   std::string_view estimator;
   int fit, use;
+  int row_bytes = 0;
 };
 
 inline constexpr SyncBudget kSyncBudgets[] = {
@@ -70,5 +72,10 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"DummyClassifier", 0, 2},
     {"DummyRegressor", 0, 0},
 };
+
+// Estimators whose fit gives something for each row: labels, or rows that they keep.
+inline bool fetches_its_answer(std::string_view estimator) {
+  return estimator == "KMeans" || estimator == "MiniBatchKMeans" || estimator == "DBSCAN";
+}
 
 }  // namespace kedge::engine::testing
