@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -263,6 +263,7 @@ case "${1:-}" in
   images) images "${2:-release}" ;;
   differential) shift; differential "$@" ;;
   sklearn) shift; sklearn "$@" ;;
+  gpu-model) shift; install_packages binutils; build dev kedge_gpu_model; exec build/dev/bin/kedge_gpu_model "$@" ;;
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;
   docs) docs ;;

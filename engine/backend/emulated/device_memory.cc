@@ -20,7 +20,7 @@ constexpr bool kProtected = false;
 #else
 constexpr bool kProtected = true;
 #endif
-constexpr std::size_t kAlignment = 256, kPage = 4096, kRegionBytes = std::size_t{64} << 30;   // reserved, not used
+constexpr std::size_t kAlignment = 256, kPage = 4096;
 constexpr int kRubbish = 0xFF;   // NaN in both widths: whoever reads what nobody wrote will see it
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }

@@ -10,6 +10,8 @@
 
 namespace kedge::engine::emulated {
 
+inline constexpr std::size_t kRegionBytes = std::size_t{64} << 30;   // of addresses: reserved, not used
+
 // One emulated GPU's memory. Under the address sanitizer each block is malloc's, exactly as large as asked for, and always
 // accessible; else blocks lie in one region of pages without access, which DeviceAccess opens. Safe to use from several threads.
 class DeviceMemory {
@@ -27,6 +29,7 @@ class DeviceMemory {
   // device. Then the pinned bytes become rubbish. Who changes them earlier changes what is copied.
   void copy_late(void* device, void* pinned, std::size_t bytes);
 
+  const void* region() const { return region_; }   // kRegionBytes long; null under the address sanitizer
   std::size_t live_bytes() const;   // given out and not given back; 0 under the address sanitizer
   std::function<void(std::size_t bytes)> before_allocate;   // may throw, for tests of faults; may be empty
 

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/backend/emulated/observer.h"
 #include "schemas/error.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -103,6 +104,7 @@ void Emulator::launch(const Launch& launch, const std::function<void()>& body) {
   // Exactly as large as asked for, so that the sanitizer sees an overrun; filled with rubbish, as on a GPU.
   std::unique_ptr<void, decltype(&std::free)> shared(std::malloc(std::max<std::size_t>(shared_bytes, 1)), &std::free);
   dynamic_shared = shared.get();
+  if (observer) observer->launch_begins(launch, memory.region(), dynamic_shared);
   std::vector<std::uint64_t> blocks(std::size_t{grid.x} * grid.y * grid.z);
   std::iota(blocks.begin(), blocks.end(), 0);
   std::shuffle(blocks.begin(), blocks.end(), random_);
@@ -111,8 +113,10 @@ void Emulator::launch(const Launch& launch, const std::function<void()>& body) {
                        static_cast<unsigned>(b / grid.x / grid.y));
     if (shared_bytes) std::memset(dynamic_shared, kRubbish, shared_bytes);
     for (const SharedVariable& variable : symbols_->shared) std::memset(variable.at, kRubbish, variable.bytes);
+    if (observer) observer->block_begins();
     run_block();
   }
+  if (observer) observer->launch_ends();
 }
 
 void Emulator::run_block() {
@@ -131,6 +135,7 @@ void Emulator::run_block() {
     run_ready();
     running = outer;   // an error below leaves this function
     if (!error_.empty()) fail(error_);
+    if (observer) observer->block_meets();
     running = this;
   } while (release_block());
   running = outer;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/emulated/emulator.h"
+#include "engine/backend/emulated/observer.h"
 
 namespace kedge::engine {
 namespace {
@@ -91,6 +92,25 @@ void store(const Dense& A, MatrixView<T> out) {
   }
 }
 
+// Opens the device's memory for one call, which the observer sees. The operations are those of the usual algorithms (LAPACK Users' Guide;
+// five times the number of comparisons of a radix sort's passes stand for a sort).
+class Call {
+ public:
+  Call(emulated::DeviceMemory& memory, const char* what, std::size_t value_bytes, double operations, double values) : access_(memory) {
+    if (emulated::observer) emulated::observer->library_begins(what, value_bytes, operations, values * static_cast<double>(value_bytes));
+  }
+  ~Call() {
+    if (emulated::observer) emulated::observer->library_ends();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  emulated::DeviceAccess access_;
+};
+
+double product(std::int64_t a, std::int64_t b, std::int64_t c = 1) { return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c); }
+
 }  // namespace
 
 struct DeviceLibraries::Impl {
@@ -102,7 +122,7 @@ DeviceLibraries::~DeviceLibraries() = default;
 
 template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "gemm", sizeof(T), 2 * product(C.rows, C.cols, transpose_a ? A.rows : A.cols), product(A.rows, A.cols) + product(B.rows, B.cols) + product(C.rows, C.cols));
   const std::int64_t depth = transpose_a ? A.rows : A.cols;
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j < C.cols; ++j) {
@@ -120,7 +140,7 @@ void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixVi
 
 template <class T>
 void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "gram", sizeof(T), product(A.rows, A.cols, A.cols), product(A.rows, A.cols) + product(C.rows, C.cols));
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       double sum = 0;
@@ -133,7 +153,7 @@ void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C
 // Cholesky by rows, then substitution forwards and backwards.
 template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "potrf", sizeof(T), product(A.rows, A.rows, A.rows) / 3 + 2 * product(A.rows, A.rows, B.cols), product(A.rows, A.rows) + product(B.rows, B.cols));
   Dense L = load<T>(A), X = load<T>(B);
   const std::size_t n = L.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -161,7 +181,7 @@ bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
 // The classical Jacobi method, two-sided: it keeps the signs of the eigenvalues.
 template <class T>
 void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "syevd", sizeof(T), 9 * product(A.rows, A.rows, A.rows), product(A.rows, A.rows));
   Dense G = load<T>(A);
   const std::size_t n = G.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -203,7 +223,7 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
 
 template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "gesvd", sizeof(T), 6 * product(A.rows, A.cols, std::min(A.rows, A.cols)) + 20 * product(std::min(A.rows, A.cols), std::min(A.rows, A.cols), std::min(A.rows, A.cols)), 2 * product(A.rows, A.cols));
   const bool tall = A.rows >= A.cols;   // the shorter side's vectors are rotated: W M = diag(s) X
   Dense M = tall ? transposed(load<T>(A), static_cast<std::size_t>(A.cols)) : load<T>(A);
   Dense W = identity(M.size());
@@ -226,7 +246,7 @@ void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, Mat
 
 template <class T>
 void DeviceLibraries::orthonormalize(MatrixView<T> A) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "orgqr", sizeof(T), 4 * product(A.rows, A.cols, A.cols), 2 * product(A.rows, A.cols));
   Dense columns = transposed(load<T>(A), static_cast<std::size_t>(A.cols));
   orthonormalise_rows(columns);
   store(transposed(columns, static_cast<std::size_t>(A.rows)), A);
@@ -235,7 +255,7 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
 // Householder's reflections, column by column.
 template <class T>
 void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "geqrf", sizeof(T), 2 * product(m, n, n), 2 * product(m, n));
   for (std::int64_t k = 0; k < n; ++k) {
     T* const column = A + k * m;
     double norm = 0;
@@ -257,12 +277,12 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
 template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)), 2 * product(A.rows, A.cols, sizeof(T)));
   for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
 }
 
 void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {
-  const emulated::DeviceAccess access(impl_->memory);
+  const Call call(impl_->memory, "sort", sizeof(std::int32_t), 5 * product(n, 4), 16 * product(n, 1));
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
   for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(keys[i], values[i]);
   std::ranges::stable_sort(pairs, {}, &std::pair<std::int32_t, std::int32_t>::first);

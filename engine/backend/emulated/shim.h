@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/backend/emulated/emulator.h"
+#include "engine/backend/emulated/observer.h"
 
 #define __global__
 #define __device__
@@ -53,8 +54,10 @@ inline int lane_down(int width, int delta) { return lane() % width + delta < wid
 inline int lane_up(int width, int delta) { return lane() % width >= delta ? lane() - delta : lane(); }
 inline int lane_xor(int width, int bits) { return ((lane() ^ bits) / width <= lane() / width) ? lane() ^ bits : lane(); }
 
+// An atomic. The observer sees it as such, not as a read and a write.
 template <class T, class Change>
-T change(T* p, Change&& to) {
+__attribute__((no_sanitize("thread"))) T change(T* p, Change&& to) {
+  if (observer) observer->atomic(p, sizeof(T));
   const T old = *p;
   *p = to(old);
   return old;

@@ -1,0 +1,35 @@
+// How a program watches the emulator work: the model of a GPU's time (tests/gpu_model) counts what it sees here.
+#pragma once
+
+#include <cstddef>
+
+namespace kedge::engine::emulated {
+
+struct Launch;
+
+enum class Copy { kToDevice, kToHost, kWithin, kZero };
+
+// All calls come from the thread that runs the emulator, in the order of the stream.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // The region that all device memory lies in (null under the address sanitizer), and the block's dynamic shared memory.
+  virtual void launch_begins(const Launch& launch, const void* region, const void* shared) = 0;
+  virtual void block_begins() = 0;
+  virtual void block_meets() = 0;   // every thread of the block waits at a barrier, or has ended
+  virtual void launch_ends() = 0;
+  virtual void atomic(const void* p, std::size_t bytes) = 0;
+  // A call of a library on the device: how many operations on values of so many bytes each, and how many bytes it must touch.
+  virtual void library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
+  virtual void library_ends() = 0;
+  // Between these two the emulation does work of its own that a GPU would spare the host: allocations, copies.
+  virtual void emulation_begins() = 0;
+  virtual void emulation_ends() = 0;
+  virtual void copied(Copy kind, std::size_t bytes) = 0;
+  virtual void waited() = 0;        // the host, for the device
+  virtual void allocated(std::size_t bytes) = 0;
+};
+
+inline Observer* observer = nullptr;   // set by the one program that counts
+
+}  // namespace kedge::engine::emulated

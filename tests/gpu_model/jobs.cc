@@ -1,0 +1,157 @@
+// Sizes of the rows, and limits: a matrix is read once (linear models, PCA, naive Bayes) or once an iteration; distances of all pairs are
+// two operations a column; a forest's limit is the study of its reads, 32-byte sectors of binned columns once a level.
+#include "tests/gpu_model/jobs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <stdexcept>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/core/rng.h"
+#include "engine/estimators/catalogue.h"
+#include "engine/estimators/neighbors/neighbor_estimators.h"
+
+namespace kedge::gpu_model {
+namespace {
+
+using engine::Array;
+using engine::Matrix;
+using schema::Value;
+using schema::ValueMap;
+using Target = Job::Target;
+using Use = Job::Use;
+
+constexpr double kValueBytes = 4;
+constexpr int kIterations = 10;   // of k-means and logistic regression
+
+struct Shape {
+  double rows, cols;
+};
+
+std::string count_text(double n) { return n >= 1e6 ? fmt::format("{:g}M", n / 1e6) : fmt::format("{:g}k", n / 1e3); }
+
+std::vector<double> sizes_of(Growth growth, double cols) {
+  if (growth == Growth::kQuadratic) return {512, 1024, 1536};
+  if (cols > 128) return {1024, 2048};
+  return {2048, 4096};
+}
+
+class List {
+ public:
+  void add(const std::string& estimator, std::initializer_list<Shape> shapes, Job like, const std::function<Limit(double n, double d)>& limit) {
+    for (const Shape& shape : shapes) {
+      Job job = like;
+      job.estimator = estimator, job.rows = shape.rows, job.cols = shape.cols;
+      job.name = fmt::format("{} {} x {:g}", estimator, count_text(shape.rows), shape.cols);
+      job.sizes = sizes_of(job.growth, shape.cols), job.limit = limit(shape.rows, shape.cols);
+      jobs_.push_back(std::move(job));
+    }
+  }
+  std::vector<Job> take() { return std::move(jobs_); }
+
+ private:
+  std::vector<Job> jobs_;
+};
+
+Limit gram(double n, double d) { return {kValueBytes * n * d, n * d * d}; }
+Limit passes(double times, double n, double d) { return {times * kValueBytes * n * d, 0}; }
+Limit pairs(double n, double d) { return {kValueBytes * n * d, 2 * n * n * d}; }
+
+// The tracer sees the emulator while this lives.
+class Watch {
+ public:
+  explicit Watch(Tracer& tracer) { gpu_model::tracer = &tracer, engine::emulated::observer = &tracer; }
+  ~Watch() { engine::emulated::observer = nullptr, gpu_model::tracer = nullptr; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+};
+
+void use(const Job& job, const engine::Context& ctx, const engine::Estimator<float>& fitted, const engine::Samples<float>& X) {
+  if (job.use == Use::kFitTransform) {
+    Matrix<float> scratch;
+    dynamic_cast<const engine::Transformer<float>&>(fitted).transform(ctx, X).values(ctx, scratch);
+  } else if (job.use == Use::kFitNeighbors) {
+    static_cast<void>(dynamic_cast<const engine::NearestNeighbors<float>&>(fitted).kneighbors(ctx, X));
+  } else if (job.use == Use::kFitPredict && job.target == Target::kClasses) {
+    static_cast<void>(dynamic_cast<const engine::Classifier<float>&>(fitted).predict(ctx, X));
+  } else if (job.use == Use::kFitPredict) {
+    static_cast<void>(dynamic_cast<const engine::Regressor<float>&>(fitted).predict(ctx, X));
+  }
+}
+
+}  // namespace
+
+double Limit::seconds(const Machine& machine) const { return std::max(bytes / machine.memory_rate, operations / machine.f32_rate); }
+
+std::vector<Job> jobs() {
+  List list;
+  const std::initializer_list<Shape> tall{{84e6, 16}, {10.5e6, 128}, {2.6e6, 512}}, taller{{168e6, 16}, {21e6, 128}, {5.2e6, 512}};
+  for (const char* name : {"LinearRegression", "Ridge"}) list.add(name, tall, {.target = Target::kValues}, gram);
+  list.add("LogisticRegression", tall, {.params = {{"max_iter", kIterations}}, .target = Target::kClasses},
+           [](double n, double d) { return passes(kIterations, n, d); });
+  for (const char* name : {"Lasso", "ElasticNet"})
+    list.add(name, taller, {.params = {{"alpha", 0.1}}, .target = Target::kValues}, gram);
+  list.add("KMeans", {{40e6, 16}, {5e6, 128}, {1.5e6, 512}},
+           {.params = {{"n_clusters", 8}, {"n_init", 1}, {"init", "random"}, {"tol", 0.0}, {"max_iter", kIterations}, {"random_state", 1}}},
+           [](double n, double d) { return passes(kIterations + 1, n, d); });
+  list.add("PCA", {{24e6, 32}, {12e6, 128}, {4e6, 512}}, {.params = {{"n_components", 10}}}, gram);
+  list.add("TruncatedSVD", {{24e6, 32}, {12e6, 128}}, {.params = {{"n_components", 10}, {"random_state", 1}}}, gram);
+  list.add("NearestNeighbors", {{800e3, 16}, {500e3, 128}}, {.params = {{"n_neighbors", 64}, {"algorithm", "brute"}}, .use = Use::kFitNeighbors, .growth = Growth::kQuadratic}, pairs);
+  list.add("KNeighborsClassifier", {{500e3, 16}, {250e3, 128}}, {.params = {{"algorithm", "brute"}}, .target = Target::kClasses, .use = Use::kFitPredict, .growth = Growth::kQuadratic}, pairs);
+  list.add("KNeighborsRegressor", {{500e3, 16}, {250e3, 128}}, {.params = {{"algorithm", "brute"}}, .target = Target::kValues, .use = Use::kFitPredict, .growth = Growth::kQuadratic}, pairs);
+  list.add("DBSCAN", {{250e3, 16}, {500e3, 128}}, {.params = {{"eps", 3.0}, {"min_samples", 2}}, .growth = Growth::kQuadratic}, pairs);
+  list.add("RandomForestClassifier", {{3.3e6, 16}}, {.params = {{"n_estimators", 20}, {"random_state", 1}}, .target = Target::kClasses, .growth = Growth::kLogarithmic},
+           [](double, double) { return Limit{40e-3 * 3e12, 0}; });
+  list.add("RandomForestClassifier", {{800e3, 128}}, {.params = {{"n_estimators", 20}, {"random_state", 1}}, .target = Target::kClasses, .growth = Growth::kLogarithmic},
+           [](double, double) { return Limit{25e-3 * 3e12, 0}; });
+  list.add("GaussianNB", {{10e6, 64}}, {.target = Target::kClasses}, [](double n, double d) { return passes(1, n, d); });
+  list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses}, [](double n, double d) { return passes(1, n, d); });
+  for (const char* name : {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "SimpleImputer"})
+    list.add(name, {{1.67e6, 16}}, {.use = Use::kFitTransform}, [](double n, double d) { return passes(3, n, d); });
+  for (const char* name : {"Normalizer", "Binarizer"})
+    list.add(name, {{1.67e6, 16}}, {.use = Use::kFitTransform}, [](double n, double d) { return passes(2, n, d); });
+  return list.take();
+}
+
+Trace run(const Job& job, double rows, Tracer& tracer) {
+  const auto device = engine::make_cuda_device({.seed = 7});
+  const engine::Context ctx{.device = *device, .seed = 1};
+  const auto n = static_cast<std::int64_t>(rows), d = static_cast<std::int64_t>(job.cols);
+  std::vector<float> values;
+  engine::Target y;
+  if (job.target == Target::kClasses) y.classes = {"0", "1"};
+  engine::PhiloxStream random(17, 0);
+  for (std::int64_t i = 0; i < n; ++i) {   // two blobs, and a value that follows the first columns
+    double value = 0.1 * random.uniform();
+    for (std::int64_t j = 0; j < d; ++j) {
+      const double x = random.uniform() + (j % 2 == i % 2 ? 1.0 : 0.0);
+      value += j < 4 ? x : 0;
+      values.push_back(static_cast<float>(x));
+    }
+    if (job.target == Target::kClasses) y.codes.push_back(static_cast<std::int32_t>(i % 2));
+    if (job.target == Target::kValues) y.values.push_back(value);
+  }
+  const engine::Samples<float> X = engine::samples_of(Matrix<float>(ctx.memory(), n, d, values));
+  const Array<std::int32_t> codes(ctx.memory(), std::span<const std::int32_t>(y.codes));
+  if (job.target == Target::kClasses) y.table_codes = &codes;
+  const engine::CatalogueEntry* entry = engine::find_estimator(job.estimator);
+  if (!entry) throw std::runtime_error("no estimator " + job.estimator);
+  const auto estimator = entry->make_f32(job.params);
+
+  tracer.take();
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const Watch watch(tracer);
+    estimator->fit(ctx, X, y);
+    use(job, ctx, *estimator, X);
+  }
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Trace trace = tracer.take();
+  trace.flow.host_seconds = std::max(0.0, wall - trace.flow.emulation_seconds);
+  return trace;
+}
+
+}  // namespace kedge::gpu_model

@@ -1,0 +1,38 @@
+// The rows of the table: what cuML's benchmark suite fits by default (python/cuml/cuml/benchmark/configs/single_gpu.yaml), in float32.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schemas/value.h"
+#include "tests/gpu_model/model.h"
+
+namespace kedge::gpu_model {
+
+// The least that any program must do: bytes of memory read and written once, and operations in float32.
+struct Limit {
+  double bytes = 0, operations = 0;
+  double seconds(const Machine& machine) const;
+};
+
+struct Job {
+  enum class Target { kNone, kClasses, kValues };
+  enum class Use { kFit, kFitTransform, kFitPredict, kFitNeighbors };
+  std::string name;            // "Ridge 84M x 16"
+  std::string estimator;
+  schema::ValueMap params;
+  Target target = Target::kNone;
+  Use use = Use::kFit;
+  double rows = 0, cols = 0;
+  Growth growth = Growth::kLinear;
+  std::vector<double> sizes;   // rows to run it with
+  Limit limit;
+};
+
+std::vector<Job> jobs();
+
+// Runs the job with so many rows on the emulated GPU under this tracer. Errors: what the estimator throws.
+Trace run(const Job& job, double rows, Tracer& tracer);
+
+}  // namespace kedge::gpu_model
