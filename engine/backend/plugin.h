@@ -1,4 +1,5 @@
-// The contract with libkedge_cuda.so, the CUDA backend that is loaded at run time: one C function that returns this table.
+// The contract with the CUDA backend, which is loaded at run time (cuda_plugin.h): one C function that returns this
+// table.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,6 @@ namespace kedge::engine {
 // Raised whenever this table, or any class that crosses the boundary (Device, Memory, Backend and its families,
 // TreeOps), changes.
 inline constexpr int kPluginAbi = 16;
-inline constexpr const char* kPluginFile = "libkedge_cuda.so";
 inline constexpr const char* kPluginEntry = "kedge_cuda_plugin";
 
 // No exception leaves these calls: what went wrong is written to `message`, cut to its size and null-terminated. The objects

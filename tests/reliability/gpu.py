@@ -1,5 +1,5 @@
 """Rows on GPUs that fail, on the fake one of tests/support/fake_gpu.cc (the real kernels, emulated): G1 no memory at any allocation, G2 illegal
-access, endless kernels and dead workers, G3 no device, no driver, a device that is lost, G4 the same bits again.
+access, endless kernels and dead workers, G3 no device, no driver, a device that is lost, G4 the same bits again, G5 drivers of several versions.
 
 python3 gpu.py ROW [--long] [--seed N] [--control NAME]"""
 import os
@@ -189,5 +189,23 @@ def g4(row):
         gpu.server.kill()
 
 
+def g5(row):
+    """The driver's version chooses between the backends of CUDA 13 and 12; one that is too old for both is a reason, and "auto" runs on the CPU."""
+    drivers = {"580": ("13000", "fake GPU"), "535": ("12020", "fake GPU of CUDA 12"), "470": ("11040", "libkedge_cuda12.so needs driver 525")}
+    for release, (version, words) in drivers.items():
+        gpu = WithGpu(row, "--devices", "cpu,cuda:0", env={"LD_LIBRARY_PATH": str(FOLDER / "driver"),
+                                                               "KEDGE_FAKE_DRIVER": "13000" if row.control == "no-faults" else version})
+        try:
+            end = gpu.server.run({**job("neighbours"), "device": "auto"}, 60)
+            devices = gpu.server.call("GET", "/v1/info").json()["devices"]
+            said = [device.get("missing") or device["name"] for device in devices if device["id"].startswith("cuda")]
+            row.expect(any(text == words or (release == "470" and words in text) for text in said), f"{release}: /v1/info says {devices}")
+            kind = (end.get("result") or {}).get("device", {}).get("kind")
+            row.expect(end["state"] == "succeeded" and kind == ("cpu" if release == "470" else "cuda"), f"{release}: auto ended {outcome(end)[:2]} on {kind}")
+        finally:
+            gpu.server.kill()
+    return f"{len(drivers)} drivers"
+
+
 if __name__ == "__main__":
-    sys.exit(main({"G1": g1, "G2": g2, "G3": g3, "G4": g4}, {"G1": ["leak", "no-faults"], "G2": ["no-faults"], "G3": ["no-faults"], "G4": ["other-seeds"]}))
+    sys.exit(main({"G1": g1, "G2": g2, "G3": g3, "G4": g4, "G5": g5}, {"G1": ["leak", "no-faults"], "G2": ["no-faults"], "G3": ["no-faults"], "G4": ["other-seeds"], "G5": ["no-faults"]}))

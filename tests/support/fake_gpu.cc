@@ -1,4 +1,4 @@
-// libkedge_cuda.so for machines without a GPU: the real kernels on the emulator, which fails as GPUs do, on request.
+// Both CUDA plug-ins for machines without a GPU: the real kernels on the emulator, which fails as GPUs do, on request.
 // For tests.
 //
 // KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened), "old" (no code
@@ -9,6 +9,8 @@
 //   process aborts at the Nth kernel      kill N     SIGKILL there       endless N  that kernel does not end tell N the
 //   file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation
 // KEDGE_FAKE_GPU_LEAK=1: what is given back is lost.
+#include <dlfcn.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +18,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/emulated/emulator.h"
@@ -30,9 +33,15 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
+// The name tells when it was loaded as the second.
 DeviceInfo info_of(int index) {
-  return {
-      .kind = DeviceKind::kCuda, .index = index, .name = "fake GPU", .driver = "13.0", .memory_bytes = std::int64_t{64} << 30};
+  Dl_info place{};
+  dladdr(reinterpret_cast<const void*>(&info_of), &place);
+  return {.kind = DeviceKind::kCuda,
+          .index = index,
+          .name = std::string("fake GPU") + (std::string_view(place.dli_fname).ends_with("12.so") ? " of CUDA 12" : ""),
+          .driver = "13.0",
+          .memory_bytes = std::int64_t{64} << 30};
 }
 
 [[noreturn]] void fail(const char* words) {
