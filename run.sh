@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -35,6 +35,25 @@ build() {   # build PRESET [TARGET...]
   grep -h '^-- CUDA backend' "build/$preset/configure.log" >&2 || true
   say "building build/$preset"
   cmake --build "build/$preset" ${1:+--target "$@"}
+}
+
+# cuda12 [PRESET]: the programs of that preset with the backend for drivers from 525 on. NVIDIA's packages (1.3 GB) and what is made of them lie in
+# build/cuda12 and are fetched once.
+cuda12() {
+  local preset=$1 place=build/cuda12 wanted=cmake/cuda12/requirements.txt
+  install_packages "${packages[@]}" clang-19
+  if ! cmp -s "$wanted" "$place/requirements.txt"; then
+    say "fetching CUDA 12's headers, ptxas and libraries from PyPI"
+    rm -rf "$place/packages" "$place/toolkit"
+    python3 -m venv "$place/venv"
+    "$place/venv/bin/pip" install --quiet --no-deps --require-hashes --target "$place/packages" -r "$wanted"
+    cp "$wanted" "$place/requirements.txt"
+  fi
+  [ -e "$place/toolkit/complete" ] || python3 cmake/cuda12/assemble.py "$place/packages" "$place/toolkit"
+  say "configuring build/$preset"
+  cmake --preset "$preset" -DKEDGE_CUDA12=ON >/dev/null
+  say "building build/$preset"
+  cmake --build "build/$preset"
 }
 
 run_tests() {
@@ -257,6 +276,7 @@ demo() {
 
 case "${1:-}" in
   build) build "${2:-release}" ;;
+  cuda12) cuda12 "${2:-release}" ;;
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;

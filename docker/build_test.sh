@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds the images from build/release/bin with a Docker engine started for this alone, and runs them read-only as their own user with a job from a
-# client container: first the CPU image, then tests/provisioning/docker_test.py on it, then, where there is a CUDA toolkit, the CUDA image.
+# client container: first the CPU image, then tests/provisioning/docker_test.py on it, then the CUDA images whose backends have been built.
 # Where no engine can be started it says so and exits with 77.
 # BIN: the programs, in place of build/release/bin. KEDGE_DOCKER_WORK: a folder to keep, so that the next run is faster; KEDGE_DOCKER_BASE: see engine.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . docker/engine.sh
-bin=${BIN:-build/release/bin} cpu_image=kedge/server-cpu:test cuda_image=kedge/server:test
+bin=${BIN:-build/release/bin} cpu_image=kedge/server-cpu:test
 work=${KEDGE_DOCKER_WORK:-$(mktemp -d /tmp/kedge-docker-XXXXXX)}
 finish() {
   stop_engine
@@ -21,13 +21,13 @@ since_ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
 lap_began=$(date +%s%N)
 lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
 
-# build_image NAME DOCKERFILE BASE PROGRAM...: from a context of the programs alone.
+# build_image NAME DOCKERFILE BASE CUDA PROGRAM...: from a context of the programs alone.
 build_image() {
-  local name=$1 dockerfile=$2 base=$3 context=$work/context; shift 3
+  local name=$1 dockerfile=$2 base=$3 cuda=$4 context=$work/context; shift 4
   rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
   cp "${@/#/$bin/}" "$context/build/release/bin/"
   cp docker/collect.sh "$context/docker/"
-  docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt -t "$name" "$context" >"$work/build.log" 2>&1 ||
+  docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt --build-arg CUDA="$cuda" -t "$name" "$context" >"$work/build.log" 2>&1 ||
     { tail -30 "$work/build.log"; exit 1; }
   rm -rf "$context"
   [ "$(docker inspect -f '{{.Config.User}}' "$name")" = 10001:10001 ]
@@ -97,7 +97,7 @@ client() {   # client TOKEN ARGUMENTS...: the command in a container of its own
 }
 
 try_cpu_image() {
-  build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim kedge kedged kedge-worker
+  build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim none kedge kedged kedge-worker
   check_contents $cpu_image
   lap "CPU image built"
   DOCKER=docker sh docker/sizes.sh $cpu_image | tee "$work/sizes.txt"
@@ -116,35 +116,41 @@ try_cpu_image() {
   lap "the CPU image works"
 }
 
-build_cuda_base() {   # build_cuda_base TOOLKIT: Debian and the CUDA libraries that the backend loads; NVIDIA's image is not pulled from a registry
+# build_cuda_base PLUGIN LIBRARIES PLACE: Debian and the CUDA libraries that the backend loads; no registry is asked for NVIDIA's image
+build_cuda_base() {
   local context=$work/cuda library
   rm -rf "$context" && mkdir -p "$context/lib64"
-  LD_LIBRARY_PATH=$1/lib64 ldd "$bin/libkedge_cuda.so" | sed -nE "s|.*=> ($1/[^ ]*).*|\1|p" | while read -r library; do
+  LD_LIBRARY_PATH=$2 ldd "$bin/$1" | sed -nE "s|.*=> ($2/[^ ]*).*|\1|p" | while read -r library; do
     cp -L "$library" "$context/lib64/$(basename "$library")"
   done
-  printf 'FROM debian:bookworm-slim\nCOPY lib64 /usr/local/cuda/lib64\n' >"$context/Dockerfile"
+  printf 'FROM debian:bookworm-slim\nCOPY lib64 %s\n' "$3" >"$context/Dockerfile"
   docker build -q -t kedge/cuda-base:test "$context" >"$work/build.log" 2>&1
   rm -rf "$context"
 }
 
-# Started without a GPU, as here: it must say why it has none, and work on the CPU.
+# try_cuda_image CUDA PLUGIN LIBRARIES PLACE: started without a GPU, as here, it must say why it has none, and work on the CPU.
 try_cuda_image() {
-  local cuda
-  cuda=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc) && cuda=${cuda%/bin/nvcc}
-  [ -x "$cuda/bin/nvcc" ] || { echo "no CUDA image: there is no nvcc on this machine"; return 0; }
-  [ -f "$bin/libkedge_cuda.so" ] || { echo "no CUDA image: $bin has no CUDA backend"; return 0; }
-  build_cuda_base "$cuda"
-  build_image $cuda_image docker/server.Dockerfile kedge/cuda-base:test kedge kedged kedge-worker libkedge_cuda.so
-  check_contents $cuda_image
-  lap "CUDA image built"
-  DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh $cuda_image
-  start_server $cuda_image
+  local image=kedge/server:test-cuda$1
+  [ -f "$bin/$2" ] || { echo "no image for CUDA $1: $bin has no $2"; return 0; }
+  [ -d "$3" ] || { echo "no image for CUDA $1: $3 is not there"; return 0; }
+  build_cuda_base "$2" "$3" "$4"
+  build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" kedge kedged kedge-worker "$2"
+  check_contents "$image"
+  lap "image for CUDA $1 built"
+  DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh "$image"
+  start_server "$image"
   wait_for "devices" client "$token" doctor
   client "$token" doctor | tee "$work/doctor.txt"
-  grep -q 'cuda .*not available: .*driver' "$work/doctor.txt"
+  grep -q 'cuda .*not available: no NVIDIA driver' "$work/doctor.txt"
   client "$token" run /examples/iris.json
   stop_server
-  lap "the CUDA image works"
+  docker rmi "$image" >/dev/null
+  lap "the image for CUDA $1 works"
+}
+
+cuda_toolkit() {   # that of the nvcc on the PATH, or where NVIDIA's packages put it
+  local nvcc
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc) && echo "${nvcc%/bin/nvcc}"
 }
 
 start_engine "$work"
@@ -156,6 +162,7 @@ lap "the sources are all in the context"
 try_cpu_image
 KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$cpu_image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
 lap "machines that are containers"
-try_cuda_image
+try_cuda_image 13 libkedge_cuda.so "$(cuda_toolkit)/lib64" /usr/local/cuda/lib64
+try_cuda_image 12 libkedge_cuda12.so "$PWD/build/cuda12/toolkit/lib64" /usr/local/cuda-12/lib64
 left=$(docker ps -a; docker volume ls)
 [ "$(wc -l <<<"$left")" = 2 ] || { echo "left behind:"; echo "$left"; exit 1; }

@@ -17,7 +17,7 @@ std::string missing_code(std::string_view built, int major, int minor) {
   const int wanted = 10 * major + minor;
   std::string known;
   for (std::size_t begin = 0; begin < built.size();) {
-    const std::size_t end = std::min(built.find(';', begin), built.size());
+    const std::size_t end = std::min(built.find_first_of(";,", begin), built.size());
     const std::string_view entry = built.substr(begin, end - begin);
     begin = end + 1;
     int capability = 0;
