@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/core/params.h"
+#include "engine/core/pooled_memory.h"
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
@@ -273,7 +274,9 @@ bool wants_value_counts(const CheckedJob& job) {
 
 std::int64_t memory_for_job(const Context& ctx) {
   const DeviceInfo& device = ctx.device.info();
-  return device.kind == DeviceKind::kCpu ? available_memory() : device.memory_bytes;   // the emulated device has no size
+  if (device.kind == DeviceKind::kCpu) return available_memory();
+  const PooledMemory* const memory = pooled(ctx.memory());   // of a GPU others may hold a part
+  return memory ? memory->free_bytes() : device.memory_bytes;
 }
 
 void require_memory(const Context& ctx, const MemoryPlan& plan) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/backend/loader.h"
+#include "engine/core/pooled_memory.h"
 #include "engine/core/process_memory.h"
 #include "engine/version.h"
 #include "engine/worker/commands.h"
@@ -59,7 +60,9 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
       const bool is_well = run ? runner.run(*run, next.stop.get_token(), report) : runner.answer(std::get<schema::AskCommand>(next.command), report);
       if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       if (!is_well) break;
-      if (run) give_back_freed_memory();
+      if (!run) continue;
+      give_back_freed_memory();
+      if (PooledMemory* const memory = pooled(device.memory())) memory->trim();
     }
   } catch (const std::exception& error) {   // a report that could not be sent
     fmt::print(stderr, "kedge-worker: {}\n", error.what());

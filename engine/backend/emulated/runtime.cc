@@ -110,6 +110,11 @@ void CudaRuntime::synchronize() {
   see_wait();
 }
 
+std::int64_t CudaRuntime::free_bytes() const {
+  return 0;
+}
+void CudaRuntime::trim() {}
+
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const {
   return impl_->emulator.check.model().multiprocessors;

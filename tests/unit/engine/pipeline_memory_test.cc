@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/backend/loader.h"
+#include "engine/core/pooled_memory.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
@@ -89,6 +90,53 @@ TEST_F(MemoryOfAJob, IsRefusedBeforeAnythingIsComputedWhereItCannotFit) {
   for (const schema::EventBody& event : events) {
     const auto* timing = std::get_if<schema::TimingEvent>(&event);
     EXPECT_TRUE(timing && timing->phase == "load") << "something was done beyond reading the target";
+  }
+}
+
+// A GPU of 64 GiB, of which other processes have left 100 MiB.
+class SharedGpu final : public Device {
+ public:
+  SharedGpu() : cpu_(open_device("cpu")) {}
+  const DeviceInfo& info() const override { return info_; }
+  Memory& memory() override { return memory_; }
+  Backend<float>& f32() override { return cpu_->f32(); }
+  Backend<double>& f64() override { return cpu_->f64(); }
+  TreeOps& trees() override { return cpu_->trees(); }
+
+ private:
+  class Left final : public Memory, public PooledMemory {
+   public:
+    explicit Left(Memory& inner) : inner_(inner) {}
+    void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+    void deallocate(void* p) noexcept override { inner_.deallocate(p); }
+    void to_device(void* device, const void* host, std::size_t bytes) override {
+      inner_.to_device(device, host, bytes);
+    }
+    void to_host(void* host, const void* device, std::size_t bytes) override { inner_.to_host(host, device, bytes); }
+    void copy(void* to, const void* from, std::size_t bytes) override { inner_.copy(to, from, bytes); }
+    void zero(void* p, std::size_t bytes) override { inner_.zero(p, bytes); }
+    void synchronize() override { inner_.synchronize(); }
+    std::int64_t free_bytes() const override { return std::int64_t{100} << 20; }
+    void trim() override {}
+
+   private:
+    Memory& inner_;
+  };
+  std::unique_ptr<Device> cpu_;
+  Left memory_{cpu_->memory()};
+  DeviceInfo info_{.kind = DeviceKind::kCuda, .name = "shared", .memory_bytes = std::int64_t{64} << 30};
+};
+
+TEST_F(MemoryOfAJob, IsPlannedWithWhatIsFreeOfAGpu) {
+  SharedGpu gpu;
+  const Context ctx{.device = gpu};
+  EXPECT_EQ(memory_for_job(ctx), std::int64_t{100} << 20);
+  try {
+    Pipeline::build(polynomial(3, schema::CrossValidate{.cv = 2})).run(ctx, DatasetFile(path_));
+    FAIL() << "more was made than is free";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory);
+    EXPECT_THAT(error.message, HasSubstr("at the peak of this job, 100 MiB are available"));
   }
 }
 

@@ -19,6 +19,8 @@ std::string driver_version() {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
+constexpr std::size_t kKeptBytes = std::size_t{256} << 20;   // between two jobs
+
 // Shared memory of a kernel, in bytes.
 struct SharedUse {
   std::size_t declared = 0, allowed = 0;   // statically; dynamically
@@ -73,7 +75,7 @@ void* CudaRuntime::allocate(std::size_t bytes) {
   const auto trim_pool = [&] {
     if (status != cudaErrorMemoryAllocation) return;
     cudaGetLastError();
-    KEDGE_CHECK(cudaStreamSynchronize(impl_->stream));   // what is freed on the stream is free now
+    synchronize();   // what is freed on the stream is free now
     KEDGE_CHECK(cudaMemPoolTrimTo(impl_->pool, 0));
   };
   void* const p = allocate_or_trim(allocate_once, trim_pool);
@@ -96,6 +98,20 @@ void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
 }
 void CudaRuntime::zero(void* p, std::size_t bytes) { KEDGE_CHECK(cudaMemsetAsync(p, 0, bytes, impl_->stream)); }
 void CudaRuntime::synchronize() { KEDGE_CHECK(cudaStreamSynchronize(impl_->stream)); }
+
+std::int64_t CudaRuntime::free_bytes() const {
+  std::size_t free = 0, total = 0;
+  KEDGE_CHECK(cudaMemGetInfo(&free, &total));
+  std::uint64_t reserved = 0, used = 0;   // by the pool
+  KEDGE_CHECK(cudaMemPoolGetAttribute(impl_->pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  KEDGE_CHECK(cudaMemPoolGetAttribute(impl_->pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  return static_cast<std::int64_t>(free + (reserved - used));
+}
+
+void CudaRuntime::trim() {
+  synchronize();   // what is freed on the stream is free now
+  KEDGE_CHECK(cudaMemPoolTrimTo(impl_->pool, kKeptBytes));
+}
 
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const { return impl_->multiprocessors; }
