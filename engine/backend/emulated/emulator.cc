@@ -224,6 +224,7 @@ bool Emulator::release_warp(Fiber& fiber) {
     lanes[lane].result = fiber.meeting.kind == Meeting::Kind::kShuffle ? lanes[source].meeting.value : ballot;
     lanes[lane].state = Fiber::State::kReady;
   }
+  if (observer && fiber.meeting.kind == Meeting::Kind::kWarpSync) observer->warp_meets(first, fiber.meeting.mask);
   return true;
 }
 

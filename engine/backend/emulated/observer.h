@@ -1,4 +1,5 @@
-// How a program watches the emulator work: the model of a GPU's time (tests/gpu_model) counts what it sees here.
+// How a program watches the emulator work: the model of a GPU's time (tests/gpu_model) counts what it sees here, and
+// tests/parity/races.h looks for races.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,9 @@ class Observer {
   virtual void launch_begins(const Launch& launch, const void* region, const void* shared) = 0;
   virtual void block_begins() = 0;
   virtual void block_meets() = 0;   // every thread of the block waits at a barrier, or has ended
-  virtual void launch_ends() = 0;
+  // __syncwarp() of the lanes of the mask, in the warp that begins with thread `first`. Shuffles and votes are not meant.
+  virtual void warp_meets(unsigned first, unsigned mask) { static_cast<void>(first), static_cast<void>(mask); }
+  virtual void launch_ends() = 0;   // may throw what it has found
   virtual void atomic(const void* p, std::size_t bytes) = 0;
   // A call of a library on the device: how many operations on values of so many bytes each, and how many bytes it must touch.
   virtual void library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
@@ -30,6 +33,6 @@ class Observer {
   virtual void allocated(std::size_t bytes) = 0;
 };
 
-inline Observer* observer = nullptr;   // set by the one program that counts
+inline Observer* observer = nullptr;   // set by programs that watch
 
 }  // namespace kedge::engine::emulated
