@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -110,6 +110,22 @@ images() {
   (RUNLEVEL=1 install_packages docker.io mmdebstrap) || { say "no images: Debian's docker.io and mmdebstrap cannot be installed"; return; }
   say "the images from build/$1, with a Docker engine of their own"
   as_root env BIN="build/$1/bin" KEDGE_DOCKER_BASE="$PWD/build/images/debian.tar" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]
+}
+
+# gpu-check [PRESET]: kedge-gpu-check with all that it loads as one archive, to be carried to a machine with a GPU; run at once where this is one.
+gpu_check() {
+  local out=build/gpu-check
+  build "$1" kedge-gpu-check
+  mkdir -p "$out"
+  [ -f "build/$1/bin/libkedge_cuda.so" ] || { say "there is no nvcc here: nothing to carry"; return 1; }
+  say "packing"
+  gpu_check/pack.sh "build/$1/bin" "$out"
+  if ! nvidia-smi -L >/dev/null 2>&1; then
+    say "no GPU here: unpack the archive on a machine with one, and start kedge-gpu-check/run --json gpu.json --markdown gpu.md"
+    return
+  fi
+  say "checking the GPU of this machine, at most 8 minutes"
+  "$out/kedge-gpu-check/run" --json "$out/gpu.json" --markdown "$out/gpu.md"
 }
 
 # The model's fuzzer needs the engine under sanitizers, which takes half an hour to build: by its name alone.
@@ -281,6 +297,7 @@ case "${1:-}" in
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;
   images) images "${2:-release}" ;;
+  gpu-check) gpu_check "${2:-release}" ;;
   differential) shift; differential "$@" ;;
   sklearn) shift; sklearn "$@" ;;
   gpu-model) shift; install_packages binutils; build dev kedge_gpu_model; exec build/dev/bin/kedge_gpu_model "$@" ;;

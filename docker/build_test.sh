@@ -134,7 +134,7 @@ try_cuda_image() {
   [ -f "$bin/$2" ] || { echo "no image for CUDA $1: $bin has no $2"; return 0; }
   [ -d "$3" ] || { echo "no image for CUDA $1: $3 is not there"; return 0; }
   build_cuda_base "$2" "$3" "$4"
-  build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" kedge kedged kedge-worker "$2"
+  build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" kedge kedged kedge-worker kedge-gpu-check "$2"
   check_contents "$image"
   lap "image for CUDA $1 built"
   DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh "$image"

@@ -21,7 +21,7 @@ RUN if [ "$PROGRAMS" = compiled ] && [ "$CUDA" = 12 ]; then \
       ./run.sh cuda12 release && mkdir -p /usr/local/cuda-12/lib64 && cp -L build/cuda12/toolkit/lib64/*.so.* /usr/local/cuda-12/lib64/; \
     elif [ "$PROGRAMS" = compiled ]; then ./run.sh build; fi && mkdir /programs && \
     if [ "$CUDA" = 12 ]; then plugin=libkedge_cuda12.so; else plugin=libkedge_cuda.so; fi && \
-    cp build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker "build/release/bin/$plugin" /programs
+    cp build/release/bin/kedge build/release/bin/kedged build/release/bin/kedge-worker build/release/bin/kedge-gpu-check "build/release/bin/$plugin" /programs
 
 FROM programs AS collected
 ARG SOURCE_DATE_EPOCH=1767225600

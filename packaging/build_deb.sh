@@ -2,7 +2,7 @@
 # The Debian package of built programs: build_deb.sh BIN [OUT]. Version: that of CMakeLists.txt, with KEDGE_DEB_REVISION behind it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-for program in kedged kedge kedge-worker; do
+for program in kedged kedge kedge-worker kedge-gpu-check; do
   [ -x "${1:-}/$program" ] || { echo "build_deb.sh: no program ${1:-BIN}/$program; usage: build_deb.sh BIN [OUT], after ./run.sh build as packaging/build_deb.sh build/release/bin" >&2; exit 64; }
 done
 mkdir -p "${2:-.}"
@@ -15,7 +15,7 @@ chmod 755 "$root"
 umask 022
 
 mkdir -p "$root/tree/DEBIAN" "$root/tree/usr/bin" "$root/tree/lib/systemd/system" "$root/tree/etc/kedge" "$root/tree/usr/share/doc/kedge" "$root/debian"
-for program in kedged kedge kedge-worker; do
+for program in kedged kedge kedge-worker kedge-gpu-check; do
   strip --strip-unneeded --remove-section=.comment --remove-section=.note -o "$root/tree/usr/bin/$program" "$bin/$program"
   chmod 755 "$root/tree/usr/bin/$program"
 done

@@ -36,7 +36,9 @@ ALLOWED = {
     "server": ["schemas", "crypto", "engine", "server"],
     "provisioning": ["schemas", "crypto", "transfer", "provisioning"],
     "client": ["schemas", "crypto", "transfer", "provisioning", "kedge"],
+    "gpu_check": ["schemas", "engine", "tests/parity/cases.h"],
     "examples": ["kedge"],
+    "tests/parity": ["schemas", "engine", "tests/support/launch_log.h"],
     "tests": ["schemas", "crypto", "transfer", "engine", "server", "provisioning", "client", "kedge", "tests"],
 }
 
@@ -59,7 +61,7 @@ HOMES = {
     "cusolver": ["engine/backend/cuda"],
     "cub/": ["engine/backend/cuda"],
     "spdlog": ["server/main.cc", "server/log"],
-    "CLI/": ["server/config", "server/admin", "client/cli", "engine/worker"],
+    "CLI/": ["server/config", "server/admin", "client/cli", "engine/worker", "gpu_check"],
     "toml++": ["server/config"],
     "pugixml": ["provisioning/providers/xml"],
 }

@@ -177,9 +177,11 @@ void uploads(CLI::App& app, Options& options) {
   app.add_option("--delete", options.forget, "Forget this upload")->type_name("NAME");
 }
 
-void patience(CLI::App& app, Options& options) {
+void patience_or_gpu(CLI::App& app, Options& options) {
   duration(app, "--wait", options.wait_s, {.least = 0, .most = 3600, .bare = 1},
            "How long to wait for a device while the server still looks for them");
+  app.add_flag("--gpu", options.gpu,
+               "Ask no server: compare what the GPU of this machine computes with what its CPU does, in a minute");
 }
 
 void wish(CLI::App& app, Options& options) {

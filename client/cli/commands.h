@@ -50,6 +50,7 @@ struct Options {
   bool none = false;           // use --none
   bool man = false;            // help --man
   double wait_s = 10;          // doctor --wait
+  bool gpu = false;            // doctor --gpu
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

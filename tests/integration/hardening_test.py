@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from kedge_server import BIN, SANITIZED, Kedged  # noqa: E402
 
-PROGRAMS = ("kedged", "kedge", "kedge-worker")
+PROGRAMS = ("kedged", "kedge", "kedge-worker", "kedge-gpu-check")
 
 
 @contextlib.contextmanager

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
+#include "tests/parity/cases.h"
 
 namespace kedge::parity {
 
 struct FoundDevice {
   std::string name;
   std::unique_ptr<engine::Device> device;   // null: not here, and `missing` says why
-  std::string missing;
+  std::string missing = {};
+  LaunchWatch launches = {};
 };
 
 std::vector<FoundDevice> find_devices();

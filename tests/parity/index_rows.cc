@@ -44,7 +44,7 @@ void check_index_nearest(Probe<T>& probe) {
     Padded<T> found(probe.memory(), queries.rows, k);
     probe.ops().distances->index_points(p.view(), distance)->nearest(q.view(), k, indices.view(), found.view());
     const Table got = indices.to_table(), distances = found.to_table();
-    for (std::int64_t i = 0; i < queries.rows && !testing::Test::HasFailure(); ++i) {
+    for (std::int64_t i = 0; i < queries.rows && !Findings::any(); ++i) {
       std::vector<std::pair<double, std::int64_t>> all;
       for (std::int64_t j = 0; j < rows; ++j) all.emplace_back(reduced(distance, queries, i, points, j), j);
       std::sort(all.begin(), all.end());

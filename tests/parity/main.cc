@@ -1,22 +1,22 @@
 // The parity driver: every op x dtype x shape on every device that is here, against plain references in double.
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "tests/parity/cases.h"
 #include "tests/parity/devices.h"
-#include "tests/parity/probe.h"
 
 namespace kedge::parity {
 namespace {
 
-template <class T>
 class ParityTest : public testing::Test {
  public:
-  ParityTest(engine::Device& device, const Row<T>& row, Shape shape) : probe_(device, shape, row.tolerance), check_(row.check) {}
-  void TestBody() override { check_(probe_); }
+  ParityTest(const FoundDevice& found, const Case& checked) : found_(found), case_(checked) {}
+  void TestBody() override {
+    for (const std::string& failure : case_.run(*found_.device, found_.launches)) ADD_FAILURE() << failure;
+  }
 
  private:
-  Probe<T> probe_;
-  void (*check_)(Probe<T>&);
+  const FoundDevice& found_;
+  const Case& case_;
 };
 
 class MissingDevice : public testing::Test {
@@ -28,31 +28,10 @@ class MissingDevice : public testing::Test {
   std::string why_;
 };
 
-template <class T>
-void register_rows(const FoundDevice& found, const char* dtype, const std::vector<Row<T>>& rows) {
-  for (const Row<T>& row : rows) {
-    for (const Shape& shape : row.shapes) {
-      const std::string suite = fmt::format("{}_{}", found.name, dtype), name = fmt::format("{}/{}x{}x{}", row.op, shape.rows, shape.cols, shape.k);
-      engine::Device& device = *found.device;
-      testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [&device, row, shape]() -> testing::Test* { return new ParityTest<T>(device, row, shape); });
-    }
-  }
-}
-
-template <class T>
-void register_all(const FoundDevice& found, const char* dtype) {
-  register_rows(found, dtype, table_rows<T>());
-  register_rows(found, dtype, linear_rows<T>());
-  register_rows(found, dtype, regression_rows<T>());
-  register_rows(found, dtype, row_rows<T>());
-  register_rows(found, dtype, neighbour_rows<T>());
-  register_rows(found, dtype, cluster_rows<T>());
-  register_rows(found, dtype, index_rows<T>());
-  register_rows(found, dtype, category_rows<T>());
-  register_rows(found, dtype, tree_rows<T>());
-  register_rows(found, dtype, column_rows<T>());
-  register_rows(found, dtype, sparse_rows<T>());
+void register_cases(const FoundDevice& found, const std::vector<Case>& cases) {
+  for (const Case& one : cases)
+    testing::RegisterTest((found.name + "_" + one.dtype).c_str(), one.name().c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__, [&found, &one]() -> testing::Test* { return new ParityTest(found, one); });
 }
 
 }  // namespace
@@ -61,10 +40,10 @@ void register_all(const FoundDevice& found, const char* dtype) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const auto devices = kedge::parity::find_devices();
+  const auto cases = kedge::parity::all_cases();
   for (const auto& found : devices) {
     if (found.device) {
-      kedge::parity::register_all<float>(found, "float32");
-      kedge::parity::register_all<double>(found, "float64");
+      kedge::parity::register_cases(found, cases);
     } else {
       testing::RegisterTest(found.name.c_str(), "is_missing", nullptr, nullptr, __FILE__, __LINE__,
                             [&found]() -> testing::Test* { return new kedge::parity::MissingDevice(found.missing); });

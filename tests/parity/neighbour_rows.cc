@@ -38,7 +38,7 @@ void expect_nearest(Probe<T>& probe, const Table& queries, const Table& points) 
   probe.ops().neighbours->nearest(Padded<T>(probe.memory(), queries).view(), Padded<T>(probe.memory(), points).view(),
                                   k, indices.view(), squared.view());
   const Table got = indices.to_table(), distances = squared.to_table();
-  for (std::int64_t q = 0; q < queries.rows && !testing::Test::HasFailure(); ++q) {
+  for (std::int64_t q = 0; q < queries.rows && !Findings::any(); ++q) {
     const auto expected = reference_nearest(queries, q, points, k);
     for (int i = 0; i < k; ++i) {
       probe.expect_near(got.at(q, i), expected[static_cast<std::size_t>(i)].index, 1, "neighbour");

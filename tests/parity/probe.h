@@ -1,15 +1,16 @@
 // What a parity check is given: a device, a shape, tables of test numbers, and comparison with a plain double reference.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/core/rng.h"
+#include "tests/parity/cases.h"
+#include "tests/parity/expect.h"
 
 namespace kedge::parity {
 
@@ -17,12 +18,6 @@ using engine::Array;
 using engine::Matrix;
 using engine::MatrixView;
 using engine::VectorView;
-
-// rows x cols of data; k classes, neighbours or columns of a second operand.
-struct Shape {
-  std::int64_t rows, cols;
-  int k;
-};
 
 // A table on the host in double, every value exact in float.
 struct Table {
@@ -73,12 +68,16 @@ class Padded {
 template <class T>
 class Probe {
  public:
-  Probe(engine::Device& device, Shape shape, double tolerance) : device_(device), shape_(shape), tolerance_(tolerance) {}
+  // `launches` may be empty: which kernels run is then not asked.
+  Probe(engine::Device& device, Shape shape, double tolerance, const LaunchWatch& launches)
+      : device_(device), shape_(shape), tolerance_(tolerance), launches_(launches) {}
 
   engine::Memory& memory() { return device_.memory(); }
   engine::Backend<T>& ops() { return device_.ops<T>(); }
   engine::TreeOps& trees() { return device_.trees(); }
-  bool is_emulated() const { return device_.info().kind == engine::DeviceKind::kEmulated; }
+  std::unique_ptr<Launches> watch_launches() const {
+    return launches_ ? launches_() : nullptr;
+  }   // null: cannot be seen
   const Shape& shape() const { return shape_; }
 
   // Numbers around 0 with many ties (multiples of 1/8), then shifted; or small integers.
@@ -112,7 +111,7 @@ class Probe {
   }
   void expect_near(const Table& got, const Table& expected, double scale, const std::string& what) const {
     ASSERT_EQ(got.values.size(), expected.values.size());
-    for (std::int64_t i = 0; i < got.rows && !testing::Test::HasFailure(); ++i) {
+    for (std::int64_t i = 0; i < got.rows && !Findings::any(); ++i) {
       for (std::int64_t j = 0; j < got.cols; ++j)
         expect_near(got.at(i, j), expected.at(i, j), scale, what + "[" + std::to_string(i) + ", " + std::to_string(j) + "]");
     }
@@ -128,6 +127,7 @@ class Probe {
   engine::Device& device_;
   Shape shape_;
   double tolerance_;
+  const LaunchWatch& launches_;
 };
 
 // One op of the table in rows.cc: how to check it, how exactly, at which shapes.

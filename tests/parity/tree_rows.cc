@@ -1,10 +1,7 @@
 // The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row; and what the host's grower grows,
 // a device grows by its kernels, bit for bit. (Unweighted classes with best cuts are compared in tests/unit/forest.)
-#include <optional>
-
 #include "engine/backend/host/host_grower.h"
 #include "tests/parity/probe.h"
-#include "tests/support/launch_log.h"
 
 namespace kedge::parity {
 namespace {
@@ -72,8 +69,7 @@ void check_grows_the_forest_of_the_host(Probe<T>& probe) {
   const engine::HostColumns columns{n, n_cols, &table.edges, codes.data(), row_codes.data(), n_cols};
   for (const std::int64_t trees : {1, 2}) {
     options.n_trees = trees, options.max_features = static_cast<std::int32_t>(trees), options.bootstrap = !kWeighted || trees == 2;
-    std::optional<test::LaunchLog> log;
-    if (probe.is_emulated()) log.emplace(static_cast<engine::CudaRuntime&>(probe.memory()));
+    const std::unique_ptr<Launches> log = probe.watch_launches();
     const engine::Forest grown = probe.trees().grow(table, {}, target, options, {}, {});
     if (log) {
       EXPECT_TRUE(log->has("part_rows"));

@@ -35,7 +35,7 @@ serve() {   # one job, by the service's user, then the server is stopped
   kill $server; wait $server || says end $?
   rm -f /var/lib/kedge/port
 }
-state() { says "$1" data "$(test -e /var/lib/kedge/kedge.db && echo kept || echo gone)" programs "$(ls /usr/bin/kedge /usr/bin/kedged /usr/bin/kedge-worker 2> /dev/null | wc -l)" settings "$(test -e /etc/kedge/kedged.toml && echo kept || echo gone)" mode "$(stat -c %%a:%%U /var/lib/kedge 2> /dev/null)"; }
+state() { says "$1" data "$(test -e /var/lib/kedge/kedge.db && echo kept || echo gone)" programs "$(ls /usr/bin/kedge /usr/bin/kedged /usr/bin/kedge-worker /usr/bin/kedge-gpu-check 2> /dev/null | wc -l)" settings "$(test -e /etc/kedge/kedged.toml && echo kept || echo gone)" mode "$(stat -c %%a:%%U /var/lib/kedge 2> /dev/null)"; }
 export DEBIAN_FRONTEND=noninteractive
 dpkg -i /tmp/first.deb > /tmp/dpkg 2>&1 || { cat /tmp/dpkg; exit 3; }
 serve; state installed
@@ -96,7 +96,7 @@ def i2(row):
         raise CannotRun(f"no layer can be mounted: {run.stderr.strip()[:200]}")
     said = [line[5:] for line in run.stdout.splitlines() if line.startswith("SAYS ")]
     row.expect(run.returncode == 0, f"a step failed: {run.stdout[-800:]} {run.stderr[-800:]}")
-    for state, data, programs, settings in (("installed", "kept", 3, "kept"), ("upgraded", "kept", 3, "kept"), ("removed", "kept", 0, "kept"), ("again", "kept", 3, "kept"), ("purged", "gone", 0, "gone")):
+    for state, data, programs, settings in (("installed", "kept", 4, "kept"), ("upgraded", "kept", 4, "kept"), ("removed", "kept", 0, "kept"), ("again", "kept", 4, "kept"), ("purged", "gone", 0, "gone")):
         found = next((line for line in said if line.startswith(state + " data")), f"{state}: nothing")
         row.expect(found.startswith(f"{state} data {data} programs {programs} settings {settings}"), found)
         row.expect(data == "gone" or found.endswith("mode 700:kedge"), f"the directory: {found}")

@@ -2,12 +2,16 @@
 // For tests.
 //
 // KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened), "old" (no code
-// for it); else one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first
-// process that comes there, and the file goes: counted from when the file is first seen,
-//   oom N      the Nth allocation fails           illegal N  the Nth kernel makes an illegal access; all that follows
-//   fails as well       refused N  the Nth kernel is not started, and all is well after that      abort N    the
-//   process aborts at the Nth kernel      kill N     SIGKILL there       endless N  that kernel does not end tell N the
-//   file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation
+// for it); otherwise one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first
+// process that comes there, and the file goes. N counts from when the file is first seen.
+// - oom: the Nth allocation fails.
+// - illegal: the Nth kernel makes an illegal access, and all that follows fails as well.
+// - refused: the Nth kernel is not started, and all is well after that.
+// - abort: the process aborts at the Nth kernel.
+// - kill: SIGKILL there.
+// - endless: that kernel does not end.
+// - tell: the file KEDGE_FAKE_GPU_BYTES gets the bytes in use before the Nth allocation.
+// - wrong: a bit of the Nth download from the device's memory is another.
 // KEDGE_FAKE_GPU_LEAK=1: what is given back is lost.
 #include <dlfcn.h>
 
@@ -72,24 +76,34 @@ class Plan {
   long left_ = 0;
 };
 
-class LeakyMemory final : public Memory {
+// The device's memory, which may lose what is given back, and give back other bits.
+class FaultyMemory final : public Memory {
  public:
-  explicit LeakyMemory(Memory& inner) : inner_(inner) {}
+  FaultyMemory(Memory& inner, Plan& plan) : inner_(inner), plan_(plan) {}
   void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
-  void deallocate(void*) noexcept override {}
+  void deallocate(void* p) noexcept override {
+    if (!leaks_) inner_.deallocate(p);
+  }
   void to_device(void* device, const void* host, std::size_t bytes) override { inner_.to_device(device, host, bytes); }
-  void to_host(void* host, const void* device, std::size_t bytes) override { inner_.to_host(host, device, bytes); }
+  void to_host(void* host, const void* device, std::size_t bytes) override {
+    inner_.to_host(host, device, bytes);
+    if (bytes && plan_.strikes("wrong"))
+      static_cast<unsigned char*>(host)[bytes - 1] ^= 0x10;   // of a number's exponent
+  }
   void copy(void* to, const void* from, std::size_t bytes) override { inner_.copy(to, from, bytes); }
   void zero(void* p, std::size_t bytes) override { inner_.zero(p, bytes); }
   void synchronize() override { inner_.synchronize(); }
 
  private:
   Memory& inner_;
+  Plan& plan_;
+  const bool leaks_ = !variable("KEDGE_FAKE_GPU_LEAK").empty();
 };
 
 class FakeGpu final : public Device {
  public:
-  explicit FakeGpu(int index) : info_(info_of(index)), inner_(make_cuda_device({.index = index})), leaky_(inner_->memory()) {
+  explicit FakeGpu(int index)
+      : info_(info_of(index)), inner_(make_cuda_device({.index = index})), memory_(inner_->memory(), plan_) {
     auto& runtime = static_cast<CudaRuntime&>(inner_->memory());
     auto& emulator = *static_cast<emulated::Emulator*>(runtime.stream());
     emulator.memory.before_allocate = [this, &memory = emulator.memory](std::size_t bytes) {
@@ -98,7 +112,7 @@ class FakeGpu final : public Device {
     emulator.before_launch = [this](const char* kernel) { before_launch(kernel); };
   }
   const DeviceInfo& info() const override { return info_; }
-  Memory& memory() override { return leaks_ ? static_cast<Memory&>(leaky_) : inner_->memory(); }
+  Memory& memory() override { return memory_; }
   Backend<float>& f32() override { return inner_->f32(); }
   Backend<double>& f64() override { return inner_->f64(); }
   TreeOps& trees() override { return inner_->trees(); }
@@ -124,9 +138,8 @@ class FakeGpu final : public Device {
 
   const DeviceInfo info_;
   const std::unique_ptr<Device> inner_;
-  LeakyMemory leaky_;
-  const bool leaks_ = !variable("KEDGE_FAKE_GPU_LEAK").empty();
   Plan plan_;
+  FaultyMemory memory_;
   bool poisoned_ = false;
 };
 
