@@ -161,3 +161,4 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __sanitizer_cov_trace_pc() {}
+}   // extern "C"
