@@ -10,7 +10,6 @@ namespace {
 
 using engine::Array;
 using engine::CudaRuntime;
-using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr int kThreads = 64;
@@ -77,7 +76,7 @@ TEST(PlantedRace, AMissingBarrierIsFoundWhateverTheOrder) {
   EXPECT_EQ(race_in([](auto& gpu, int* x, int*) { KEDGE_LAUNCH(gpu, shift_in_block, 1, kThreads, 0, x, true); }),
             "none");
   EXPECT_THAT(race_in([](auto& gpu, int* x, int*) { KEDGE_LAUNCH(gpu, shift_in_block, 1, kThreads, 0, x, false); }),
-              AllOf(HasSubstr("kernel shift_in_block: a race in shared memory"), HasSubstr("of 256")));
+              HasSubstr("kernel shift_in_block: a race in shared memory: thread"));
 }
 
 TEST(PlantedRace, WarpsAreOrderedByTheirBarrierAndNotByShuffles) {
@@ -95,7 +94,7 @@ TEST(PlantedRace, WarpsAreOrderedByTheirBarrierAndNotByShuffles) {
 TEST(PlantedRace, BlocksOfALaunchAreOrderedByNothingButAtomics) {
   EXPECT_EQ(race_in([](auto& gpu, int* x, int*) { KEDGE_LAUNCH(gpu, count, 4, 32, 0, x, true); }), "none");
   EXPECT_THAT(race_in([](auto& gpu, int* x, int*) { KEDGE_LAUNCH(gpu, count, 4, 32, 0, x, false); }),
-              AllOf(HasSubstr("a race in device memory, byte 0 of 256"), HasSubstr("block")));
+              HasSubstr("a race in device memory: thread 0 of block 0"));
   EXPECT_EQ(race_in([](auto& gpu, int* x, int*) {   // one launch is before the next
               for (int i = 0; i < 3; ++i) KEDGE_LAUNCH(gpu, count, 1, 32, 0, x, false);
             }),
