@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kGraceSeconds = 5;   // for the item in which the time ends, and for the process to end
 constexpr double kLeastSeconds = 1;   // with less a section is not begun
 constexpr double kHangSeconds = 20;
-constexpr int kMostProcesses = 5;   // of a section: one more after each that broke off
+constexpr int kMostProcesses = 12;   // of a section: one more after each that broke off
 constexpr std::size_t kMostLargest = 5;
 constexpr std::size_t kMostToolLines = 20;
 constexpr int kToolFound = 86;   // the exit code that compute-sanitizer is asked for
@@ -198,7 +198,8 @@ Report run_sections(const Plan& plan) {
   bool has_gone = false;
   for (const Section& section : sections()) {
     if (!is_chosen(plan, section)) continue;
-    const double most = plan.only.empty() ? section.most_seconds : plan.seconds;   // sections that are asked for share all of it
+    const double most =
+        plan.only.empty() ? section.most_seconds : plan.seconds;   // sections that are asked for share all of it
     const double seconds = std::min(most, plan.seconds - seconds_since(begin));
     SectionReport result{
         .name = section.name, .what = section.what, .why_not = has_gone ? "the device has gone" : "for lack of time"};
