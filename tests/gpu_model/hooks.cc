@@ -14,17 +14,19 @@ inline void see(const void* pc, const void* p, unsigned bytes) {
   if (running && tracer) tracer->access(pc, p, bytes);
 }
 
-}  // namespace
+}   // namespace
 
-#define KEDGE_ACCESS(name, bytes) \
-  void name(void* p) { see(__builtin_return_address(0), p, bytes); }
-#define KEDGE_ACCESSES(bytes)                            \
-  KEDGE_ACCESS(__tsan_read##bytes, bytes)                \
-  KEDGE_ACCESS(__tsan_write##bytes, bytes)               \
-  KEDGE_ACCESS(__tsan_unaligned_read##bytes, bytes)      \
-  KEDGE_ACCESS(__tsan_unaligned_write##bytes, bytes)     \
-  KEDGE_ACCESS(__tsan_volatile_read##bytes, bytes)       \
-  KEDGE_ACCESS(__tsan_volatile_write##bytes, bytes)      \
+#define KEDGE_ACCESS(name, bytes)               \
+  void name(void* p) {                          \
+    see(__builtin_return_address(0), p, bytes); \
+  }
+#define KEDGE_ACCESSES(bytes)                                \
+  KEDGE_ACCESS(__tsan_read##bytes, bytes)                    \
+  KEDGE_ACCESS(__tsan_write##bytes, bytes)                   \
+  KEDGE_ACCESS(__tsan_unaligned_read##bytes, bytes)          \
+  KEDGE_ACCESS(__tsan_unaligned_write##bytes, bytes)         \
+  KEDGE_ACCESS(__tsan_volatile_read##bytes, bytes)           \
+  KEDGE_ACCESS(__tsan_volatile_write##bytes, bytes)          \
   KEDGE_ACCESS(__tsan_unaligned_volatile_read##bytes, bytes) \
   KEDGE_ACCESS(__tsan_unaligned_volatile_write##bytes, bytes)
 
@@ -35,8 +37,12 @@ KEDGE_ACCESSES(2)
 KEDGE_ACCESSES(4)
 KEDGE_ACCESSES(8)
 KEDGE_ACCESSES(16)
-void __tsan_read_range(void* p, unsigned long bytes) { see(__builtin_return_address(0), p, static_cast<unsigned>(bytes)); }
-void __tsan_write_range(void* p, unsigned long bytes) { see(__builtin_return_address(0), p, static_cast<unsigned>(bytes)); }
+void __tsan_read_range(void* p, unsigned long bytes) {
+  see(__builtin_return_address(0), p, static_cast<unsigned>(bytes));
+}
+void __tsan_write_range(void* p, unsigned long bytes) {
+  see(__builtin_return_address(0), p, static_cast<unsigned>(bytes));
+}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
@@ -47,4 +53,4 @@ void __sanitizer_cov_trace_pc() {
   if (running && tracer) tracer->basic_block(__builtin_return_address(0));
 }
 
-}  // extern "C"
+}   // extern "C"

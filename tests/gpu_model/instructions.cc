@@ -1,4 +1,5 @@
-// Reads the disassembly line by line: a block begins after a call of __sanitizer_cov_trace_pc and ends before the next one.
+// Reads the disassembly line by line: a block begins after a call of __sanitizer_cov_trace_pc and ends before the next
+// one.
 #include "tests/gpu_model/instructions.h"
 
 #include <cstdio>
@@ -26,7 +27,7 @@ void add(std::string_view mnemonic, BlockCost& cost) {
   else if (is("add") || is("sub") || is("mul") || is("min") || is("max")) (is_double ? cost.f64 : cost.f32) += 1;
 }
 
-}  // namespace
+}   // namespace
 
 InstructionTable read_own_instructions() {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
@@ -49,7 +50,8 @@ InstructionTable read_own_instructions() {
     }
     if (opens) begins = address + base, cost = {}, opens = false;
     const std::string_view text(line);
-    if (text.find("call") != std::string_view::npos && text.find("<__sanitizer_cov_trace_pc") != std::string_view::npos) {
+    if (text.find("call") != std::string_view::npos &&
+        text.find("<__sanitizer_cov_trace_pc") != std::string_view::npos) {
       if (begins) table[begins] = cost;
       begins = 0, opens = true;
     } else if (begins && text.find("<__tsan_") == std::string_view::npos) {
@@ -60,4 +62,4 @@ InstructionTable read_own_instructions() {
   return table;
 }
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

@@ -12,10 +12,11 @@ struct BlockCost {
   std::uint32_t f32 = 0, f64 = 0, special = 0, all = 0;
 };
 
-// By the address that follows the call which opens the block, in the running program. A block that the table lacks costs nothing.
+// By the address that follows the call which opens the block, in the running program. A block that the table lacks
+// costs nothing.
 using InstructionTable = std::unordered_map<std::uintptr_t, BlockCost>;
 
 // Disassembles this program with objdump (binutils). Errors: std::runtime_error.
 InstructionTable read_own_instructions();
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

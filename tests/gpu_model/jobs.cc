@@ -1,5 +1,6 @@
-// Sizes of the rows, and limits: a matrix is read once (linear models, PCA, naive Bayes) or once an iteration; distances of all pairs are
-// two operations a column; a forest's limit is the study of its reads, 32-byte sectors of binned columns once a level.
+// Sizes of the rows, and limits: a matrix is read once (linear models, PCA, naive Bayes) or once an iteration;
+// distances of all pairs are two operations a column; a forest's limit is the study of its reads, 32-byte sectors of
+// binned columns once a level.
 #include "tests/gpu_model/jobs.h"
 
 #include <fmt/core.h>
@@ -31,7 +32,9 @@ struct Shape {
   double rows, cols;
 };
 
-std::string count_text(double n) { return n >= 1e6 ? fmt::format("{:g}M", n / 1e6) : fmt::format("{:g}k", n / 1e3); }
+std::string count_text(double n) {
+  return n >= 1e6 ? fmt::format("{:g}M", n / 1e6) : fmt::format("{:g}k", n / 1e3);
+}
 
 std::vector<double> sizes_of(Growth growth, double cols) {
   if (growth == Growth::kQuadratic) return {512, 1024, 1536};
@@ -41,7 +44,8 @@ std::vector<double> sizes_of(Growth growth, double cols) {
 
 class List {
  public:
-  void add(const std::string& estimator, std::initializer_list<Shape> shapes, Job like, const std::function<Limit(double n, double d)>& limit) {
+  void add(const std::string& estimator, std::initializer_list<Shape> shapes, Job like,
+           const std::function<Limit(double n, double d)>& limit) {
     for (const Shape& shape : shapes) {
       Job job = like;
       job.estimator = estimator, job.rows = shape.rows, job.cols = shape.cols;
@@ -56,9 +60,15 @@ class List {
   std::vector<Job> jobs_;
 };
 
-Limit gram(double n, double d) { return {kValueBytes * n * d, n * d * d}; }
-Limit passes(double times, double n, double d) { return {times * kValueBytes * n * d, 0}; }
-Limit pairs(double n, double d) { return {kValueBytes * n * d, 2 * n * n * d}; }
+Limit gram(double n, double d) {
+  return {kValueBytes * n * d, n * d * d};
+}
+Limit passes(double times, double n, double d) {
+  return {times * kValueBytes * n * d, 0};
+}
+Limit pairs(double n, double d) {
+  return {kValueBytes * n * d, 2 * n * n * d};
+}
 
 // The tracer sees the emulator while this lives.
 class Watch {
@@ -69,7 +79,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 };
 
-void use(const Job& job, const engine::Context& ctx, const engine::Estimator<float>& fitted, const engine::Samples<float>& X) {
+void use(const Job& job, const engine::Context& ctx, const engine::Estimator<float>& fitted,
+         const engine::Samples<float>& X) {
   if (job.use == Use::kFitTransform) {
     Matrix<float> scratch;
     dynamic_cast<const engine::Transformer<float>&>(fitted).transform(ctx, X).values(ctx, scratch);
@@ -82,33 +93,64 @@ void use(const Job& job, const engine::Context& ctx, const engine::Estimator<flo
   }
 }
 
-}  // namespace
+}   // namespace
 
-double Limit::seconds(const Machine& machine) const { return std::max(bytes / machine.memory_rate, operations / machine.f32_rate); }
+double Limit::seconds(const Machine& machine) const {
+  return std::max(bytes / machine.memory_rate, operations / machine.f32_rate);
+}
 
 std::vector<Job> jobs() {
   List list;
-  const std::initializer_list<Shape> tall{{84e6, 16}, {10.5e6, 128}, {2.6e6, 512}}, taller{{168e6, 16}, {21e6, 128}, {5.2e6, 512}};
+  const std::initializer_list<Shape> tall{{84e6, 16}, {10.5e6, 128}, {2.6e6, 512}},
+      taller{{168e6, 16}, {21e6, 128}, {5.2e6, 512}};
   for (const char* name : {"LinearRegression", "Ridge"}) list.add(name, tall, {.target = Target::kValues}, gram);
   list.add("LogisticRegression", tall, {.params = {{"max_iter", kIterations}}, .target = Target::kClasses},
            [](double n, double d) { return passes(kIterations, n, d); });
   for (const char* name : {"Lasso", "ElasticNet"})
     list.add(name, taller, {.params = {{"alpha", 0.1}}, .target = Target::kValues}, gram);
   list.add("KMeans", {{40e6, 16}, {5e6, 128}, {1.5e6, 512}},
-           {.params = {{"n_clusters", 8}, {"n_init", 1}, {"init", "random"}, {"tol", 0.0}, {"max_iter", kIterations}, {"random_state", 1}}},
+           {.params = {{"n_clusters", 8},
+                       {"n_init", 1},
+                       {"init", "random"},
+                       {"tol", 0.0},
+                       {"max_iter", kIterations},
+                       {"random_state", 1}}},
            [](double n, double d) { return passes(kIterations + 1, n, d); });
   list.add("PCA", {{24e6, 32}, {12e6, 128}, {4e6, 512}}, {.params = {{"n_components", 10}}}, gram);
   list.add("TruncatedSVD", {{24e6, 32}, {12e6, 128}}, {.params = {{"n_components", 10}, {"random_state", 1}}}, gram);
-  list.add("NearestNeighbors", {{800e3, 16}, {500e3, 128}}, {.params = {{"n_neighbors", 64}, {"algorithm", "brute"}}, .use = Use::kFitNeighbors, .growth = Growth::kQuadratic}, pairs);
-  list.add("KNeighborsClassifier", {{500e3, 16}, {250e3, 128}}, {.params = {{"algorithm", "brute"}}, .target = Target::kClasses, .use = Use::kFitPredict, .growth = Growth::kQuadratic}, pairs);
-  list.add("KNeighborsRegressor", {{500e3, 16}, {250e3, 128}}, {.params = {{"algorithm", "brute"}}, .target = Target::kValues, .use = Use::kFitPredict, .growth = Growth::kQuadratic}, pairs);
-  list.add("DBSCAN", {{250e3, 16}, {500e3, 128}}, {.params = {{"eps", 3.0}, {"min_samples", 2}}, .growth = Growth::kQuadratic}, pairs);
-  list.add("RandomForestClassifier", {{3.3e6, 16}}, {.params = {{"n_estimators", 20}, {"random_state", 1}}, .target = Target::kClasses, .growth = Growth::kLogarithmic},
+  list.add("NearestNeighbors", {{800e3, 16}, {500e3, 128}},
+           {.params = {{"n_neighbors", 64}, {"algorithm", "brute"}},
+            .use = Use::kFitNeighbors,
+            .growth = Growth::kQuadratic},
+           pairs);
+  list.add("KNeighborsClassifier", {{500e3, 16}, {250e3, 128}},
+           {.params = {{"algorithm", "brute"}},
+            .target = Target::kClasses,
+            .use = Use::kFitPredict,
+            .growth = Growth::kQuadratic},
+           pairs);
+  list.add("KNeighborsRegressor", {{500e3, 16}, {250e3, 128}},
+           {.params = {{"algorithm", "brute"}},
+            .target = Target::kValues,
+            .use = Use::kFitPredict,
+            .growth = Growth::kQuadratic},
+           pairs);
+  list.add("DBSCAN", {{250e3, 16}, {500e3, 128}},
+           {.params = {{"eps", 3.0}, {"min_samples", 2}}, .growth = Growth::kQuadratic}, pairs);
+  list.add("RandomForestClassifier", {{3.3e6, 16}},
+           {.params = {{"n_estimators", 20}, {"random_state", 1}},
+            .target = Target::kClasses,
+            .growth = Growth::kLogarithmic},
            [](double, double) { return Limit{40e-3 * 3e12, 0}; });
-  list.add("RandomForestClassifier", {{800e3, 128}}, {.params = {{"n_estimators", 20}, {"random_state", 1}}, .target = Target::kClasses, .growth = Growth::kLogarithmic},
+  list.add("RandomForestClassifier", {{800e3, 128}},
+           {.params = {{"n_estimators", 20}, {"random_state", 1}},
+            .target = Target::kClasses,
+            .growth = Growth::kLogarithmic},
            [](double, double) { return Limit{25e-3 * 3e12, 0}; });
-  list.add("GaussianNB", {{10e6, 64}}, {.target = Target::kClasses}, [](double n, double d) { return passes(1, n, d); });
-  list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses}, [](double n, double d) { return passes(1, n, d); });
+  list.add("GaussianNB", {{10e6, 64}}, {.target = Target::kClasses},
+           [](double n, double d) { return passes(1, n, d); });
+  list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses},
+           [](double n, double d) { return passes(1, n, d); });
   for (const char* name : {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "SimpleImputer"})
     list.add(name, {{1.67e6, 16}}, {.use = Use::kFitTransform}, [](double n, double d) { return passes(3, n, d); });
   for (const char* name : {"Normalizer", "Binarizer"})
@@ -154,4 +196,4 @@ Trace run(const Job& job, double rows, Tracer& tracer) {
   return trace;
 }
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

@@ -1,4 +1,5 @@
-// The rows of the table: what cuML's benchmark suite fits by default (python/cuml/cuml/benchmark/configs/single_gpu.yaml), in float32.
+// The rows of the table: what cuML's benchmark suite fits by default
+// (python/cuml/cuml/benchmark/configs/single_gpu.yaml), in float32.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ struct Limit {
 struct Job {
   enum class Target { kNone, kClasses, kValues };
   enum class Use { kFit, kFitTransform, kFitPredict, kFitNeighbors };
-  std::string name;            // "Ridge 84M x 16"
+  std::string name;   // "Ridge 84M x 16"
   std::string estimator;
   schema::ValueMap params;
   Target target = Target::kNone;
@@ -35,4 +36,4 @@ std::vector<Job> jobs();
 // Runs the job with so many rows on the emulated GPU under this tracer. Errors: what the estimator throws.
 Trace run(const Job& job, double rows, Tracer& tracer);
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

@@ -1,8 +1,10 @@
-// kedge_gpu_model: what cuML's benchmark rows would take on four GPUs by the counts of our kernels, beside the least that they can take.
+// kedge_gpu_model: what cuML's benchmark rows would take on four GPUs by the counts of our kernels, beside the least
+// that they can take.
 //
 //   kedge_gpu_model [--only TEXT] [--markdown FILE] [--json FILE] [--kernels] [--check FILE] [--update FILE]
 //
-// --only: rows whose name contains TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is above that of FILE.
+// --only: rows whose name contains TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is
+// above that of FILE.
 // --update: lowers the ratios of FILE to what was found, and adds rows that it lacks.
 #include <fmt/core.h>
 
@@ -56,8 +58,12 @@ Options options_of(int argc, char** argv) {
       options.kernels = true;
       continue;
     }
-    std::string* const value = name == "--only" ? &options.only : name == "--markdown" ? &options.markdown : name == "--json" ? &options.json
-                               : name == "--check" ? &options.check : name == "--update" ? &options.update : nullptr;
+    std::string* const value = name == "--only"       ? &options.only
+                               : name == "--markdown" ? &options.markdown
+                               : name == "--json"     ? &options.json
+                               : name == "--check"    ? &options.check
+                               : name == "--update"   ? &options.update
+                                                      : nullptr;
     if (!value || i + 1 == argc) throw std::runtime_error(fmt::format("{}: not an option, or without its value", name));
     *value = argv[++i];
   }
@@ -79,7 +85,9 @@ std::vector<Row> measure(const Options& options) {
   return rows;
 }
 
-std::string milliseconds(double seconds) { return seconds < 0.0995 ? fmt::format("{:.2g}", seconds * 1e3) : fmt::format("{:.0f}", seconds * 1e3); }
+std::string milliseconds(double seconds) {
+  return seconds < 0.0995 ? fmt::format("{:.2g}", seconds * 1e3) : fmt::format("{:.0f}", seconds * 1e3);
+}
 
 // A kernel's name without its namespace and types' spaces, as "(score_columns<Counted>)" is "score_columns".
 std::string short_name(std::string name) {
@@ -96,7 +104,8 @@ std::string table(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const Machine& last = machines().back();
     text += fmt::format("| {} | {} |", row.job.name, milliseconds(row.job.limit.seconds(last)));
-    for (const Machine& machine : machines()) text += fmt::format(" {} ({:.1f}) |", milliseconds(row.device_seconds(machine)), row.ratio(machine));
+    for (const Machine& machine : machines())
+      text += fmt::format(" {} ({:.1f}) |", milliseconds(row.device_seconds(machine)), row.ratio(machine));
     const Flow& flow = row.counted.flow;
     text += fmt::format(" {} | {:.3g} | {:.0f} |", milliseconds(flow.host_seconds), flow.to_host / 1e6, flow.waits);
     const auto kernels = row.kernels(last);
@@ -110,13 +119,17 @@ std::string table(const std::vector<Row>& rows) {
 std::string kernel_table(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
-    text += fmt::format("\n{}\n{:40} {:>9} {:>10} {:>11} {:>11} {:>11} {:>6} {:>6} {:>10} {:>10} {:>11} {:>10} {:>9}\n", row.job.name, "kernel", "launches", "blocks",
-                        "MB memory", "MB cache", "MB near", "wasted", "banks", "Gop f32", "Gop f64", "Ginstr", "chain", "H100 ms");
+    text += fmt::format("\n{}\n{:40} {:>9} {:>10} {:>11} {:>11} {:>11} {:>6} {:>6} {:>10} {:>10} {:>11} {:>10} {:>9}\n",
+                        row.job.name, "kernel", "launches", "blocks", "MB memory", "MB cache", "MB near", "wasted",
+                        "banks", "Gop f32", "Gop f64", "Ginstr", "chain", "H100 ms");
     for (const auto& [time, name] : row.kernels(machines().back())) {
       const Counts& c = row.counted.kernels.at(name);
-      text += fmt::format("{:40} {:9.0f} {:10.0f} {:11.4g} {:11.4g} {:11.4g} {:6.2f} {:6.2f} {:10.3g} {:10.3g} {:11.3g} {:10.0f} {:9.3g}\n", short_name(name), c.launches, c.blocks,
-                          c.launch_sectors * 32e-6 + c.library_bytes * 1e-6, c.block_sectors * 32e-6, c.sectors * 32e-6, c.sectors / std::max(c.ideal_sectors, 1.0),
-                          c.shared_passes / std::max(c.ideal_shared_passes, 1.0), c.f32 * 1e-9, c.f64 * 1e-9, c.instructions * 1e-9, c.chain, time * 1e3);
+      text += fmt::format(
+          "{:40} {:9.0f} {:10.0f} {:11.4g} {:11.4g} {:11.4g} {:6.2f} {:6.2f} {:10.3g} {:10.3g} {:11.3g} {:10.0f} {:9.3g}\n",
+          short_name(name), c.launches, c.blocks, c.launch_sectors * 32e-6 + c.library_bytes * 1e-6,
+          c.block_sectors * 32e-6, c.sectors * 32e-6, c.sectors / std::max(c.ideal_sectors, 1.0),
+          c.shared_passes / std::max(c.ideal_shared_passes, 1.0), c.f32 * 1e-9, c.f64 * 1e-9, c.instructions * 1e-9,
+          c.chain, time * 1e3);
     }
   }
   return text;
@@ -136,7 +149,9 @@ std::optional<double> known_ratio(const ValueMap& ratios, const std::string& nam
   return std::nullopt;
 }
 
-double rounded(double ratio) { return std::stod(fmt::format("{:.4g}", ratio)) + 1e-9; }   // a number with a fraction, so that it stays one in JSON
+double rounded(double ratio) {
+  return std::stod(fmt::format("{:.4g}", ratio)) + 1e-9;
+}   // a number with a fraction, so that it stays one in JSON
 
 void write(const std::string& path, const std::string& text) {
   std::ofstream file(path);
@@ -146,7 +161,8 @@ void write(const std::string& path, const std::string& text) {
 std::string json_lines(const ValueMap& ratios) {
   std::string text = "{\n";
   for (const auto& [name, ratio] : ratios)
-    text += fmt::format("  \"{}\": {:.4g}{}\n", name, std::get<double>(ratio.data), name == ratios.back().first ? "" : ",");
+    text +=
+        fmt::format("  \"{}\": {:.4g}{}\n", name, std::get<double>(ratio.data), name == ratios.back().first ? "" : ",");
   return text + "}\n";
 }
 
@@ -190,8 +206,8 @@ int model(const Options& options) {
   return options.check.empty() ? 0 : check(options.check, rows);
 }
 
-}  // namespace
-}  // namespace kedge::gpu_model
+}   // namespace
+}   // namespace kedge::gpu_model
 
 int main(int argc, char** argv) {
   try {

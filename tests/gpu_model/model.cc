@@ -12,24 +12,69 @@ constexpr double kSectorBytes = 32, kSharedBytesPerClock = 128, kIssuesPerClock 
 constexpr double kFactorisationShare = 0.05;   // of the units' rate, assumed: cuSOLVER on at most some hundred columns
 
 constexpr Machine kMachines[] = {
-    {.name = "T4", .multiprocessors = 40, .clock = 1.59e9, .memory_rate = 0.9 * 320e9, .cache_rate = 3 * 320e9, .f32_rate = 8.1e12, .f64_rate = 0.25e12, .host_rate = 6e9},
-    {.name = "L4", .multiprocessors = 58, .clock = 2.04e9, .memory_rate = 0.9 * 300e9, .cache_rate = 3 * 300e9, .f32_rate = 30.3e12, .f64_rate = 0.47e12, .host_rate = 8e9},
-    {.name = "A100", .multiprocessors = 108, .clock = 1.41e9, .memory_rate = 0.9 * 2039e9, .cache_rate = 2.2 * 2039e9, .f32_rate = 19.5e12, .f64_rate = 9.7e12, .host_rate = 8e9},
-    {.name = "H100", .multiprocessors = 132, .clock = 1.98e9, .memory_rate = 0.9 * 3350e9, .cache_rate = 2.2 * 3350e9, .f32_rate = 67e12, .f64_rate = 34e12, .host_rate = 10e9},
+    {.name = "T4",
+     .multiprocessors = 40,
+     .clock = 1.59e9,
+     .memory_rate = 0.9 * 320e9,
+     .cache_rate = 3 * 320e9,
+     .f32_rate = 8.1e12,
+     .f64_rate = 0.25e12,
+     .host_rate = 6e9},
+    {.name = "L4",
+     .multiprocessors = 58,
+     .clock = 2.04e9,
+     .memory_rate = 0.9 * 300e9,
+     .cache_rate = 3 * 300e9,
+     .f32_rate = 30.3e12,
+     .f64_rate = 0.47e12,
+     .host_rate = 8e9},
+    {.name = "A100",
+     .multiprocessors = 108,
+     .clock = 1.41e9,
+     .memory_rate = 0.9 * 2039e9,
+     .cache_rate = 2.2 * 2039e9,
+     .f32_rate = 19.5e12,
+     .f64_rate = 9.7e12,
+     .host_rate = 8e9},
+    {.name = "H100",
+     .multiprocessors = 132,
+     .clock = 1.98e9,
+     .memory_rate = 0.9 * 3350e9,
+     .cache_rate = 2.2 * 3350e9,
+     .f32_rate = 67e12,
+     .f64_rate = 34e12,
+     .host_rate = 10e9},
 };
 
 bool is_factorisation(const std::string& kernel) {
-  return std::ranges::any_of(std::array{"potrf", "syevd", "gesvd", "orgqr", "geqrf"}, [&](const char* name) { return kernel.find(name) != std::string::npos; });
+  return std::ranges::any_of(std::array{"potrf", "syevd", "gesvd", "orgqr", "geqrf"},
+                             [&](const char* name) { return kernel.find(name) != std::string::npos; });
 }
 
 std::array<double Counts::*, 18> counts_members() {
-  return {&Counts::launches, &Counts::blocks, &Counts::warps, &Counts::active, &Counts::requests, &Counts::sectors, &Counts::ideal_sectors,
-          &Counts::block_sectors, &Counts::launch_sectors, &Counts::shared_passes, &Counts::ideal_shared_passes, &Counts::atomics,
-          &Counts::f32, &Counts::f64, &Counts::special, &Counts::instructions, &Counts::chain, &Counts::library_bytes};
+  return {&Counts::launches,
+          &Counts::blocks,
+          &Counts::warps,
+          &Counts::active,
+          &Counts::requests,
+          &Counts::sectors,
+          &Counts::ideal_sectors,
+          &Counts::block_sectors,
+          &Counts::launch_sectors,
+          &Counts::shared_passes,
+          &Counts::ideal_shared_passes,
+          &Counts::atomics,
+          &Counts::f32,
+          &Counts::f64,
+          &Counts::special,
+          &Counts::instructions,
+          &Counts::chain,
+          &Counts::library_bytes};
 }
 
 std::array<double Flow::*, 8> flow_members() {
-  return {&Flow::to_device, &Flow::to_host, &Flow::copies, &Flow::waits, &Flow::allocations, &Flow::allocated_bytes, &Flow::within, &Flow::host_seconds};
+  return {&Flow::to_device,   &Flow::to_host,         &Flow::copies, &Flow::waits,
+          &Flow::allocations, &Flow::allocated_bytes, &Flow::within, &Flow::host_seconds};
 }
 
 // The value at x of the polynomial through the points (Lagrange).
@@ -44,9 +89,11 @@ double through(std::span<const double> at, std::span<const double> values, doubl
   return sum;
 }
 
-}  // namespace
+}   // namespace
 
-std::span<const Machine> machines() { return kMachines; }
+std::span<const Machine> machines() {
+  return kMachines;
+}
 
 double seconds(const Machine& machine, const std::string& kernel, const Counts& counts) {
   if (kernel.starts_with("library: ")) {
@@ -57,20 +104,23 @@ double seconds(const Machine& machine, const std::string& kernel, const Counts& 
   // A launch of few blocks keeps few multiprocessors busy; some tens of them suffice to fill the memory's lines.
   // A kernel that needs one block for some thousand rows needs more for millions: its active threads say how many.
   const double per_block = kWarp * counts.warps / std::max(counts.blocks, 1.0);
-  const double blocks = std::max(counts.blocks, counts.active / std::max(per_block, 1.0)) / std::max(counts.launches, 1.0);
+  const double blocks =
+      std::max(counts.blocks, counts.active / std::max(per_block, 1.0)) / std::max(counts.launches, 1.0);
   const double busy = std::clamp(blocks / machine.multiprocessors, 1 / machine.multiprocessors, 1.0);
   const double clocks = machine.multiprocessors * machine.clock * busy;
   const double memory = counts.launch_sectors * kSectorBytes / (machine.memory_rate * std::min(1.0, 3 * busy));
   const double cache = counts.block_sectors * kSectorBytes / (machine.cache_rate * std::min(1.0, 2 * busy));
   const double near = (counts.sectors * kSectorBytes / kSharedBytesPerClock + counts.shared_passes) / clocks;
-  const double units = (counts.f32 / machine.f32_rate + (counts.f64 + 8 * counts.special) / machine.f64_rate) / busy * 2;   // fma off: half the rate
+  const double units = (counts.f32 / machine.f32_rate + (counts.f64 + 8 * counts.special) / machine.f64_rate) / busy *
+                       2;   // fma off: half the rate
   const double issue = counts.instructions / kWarp / (kIssuesPerClock * clocks);
   const double chain = counts.chain * kLatency / kInFlight;
   return counts.launches * kLaunch + std::max({memory, cache, near, units, issue, chain});
 }
 
 double flow_seconds(const Machine& machine, const Flow& flow) {
-  return (flow.to_device + flow.to_host) / machine.host_rate + flow.waits * kWait + 2 * flow.within / machine.memory_rate;
+  return (flow.to_device + flow.to_host) / machine.host_rate + flow.waits * kWait +
+         2 * flow.within / machine.memory_rate;
 }
 
 Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows) {
@@ -86,15 +136,16 @@ Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const 
   Trace result;
   for (const auto& [kernel, last] : traces.back().kernels) {
     Counts& counts = result.kernels[kernel];
-    for (double Counts::*member : counts_members()) {
+    for (double Counts::* member : counts_members()) {
       counts.*member = value([&, &kernel = kernel](const Trace& trace) {
         const auto found = trace.kernels.find(kernel);
         return found == trace.kernels.end() ? 0.0 : found->second.*member;
       });
     }
   }
-  for (double Flow::*member : flow_members()) result.flow.*member = value([&](const Trace& trace) { return trace.flow.*member; });
+  for (double Flow::* member : flow_members())
+    result.flow.*member = value([&](const Trace& trace) { return trace.flow.*member; });
   return result;
 }
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

@@ -10,21 +10,23 @@
 
 namespace kedge::gpu_model {
 
-// A GPU by its data sheet; what no sheet says is marked as assumed. Bytes, operations and seconds, all per second or each.
+// A GPU by its data sheet; what no sheet says is marked as assumed. Bytes, operations and seconds, all per second or
+// each.
 struct Machine {
   std::string_view name;
-  double multiprocessors, clock;      // boost clock, Hz
-  double memory_rate;                 // of a copy that reads and writes: 0.9 of the sheet's, which is what copies reach
-  double cache_rate;                  // second level, assumed: 2.2 of the memory's rate on Hopper and Ampere, 3 on smaller ones
-  double f32_rate, f64_rate;          // of fma counted as two, without tensor cores
-  double host_rate;                   // between pageable host memory and the device, assumed
+  double multiprocessors, clock;   // boost clock, Hz
+  double memory_rate;              // of a copy that reads and writes: 0.9 of the sheet's, which is what copies reach
+  double cache_rate;   // second level, assumed: 2.2 of the memory's rate on Hopper and Ampere, 3 on smaller ones
+  double f32_rate, f64_rate;   // of fma counted as two, without tensor cores
+  double host_rate;            // between pageable host memory and the device, assumed
 };
 std::span<const Machine> machines();
 
-// Costs that are the same on all of them, assumed from what CUDA's users measure: a launch, a wait of the host, a library's call.
+// Costs that are the same on all of them, assumed from what CUDA's users measure: a launch, a wait of the host, a
+// library's call.
 inline constexpr double kLaunch = 2.5e-6, kWait = 8e-6, kLibraryCall = 5e-6;
-inline constexpr double kLatency = 0.5e-6;      // of one access to memory
-inline constexpr double kInFlight = 4;          // accesses that one thread has under way
+inline constexpr double kLatency = 0.5e-6;   // of one access to memory
+inline constexpr double kInFlight = 4;       // accesses that one thread has under way
 
 // Seconds of all launches of a kernel.
 double seconds(const Machine& machine, const std::string& kernel, const Counts& counts);
@@ -33,8 +35,8 @@ double flow_seconds(const Machine& machine, const Flow& flow);
 
 // How counts grow with the rows n: c0 + c1 f(n) + c2 n^2, through as many sizes as there are terms.
 enum class Growth { kLinear, kQuadratic, kLogarithmic };   // f: n; n and n^2; n log2 n
-// What a run at `rows` would count. `traces` were taken at `sizes`, two of them, or three for kQuadratic. A count that falls with n, or
-// whose line falls below zero, is taken as the last one counted.
+// What a run at `rows` would count. `traces` were taken at `sizes`, two of them, or three for kQuadratic. A count that
+// falls with n, or whose line falls below zero, is taken as the last one counted.
 Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows);
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

@@ -23,7 +23,7 @@ Iterator distinct(Iterator begin, Iterator end) {
   return std::unique(begin, end);
 }
 
-}  // namespace
+}   // namespace
 
 bool Tracer::Touched::add(std::uintptr_t sector) {
   const std::size_t word = sector / 64;
@@ -44,7 +44,9 @@ double Tracer::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Trace Tracer::take() { return std::exchange(trace_, {}); }
+Trace Tracer::take() {
+  return std::exchange(trace_, {});
+}
 
 void Tracer::launch_begins(const engine::emulated::Launch& launch, const void* region, const void* shared) {
   begun_ = now();
@@ -68,7 +70,8 @@ void Tracer::block_begins() {
 Tracer::Space Tracer::space_of(std::uintptr_t address) const {
   if (address - region_ < engine::emulated::kRegionBytes) return Space::kGlobal;
   if (address >= shared_ && address < shared_end_) return Space::kShared;
-  const bool is_variable = address >= reinterpret_cast<std::uintptr_t>(&__data_start) && address < reinterpret_cast<std::uintptr_t>(&_end);
+  const bool is_variable =
+      address >= reinterpret_cast<std::uintptr_t>(&__data_start) && address < reinterpret_cast<std::uintptr_t>(&_end);
   return is_variable ? Space::kShared : Space::kOther;
 }
 
@@ -86,7 +89,9 @@ void Tracer::access(const void* pc, const void* p, unsigned bytes) {
   if (space == Space::kGlobal) ++accesses_[rank];
 }
 
-void Tracer::basic_block(const void* pc) { ++blocks_run_[pc]; }
+void Tracer::basic_block(const void* pc) {
+  ++blocks_run_[pc];
+}
 
 void Tracer::block_meets() {
   for (Warp& warp : warps_) {
@@ -123,7 +128,8 @@ void Tracer::count_global(const Instruction& instruction, const Request& request
   const auto values = distinct(starts.begin(), starts.begin() + static_cast<std::ptrdiff_t>(lanes)) - starts.begin();
   current_->requests += 1;
   current_->sectors += static_cast<double>(end - sectors.begin());
-  current_->ideal_sectors += static_cast<double>((static_cast<std::size_t>(values) * instruction.bytes + kSectorBytes - 1) / kSectorBytes);
+  current_->ideal_sectors +=
+      static_cast<double>((static_cast<std::size_t>(values) * instruction.bytes + kSectorBytes - 1) / kSectorBytes);
   for (auto sector = sectors.begin(); sector != end; ++sector) {
     if (!in_block_.add(*sector)) continue;
     current_->block_sectors += 1;
@@ -139,7 +145,9 @@ void Tracer::count_shared(const Instruction& instruction, const Request& request
     std::size_t n = 0;
     for (unsigned lane = first; lane < first + per_pass; ++lane) {
       if (!(request.lanes >> lane & 1u)) continue;
-      for (std::uintptr_t p = request.address[lane] / kBankBytes; p <= (request.address[lane] + instruction.bytes - 1) / kBankBytes && n < words.size(); ++p) words[n++] = p;
+      for (std::uintptr_t p = request.address[lane] / kBankBytes;
+           p <= (request.address[lane] + instruction.bytes - 1) / kBankBytes && n < words.size(); ++p)
+        words[n++] = p;
     }
     if (n == 0) continue;
     std::array<unsigned, kBanks> by_bank{};
@@ -156,7 +164,8 @@ void Tracer::launch_ends() {
     const auto cost = instructions_.find(reinterpret_cast<std::uintptr_t>(pc));
     if (cost == instructions_.end()) continue;
     const auto n = static_cast<double>(times);
-    current_->f32 += n * cost->second.f32, current_->f64 += n * cost->second.f64, current_->special += n * cost->second.special;
+    current_->f32 += n * cost->second.f32, current_->f64 += n * cost->second.f64,
+        current_->special += n * cost->second.special;
     current_->instructions += n * cost->second.all;
   }
   blocks_run_.clear();
@@ -178,7 +187,9 @@ void Tracer::library_begins(const char* what, std::size_t value_bytes, double op
   (value_bytes == 8 ? counts.f64 : counts.f32) += operations;
 }
 
-void Tracer::library_ends() { emulation_ends(); }
+void Tracer::library_ends() {
+  emulation_ends();
+}
 
 void Tracer::copied(engine::emulated::Copy kind, std::size_t bytes) {
   using engine::emulated::Copy;
@@ -189,6 +200,8 @@ void Tracer::copied(engine::emulated::Copy kind, std::size_t bytes) {
   else flow.within += static_cast<double>(bytes);
 }
 
-void Tracer::allocated(std::size_t bytes) { trace_.flow.allocations += 1, trace_.flow.allocated_bytes += static_cast<double>(bytes); }
+void Tracer::allocated(std::size_t bytes) {
+  trace_.flow.allocations += 1, trace_.flow.allocated_bytes += static_cast<double>(bytes);
+}
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

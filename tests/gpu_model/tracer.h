@@ -1,5 +1,6 @@
-// Counts what kernels do while the emulator runs them: memory by level, banks of shared memory, operations by type, and the
-// longest chain of one thread. The kernels of this program are compiled with calls at every access and every basic block.
+// Counts what kernels do while the emulator runs them: memory by level, banks of shared memory, operations by type, and
+// the longest chain of one thread. The kernels of this program are compiled with calls at every access and every basic
+// block.
 #pragma once
 
 #include <array>
@@ -25,18 +26,18 @@ struct Counts {
   double block_sectors = 0;    // different ones in a block: what the second-level cache serves
   double launch_sectors = 0;   // different ones in a launch: what memory serves
   double shared_passes = 0, ideal_shared_passes = 0;
-  double atomics = 0;          // on global memory
+  double atomics = 0;                     // on global memory
   double f32 = 0, f64 = 0, special = 0;   // operations; special: division and square root
-  double instructions = 0;     // of threads
-  double chain = 0;            // accesses to global memory by the thread with the most, summed over launches
+  double instructions = 0;                // of threads
+  double chain = 0;                       // accesses to global memory by the thread with the most, summed over launches
   double library_bytes = 0;
 };
 
 // What crosses between host and device.
 struct Flow {
   double to_device = 0, to_host = 0, copies = 0, waits = 0, allocations = 0, allocated_bytes = 0;
-  double within = 0;           // bytes that copies and fills on the device write
-  double host_seconds = 0;     // of this machine, outside of kernels, libraries, allocations and copies; set by `run`
+  double within = 0;         // bytes that copies and fills on the device write
+  double host_seconds = 0;   // of this machine, outside of kernels, libraries, allocations and copies; set by `run`
   double emulation_seconds = 0;   // of this machine, for what a GPU would do: the rest of a run is the host's own time
 };
 
@@ -84,8 +85,8 @@ class Tracer final : public engine::emulated::Observer {
   // Sectors that were touched, a bit each from the lowest address on.
   struct Touched {
     std::vector<std::uint64_t> bits;
-    std::vector<std::size_t> words;   // those that are not zero
-    bool add(std::uintptr_t sector);  // whether it is new
+    std::vector<std::size_t> words;    // those that are not zero
+    bool add(std::uintptr_t sector);   // whether it is new
     void clear();
   };
   enum class Space { kGlobal, kShared, kOther };
@@ -111,4 +112,4 @@ class Tracer final : public engine::emulated::Observer {
 
 inline Tracer* tracer = nullptr;   // whom the compiled-in calls reach
 
-}  // namespace kedge::gpu_model
+}   // namespace kedge::gpu_model

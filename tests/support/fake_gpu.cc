@@ -2,8 +2,8 @@
 // For tests.
 //
 // KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened), "old" (no code
-// for it); otherwise one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the first
-// process that comes there, and the file goes. N counts from when the file is first seen.
+// for it); otherwise one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the
+// first process that comes there, and the file goes. N counts from when the file is first seen.
 // - oom: the Nth allocation fails.
 // - illegal: the Nth kernel makes an illegal access, and all that follows fails as well.
 // - refused: the Nth kernel is not started, and all is well after that.

@@ -92,12 +92,14 @@ void store(const Dense& A, MatrixView<T> out) {
   }
 }
 
-// Opens the device's memory for one call, which the observer sees. The operations are those of the usual algorithms (LAPACK Users' Guide;
-// five times the number of comparisons of a radix sort's passes stand for a sort).
+// Opens the device's memory for one call, which the observer sees. The operations are those of the usual algorithms
+// (LAPACK Users' Guide; five times the number of comparisons of a radix sort's passes stand for a sort).
 class Call {
  public:
-  Call(emulated::DeviceMemory& memory, const char* what, std::size_t value_bytes, double operations, double values) : access_(memory) {
-    if (emulated::observer) emulated::observer->library_begins(what, value_bytes, operations, values * static_cast<double>(value_bytes));
+  Call(emulated::DeviceMemory& memory, const char* what, std::size_t value_bytes, double operations, double values)
+      : access_(memory) {
+    if (emulated::observer)
+      emulated::observer->library_begins(what, value_bytes, operations, values * static_cast<double>(value_bytes));
   }
   ~Call() {
     if (emulated::observer) emulated::observer->library_ends();
@@ -109,7 +111,9 @@ class Call {
   emulated::DeviceAccess access_;
 };
 
-double product(std::int64_t a, std::int64_t b, std::int64_t c = 1) { return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c); }
+double product(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
 
 }  // namespace
 
@@ -122,7 +126,8 @@ DeviceLibraries::~DeviceLibraries() = default;
 
 template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
-  const Call call(impl_->memory, "gemm", sizeof(T), 2 * product(C.rows, C.cols, transpose_a ? A.rows : A.cols), product(A.rows, A.cols) + product(B.rows, B.cols) + product(C.rows, C.cols));
+  const Call call(impl_->memory, "gemm", sizeof(T), 2 * product(C.rows, C.cols, transpose_a ? A.rows : A.cols),
+                  product(A.rows, A.cols) + product(B.rows, B.cols) + product(C.rows, C.cols));
   const std::int64_t depth = transpose_a ? A.rows : A.cols;
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j < C.cols; ++j) {
@@ -140,7 +145,8 @@ void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixVi
 
 template <class T>
 void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C) {
-  const Call call(impl_->memory, "gram", sizeof(T), product(A.rows, A.cols, A.cols), product(A.rows, A.cols) + product(C.rows, C.cols));
+  const Call call(impl_->memory, "gram", sizeof(T), product(A.rows, A.cols, A.cols),
+                  product(A.rows, A.cols) + product(C.rows, C.cols));
   for (std::int64_t i = 0; i < C.rows; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       double sum = 0;
@@ -153,7 +159,9 @@ void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C
 // Cholesky by rows, then substitution forwards and backwards.
 template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
-  const Call call(impl_->memory, "potrf", sizeof(T), product(A.rows, A.rows, A.rows) / 3 + 2 * product(A.rows, A.rows, B.cols), product(A.rows, A.rows) + product(B.rows, B.cols));
+  const Call call(impl_->memory, "potrf", sizeof(T),
+                  product(A.rows, A.rows, A.rows) / 3 + 2 * product(A.rows, A.rows, B.cols),
+                  product(A.rows, A.rows) + product(B.rows, B.cols));
   Dense L = load<T>(A), X = load<T>(B);
   const std::size_t n = L.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -223,7 +231,10 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
 
 template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
-  const Call call(impl_->memory, "gesvd", sizeof(T), 6 * product(A.rows, A.cols, std::min(A.rows, A.cols)) + 20 * product(std::min(A.rows, A.cols), std::min(A.rows, A.cols), std::min(A.rows, A.cols)), 2 * product(A.rows, A.cols));
+  const Call call(impl_->memory, "gesvd", sizeof(T),
+                  6 * product(A.rows, A.cols, std::min(A.rows, A.cols)) +
+                      20 * product(std::min(A.rows, A.cols), std::min(A.rows, A.cols), std::min(A.rows, A.cols)),
+                  2 * product(A.rows, A.cols));
   const bool tall = A.rows >= A.cols;   // the shorter side's vectors are rotated: W M = diag(s) X
   Dense M = tall ? transposed(load<T>(A), static_cast<std::size_t>(A.cols)) : load<T>(A);
   Dense W = identity(M.size());
@@ -277,7 +288,8 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
 template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
-  const Call call(impl_->memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)), 2 * product(A.rows, A.cols, sizeof(T)));
+  const Call call(impl_->memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)),
+                  2 * product(A.rows, A.cols, sizeof(T)));
   for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
 }
 

@@ -14,25 +14,28 @@ enum class Copy { kToDevice, kToHost, kWithin, kZero };
 class Observer {
  public:
   virtual ~Observer() = default;
-  // The region that all device memory lies in (null under the address sanitizer), and the block's dynamic shared memory.
+  // The region that all device memory lies in (null under the address sanitizer), and the block's dynamic shared
+  // memory.
   virtual void launch_begins(const Launch& launch, const void* region, const void* shared) = 0;
   virtual void block_begins() = 0;
   virtual void block_meets() = 0;   // every thread of the block waits at a barrier, or has ended
-  // __syncwarp() of the lanes of the mask, in the warp that begins with thread `first`. Shuffles and votes are not meant.
+  // __syncwarp() of the lanes of the mask, in the warp that begins with thread `first`. Shuffles and votes are not
+  // meant.
   virtual void warp_meets(unsigned first, unsigned mask) { static_cast<void>(first), static_cast<void>(mask); }
   virtual void launch_ends() = 0;   // may throw what it has found
   virtual void atomic(const void* p, std::size_t bytes) = 0;
-  // A call of a library on the device: how many operations on values of so many bytes each, and how many bytes it must touch.
+  // A call of a library on the device: how many operations on values of so many bytes each, and how many bytes it must
+  // touch.
   virtual void library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
   virtual void library_ends() = 0;
   // Between these two the emulation does work of its own that a GPU would spare the host: allocations, copies.
   virtual void emulation_begins() = 0;
   virtual void emulation_ends() = 0;
   virtual void copied(Copy kind, std::size_t bytes) = 0;
-  virtual void waited() = 0;        // the host, for the device
+  virtual void waited() = 0;   // the host, for the device
   virtual void allocated(std::size_t bytes) = 0;
 };
 
 inline Observer* observer = nullptr;   // set by programs that watch
 
-}  // namespace kedge::engine::emulated
+}   // namespace kedge::engine::emulated

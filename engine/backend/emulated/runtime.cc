@@ -32,7 +32,6 @@ void see_wait() {
   if (emulated::observer) emulated::observer->waited();
 }
 
-
 // As late as a GPU may be: see DeviceMemory::copy_late().
 class LateCopies final : public AsyncCopies {
  public:

@@ -12,7 +12,9 @@
 namespace kedge::engine {
 
 void add_linear(Rows& rows) {
-  add<LinearRegression>(rows, memory::least_squares);
+  add<LinearRegression>(
+      rows, memory::least_squares,
+      {.host_part = "solutions in 32 digits, of small tables and where columns are close to dependent"});
   add<Ridge>(rows, memory::ridge);
   add<RidgeCV>(rows, memory::ridge_cv, {.host_part = "the scores, with cv, scoring or store_cv_results"});
   add<RidgeClassifier>(rows, memory::ridge);

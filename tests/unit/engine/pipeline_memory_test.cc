@@ -116,7 +116,7 @@ class SharedGpu final : public Device {
     void copy(void* to, const void* from, std::size_t bytes) override { inner_.copy(to, from, bytes); }
     void zero(void* p, std::size_t bytes) override { inner_.zero(p, bytes); }
     void synchronize() override { inner_.synchronize(); }
-    std::int64_t free_bytes() const override { return std::int64_t{100} << 20; }
+    std::int64_t free_bytes() const override { return std::int64_t{32} << 20; }
     void trim() override {}
 
    private:
@@ -130,13 +130,13 @@ class SharedGpu final : public Device {
 TEST_F(MemoryOfAJob, IsPlannedWithWhatIsFreeOfAGpu) {
   SharedGpu gpu;
   const Context ctx{.device = gpu};
-  EXPECT_EQ(memory_for_job(ctx), std::int64_t{100} << 20);
+  EXPECT_EQ(memory_for_job(ctx), std::int64_t{32} << 20);
   try {
     Pipeline::build(polynomial(3, schema::CrossValidate{.cv = 2})).run(ctx, DatasetFile(path_));
     FAIL() << "more was made than is free";
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory);
-    EXPECT_THAT(error.message, HasSubstr("at the peak of this job, 100 MiB are available"));
+    EXPECT_THAT(error.message, HasSubstr("at the peak of this job, 32 MiB are available"));
   }
 }
 

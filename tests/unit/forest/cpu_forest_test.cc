@@ -95,7 +95,7 @@ TEST(CpuForest, PredictsNothingForATableWithoutRows) {
   const auto trees = make_cpu_trees(memory, 2);
   const BinnedTable none = trees->bin(MatrixView<const float>(data.X.data(), 0, 1));
   std::vector<double> proba{7.0};
-  trees->predict(grown.forest, none, {}, {proba.data(), 0, 2});
+  trees->prepare(grown.forest)->predict(none, {}, {proba.data(), 0, 2});
   EXPECT_EQ(proba[0], 7.0);
 }
 

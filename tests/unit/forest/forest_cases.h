@@ -164,10 +164,11 @@ inline Grown run_case(TreeOps& ops, Memory& memory, const Case& c) {
   grown.forest = ops.grow(table, device_rows.view(), c.target(y.view(), n), c.options, {}, {});
   if (c.options.bootstrap) grown.out_of_bag = ops.out_of_bag(grown.forest, table, device_rows.view(), c.options);
   Matrix<double> proba(memory, n, grown.forest.n_outputs());
-  ops.predict(grown.forest, table, device_rows.view(), proba.view());
+  const auto ready = ops.prepare(grown.forest);
+  ready->predict(table, device_rows.view(), proba.view());
   grown.proba = proba.to_host();
   Matrix<double> of_values(memory, c.data.rows, grown.forest.n_outputs());
-  ops.predict(grown.forest, X.view(), of_values.view());
+  ready->predict(X.view(), of_values.view());
   grown.proba_of_values = of_values.to_host();
   grown.edges = std::move(table.edges);
   return grown;

@@ -81,7 +81,7 @@ TEST(HostGrower, KnowsEveryRowOfATreeThatIsGrownToTheEnd) {
     std::vector<double> target = values, found(700);
     for (double& v : target) v += criterion == Criterion::kPoisson ? 2 : 0;
     const Forest tree = ops->grow_exact(data.view(), {.values = target}, single(criterion, data.cols), {});
-    ops->predict(tree, data.view(), {found.data(), 700, 1});
+    ops->prepare(tree)->predict(data.view(), {found.data(), 700, 1});
     EXPECT_EQ(found, target);
   }
 }

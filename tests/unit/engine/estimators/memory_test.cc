@@ -69,7 +69,8 @@ void expect_predicted(const Row& row) {
   const Samples<T> X = loaded.rows(most);
   const Target y = loaded.target(most);
   const schema::Step step{.estimator = row.estimator, .params = params_for(row.estimator)};
-  const SampleShape shape{.rows = X.n_rows(), .cols = X.n_cols(), .value_bytes = sizeof(T), .n_outputs = 3};
+  const SampleShape shape{
+      .rows = X.n_rows(), .cols = X.n_cols(), .value_bytes = sizeof(T), .n_outputs = 3, .on_host = true};
   const MemoryNeed need = memory_need(shape, step);
   const auto estimator = [&] {
     if constexpr (std::is_same_v<T, float>) return find_estimator(row.estimator)->make_f32(step.params);

@@ -18,9 +18,9 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"MinMaxScaler", 2, 1},
     {"ColumnTransformer", 2, 1},
     {"FeatureUnion", 2, 1},
-    {"OneHotEncoder", 1, 2},
-    {"OrdinalEncoder", 1, 2},
-    {"SimpleImputer", 1, 1},
+    {"OneHotEncoder", 4, 2},
+    {"OrdinalEncoder", 4, 2},
+    {"SimpleImputer", 2, 1},
     {"MissingIndicator", 1, 1},
     {"MaxAbsScaler", 2, 1},
     {"RobustScaler", 1, 1},
@@ -29,17 +29,17 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"PolynomialFeatures", 0, 1},
     {"SplineTransformer", 2, 1},
     {"KBinsDiscretizer", 1, 1},
-    {"QuantileTransformer", 1, 1},
+    {"QuantileTransformer", 1, 1, 48},
     {"PowerTransformer", 52, 1},
     {"VarianceThreshold", 4, 1},
     {"SelectKBest", 5, 1},
     {"SelectPercentile", 5, 1},
-    {"Nystroem", 5, 2},
+    {"Nystroem", 5, 2, 1744},
     {"PCA", 6, 1},
-    {"IncrementalPCA", 12, 1},
+    {"IncrementalPCA", 12, 1, 34},
     {"FastICA", 260, 1},
     {"TruncatedSVD", 7, 1},
-    {"LinearRegression", 7, 1},
+    {"LinearRegression", 7, 1, 48},
     {"Ridge", 4, 1},
     {"RidgeCV", 10, 1},
     {"RidgeClassifier", 4, 2},
@@ -47,15 +47,15 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"ElasticNet", 6, 1},
     {"LassoCV", 16, 1},
     {"ElasticNetCV", 16, 1},
-    {"LogisticRegression", 54, 3},
+    {"LogisticRegression", 54, 3, 9},
     {"KNeighborsClassifier", 0, 6},
     {"KNeighborsRegressor", 0, 2},
     {"RadiusNeighborsClassifier", 0, 8},
     {"RadiusNeighborsRegressor", 0, 3},
     {"NearestNeighbors", 0, 0},
-    {"KMeans", 16, 3},
-    {"MiniBatchKMeans", 61, 3},
-    {"DBSCAN", 5, 0},
+    {"KMeans", 16, 3, 4},
+    {"MiniBatchKMeans", 61, 3, 29},
+    {"DBSCAN", 5, 0, 34},
     {"GaussianNB", 3, 4},
     {"MultinomialNB", 4, 4},
     {"ComplementNB", 4, 4},
@@ -63,19 +63,23 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"CategoricalNB", 6, 8},
     {"LinearDiscriminantAnalysis", 13, 5},
     {"QuadraticDiscriminantAnalysis", 14, 10},
-    {"RandomForestClassifier", 8, 2},
-    {"RandomForestRegressor", 9, 1},
-    {"ExtraTreesClassifier", 16, 2},
-    {"ExtraTreesRegressor", 13, 1},
-    {"DecisionTreeClassifier", 8, 2},
-    {"DecisionTreeRegressor", 9, 1},
+    {"RandomForestClassifier", 8, 2, 52},
+    {"RandomForestRegressor", 9, 1, 48},
+    {"ExtraTreesClassifier", 16, 2, 52},
+    {"ExtraTreesRegressor", 13, 1, 48},
+    {"DecisionTreeClassifier", 8, 2, 52},
+    {"DecisionTreeRegressor", 9, 1, 48},
     {"DummyClassifier", 0, 2},
     {"DummyRegressor", 0, 0},
 };
 
-// Estimators whose fit gives something for each row: labels, or rows that they keep.
+// Estimators whose fit gives something for each row (labels), or fetches what parameters bound: quantiles, components,
+// and what an iteration needs.
 inline bool fetches_its_answer(std::string_view estimator) {
-  return estimator == "KMeans" || estimator == "MiniBatchKMeans" || estimator == "DBSCAN";
+  for (const std::string_view name :
+       {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression"})
+    if (estimator == name) return true;
+  return false;
 }
 
 }  // namespace kedge::engine::testing
