@@ -140,6 +140,9 @@ awaitable<Response> list_datasets(const Api& api, Request request) {
   const auto size = request.query_value("pageSize");
   const std::int64_t page_size = size ? parse_integer(*size, 1, kMostListed, "pageSize") : kMostListed;
   const std::string after(request.query_value("pageToken").value_or(""));
+  if (!after.empty() && !is_upload_name(after))
+    throw Error(ErrorCode::kInvalidValue, fmt::format("pageToken is '{}', must be the nextPageToken of a page", after),
+                "pageToken");
   auto work = [&] { return page_of(uploads(api).list(request.caller.tenant), after, static_cast<std::size_t>(page_size)); };
   co_return co_await request.peer->offload(work);
 }

@@ -24,12 +24,6 @@ constexpr std::array<std::string_view, 4> kFormats{"csv", "arff", "libsvm", "npy
 constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kJobs = "jobs";   // folder; those of tenants are 40 hexadecimal digits
 
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && name[0] != '.' && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) || c == '.' || c == '_' || c == '-';
-  });
-}
-
 // What a file takes of the disk, at least a block.
 std::uint64_t size_of(const fs::path& file) {
   std::error_code missing;
@@ -38,6 +32,11 @@ std::uint64_t size_of(const fs::path& file) {
 }
 
 }  // namespace
+
+bool is_upload_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; });
+}
 
 Uploads::Uploads(fs::path datasets, TenantBytes& bytes, bool by_tenant)
     : datasets_(std::move(datasets)), directory_(datasets_ / "uploads"), bytes_(bytes), by_tenant_(by_tenant),
@@ -254,7 +253,8 @@ std::unique_ptr<Uploads::Upload> Uploads::begin_upload(const std::string& tenant
 
 std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const std::string& name, const std::string& format,
                                                 std::uint64_t announced) {
-  require(is_name(name), ErrorCode::kInvalidValue, "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
+  require(is_upload_name(name), ErrorCode::kInvalidValue,
+          "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
   check_names(tenant_key(tenant), name);
   return begin_upload(tenant, {.name = name, .format = format}, announced);
 }

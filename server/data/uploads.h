@@ -23,6 +23,9 @@
 
 namespace kedge::server {
 
+// 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'.
+bool is_upload_name(std::string_view name);
+
 // Thread safe. Names belong to a tenant; the data that comes with a job has no name and goes with the job. Equal content is kept once, or
 // once for each tenant. It stays as long as any name, job or hold leads to it.
 class Uploads {

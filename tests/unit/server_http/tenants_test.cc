@@ -97,6 +97,7 @@ TEST_F(Tenants, ListTheirDataSetsInPages) {
   const std::string last = as("alice", "GET", "/v1/datasets?pageSize=2&pageToken=b").body;
   EXPECT_THAT(last, testing::AllOf(HasSubstr("\"name\":\"c\""), testing::Not(HasSubstr("\"name\":\"b\"")), testing::Not(HasSubstr("nextPageToken"))));
   EXPECT_EQ(as("alice", "GET", "/v1/datasets?pageSize=5001").status, 400);
+  EXPECT_THAT(as("alice", "GET", "/v1/datasets?pageToken=.b").body, HasSubstr("\"where\":\"pageToken\""));
 }
 
 // What is refused does nothing.
