@@ -215,6 +215,10 @@ std::vector<Row<T>> table_rows() {
       {"column_moments", kMoments, &check_column_moments<T>, tall_shapes()},
       {"column_moments_constant", kExact, &check_constant_column<T>, nonempty(tall_shapes())},
       {"column_range", kExact, &check_column_range<T>, tall_shapes()},
+      {"column_range",
+       kExact,
+       &check_column_range<T>,
+       {{20000, 3, 1}, {300000, 1, 1}}},   // more tiles than one thread folds
       {"clip", kExact, &check_clip<T>, tall_shapes()},
       {"class_moments", kMoments, &check_class_moments<T>, {{1, 1, 1}, {9, 4, 3}, {700, 70, 10}, {2100, 5, 120}}},
       {"gaussian_log_likelihood", kRounded<T> + kMoments, &check_gaussian_log_likelihood<T>, tall_shapes()},

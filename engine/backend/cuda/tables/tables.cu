@@ -92,17 +92,21 @@ __global__ void tile_range(Selection<T> X, T infinity, T* low, T* high) {
   high[tile * X.cols + j] = maximum;
 }
 
+constexpr std::int64_t kFold = 32;   // tiles that one thread folds
+
+// The range of each group of kFold tiles.
 template <class T>
-__global__ void finish_range(const T* low, const T* high, std::int64_t tiles, std::int64_t cols, T infinity, T* minimum, T* maximum) {
-  const std::int64_t j = own_item();
+__global__ void fold_ranges(const T* low, const T* high, std::int64_t tiles, std::int64_t cols, T infinity, T* least,
+                            T* most) {
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, group = blockIdx.x;
   if (j >= cols) return;
-  T least = infinity, most = -infinity;
-  for (std::int64_t t = 0; t < tiles; ++t) {
-    least = low[t * cols + j] < least ? low[t * cols + j] : least;
-    most = high[t * cols + j] > most ? high[t * cols + j] : most;
+  T minimum = infinity, maximum = -infinity;
+  for (std::int64_t t = group * kFold; t < tiles && t < (group + 1) * kFold; ++t) {
+    minimum = low[t * cols + j] < minimum ? low[t * cols + j] : minimum;
+    maximum = high[t * cols + j] > maximum ? high[t * cols + j] : maximum;
   }
-  minimum[j] = least;
-  maximum[j] = most;
+  least[group * cols + j] = minimum;
+  most[group * cols + j] = maximum;
 }
 
 template <class T>
@@ -174,8 +178,19 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     Array<T> low(runtime_, tiles * x.cols), high(runtime_, tiles * x.cols);
     KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(runtime_, x.n, x.cols), kColumnThreads, 0, x, infinity, low.data(),
                  high.data());
-    KEDGE_LAUNCH(runtime_, finish_range<T>, blocks_for(x.cols, 128), 128, 0, low.data(), high.data(), tiles, x.cols,
-                 infinity, minimum.data, maximum.data);
+    std::int64_t left = tiles;
+    const auto fold = [&](T* least, T* most) {
+      const auto groups = static_cast<unsigned>(std::max<std::int64_t>(tiles_of(left, kFold), 1));
+      KEDGE_LAUNCH(runtime_, fold_ranges<T>, tall_grid(runtime_, groups, blocks_for(x.cols, kColumnThreads)),
+                   kColumnThreads, 0, low.data(), high.data(), left, x.cols, infinity, least, most);
+    };
+    for (; left > kFold; left = tiles_of(left, kFold)) {
+      const std::int64_t groups = tiles_of(left, kFold);
+      Array<T> least(runtime_, groups * x.cols), most(runtime_, groups * x.cols);
+      fold(least.data(), most.data());
+      low = std::move(least), high = std::move(most);
+    }
+    fold(minimum.data, maximum.data);
   }
 
   void clip(MatrixView<T> X, T low, T high) override {
