@@ -9,6 +9,8 @@ namespace kedge::gpu_model {
 namespace {
 
 constexpr double kSectorBytes = 32, kSharedBytesPerClock = 128, kIssuesPerClock = 4, kWarp = 32;
+constexpr double kChance =
+    0.3;   // of the rows' growth: counts that grow less follow the data, as iterations do, not the rows
 constexpr double kFactorisationShare = 0.05;   // of the units' rate, assumed: cuSOLVER on at most some hundred columns
 
 constexpr Machine kMachines[] = {
@@ -72,9 +74,9 @@ std::array<double Counts::*, 18> counts_members() {
           &Counts::library_bytes};
 }
 
-std::array<double Flow::*, 8> flow_members() {
+std::array<double Flow::*, 7> flow_members() {
   return {&Flow::to_device,   &Flow::to_host,         &Flow::copies, &Flow::waits,
-          &Flow::allocations, &Flow::allocated_bytes, &Flow::within, &Flow::host_seconds};
+          &Flow::allocations, &Flow::allocated_bytes, &Flow::within};
 }
 
 // The value at x of the polynomial through the points (Lagrange).
@@ -130,8 +132,9 @@ Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const 
   const auto value = [&](auto&& read) {
     std::vector<double> values;
     for (const Trace& trace : traces) values.push_back(read(trace));
-    const double last = values.back(), found = through(at, values, scale(rows));
-    return found < last ? last : found;
+    const double last = values.back(), first = values.front();
+    if (last <= first * (1 + kChance * (at.back() / at.front() - 1))) return std::max(first, last);
+    return std::max(last, through(at, values, scale(rows)));
   };
   Trace result;
   for (const auto& [kernel, last] : traces.back().kernels) {

@@ -36,7 +36,7 @@ double flow_seconds(const Machine& machine, const Flow& flow);
 // How counts grow with the rows n: c0 + c1 f(n) + c2 n^2, through as many sizes as there are terms.
 enum class Growth { kLinear, kQuadratic, kLogarithmic };   // f: n; n and n^2; n log2 n
 // What a run at `rows` would count. `traces` were taken at `sizes`, two of them, or three for kQuadratic. A count that
-// falls with n, or whose line falls below zero, is taken as the last one counted.
+// hardly grows with n, such as that of iterations, is taken as the largest one counted.
 Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows);
 
 }   // namespace kedge::gpu_model

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <utility>
 
 extern "C" char __data_start, _end;   // the linker's: where variables of the program lie, __shared__ ones among them
@@ -40,16 +39,11 @@ void Tracer::Touched::clear() {
   words.clear();
 }
 
-double Tracer::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Trace Tracer::take() {
   return std::exchange(trace_, {});
 }
 
 void Tracer::launch_begins(const engine::emulated::Launch& launch, const void* region, const void* shared) {
-  begun_ = now();
   region_ = reinterpret_cast<std::uintptr_t>(region);
   shared_ = reinterpret_cast<std::uintptr_t>(shared), shared_end_ = shared_ + launch.shared_bytes;
   const double blocks = double{1} * launch.grid.x * launch.grid.y * launch.grid.z;
@@ -172,7 +166,6 @@ void Tracer::launch_ends() {
   current_->chain += longest_;
   in_block_.clear(), in_launch_.clear();
   current_ = nullptr;
-  emulation_ends();
 }
 
 void Tracer::atomic(const void* p, std::size_t bytes) {
@@ -180,15 +173,10 @@ void Tracer::atomic(const void* p, std::size_t bytes) {
   if (current_ && space_of(reinterpret_cast<std::uintptr_t>(p)) == Space::kGlobal) current_->atomics += 1;
 }
 
-void Tracer::library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) {
-  begun_ = now();
+void Tracer::library(const char* what, std::size_t value_bytes, double operations, double bytes) {
   Counts& counts = trace_.kernels[std::string("library: ") + what + (value_bytes == 8 ? " f64" : " f32")];
   counts.launches += 1, counts.library_bytes += bytes;
   (value_bytes == 8 ? counts.f64 : counts.f32) += operations;
-}
-
-void Tracer::library_ends() {
-  emulation_ends();
 }
 
 void Tracer::copied(engine::emulated::Copy kind, std::size_t bytes) {

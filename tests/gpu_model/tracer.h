@@ -36,9 +36,7 @@ struct Counts {
 // What crosses between host and device.
 struct Flow {
   double to_device = 0, to_host = 0, copies = 0, waits = 0, allocations = 0, allocated_bytes = 0;
-  double within = 0;         // bytes that copies and fills on the device write
-  double host_seconds = 0;   // of this machine, outside of kernels, libraries, allocations and copies; set by `run`
-  double emulation_seconds = 0;   // of this machine, for what a GPU would do: the rest of a run is the host's own time
+  double within = 0;   // bytes that copies and fills on the device write
 };
 
 struct Trace {
@@ -61,10 +59,7 @@ class Tracer final : public engine::emulated::Observer {
   void block_meets() override;
   void launch_ends() override;
   void atomic(const void* p, std::size_t bytes) override;
-  void library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) override;
-  void library_ends() override;
-  void emulation_begins() override { begun_ = now(); }
-  void emulation_ends() override { trace_.flow.emulation_seconds += now() - begun_; }
+  void library(const char* what, std::size_t value_bytes, double operations, double bytes) override;
   void copied(engine::emulated::Copy kind, std::size_t bytes) override;
   void waited() override { flow_().waits += 1; }
   void allocated(std::size_t bytes) override;
@@ -96,7 +91,6 @@ class Tracer final : public engine::emulated::Observer {
   void count_global(const Instruction& instruction, const Request& request);
   void count_shared(const Instruction& instruction, const Request& request);
   void count_threads();
-  double now() const;
 
   const InstructionTable& instructions_;
   Trace trace_;
@@ -107,7 +101,6 @@ class Tracer final : public engine::emulated::Observer {
   Touched in_block_, in_launch_;
   std::unordered_map<const void*, std::uint64_t> blocks_run_;
   std::uintptr_t region_ = 0, shared_ = 0, shared_end_ = 0;
-  double begun_ = 0;
 };
 
 inline Tracer* tracer = nullptr;   // whom the compiled-in calls reach

@@ -28,10 +28,7 @@ class Races final : public engine::emulated::Observer {
   void launch_ends() override;
   void atomic(const void* p, std::size_t bytes) override;
 
-  void library_begins(const char*, std::size_t, double, double) override {}
-  void library_ends() override {}
-  void emulation_begins() override {}
-  void emulation_ends() override {}
+  void library(const char*, std::size_t, double, double) override {}
   void copied(engine::emulated::Copy, std::size_t) override {}
   void waited() override {}
   void allocated(std::size_t) override {}

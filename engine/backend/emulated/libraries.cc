@@ -99,10 +99,7 @@ class Call {
   Call(emulated::DeviceMemory& memory, const char* what, std::size_t value_bytes, double operations, double values)
       : access_(memory) {
     if (emulated::observer)
-      emulated::observer->library_begins(what, value_bytes, operations, values * static_cast<double>(value_bytes));
-  }
-  ~Call() {
-    if (emulated::observer) emulated::observer->library_ends();
+      emulated::observer->library(what, value_bytes, operations, values * static_cast<double>(value_bytes));
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

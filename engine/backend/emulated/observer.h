@@ -26,11 +26,7 @@ class Observer {
   virtual void atomic(const void* p, std::size_t bytes) = 0;
   // A call of a library on the device: how many operations on values of so many bytes each, and how many bytes it must
   // touch.
-  virtual void library_begins(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
-  virtual void library_ends() = 0;
-  // Between these two the emulation does work of its own that a GPU would spare the host: allocations, copies.
-  virtual void emulation_begins() = 0;
-  virtual void emulation_ends() = 0;
+  virtual void library(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
   virtual void copied(Copy kind, std::size_t bytes) = 0;
   virtual void waited() = 0;   // the host, for the device
   virtual void allocated(std::size_t bytes) = 0;

@@ -11,19 +11,6 @@
 namespace kedge::engine {
 namespace {
 
-// Around what takes the host time here alone.
-class Emulation {
- public:
-  Emulation() {
-    if (emulated::observer) emulated::observer->emulation_begins();
-  }
-  ~Emulation() {
-    if (emulated::observer) emulated::observer->emulation_ends();
-  }
-  Emulation(const Emulation&) = delete;
-  Emulation& operator=(const Emulation&) = delete;
-};
-
 void see(emulated::Copy kind, std::size_t bytes) {
   if (emulated::observer) emulated::observer->copied(kind, bytes);
 }
@@ -70,21 +57,17 @@ CudaRuntime::~CudaRuntime() = default;
 
 void* CudaRuntime::allocate(std::size_t bytes) {
   if (emulated::observer) emulated::observer->allocated(bytes);
-  const Emulation emulation;
   return impl_->emulator.memory.allocate(bytes);
 }
 void CudaRuntime::deallocate(void* p) noexcept {
-  const Emulation emulation;
   impl_->emulator.memory.deallocate(p);
 }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
-  const Emulation emulation;
   impl_->ring.upload(device, host, bytes);
   impl_->emulator.memory.bytes_to_device += static_cast<std::int64_t>(bytes);
   see(emulated::Copy::kToDevice, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
-  const Emulation emulation;
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memcpy(host, device, bytes);
   ++impl_->emulator.memory.syncs;
@@ -92,13 +75,11 @@ void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
   see(emulated::Copy::kToHost, bytes);
 }
 void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
-  const Emulation emulation;
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memmove(to, from, bytes);
   see(emulated::Copy::kWithin, bytes);
 }
 void CudaRuntime::zero(void* p, std::size_t bytes) {
-  const Emulation emulation;
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memset(p, 0, bytes);
   see(emulated::Copy::kZero, bytes);
