@@ -13,7 +13,7 @@ using schema::Value;
 using schema::ValueList;
 using schema::ValueMap;
 
-// A value as its numbers that may differ, and all else as text, in the order in which they come.
+// A value as its numbers that may differ, and the rest as text, in the order of the document.
 struct Parts {
   std::vector<double> numbers;
   std::string rest;

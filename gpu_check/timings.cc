@@ -1,6 +1,6 @@
 // Fits at the sizes of cuML's benchmark manifest (python/cuml/cuml/benchmark/configs/single_gpu.yaml): float32, the
-// table on the device already. The time is told in seconds and as how often the table could have been copied within the
-// device meanwhile, which no device's speed hides.
+// table on the device already. The time is given in seconds and as how often the table could have been copied within
+// the device meanwhile, which no device's speed hides.
 #include <fmt/core.h>
 
 #include <algorithm>

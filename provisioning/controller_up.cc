@@ -241,7 +241,7 @@ std::string Controller::keep_or_end(const UpOptions& options, Intent& intent) {
   const bool keep = options.keep_after_interrupt && options.keep_after_interrupt(intent);
   forget_interrupt();   // a second Ctrl-C, instead of an answer, is for the end, not against it
   if (!keep && end(intent, "interrupted")) return intent.id + " has ended";
-  if (!keep) return intent.id + " was told to end and has not ended yet: `kedge machines gc` continues with it";
+  if (!keep) return intent.id + " is ending and has not ended yet: `kedge machines gc` continues with it";
   intent.stage = Stage::kRunning;
   intent.lease.renewed = clock_.unix_seconds();
   store_.put(intent);

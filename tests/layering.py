@@ -65,7 +65,7 @@ HOMES = {
     "toml++": ["server/config"],
     "pugixml": ["provisioning/providers/xml"],
 }
-# What one device alone has. Only the backend and tests may include it; all else is written on the ops and runs on every device.
+# What one device alone has. Only the backend and tests may include it; the rest is written on the ops and runs on every device.
 BODIES = ["engine/backend/cpu", "engine/backend/cuda", "engine/backend/emulated"]
 MAY_SEE_BODIES = ["engine/backend", "tests"]
 

@@ -14,7 +14,7 @@ namespace kedge::transfer {
 
 // One transfer at a time. A resource of one thread that does not move. Always set, and set again by reset(): http and
 // https only (CURLOPT_PROTOCOLS_STR), no signals (CURLOPT_NOSIGNAL), "kedge" as CURLOPT_USERAGENT, and
-// CURLOPT_CONNECTTIMEOUT. All else has libcurl's defaults. Errors: kInternal if libcurl has no memory.
+// CURLOPT_CONNECTTIMEOUT. The rest has libcurl's defaults. Errors: kInternal if libcurl has no memory.
 class Handle {
  public:
   using Take = std::function<void(std::string_view)>;

@@ -18,8 +18,8 @@ void write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset, co
 void start_write_back(int fd, std::int64_t offset, std::int64_t bytes);
 
 // Writes a file from front to back. What is long and is read later, if at all, goes
-// straight to the disk: the copy to the page cache, page by page, would cost more than all else, and push out what others have
-// there. File systems that cannot do that get it as usual. One thread at a time.
+// straight to the disk: the copy to the page cache, page by page, would cost more than the rest, and push out what
+// other programs have there. File systems that cannot do that get it as usual. One thread at a time.
 class SequentialFile {
  public:
   // fd: stays the caller's, as does the rest of the file. offset: a multiple of 4096.

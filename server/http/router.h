@@ -10,7 +10,11 @@
 namespace kedge::server::http {
 
 // How a body comes to the handler: in Request::body, or in pieces that it reads itself, up to Limits::upload_bytes.
-enum class BodyForm { kWhole, kPieces, kPiecesOfMultipart };   // the last: multipart/form-data in pieces, all else whole
+enum class BodyForm {
+  kWhole,
+  kPieces,
+  kPiecesOfMultipart
+};   // the last: multipart/form-data in pieces, any other body whole
 
 struct Route {
   std::string_view method;

@@ -33,7 +33,7 @@ class Admission {
       : store_(store), table_(table), fetching_(fetching), running_(running), files_(files) {}
 
   void set_limit(const TableLock&, std::size_t open_jobs) { open_jobs_per_tenant_ = open_jobs; }   // 0: no bound
-  void recover(const TableLock&);   // takes up the store's open jobs; once, before all else
+  void recover(const TableLock&);   // takes up the store's open jobs; called once, first
 
   // Errors: schema::QuotaExceeded when the tenant has as many open jobs as it may; so submit().
   void require_room(const std::string& tenant) const;

@@ -32,41 +32,14 @@ bool exceeds(std::int64_t bytes, std::int64_t most) { return most > 0 && bytes >
 
 }  // namespace
 
-ModelRetention::ModelRetention(const Store& store, const JobFiles& files, ModelBounds bounds, std::function<void(const std::string& id)> remove)
-    : store_(store), files_(files), remove_(std::move(remove)), bounds_(bounds), thread_([this](std::stop_token stop) { loop(stop); }) {}
+ModelRetention::ModelRetention(const Store& store, const JobFiles& files, ModelBounds bounds,
+                               std::function<void(const std::string& id)> remove)
+    : store_(store), files_(files), remove_(std::move(remove)), periodic_(bounds, [this] { sweep(); }) {}
 
 void ModelRetention::note_use(const std::filesystem::path& file) noexcept {
   if (std::time(nullptr) - last_use(file) < kExactness) return;
   const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, {.tv_sec = 0, .tv_nsec = UTIME_OMIT}};
   ::utimensat(AT_FDCWD, file.c_str(), times, 0);   // where that fails, it counts as used when it was stored
-}
-
-void ModelRetention::set_bounds(ModelBounds bounds) {
-  {
-    const std::lock_guard lock(mutex_);
-    bounds_ = bounds, changed_ = true;
-  }
-  wake_.notify_one();
-}
-
-ModelBounds ModelRetention::bounds() const {
-  const std::lock_guard lock(mutex_);
-  return bounds_;
-}
-
-void ModelRetention::loop(std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, bounds_.interval, [this] { return changed_; });
-      changed_ = false;
-    }
-    if (stop.stop_requested()) return;
-    try {
-      sweep();
-    } catch (const std::exception&) {   // the disk fails, and readiness says so, or memory is short: the next round tries again
-    }
-  }
 }
 
 std::vector<ModelRetention::Kept> ModelRetention::kept_models(ModelBounds bounds) const {
@@ -87,7 +60,7 @@ std::vector<ModelRetention::Kept> ModelRetention::kept_models(ModelBounds bounds
 }
 
 void ModelRetention::sweep() {
-  const ModelBounds bounds = this->bounds();
+  const ModelBounds bounds = periodic_.options();
   if (bounds.all_bytes <= 0 && bounds.tenant_bytes <= 0) return;
   const std::vector<Kept> models = kept_models(bounds);
   std::int64_t all = 0;

@@ -1,15 +1,14 @@
 // How many bytes of models are kept: a thread that removes those of jobs that were used longest ago when there are too many.
 #pragma once
 
-#include <condition_variable>
+#include <filesystem>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <string_view>
-#include <thread>
+#include <vector>
 
 #include "server/jobs/job_files.h"
 #include "server/jobs/service_limits.h"
+#include "server/store/periodic_sweep.h"
 #include "server/store/store.h"
 
 namespace kedge::server {
@@ -23,23 +22,18 @@ class ModelRetention {
   // Now, by a question, a download or a job. Kept as the file's time of access, so that a restart does not forget it.
   static void note_use(const std::filesystem::path& file) noexcept;
 
-  void set_bounds(ModelBounds bounds);   // for the next sweep, which comes soon
-  void sweep();                          // what the thread does at each interval
+  // For the next sweep, which comes soon.
+  void set_bounds(ModelBounds bounds) { periodic_.set_options(bounds); }
+  void sweep();   // what the thread does at each interval
 
  private:
   struct Kept;
   std::vector<Kept> kept_models(ModelBounds bounds) const;   // those of jobs, used longest ago first
-  ModelBounds bounds() const;
-  void loop(std::stop_token stop);
 
   const Store& store_;
   const JobFiles& files_;
   const std::function<void(const std::string&)> remove_;
-  mutable std::mutex mutex_;   // guards the next two
-  ModelBounds bounds_;
-  bool changed_ = false;
-  std::condition_variable_any wake_;
-  std::jthread thread_;   // last: it uses the others
+  PeriodicSweep<ModelBounds> periodic_;   // last: its thread uses the others
 };
 
 }  // namespace kedge::server

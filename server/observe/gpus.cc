@@ -137,7 +137,7 @@ constexpr std::array<Row<Nvml>, 6> kRows{{
        Utilization used;
        return nvml.utilization(device, &used) == kSuccess ? Value(used.gpu / 100.0) : std::nullopt;
      }},
-    {"kedge_gpu_memory_used_bytes", "gauge", "Memory in use, by whomever.",
+    {"kedge_gpu_memory_used_bytes", "gauge", "Memory in use, by all processes.",
      [](const Nvml& nvml, Device device) -> Value {
        Memory memory;
        return nvml.memory(device, &memory) == kSuccess ? Value(static_cast<double>(memory.used)) : std::nullopt;

@@ -1,4 +1,4 @@
-// How long jobs are kept: see store_retention.h.
+// How long jobs are kept: see retention.h.
 #include "server/store/retention.h"
 
 #include <future>
@@ -20,37 +20,7 @@ std::string time_before_now(std::chrono::seconds age) {
 }  // namespace
 
 Retention::Retention(Store& store, RetentionOptions options, std::function<void(const Expired&)> removed)
-    : store_(store), removed_(std::move(removed)), options_(options), thread_([this](std::stop_token stop) { loop(stop); }) {}
-
-Retention::~Retention() = default;
-
-void Retention::set_options(RetentionOptions options) {
-  {
-    const std::lock_guard lock(mutex_);
-    options_ = options, changed_ = true;
-  }
-  wake_.notify_one();
-}
-
-RetentionOptions Retention::options() const {
-  const std::lock_guard lock(mutex_);
-  return options_;
-}
-
-void Retention::loop(std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, options_.interval, [this] { return changed_; });
-      changed_ = false;
-    }
-    if (stop.stop_requested()) return;
-    try {
-      sweep();
-    } catch (const std::exception&) {   // the disk fails, and readiness says so, or memory is short: the next round tries again
-    }
-  }
-}
+    : store_(store), removed_(std::move(removed)), periodic_(options, [this] { sweep(); }) {}
 
 bool Retention::write(std::function<void(StoreWriter&)> apply) {
   const auto done = std::make_shared<std::promise<bool>>();   // shared with the write, which may outlive the wait
@@ -76,7 +46,7 @@ void Retention::work(Find find, Change change, Done done) {
 }
 
 void Retention::sweep() {
-  const RetentionOptions bounds = options();
+  const RetentionOptions bounds = periodic_.options();
   const auto remove = [](StoreWriter& writer, const Expired& job) { writer.remove(job.job); };
   const auto trim = [](StoreWriter& writer, const Expired& job) { writer.trim_events(job.job, job.first_kept); };
   const auto gone = [this](const Expired& job) {

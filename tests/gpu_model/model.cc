@@ -13,39 +13,25 @@ constexpr double kChance =
     0.3;   // of the rows' growth: counts that grow less follow the data, as iterations do, not the rows
 constexpr double kFactorisationShare = 0.05;   // of the units' rate, assumed: cuSOLVER on at most some hundred columns
 
+// Clock in GHz; rates of memory and host in GB/s, of arithmetic in 1e12 operations a second. `cache` is the second
+// level's rate in rates of the memory.
+constexpr Machine machine(std::string_view name, double multiprocessors, double clock, double memory, double cache,
+                          double f32, double f64, double host) {
+  return {.name = name,
+          .multiprocessors = multiprocessors,
+          .clock = clock * 1e9,
+          .memory_rate = 0.9 * memory * 1e9,
+          .cache_rate = cache * memory * 1e9,
+          .f32_rate = f32 * 1e12,
+          .f64_rate = f64 * 1e12,
+          .host_rate = host * 1e9};
+}
+
 constexpr Machine kMachines[] = {
-    {.name = "T4",
-     .multiprocessors = 40,
-     .clock = 1.59e9,
-     .memory_rate = 0.9 * 320e9,
-     .cache_rate = 3 * 320e9,
-     .f32_rate = 8.1e12,
-     .f64_rate = 0.25e12,
-     .host_rate = 6e9},
-    {.name = "L4",
-     .multiprocessors = 58,
-     .clock = 2.04e9,
-     .memory_rate = 0.9 * 300e9,
-     .cache_rate = 3 * 300e9,
-     .f32_rate = 30.3e12,
-     .f64_rate = 0.47e12,
-     .host_rate = 8e9},
-    {.name = "A100",
-     .multiprocessors = 108,
-     .clock = 1.41e9,
-     .memory_rate = 0.9 * 2039e9,
-     .cache_rate = 2.2 * 2039e9,
-     .f32_rate = 19.5e12,
-     .f64_rate = 9.7e12,
-     .host_rate = 8e9},
-    {.name = "H100",
-     .multiprocessors = 132,
-     .clock = 1.98e9,
-     .memory_rate = 0.9 * 3350e9,
-     .cache_rate = 2.2 * 3350e9,
-     .f32_rate = 67e12,
-     .f64_rate = 34e12,
-     .host_rate = 10e9},
+    machine("T4", 40, 1.59, 320, 3, 8.1, 0.25, 6),
+    machine("L4", 58, 2.04, 300, 3, 30.3, 0.47, 8),
+    machine("A100", 108, 1.41, 2039, 2.2, 19.5, 9.7, 8),
+    machine("H100", 132, 1.98, 3350, 2.2, 67, 34, 10),
 };
 
 bool is_factorisation(const std::string& kernel) {

@@ -12,7 +12,7 @@
 
 namespace kedge::parity {
 
-// The failures of one case, from its making to its end, on this thread. Such objects nest; the innermost is told.
+// The failures of one case, while this object lives, on this thread. Such objects nest; the innermost gets them.
 class Findings {
  public:
   Findings() : outer_(std::exchange(current_, this)) {}

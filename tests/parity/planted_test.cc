@@ -38,7 +38,7 @@ __global__ void sum_by_halves(const float* x, float* sum, bool synchronised) {
   if (i == 0) *sum = part[0];
 }
 
-// Counts in shared memory that nobody has set to 0, which it is at first on some GPUs.
+// Counts in shared memory that the kernel does not set to 0; some GPUs start with 0 there.
 __global__ void count_from_nothing(unsigned* out, bool set) {
   __shared__ unsigned count;
   if (set && threadIdx.x == 0) count = 0;

@@ -21,7 +21,7 @@ constexpr bool kProtected = false;
 constexpr bool kProtected = true;
 #endif
 constexpr std::size_t kAlignment = 256, kPage = 4096;
-constexpr int kRubbish = 0xFF;   // NaN in both widths: whoever reads what nobody wrote will see it
+constexpr int kRubbish = 0xFF;   // NaN in both widths, so that a read of memory that was never written shows
 
 std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 

@@ -21,7 +21,7 @@ class CategoryOps {
   virtual void translate(MatrixView<const T> X, VectorView<const std::int32_t> rows,
                          VectorView<const std::int64_t> offsets, VectorView<const T> keys, VectorView<const T> values,
                          VectorView<const T> missing, VectorView<const T> unknown, MatrixView<T> out) = 0;
-  // out[i, positions[i, j]] = 1 for each position in 0 .. out.cols - 1, all else 0. Positions are integers.
+  // out[i, positions[i, j]] = 1 for each position in 0 .. out.cols - 1, the rest 0. Positions are integers.
   virtual void one_hot(MatrixView<const T> positions, MatrixView<T> out) = 0;
   // X[i, j] = fill[j] where X[i, j] is missing[j]; a NaN there matches NaN.
   virtual void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) = 0;

@@ -103,7 +103,7 @@ TEST(Emulator, ACopyFromMemoryThatChangesGivesWhatItHasLater) {
   Copies(gpu).start(x.data(), host.data(), sizeof(int) * 3);
   host[1] = 9;
   EXPECT_THAT(x.to_host(), ElementsAre(1, 9, 3));
-  EXPECT_THAT(host, Each(-1));   // rubbish: whoever still needs it there is found, too
+  EXPECT_THAT(host, Each(-1));   // rubbish, so that a late reader of the host copy fails here
 }
 
 TEST(Emulator, TakesTheHostsBytesBeforeAnUploadReturns) {

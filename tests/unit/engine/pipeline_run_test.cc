@@ -9,10 +9,8 @@
 #include <map>
 #include <sstream>
 
-#include "engine/backend/loader.h"
 #include "engine/pipeline.h"
-#include "server/data/dataset_cache.h"
-#include "tests/unit/engine/small_dataset.h"
+#include "tests/unit/engine/builtin_data.h"
 
 namespace kedge::engine {
 namespace {
@@ -49,23 +47,6 @@ constexpr double kTiedNeighboursTolerance = 1e-2;
 double tolerance_of(std::size_t scorer, const std::string& pipeline) {
   if (kScoring[scorer] != "neg_log_loss") return kLabelTolerance;
   return pipeline.ends_with("KNeighborsClassifier") ? kTiedNeighboursTolerance : kLossTolerance;
-}
-
-Device& cpu() {
-  static const std::unique_ptr<Device> device = open_device("cpu");
-  return *device;
-}
-
-const DatasetFile& builtin(const std::string& name) {
-  static const TemporaryFolder folder;
-  static server::DatasetCache cache({.directory = folder.path()});
-  static std::map<std::string, DatasetFile> open;
-  auto found = open.find(name);
-  if (found == open.end()) {
-    const auto acquired = cache.acquire({schema::BuiltinRef{name}}, [](schema::EventBody) {}, {});
-    found = open.emplace(name, DatasetFile(acquired.path)).first;
-  }
-  return found->second;
 }
 
 // "StandardScaler,LogisticRegression"; the logistic regression is solved to the end, as in pipeline_golden.py.

@@ -7,11 +7,9 @@
 #include <map>
 #include <sstream>
 
-#include "engine/backend/loader.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
-#include "server/data/dataset_cache.h"
-#include "tests/unit/engine/small_dataset.h"
+#include "tests/unit/engine/builtin_data.h"
 
 namespace kedge::engine {
 namespace {
@@ -41,23 +39,6 @@ std::vector<double> numbers(const Value& value) {
   std::vector<double> result;
   for (const Value& item : std::get<ValueList>(value.data)) result.push_back(number(item));
   return result;
-}
-
-Device& cpu() {
-  static const std::unique_ptr<Device> device = open_device("cpu");
-  return *device;
-}
-
-const DatasetFile& builtin(const std::string& name) {
-  static const TemporaryFolder folder;
-  static server::DatasetCache cache({.directory = folder.path()});
-  static std::map<std::string, DatasetFile> open;
-  auto found = open.find(name);
-  if (found == open.end()) {
-    const auto acquired = cache.acquire({schema::BuiltinRef{name}}, [](schema::EventBody) {}, {});
-    found = open.emplace(name, DatasetFile(acquired.path)).first;
-  }
-  return found->second;
 }
 
 struct GoldenCase {

@@ -1,4 +1,4 @@
-"""joblib's backend "kedge": within parallel_config(backend="kedge"), scikit-learn's batches and fits go to a server, and all else runs as with loky."""
+"""joblib's backend "kedge": within parallel_config(backend="kedge"), scikit-learn's batches and fits go to a server, and the rest runs as with loky."""
 from __future__ import annotations
 
 import weakref

@@ -25,7 +25,7 @@ def size_of(X: Any) -> int:
 
 
 def run(session: Session, job: Job) -> Result:
-    """Waits. A user who leaves is told where the job is."""
+    """Waits. After Ctrl-C a message says where the job is."""
     try:
         return job.result()
     except KeyboardInterrupt:

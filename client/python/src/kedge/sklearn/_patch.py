@@ -29,7 +29,7 @@ def patch(session: Session | None = None, *, policy: str = "auto", fallback: str
     """From now on searches, cross-validation and fits of scikit-learn's own classes go to the server where it can do them, on all threads, whenever
     they were imported. policy: "auto" keeps fits on fewer bytes than the threshold, and those that read X once; "always" sends all that can be sent;
     "never" none. fallback: as of cross_validate, but a warning says only what had a threshold's bytes, and "raise" leaves alone a fit of a single
-    estimator that cannot go. Called again, it changes the settings. profile: is told of each call. session: else kedge.connect()."""
+    estimator that cannot go. Called again, it changes the settings. profile: records each call. session: default kedge.connect()."""
     settings = Settings.of(session, policy=policy, fallback=fallback, threshold=threshold, quiet_below=threshold, profile=profile)
     if hook.patched is None:
         hook.hold()
