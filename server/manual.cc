@@ -18,7 +18,7 @@ kedged \- the Kedge server: runs scikit\-learn pipelines that clients describe
 \fBkedged token\fR \fBcreate\fR|\fBlist\fR|\fBrevoke\fR [\fIoptions\fR]
 .SH DESCRIPTION
 Takes jobs over HTTP, keeps them on disk, fetches their data and feeds workers, one for each device.
-It listens on loopback unless \\-\\-listen names another address.
+It listens on loopback unless \-\-listen names another address.
 \fBinit\fR makes a certificate and a first token, and prints how to connect.
 \fBtoken\fR keeps the tokens; a running server takes a new one at once.
 .SH SETTINGS
