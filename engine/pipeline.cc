@@ -31,29 +31,15 @@ void emit_timing(const Context& ctx, const char* phase, double seconds) {
   if (ctx.emit) ctx.emit(schema::TimingEvent{phase, seconds, -1});
 }
 
-template <class T>
-std::shared_ptr<Table<T>>& slot(WarmTable& warm) {
-  if constexpr (std::is_same_v<T, float>) {
-    return warm.f32;
-  } else {
-    return warm.f64;
+// Drops tables of earlier runs, the least recently used first, while the plan finds too little memory. `in_use`: how
+// many of the most recently used ones this run reads.
+void free_for(const Context& ctx, const MemoryPlan& plan, WarmTables& tables, std::size_t in_use) {
+  const std::int64_t most = plan.peak_bytes - plan.mapped_bytes;
+  while (tables.size() > in_use) {
+    const std::int64_t available = memory_for_job(ctx);
+    if (available == 0 || most <= available) return;
+    tables.shrink(tables.size() - 1);
   }
-}
-
-template <class T>
-bool is_warm(const Selection& selection, WarmTable& warm) {
-  return slot<T>(warm) && warm.selection == selection;
-}
-
-// The warm table if it is of this selection. Otherwise the warm one is freed first and a new one takes its place, so
-// that the device never holds both.
-template <class T>
-std::shared_ptr<Table<T>> table_of(const Context& ctx, const Selection& selection, const DatasetFile& data, WarmTable& warm) {
-  if (is_warm<T>(selection, warm)) return slot<T>(warm);
-  warm = {};
-  slot<T>(warm) = load_table<T>(ctx, selection, data);
-  warm.selection = selection;
-  return slot<T>(warm);
 }
 
 }  // namespace
@@ -127,10 +113,14 @@ struct Pipeline::Impl {
   // Loads the table and does the task.
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
-               const TaskTarget& target, Stopwatch& watch,
-               WarmTable& warm, RunFiles* files, schema::Result& result) const {
+               const TaskTarget& target, Stopwatch& watch, std::shared_ptr<Table<T>> table, const Warm& warm,
+               RunFiles* files, schema::Result& result) const {
     tell_host_parts(ctx);
-    TaskInput<T> input{job, table_of<T>(ctx, selection, data, warm), target};
+    if (!table) {
+      table = load_table<T>(ctx, selection, data);
+      warm.tables->add(warm.data, selection, table);
+    }
+    TaskInput<T> input{job, std::move(table), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
         keep_model(ctx, selection, columns, target, steps, chain, *files);
@@ -145,31 +135,35 @@ struct Pipeline::Impl {
   }
 
   template <class T>
-  void run(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection, Stopwatch& watch,
-           WarmTable& warm, RunFiles* files, schema::Result& result) const {
+  void run(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
+           Stopwatch& watch, const Warm& warm, RunFiles* files, schema::Result& result) const {
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
     const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name, &columns);
     tell_target(ctx, columns, target, result);
     const std::string wide_columns = check_columns(ctx, job, selection, data);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
-    const bool has_table = is_warm<T>(selection, warm);
-    if (!has_table) warm = {};
+    std::shared_ptr<Table<T>> table = warm.tables->find<T>(warm.data, selection);
+    if (!table) warm.tables->make_room();
     const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
     std::optional<bool> has_few_values;
     if (is_host && wants_value_counts(job)) has_few_values = have_few_values(data, selection);
     MemoryPlan plan = plan_memory({.job = job,
-                                         .meta = data.meta(),
-                                         .selection = selection,
-                                         .target = target,
-                                         .has_table = has_table,
-                                         .is_host = is_host,
-                                         .has_few_values = has_few_values,
-                                         .stop = ctx.stop});
+                                   .meta = data.meta(),
+                                   .selection = selection,
+                                   .target = target,
+                                   .has_table = table != nullptr,
+                                   .is_host = is_host,
+                                   .has_few_values = has_few_values,
+                                   .stop = ctx.stop});
     plan.columns = wide_columns;
+    free_for(ctx, plan, *warm.tables, table ? 1 : 0);
     require_memory(ctx, plan);
     const MemoryMeasure measure(ctx, plan);
-    within_memory(ctx, plan, [&] { compute<T>(ctx, data, columns, selection, target, watch, warm, files, result); });
+    within_memory(ctx, plan, [&] {
+      compute<T>(ctx, data, columns, selection, target, watch, std::move(table), warm, files, result);
+    });
+    warm.tables->shrink(warm.tables->size());   // what the run made of its table counts
     result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
                                          .predictedBytes = plan.peak_bytes,
                                          .peakBytes = measure.report(ctx)};
@@ -184,7 +178,7 @@ Pipeline Pipeline::build(const schema::JobSpec& spec, std::stop_token stop) {
   return Pipeline(std::unique_ptr<Impl>(new Impl{check_job(spec, {.stop = std::move(stop)})}));
 }
 
-schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTable* warm, RunFiles* files) const {
+schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, const Warm& warm, RunFiles* files) const {
   require(!impl_->job.steps.empty(), ErrorCode::kInternal, "a task with a stored model has no pipeline to run");
   Stopwatch watch(ctx);
   schema::Result result{.device = report_of(ctx.device.info()), .seed = static_cast<std::int64_t>(ctx.seed), .version = kVersion};
@@ -193,15 +187,16 @@ schema::Result Pipeline::run(const Context& ctx, const DatasetFile& data, WarmTa
     if (const auto* log = std::get_if<schema::LogEvent>(&body); log && log->level == "warning") result.warnings.push_back(log->message);
     if (ctx.emit) ctx.emit(std::move(body));
   };
-  WarmTable own;
+  WarmTables own;
+  const Warm tables = warm.tables ? warm : Warm{.tables = &own};
   Stopwatch load(ctx);
   const std::optional<DatasetMeta> typed = typed_meta(impl_->job.spec.select, data);
   const DatasetMeta& columns = typed ? *typed : data.meta();
   const Selection selection = impl_->selection_of(columns, data);
   if (selection.is_float32) {
-    impl_->run<float>(run_ctx, data, columns, selection, load, warm ? *warm : own, files, result);
+    impl_->run<float>(run_ctx, data, columns, selection, load, tables, files, result);
   } else {
-    impl_->run<double>(run_ctx, data, columns, selection, load, warm ? *warm : own, files, result);
+    impl_->run<double>(run_ctx, data, columns, selection, load, tables, files, result);
   }
   result.timings.total = watch.lap();
   return result;

@@ -11,17 +11,16 @@
 #include "engine/core/dataset_file.h"
 #include "engine/estimators/samples.h"
 #include "engine/table/selection.h"
+#include "engine/table/warm_tables.h"
 #include "schemas/job.h"
 #include "schemas/model.h"
 
 namespace kedge::engine {
 
-// The table of the last run, left on the device with its bins for the next run on the same data file with the same
-// selection. Belongs to one device and one data file: its holder clears it when either changes.
-struct WarmTable {
-  Selection selection;
-  std::shared_ptr<Table<float>> f32;    // at most one of the two is set; shared with the run that uses it
-  std::shared_ptr<Table<double>> f64;
+// Where a run looks for its table, and leaves it for later ones.
+struct Warm {
+  WarmTables* tables = nullptr;   // of the run's device; null: none
+  std::string data = {};          // names the content of the run's data file
 };
 
 // Files that a run reads and writes in addition to its data set.
@@ -42,12 +41,13 @@ class Pipeline {
   Pipeline(Pipeline&&) noexcept;
   ~Pipeline();
 
-  // Loads the selected part of the data to the device, runs the task, returns scores, fitted attributes and timings (from the
-  // load on; `queued`, `download`, `parse` belong to the server). Emits progress, metric, timing and log events through ctx.
-  // `warm`, if given, saves the load where it fits and holds this run's table afterwards.
-  // Errors: kBadData (NaN with its row and column, one class, more folds than rows), kCancelled, kOutOfMemory.
-  // `files`, if given: where a fit, and a search with refit, leaves its model; an estimator that cannot be stored is a warning.
-  schema::Result run(const Context& ctx, const DatasetFile& data, WarmTable* warm = nullptr, RunFiles* files = nullptr) const;
+  // Loads the selected part of the data to the device, runs the task, returns scores, fitted attributes and timings
+  // (from the load on; `queued`, `download`, `parse` belong to the server). Emits progress, metric, timing and log
+  // events through ctx. `warm` saves the load where it has the table, and holds this run's table afterwards. Errors:
+  // kBadData (NaN with its row and column, one class, more folds than rows), kCancelled, kOutOfMemory. `files`, if
+  // given: where a fit, and a search with refit, leaves its model; an estimator that cannot be stored is a warning.
+  schema::Result run(const Context& ctx, const DatasetFile& data, const Warm& warm = {},
+                     RunFiles* files = nullptr) const;
 
  private:
   struct Impl;

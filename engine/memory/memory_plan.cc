@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/core/gpu_memory.h"
 #include "engine/core/params.h"
-#include "engine/core/pooled_memory.h"
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
@@ -275,7 +275,7 @@ bool wants_value_counts(const CheckedJob& job) {
 std::int64_t memory_for_job(const Context& ctx) {
   const DeviceInfo& device = ctx.device.info();
   if (device.kind == DeviceKind::kCpu) return available_memory();
-  const PooledMemory* const memory = pooled(ctx.memory());   // of a GPU others may hold a part
+  const GpuMemory* const memory = gpu_memory(ctx.memory());   // of a GPU others may hold a part
   return memory ? memory->free_bytes() : device.memory_bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/core/gpu_memory.h"
 #include "engine/core/host_view.h"
 #include "engine/core/require.h"
 #include "engine/table/selection.h"
@@ -16,7 +17,7 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr std::int64_t kChunkBytes = std::int64_t{32} << 20;   // staging memory, and how often a cancel is looked for
+constexpr std::int64_t kChunkBytes = std::int64_t{32} << 20;   // how often a cancel is looked for
 
 // The value matrix of a data set and the part of it that is wanted. Borrows.
 template <class S>
@@ -88,21 +89,47 @@ void copy_rows(const Source<S>& source, std::int64_t first, std::int64_t count, 
 }
 
 template <class T, class S>
-void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
-  const std::int64_t row_bytes = std::max<std::int64_t>(1, X.cols() * static_cast<std::int64_t>(sizeof(T)));
-  const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows());
-  const bool in_place = ctx.device.traits().uses_host_memory;   // no staging
-  std::vector<T> staging(static_cast<std::size_t>(in_place ? 0 : chunk * X.cols()));
-  for (std::int64_t first = 0; first < X.rows(); first += chunk) {
+void fill_in_place(const Context& ctx, const Source<S>& source, MatrixView<T> X) {
+  const std::int64_t row_bytes = X.cols * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows);
+  for (std::int64_t first = 0; first < X.rows; first += chunk) {
     ctx.check_stop();
-    const std::int64_t count = std::min(chunk, X.rows() - first);
-    const MatrixView<T> target = X.view().row_range(first, count);
-    copy_rows(source, first, count, in_place ? host_view(target).row(0).data() : staging.data());
-    if (!in_place) {
-      ctx.memory().to_device(target.data, staging.data(), static_cast<std::size_t>(count * row_bytes));
-      ctx.memory().synchronize();   // the staging memory is used again
+    const std::int64_t count = std::min(chunk, X.rows - first);
+    copy_rows(source, first, count, host_view(X.row_range(first, count)).row(0).data());
+  }
+}
+
+// Rows are converted into the buffer from which a GPU takes them, while it copies those before. Memory of another kind,
+// and a row that no buffer can take, of more than some 500,000 columns, is sent from memory of its own.
+template <class T, class S>
+void fill_by_upload(const Context& ctx, const Source<S>& source, MatrixView<T> X) {
+  GpuMemory* const gpu = gpu_memory(ctx.memory());
+  const auto row_bytes = static_cast<std::size_t>(X.cols) * sizeof(T);
+  const bool fits = gpu && row_bytes <= gpu->upload_bytes();
+  const auto chunk = static_cast<std::int64_t>(fits ? gpu->upload_bytes() / row_bytes : 1 + kChunkBytes / row_bytes);
+  std::vector<std::byte> own;
+  for (std::int64_t first = 0; first < X.rows; first += chunk) {
+    ctx.check_stop();
+    const std::int64_t count = std::min(chunk, X.rows - first);
+    const std::size_t bytes = static_cast<std::size_t>(count) * row_bytes;
+    const auto write = [&](std::byte* to) { copy_rows(source, first, count, reinterpret_cast<T*>(to)); };
+    T* const target = X.row_range(first, count).data;
+    if (fits) {
+      gpu->upload(target, bytes, write);
+    } else {
+      own.resize(bytes);
+      write(own.data());
+      ctx.memory().to_device(target, own.data(), bytes);
+      ctx.memory().synchronize();   // its memory is used again
     }
   }
+}
+
+template <class T, class S>
+void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
+  if (X.rows() == 0 || X.cols() == 0) return;
+  if (ctx.device.traits().uses_host_memory) return fill_in_place(ctx, source, X.view());
+  fill_by_upload(ctx, source, X.view());
 }
 
 // Says what is wrong with the value at `cell`; rows are counted from 0.

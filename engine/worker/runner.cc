@@ -1,6 +1,7 @@
 // One job from its command to its report.
 #include "engine/worker/runner.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -56,6 +57,10 @@ Runner::FileIdentity Runner::identify(const std::string& path) {
           .modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
+std::string Runner::FileIdentity::text() const {
+  return fmt::format("{}:{}:{}:{}", device, inode, size, modified_ns);
+}
+
 const DatasetFile& Runner::open(const std::string& path, const std::string& name) {
   FileIdentity identity = identify(path);
   if (!data_ || mapped_ != identity) {
@@ -69,13 +74,13 @@ const DatasetFile& Runner::open(const std::string& path, const std::string& name
 }
 
 void Runner::forget_data() {
-  warm_ = {};
   data_.reset();
   mapped_ = {};
 }
 
 void Runner::forget() {
   forget_data();
+  warm_.clear();
   models_.clear();
 }
 
@@ -98,7 +103,8 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
     return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath, command.dataName), command.outputDir)};
   }
   RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest, .keep = kSmallModelBytes};
-  schema::Result result = pipeline.run(ctx, open(command.dataPath, command.dataName), &warm_, &files);
+  const DatasetFile& data = open(command.dataPath, command.dataName);
+  schema::Result result = pipeline.run(ctx, data, {.tables = &warm_, .data = mapped_.text()}, &files);
   return {command.leaseToken, std::move(result), std::move(files.model), std::move(files.model_bytes)};
 }
 

@@ -1,4 +1,4 @@
-// Runs one job after the other on the worker's device and keeps the last data set warm in between.
+// Runs one job after the other on the worker's device and keeps the tables of the last ones warm in between.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class Runner {
  public:
   using Report = std::function<void(schema::WorkerReport)>;
 
-  explicit Runner(Device& device) : device_(device) {}
+  explicit Runner(Device& device) : device_(device), warm_(WarmTables::usual_bounds(device.info())) {}
 
   // Validates and runs one job; reports its events and at the end, always, a DoneReport or a FailedReport.
   // False when the device cannot be trusted any more and the process should end: after an internal error a GPU is
@@ -37,6 +37,7 @@ class Runner {
     std::uint64_t device = 0, inode = 0;
     std::int64_t size = 0, modified_ns = 0;
     friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+    std::string text() const;
   };
   static FileIdentity identify(const std::string& path);
   const DatasetFile& open(const std::string& path, const std::string& name);   // name: for messages; empty: as the file says
@@ -51,7 +52,7 @@ class Runner {
   Device& device_;
   FileIdentity mapped_;
   std::optional<DatasetFile> data_;
-  WarmTable warm_;
+  WarmTables warm_;
   struct KeptModel {
     FileIdentity file;
     std::unique_ptr<StoredModel> model;

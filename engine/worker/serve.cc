@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "engine/backend/loader.h"
-#include "engine/core/pooled_memory.h"
+#include "engine/core/gpu_memory.h"
 #include "engine/core/process_memory.h"
 #include "engine/version.h"
 #include "engine/worker/commands.h"
@@ -62,7 +62,7 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
       if (!is_well) break;
       if (!run) continue;
       give_back_freed_memory();
-      if (PooledMemory* const memory = pooled(device.memory())) memory->trim();
+      if (GpuMemory* const memory = gpu_memory(device.memory())) memory->trim();
     }
   } catch (const std::exception& error) {   // a report that could not be sent
     fmt::print(stderr, "kedge-worker: {}\n", error.what());

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "engine/core/pooled_memory.h"
+#include "engine/core/gpu_memory.h"
 
 namespace kedge::engine {
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;   // of a block; mor
 
 // One GPU and one stream on it. A resource; Array and Matrix allocate from it. Everything is ordered on the stream, so
 // memory that is freed while a kernel still uses it is not given out again before that kernel has ended.
-class CudaRuntime final : public Memory, public PooledMemory {
+class CudaRuntime final : public Memory, public GpuMemory {
  public:
   struct Options {
     int index = 0;             // which GPU
@@ -37,6 +37,8 @@ class CudaRuntime final : public Memory, public PooledMemory {
   void synchronize() override;
   std::int64_t free_bytes() const override;   // emulated: unknown
   void trim() override;
+  std::size_t upload_bytes() const override;
+  void upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) override;
 
   const DeviceInfo& info() const;
   int multiprocessors() const;

@@ -34,6 +34,23 @@ bool UploadRing::turn() {
   return next.bytes;
 }
 
+void UploadRing::start(std::byte* device, std::size_t bytes) {
+  copies_.start(device, place(), bytes);
+  used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void UploadRing::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
+  const std::lock_guard lock(mutex_);
+  const bool fits = used_ < size_.bytes && bytes <= size_.bytes - used_;
+  if (!fits && !turn()) {
+    std::vector<std::byte> unpinned(bytes);
+    write(unpinned.data());
+    return copies_.copy_now(device, unpinned.data(), bytes);
+  }
+  write(place());
+  start(static_cast<std::byte*>(device), bytes);
+}
+
 void UploadRing::upload(void* device, const void* host, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   auto* to = static_cast<std::byte*>(device);
@@ -41,10 +58,8 @@ void UploadRing::upload(void* device, const void* host, std::size_t bytes) {
   while (bytes > 0) {
     if (used_ >= size_.bytes && !turn()) return copies_.copy_now(to, from, bytes);
     const std::size_t take = std::min(bytes, size_.bytes - used_);
-    std::byte* const pinned = buffers_[current_].bytes + used_;
-    std::memcpy(pinned, from, take);
-    copies_.start(to, pinned, take);
-    used_ += (take + kAlignment - 1) / kAlignment * kAlignment;
+    std::memcpy(place(), from, take);
+    start(to, take);
     to += take, from += take, bytes -= take;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -40,6 +41,9 @@ class UploadRing {
 
   // Returns when `host` was read. The device has the bytes before anything that is started later.
   void upload(void* device, const void* host, std::size_t bytes);
+  // The same for at most Size::bytes bytes that `write` writes into a buffer of the ring. It must not upload itself.
+  void upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write);
+  std::size_t buffer_bytes() const { return size_.bytes; }
 
  private:
   struct Buffer {
@@ -47,6 +51,8 @@ class UploadRing {
     bool is_marked = false;
   };
   bool turn();   // to the next buffer, when its copies have ended; false where there is no memory
+  std::byte* place() { return buffers_[current_].bytes + used_; }
+  void start(std::byte* device, std::size_t bytes);   // copies from place(), which moves on
 
   AsyncCopies& copies_;
   const Size size_;

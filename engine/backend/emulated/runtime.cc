@@ -95,6 +95,15 @@ std::int64_t CudaRuntime::free_bytes() const {
 }
 void CudaRuntime::trim() {}
 
+std::size_t CudaRuntime::upload_bytes() const {
+  return impl_->ring.buffer_bytes();
+}
+void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
+  impl_->ring.upload(device, bytes, write);
+  impl_->emulator.memory.bytes_to_device += static_cast<std::int64_t>(bytes);
+  see(emulated::Copy::kToDevice, bytes);
+}
+
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const {
   return impl_->emulator.check.model().multiprocessors;

@@ -96,6 +96,21 @@ TEST(UploadRing, WaitsForEachCopyWhereNoPinnedMemoryCanBeHad) {
   EXPECT_EQ(copies.direct, 9);
 }
 
+TEST(UploadRing, LetsTheCallerWriteIntoItsBuffers) {
+  CudaRuntime gpu({});
+  for (const int pinned_buffers : {100, 0}) {
+    Copies copies(gpu, true, pinned_buffers);
+    UploadRing ring(copies, kSmall);
+    Array<int> numbers(gpu, 2000);
+    for (int first = 0; first < 2000; first += 200) {
+      const auto write = [&](std::byte* to) { std::memcpy(to, counted(2000).data() + first, 200 * sizeof(int)); };
+      ring.upload(numbers.data() + first, 200 * sizeof(int), write);
+    }
+    EXPECT_EQ(numbers.to_host(), counted(2000));
+    EXPECT_EQ(copies.direct, pinned_buffers ? 0 : 10);
+  }
+}
+
 TEST(Emulator, ACopyFromMemoryThatChangesGivesWhatItHasLater) {
   CudaRuntime gpu({});
   Array<int> x(gpu, 3);

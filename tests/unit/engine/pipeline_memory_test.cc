@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "engine/backend/loader.h"
-#include "engine/core/pooled_memory.h"
+#include "engine/core/gpu_memory.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
@@ -104,7 +104,7 @@ class SharedGpu final : public Device {
   TreeOps& trees() override { return cpu_->trees(); }
 
  private:
-  class Left final : public Memory, public PooledMemory {
+  class Left final : public Memory, public GpuMemory {
    public:
     explicit Left(Memory& inner) : inner_(inner) {}
     void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
@@ -118,6 +118,10 @@ class SharedGpu final : public Device {
     void synchronize() override { inner_.synchronize(); }
     std::int64_t free_bytes() const override { return std::int64_t{32} << 20; }
     void trim() override {}
+    std::size_t upload_bytes() const override { return 1 << 20; }
+    void upload(void* device, std::size_t, const std::function<void(std::byte*)>& write) override {
+      write(static_cast<std::byte*>(device));
+    }
 
    private:
     Memory& inner_;

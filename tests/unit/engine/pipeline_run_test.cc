@@ -64,7 +64,7 @@ JobSpec spec_of(const std::string& pipeline, schema::Task task) {
   return {.dataset = {schema::BuiltinRef{"iris"}}, .pipeline = steps_of(pipeline), .task = std::move(task)};
 }
 
-Result run(const JobSpec& spec, const DatasetFile& data, Context ctx = {.device = cpu()}, WarmTable* warm = nullptr) {
+Result run(const JobSpec& spec, const DatasetFile& data, Context ctx = {.device = cpu()}, const Warm& warm = {}) {
   return Pipeline::build(spec).run(ctx, data, warm);
 }
 
@@ -235,35 +235,42 @@ TEST(PipelineRun, ScalesAndConverts) {
   }
 }
 
+// The selection of a job on iris without its target.
+Selection selection_of_iris(const schema::Select& select) {
+  return select_features(select, builtin("iris").meta());
+}
+
 TEST(PipelineRun, KeepsAWarmTableForTheSameSelectionOnly) {
   JobSpec spec = spec_of("GaussianNB", CrossValidate{});
-  WarmTable warm;
-  const Result first = run(spec, builtin("iris"), {.device = cpu()}, &warm);
-  const Table<double>* table = warm.f64.get();
+  WarmTables warm;   // of one table
+  const Context ctx{.device = cpu()};
+  const Result first = run(spec, builtin("iris"), ctx, {&warm, "iris"});
+  const auto table = warm.find<double>("iris", selection_of_iris(spec.select));
   ASSERT_NE(table, nullptr);
-  EXPECT_EQ(run(spec, builtin("iris"), {.device = cpu()}, &warm).scores, first.scores);
-  EXPECT_EQ(warm.f64.get(), table);
+  EXPECT_EQ(run(spec, builtin("iris"), ctx, {&warm, "iris"}).scores, first.scores);
+  EXPECT_EQ(warm.find<double>("iris", selection_of_iris(spec.select)), table);
   spec.select.dtype = "float32";
-  run(spec, builtin("iris"), {.device = cpu()}, &warm);
-  EXPECT_EQ(warm.f64, nullptr);
-  ASSERT_NE(warm.f32, nullptr);
+  run(spec, builtin("iris"), ctx, {&warm, "iris"});
+  EXPECT_NE(warm.find<float>("iris", selection_of_iris(spec.select)), nullptr);
+  EXPECT_EQ(warm.size(), 1U);
   spec.select.rows = 120;
-  run(spec, builtin("iris"), {.device = cpu()}, &warm);
-  EXPECT_EQ(warm.f32->X.rows(), 120);
+  run(spec, builtin("iris"), ctx, {&warm, "iris"});
+  EXPECT_EQ(warm.find<float>("iris", selection_of_iris(spec.select))->X.rows(), 120);
 }
 
 TEST(PipelineRun, BinsTheTableOnceForAllFoldsAndTheNextRun) {
   JobSpec spec = spec_of("StandardScaler,RandomForestClassifier", CrossValidate{.cv = 3});
   spec.pipeline[1].params = {{"n_estimators", 5}};
-  WarmTable warm;
-  const Result first = run(spec, builtin("iris"), {.device = cpu()}, &warm);
-  ASSERT_NE(warm.f64, nullptr);
-  const BinnedTable* bins = warm.f64->binned.get();
+  WarmTables warm;
+  const Result first = run(spec, builtin("iris"), {.device = cpu()}, {&warm, "iris"});
+  const auto table = warm.find<double>("iris", selection_of_iris(spec.select));
+  ASSERT_NE(table, nullptr);
+  const BinnedTable* bins = table->binned.get();
   EXPECT_NE(bins, nullptr);
   EXPECT_GT(first.timings.prepare, 0);
-  const Result second = run(spec, builtin("iris"), {.device = cpu()}, &warm);
+  const Result second = run(spec, builtin("iris"), {.device = cpu()}, {&warm, "iris"});
   EXPECT_EQ(second.timings.prepare, 0);
-  EXPECT_EQ(warm.f64->binned.get(), bins);
+  EXPECT_EQ(table->binned.get(), bins);
   EXPECT_EQ(second.scores, first.scores);
 }
 

@@ -113,6 +113,13 @@ void CudaRuntime::trim() {
   KEDGE_CHECK(cudaMemPoolTrimTo(impl_->pool, kKeptBytes));
 }
 
+std::size_t CudaRuntime::upload_bytes() const {
+  return impl_->ring.buffer_bytes();
+}
+void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
+  impl_->ring.upload(device, bytes, write);
+}
+
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const { return impl_->multiprocessors; }
 std::size_t CudaRuntime::max_shared_bytes() const { return impl_->max_shared; }

@@ -1,0 +1,59 @@
+// Tables that stay on their device after a job, so that a later job on the same part of the same data uploads nothing.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "engine/core/device.h"
+#include "engine/estimators/samples.h"
+#include "engine/table/selection.h"
+
+namespace kedge::engine {
+
+// Of one device. Holds tables with what runs have derived from them (bins, parts), and drops the least recently used
+// ones beyond its bounds. A table that was dropped lives until the run that reads it ends.
+class WarmTables {
+ public:
+  struct Bounds {
+    std::size_t tables = 1;
+    std::int64_t bytes = 0;   // of all tables but the most recently used one; 0: any
+  };
+  // A GPU keeps up to 8 tables in a quarter of its memory; the CPU one, which is quickly made from the mapped file.
+  static Bounds usual_bounds(const DeviceInfo& device);
+
+  WarmTables() = default;
+  explicit WarmTables(const Bounds& bounds) : bounds_(bounds) {}
+
+  // `data` names the content of a data file: two files of one name are equal. Null where there is none; otherwise the
+  // table is now the most recently used one.
+  template <class T>
+  std::shared_ptr<Table<T>> find(const std::string& data, const Selection& selection);
+  template <class T>
+  void add(const std::string& data, const Selection& selection, std::shared_ptr<Table<T>> table);
+
+  // Drops until `count` tables and the bounds' bytes remain. Tables grow while a run uses them: call it again then.
+  void shrink(std::size_t count);
+  void make_room() { shrink(bounds_.tables - 1); }   // for one more
+  void clear() { tables_.clear(); }
+  std::size_t size() const { return tables_.size(); }
+
+ private:
+  struct Kept {
+    std::string data;
+    Selection selection;
+    std::variant<std::shared_ptr<Table<float>>, std::shared_ptr<Table<double>>> table;
+  };
+  std::int64_t older_bytes() const;   // of all but the most recently used one
+
+  Bounds bounds_;
+  std::list<Kept> tables_;   // the most recently used first
+};
+
+// Device memory of a table and of what was derived from it.
+template <class T>
+std::int64_t size_in_bytes(const Table<T>& table);
+
+}   // namespace kedge::engine
