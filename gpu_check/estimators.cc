@@ -31,7 +31,7 @@ Outcome run_job(Device& device, const schema::JobSpec& spec, const engine::Datas
                 const std::filesystem::path& model_file) {
   const Context ctx{.device = device};
   engine::RunFiles files{.model_file = model_file};
-  Outcome outcome{engine::Pipeline::build(spec).run(ctx, data, nullptr, &files), {}};
+  Outcome outcome{engine::Pipeline::build(spec).run(ctx, data, {}, &files), {}};
   if (!files.model) return outcome;   // the task leaves none
   const auto model = engine::StoredModel::load(ctx, model_file);
   const engine::ModelRows rows =

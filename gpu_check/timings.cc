@@ -73,8 +73,6 @@ class Data {
       y_.values[i] = static_cast<double>(y_.codes[i]) + random.uniform();
     }
     y_.classes = {"a", "b"};
-    codes_ = engine::Array<std::int32_t>(device.memory(), std::span<const std::int32_t>(y_.codes));
-    y_.table_codes = &codes_;
   }
   Data(const Data&) = delete;
 
@@ -91,7 +89,6 @@ class Data {
  private:
   Samples<float> samples_;
   engine::Target y_;
-  engine::Array<std::int32_t> codes_;
 };
 
 double fit_seconds(engine::Device& device, const Timed& row, const Data& data) {

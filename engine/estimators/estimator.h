@@ -26,11 +26,10 @@ enum class Squares {
   kProducts,     // of the whole table, in T
 };
 
-// What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's target_kind() either
-// the class members or `values` are filled; host memory unless it says otherwise.
+// What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's
+// target_kind() either the class members or `values` are filled; host memory.
 struct Target {
   std::vector<std::int32_t> codes;                        // class codes, one per row
-  const Array<std::int32_t>* table_codes = nullptr;       // device, one per row of the table (not of the selection); borrowed
   std::vector<std::string> classes;                       // names, in code order; all classes of the data set
   std::vector<double> values;                             // what a regressor fits, one per row; all finite
   std::vector<double> weights;                            // sample weights, one per row, finite and >= 0; empty: all weigh 1

@@ -16,13 +16,12 @@ std::vector<V> at(const std::vector<V>& values, const std::vector<std::int32_t>&
 }  // namespace
 
 template <class T>
-TaskData<T>::TaskData(const Context& ctx, std::shared_ptr<Table<T>> table, const TaskTarget& target)
-    : table_(std::move(table)), target_(target), table_codes_(ctx.memory(), std::span<const std::int32_t>(target.codes)) {}
+TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
+    : table_(std::move(table)), target_(target) {}
 
 template <class T>
 Target TaskData<T>::all_targets() const {
-  return {.codes = target_.codes, .table_codes = &table_codes_, .classes = target_.classes, .values = target_.values,
-          .weights = target_.weights};
+  return {.codes = target_.codes, .classes = target_.classes, .values = target_.values, .weights = target_.weights};
 }
 
 template <class T>
@@ -32,7 +31,9 @@ Samples<T> TaskData<T>::rows(const Context& ctx, const std::vector<std::int32_t>
 
 template <class T>
 Target TaskData<T>::targets(const std::vector<std::int32_t>& rows) const {
-  return {.codes = at(target_.codes, rows), .table_codes = &table_codes_, .classes = target_.classes, .values = at(target_.values, rows),
+  return {.codes = at(target_.codes, rows),
+          .classes = target_.classes,
+          .values = at(target_.values, rows),
           .weights = at(target_.weights, rows)};
 }
 

@@ -25,7 +25,7 @@ struct TaskTarget {
 template <class T>
 class TaskData {
  public:
-  TaskData(const Context& ctx, std::shared_ptr<Table<T>> table, const TaskTarget& target);
+  TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target);
   std::int64_t n_rows() const { return table_->X.rows(); }
   const TaskTarget& target() const { return target_; }
 
@@ -37,7 +37,6 @@ class TaskData {
  private:
   std::shared_ptr<Table<T>> table_;
   const TaskTarget& target_;
-  Array<std::int32_t> table_codes_;   // device
 };
 
 // Both parts of one split. Borrows the data.

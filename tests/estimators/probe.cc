@@ -92,8 +92,6 @@ class Case {
     y_.codes.assign(codes.begin(), codes.end());
     y_.classes = texts(list(spec, "classes"));
     y_.values = numbers(text(spec, "values")), y_.weights = numbers(text(spec, "weights"));
-    table_codes_ = Array<std::int32_t>(ctx_.memory(), std::span<const std::int32_t>(y_.codes));
-    y_.table_codes = &table_codes_;
     unweighted_ = y_, unweighted_.weights.clear();   // weights belong to the last step, as in a job
   }
 
@@ -230,7 +228,6 @@ class Case {
   Context ctx_;
   Samples<T> X_;
   Target y_, unweighted_;
-  Array<std::int32_t> table_codes_;
   std::vector<std::unique_ptr<Estimator<T>>> steps_;
   ValueMap answers_;
   ValueList warnings_;

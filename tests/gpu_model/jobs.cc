@@ -179,8 +179,6 @@ Trace run(const Job& job, double rows, Tracer& tracer) {
     if (job.target == Target::kValues) y.values.push_back(value);
   }
   const engine::Samples<float> X = engine::samples_of(Matrix<float>(ctx.memory(), n, d, values));
-  const Array<std::int32_t> codes(ctx.memory(), std::span<const std::int32_t>(y.codes));
-  if (job.target == Target::kClasses) y.table_codes = &codes;
   const engine::CatalogueEntry* entry = engine::find_estimator(job.estimator);
   if (!entry) throw std::runtime_error("no estimator " + job.estimator);
   const auto estimator = entry->make_f32(job.params);

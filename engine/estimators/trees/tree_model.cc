@@ -118,14 +118,27 @@ void TreeModel<T>::fit_bins(const Context& ctx, const Samples<T>& X, const Growt
   if (wants_out_of_bag && growth.table) out_of_bag_ = ctx.device.trees().out_of_bag(*forest_, *growth.table, growth.rows, growth.fit.options);
 }
 
+// Classes by row of the samples' table, which the job's target says by row of the samples; rows that are not selected
+// get any.
+template <class T>
+Array<std::int32_t> codes_by_table_row(const Context& ctx, const Samples<T>& X,
+                                       const std::vector<std::int32_t>& codes) {
+  if (!X.rows) return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(codes));
+  const std::vector<std::int32_t> rows = X.rows->to_host();
+  std::vector<std::int32_t> by_row(static_cast<std::size_t>(X.table->n_rows()));
+  for (std::size_t i = 0; i < rows.size(); ++i) by_row[static_cast<std::size_t>(rows[i])] = codes[i];
+  return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(by_row));
+}
+
 template <class T>
 void TreeModel<T>::fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit) {
   const BinnedTable& table = binned_table(ctx, *X.table);
   fitted_table_.reset();
   const bool is_exact = fit.is_exact && !all_bins_exact(table.edges);
   if (!is_exact && map_keeps_bins(X, table.edges)) {
-    const VectorView<const std::int32_t> codes = fit.target.n_classes > 0 ? fit.y.table_codes->view() : VectorView<const std::int32_t>();
-    fit_bins(ctx, X, {.fit = fit, .table = &table, .rows = X.row_view(), .codes = codes, .map = &X});
+    Array<std::int32_t> codes;
+    if (fit.target.n_classes > 0) codes = codes_by_table_row(ctx, X, fit.y.codes);
+    fit_bins(ctx, X, {.fit = fit, .table = &table, .rows = X.row_view(), .codes = codes.view(), .map = &X});
     fitted_table_ = X.table, shift_ = X.shift, scale_ = X.scale;
     return;
   }

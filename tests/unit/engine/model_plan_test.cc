@@ -41,7 +41,7 @@ class AskedModel : public ::testing::Test {
     const schema::JobSpec spec{
         .dataset = {schema::StoredRef{"made"}}, .select = {.rows = kFitted}, .pipeline = std::move(steps), .task = schema::Fit{}};
     RunFiles files{.model_file = folder_.path() / "model.kedge", .data_digest = "feed"};
-    Pipeline::build(spec).run(ctx_, DatasetFile(folder_.path() / "small.kedge"), nullptr, &files);
+    Pipeline::build(spec).run(ctx_, DatasetFile(folder_.path() / "small.kedge"), {}, &files);
     return StoredModel::load(ctx_, files.model_file);
   }
   std::unique_ptr<StoredModel> polynomial(std::int64_t degree) const {

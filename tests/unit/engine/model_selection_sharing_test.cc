@@ -73,8 +73,9 @@ class SharedSearch : public testing::TestWithParam<Sharing> {
  protected:
   SharedSearch()
       : problem_(GetParam().n_rows, GetParam().n_cols,
-                 find_scorer(GetParam().scorer)->kind == ScorerKind::kRegression ? TargetKind::kValues : TargetKind::kClasses),
-        data_(ctx_, problem_.table, problem_.target),
+                 find_scorer(GetParam().scorer)->kind == ScorerKind::kRegression ? TargetKind::kValues
+                                                                                 : TargetKind::kClasses),
+        data_(problem_.table, problem_.target),
         splits_(k_fold(GetParam().n_rows, kFolds, 1)),
         setup_{.scorers = {find_scorer(GetParam().scorer)}} {}
 
@@ -247,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SharedSearch, testing::ValuesIn(kCases), [](cons
 TEST(SharedWork, LeavesACandidateWithTooManyNeighboursToFailAlone) {
   const Problem problem(30, 4, TargetKind::kValues);
   const Context ctx{.device = cpu()};
-  const TaskData<double> data(ctx, problem.table, problem.target);
+  const TaskData<double> data(problem.table, problem.target);
   const SearchSetup setup{.scorers = {find_scorer("r2")}, .error_score = std::nan("")};
   const Sharing c{.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")};
   const Round round =
@@ -263,7 +264,7 @@ TEST(SharedWork, PreparesNoPointsWhereAllFoldsAreSearchedAtOnce) {
   if (!has_byte_products()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI";
   const Problem problem(700, 32, TargetKind::kValues);
   const Context ctx{.device = cpu()};
-  const TaskData<double> data(ctx, problem.table, problem.target);
+  const TaskData<double> data(problem.table, problem.target);
   const SearchSetup setup{.scorers = {find_scorer("r2")}};
   const auto steps = steps_of({.steps = one("KNeighborsRegressor", R"("n_neighbors": ?)")}, "9");
   const auto made = [&](const std::vector<Split>& splits) { return score_candidates(ctx, contenders_of({steps}), data, splits, setup).made; };

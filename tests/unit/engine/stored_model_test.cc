@@ -67,7 +67,7 @@ std::filesystem::path fitted_model(const std::filesystem::path& folder, std::vec
   const DatasetFile data(write_mixed(folder));
   const schema::JobSpec spec{.dataset = {schema::InlineRef{.csv = "secret", .target = "kind"}}, .pipeline = std::move(pipeline), .task = schema::Fit{}};
   RunFiles files{.model_file = folder / "model.kedge", .data_digest = "feed"};
-  Pipeline::build(spec).run({.device = cpu()}, data, nullptr, &files);
+  Pipeline::build(spec).run({.device = cpu()}, data, {}, &files);
   EXPECT_TRUE(files.model.has_value());
   return files.model_file;
 }
@@ -173,7 +173,7 @@ TEST(StoredModel, ThatIsSmallComesWithoutAFileIfTheCallerKeepsIt) {
   for (const std::size_t keep : {whole.size(), whole.size() - 1}) {
     const bool is_kept = keep == whole.size();
     RunFiles files{.model_file = folder.path / (is_kept ? "kept" : "written"), .data_digest = "feed", .keep = keep};
-    Pipeline::build(spec).run({.device = cpu()}, data, nullptr, &files);
+    Pipeline::build(spec).run({.device = cpu()}, data, {}, &files);
     EXPECT_TRUE(files.model.has_value());
     EXPECT_EQ(std::filesystem::exists(files.model_file), !is_kept);
     EXPECT_EQ(files.model_bytes, is_kept ? whole : "");

@@ -65,7 +65,8 @@ TEST(WarmTables, CountWhatARunMakesOfATable) {
 }
 
 // Bytes that a job sends to an emulated GPU.
-std::int64_t sent(Device& gpu, const schema::JobSpec& spec, const std::string& data, WarmTables& warm) {
+std::int64_t sent(Device& gpu, schema::JobSpec spec, const std::string& data, WarmTables& warm) {
+  spec.dataset = {schema::BuiltinRef{data}};
   auto& runtime = static_cast<CudaRuntime&>(gpu.memory());
   const emulated::DeviceMemory& memory = static_cast<emulated::Emulator*>(runtime.stream())->memory;
   const std::int64_t before = memory.bytes_to_device;
@@ -76,7 +77,7 @@ std::int64_t sent(Device& gpu, const schema::JobSpec& spec, const std::string& d
 TEST(WarmTables, OfAGpuSpareTheUploadWhenJobsOnTwoDataSetsAlternate) {
   const auto gpu = make_cuda_device({});
   WarmTables warm(WarmTables::usual_bounds(gpu->info()));
-  schema::JobSpec spec{.pipeline = {{"StandardScaler", {}}}, .task = schema::Fit{}};
+  const schema::JobSpec spec{.pipeline = {{"StandardScaler", {}}}, .task = schema::Fit{}};
   const std::int64_t iris = sent(*gpu, spec, "iris", warm), wine = sent(*gpu, spec, "wine", warm);
   EXPECT_GT(iris, 150 * 4 * 8 - 1);
   EXPECT_LE(sent(*gpu, spec, "iris", warm), iris - 150 * 4 * 8);

@@ -75,6 +75,18 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "FeatureUnion") {
     return {{"transformer_list", schema::ValueList{schema::ValueList{"scaled", scaler}, schema::ValueList{"same", "passthrough"}}}};
   }
+  if (estimator.starts_with("Voting") || estimator.starts_with("Stacking")) {
+    const char* kind = estimator.ends_with("Classifier") ? "Classifier" : "Regressor";
+    const auto made = [&](const std::string& name) {
+      return schema::Value(schema::ValueMap{{"estimator", name + kind}});
+    };
+    schema::ValueList both{schema::ValueList{"near", made("KNeighbors")},
+                           schema::ValueList{"tree", made("DecisionTree")}};
+    schema::ValueMap params{{"estimators", std::move(both)}};
+    if (estimator.starts_with("Stacking")) params.emplace_back("cv", 2);
+    return params;
+  }
+  if (estimator.starts_with("Bagging")) return {{"n_estimators", 3}, {"random_state", 1}};
   if (estimator == "MissingIndicator") return {{"features", "all"}};
   if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
   if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused
@@ -101,13 +113,13 @@ Samples<T> Loaded<T>::rows(const std::vector<std::int32_t>& rows) const {
 template <class T>
 Target Loaded<T>::target() const {
   std::vector<double> values = data_.values.empty() ? std::vector<double>(data_.y.begin(), data_.y.end()) : data_.values;
-  return {.codes = data_.y, .table_codes = &codes_, .classes = data_.classes, .values = std::move(values)};
+  return {.codes = data_.y, .classes = data_.classes, .values = std::move(values)};
 }
 
 template <class T>
 Target Loaded<T>::target(const std::vector<std::int32_t>& rows) const {
   const Target all = target();
-  Target selected{.table_codes = all.table_codes, .classes = all.classes};
+  Target selected{.classes = all.classes};
   for (const std::int32_t row : rows) {
     selected.codes.push_back(all.codes[static_cast<std::size_t>(row)]);
     selected.values.push_back(all.values[static_cast<std::size_t>(row)]);

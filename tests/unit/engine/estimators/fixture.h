@@ -44,7 +44,6 @@ class Loaded {
   Device& device_;
   const Data& data_;
   Samples<T> samples_;
-  Array<std::int32_t> codes_;
 };
 
 }  // namespace kedge::engine::testing
