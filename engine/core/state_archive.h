@@ -39,17 +39,21 @@ class StateArchive {
   class Scope {
    public:
     Scope(StateArchive& archive, const std::string& owner, std::int64_t n_features)
-        : archive_(archive), owner_(archive.owner_), n_features_(archive.n_features_) {
+        : Scope(archive, owner, n_features, archive.n_classes_) {}
+    // Of one that was fitted with other classes than the model's, such as one class against the rest.
+    Scope(StateArchive& archive, const std::string& owner, std::int64_t n_features, std::int32_t n_classes)
+        : archive_(archive), owner_(archive.owner_), n_features_(archive.n_features_), n_classes_(archive.n_classes_) {
       archive.owner_ = owner_.empty() ? owner : owner_ + ": " + owner;
-      archive.n_features_ = n_features;
+      archive.n_features_ = n_features, archive.n_classes_ = n_classes;
     }
-    ~Scope() { archive_.owner_ = owner_, archive_.n_features_ = n_features_; }
+    ~Scope() { archive_.owner_ = owner_, archive_.n_features_ = n_features_, archive_.n_classes_ = n_classes_; }
     Scope(const Scope&) = delete;
 
    private:
     StateArchive& archive_;
     std::string owner_;
     std::int64_t n_features_;
+    std::int32_t n_classes_;
   };
 
   void field(std::string_view name, bool& value);

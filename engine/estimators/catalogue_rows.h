@@ -15,7 +15,6 @@ using Rows = std::vector<CatalogueEntry>;
 // What require_magnitudes() refuses is a deviation of every estimator that squares.
 template <template <class> class E>
 void add_bounds(schema::EstimatorInfo& info) {
-  if (info.family == "compose" || info.family == "pipeline") return;   // need parameters; what is in them is checked by itself
   const E<double> made{schema::ValueMap{}};
   if (made.squares() != Squares::kNone)
     info.deviations.emplace_back("Columns whose squares leave the type in which they are summed (beyond 1e150 in float64) are refused "
@@ -28,6 +27,7 @@ void add_bounds(schema::EstimatorInfo& info) {
 struct RowTraits {
   bool wants_value_counts = false;   // see CatalogueEntry
   const char* host_part = "";        // see EstimatorInfo
+  bool is_composed = false;          // of other estimators, which are made, checked and bounded by themselves
 };
 
 // E<T> has a constructor from the parameters that the user set, and a static info().
@@ -36,7 +36,7 @@ void add(Rows& rows, MemoryRule memory, RowTraits traits = {}) {
   schema::EstimatorInfo info = E<float>::info();
   info.hostPart = traits.host_part;
   info.attributes.emplace_back(kFeaturesIn);
-  add_bounds<E>(info);
+  if (!traits.is_composed) add_bounds<E>(info);
   rows.push_back({.info = std::move(info),
                   .memory = memory,
                   .wants_value_counts = traits.wants_value_counts,
@@ -60,6 +60,7 @@ void add_cluster(Rows& rows);
 void add_bayes(Rows& rows);
 void add_discriminant(Rows& rows);
 void add_trees(Rows& rows);
+void add_meta(Rows& rows);
 void add_dummy(Rows& rows);
 
 }  // namespace kedge::engine

@@ -112,12 +112,14 @@ ROWS = {
     "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
     "ExtraTreesClassifier": ("ExtraTreesClassifier", {"n_estimators": 100, "random_state": 0}, classes, (20000, 50), None, "float32"),
     "ExtraTreesRegressor": ("ExtraTreesRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
+    "BaggingClassifier": ("BaggingClassifier", {"n_estimators": 20, "random_state": 0}, classes, (20000, 30), "predict", "float64"),
+    "BaggingRegressor": ("BaggingRegressor", {"n_estimators": 20, "random_state": 0}, numbers, (10000, 20), "predict", "float64"),
     "DecisionTreeClassifier": ("DecisionTreeClassifier", {"random_state": 0}, classes, (20000, 50), None, "float64"),
     "DecisionTreeClassifier pixels": ("DecisionTreeClassifier", {"random_state": 0}, pixels, (10000, 784), None, "float32"),
     "DecisionTreeRegressor": ("DecisionTreeRegressor", {"random_state": 0}, numbers, (20000, 50), None, "float64"),
     "DecisionTreeRegressor absolute": ("DecisionTreeRegressor", {"criterion": "absolute_error", "max_depth": 8, "random_state": 0}, numbers, (5000, 20), None, "float64"),
 }
-PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
+PARALLEL = {"BaggingClassifier", "BaggingRegressor", "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
 
 
 class Probe:

@@ -64,6 +64,10 @@ PIPELINES = {
     "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],
     "ColumnTransformer": [("ColumnTransformer", {"transformers": [["a", SCALED, [0, 1]], ["b", {"estimator": "OneHotEncoder"}, [2]]],
                                                  "remainder": "passthrough"}), "GaussianNB"],
+    **{name: [(name, {"estimators": [["a", {"estimator": "GaussianNB"}], ["b", {"estimator": "DecisionTreeClassifier"}]]})]
+       for name in ("VotingClassifier", "StackingClassifier")},
+    **{name: [(name, {"estimators": [["a", {"estimator": "Ridge"}], ["b", {"estimator": "DecisionTreeRegressor"}]]})]
+       for name in ("VotingRegressor", "StackingRegressor")},
     "FeatureUnion": [("FeatureUnion", {"transformer_list": [["a", SCALED], ["b", [SCALED, {"estimator": "Normalizer"}]]]}), "GaussianNB"]}
 
 

@@ -96,8 +96,23 @@ def others():
     yield "halvingGridSearch", job(DIGITS, named, {"halvingGridSearch": {"paramGrid": grid[0], "randomState": 2, "crossValidate": {"cv": 3}}})
 
 
+def composed():
+    nearest, bayes = step("KNeighborsClassifier", n_neighbors=5), step("GaussianNB")
+    ridge, near = step("Ridge"), step("KNeighborsRegressor", n_neighbors=5)
+    yield "VotingClassifier", job(WINE, [step("VotingClassifier", estimators=[["knn", [step("StandardScaler"), nearest]], ["nb", bayes]], voting="soft")], cross_validate())
+    yield "StackingClassifier", job(WINE, [step("StackingClassifier", estimators=[["knn", nearest], ["nb", bayes]])], cross_validate())
+    yield "BaggingClassifier", job(WINE, [step("BaggingClassifier", max_features=0.5, random_state=1)], cross_validate())
+    for name in ("OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"):
+        yield name, job(WINE, ["StandardScaler", step(name, estimator=nearest if name.startswith("Cal") else step("LogisticRegression"))], cross_validate())
+    yield "VotingRegressor", job(DIABETES, [step("VotingRegressor", estimators=[["ridge", ridge], ["knn", near]])], cross_validate(scoring=["r2"]))
+    yield "StackingRegressor", job(DIABETES, [step("StackingRegressor", estimators=[["ridge", ridge], ["knn", near]])], cross_validate(scoring=["r2"]))
+    yield "BaggingRegressor", job(DIABETES, [step("BaggingRegressor", estimator=near, random_state=1)], cross_validate(scoring=["r2"]))
+    yield "SelectFromModel", job(DIABETES, [step("SelectFromModel", estimator=ridge), "LinearRegression"], cross_validate(scoring=["r2"]))
+    yield "RFE", job(DIABETES, [step("RFE", estimator=ridge, n_features_to_select=4), "LinearRegression"], cross_validate(scoring=["r2"]))
+
+
 def specs():
-    return dict(pair for group in (classifiers, regressors, transformers, others) for pair in group())
+    return dict(pair for group in (classifiers, regressors, transformers, composed, others) for pair in group())
 
 
 def asks():

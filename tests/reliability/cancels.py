@@ -43,6 +43,8 @@ FITS = [
     ("KMeans", "deep", [("KMeans", {"n_clusters": 3000, "max_iter": 3000, "tol": 0})]),
     ("silhouette", "deep", [("KMeans", {"n_clusters": 2, "n_init": 1, "max_iter": 2})]),
     ("forest", "tall", [("RandomForestClassifier", {"n_estimators": 10_000})]),
+    ("bagging", "tall", [("BaggingClassifier", {"n_estimators": 10_000})]),
+    ("elimination", "tall", [("RFE", {"estimator": {"estimator": "RandomForestClassifier"}, "n_features_to_select": 1}), "GaussianNB"]),
     ("exact tree", "tall", [("ExtraTreesRegressor", {"n_estimators": 10_000})]),
     ("polynomials of 100,000 rows", "tall", [("PolynomialFeatures", {"degree": 3}), "StandardScaler", "Ridge"]),
     ("splines", "tall", [("SplineTransformer", {"n_knots": 60}), "Ridge"]),

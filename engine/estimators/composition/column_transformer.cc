@@ -48,9 +48,10 @@ const ParamSet<P>& param_set() {
 template <class T>
 ColumnTransformer<T>::ColumnTransformer(const schema::ValueMap& params) : params_(param_set().parse(params)) {
   std::vector<std::string> names;
-  for (const NamedValue& part : named_transformers(kOwner, "transformers", params_.transformers, true)) {
+  for (const NamedValue& part : named_values(kOwner, "transformers", "transformer", params_.transformers, true)) {
     names.push_back(part.name);
-    parts_.push_back({part.name, fmt::format("{}: '{}'", kOwner, part.name), NestedTransformer<T>(part.transformer, part.path)});
+    parts_.push_back(
+        {part.name, fmt::format("{}: '{}'", kOwner, part.name), NestedTransformer<T>(part.value, part.path)});
     choices_.emplace_back(part.columns, part.columns_path);
   }
   weights_ = transformer_weights(kOwner, params_.transformer_weights, names);

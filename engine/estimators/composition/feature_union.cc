@@ -38,11 +38,12 @@ const ParamSet<P>& param_set() {
 template <class T>
 FeatureUnion<T>::FeatureUnion(const schema::ValueMap& params) : params_(param_set().parse(params)) {
   std::vector<std::string> names;
-  const std::vector<NamedValue> named = named_transformers(kOwner, "transformer_list", params_.transformer_list, false);
+  const std::vector<NamedValue> named =
+      named_values(kOwner, "transformer_list", "transformer", params_.transformer_list);
   for (const NamedValue& part : named) names.push_back(part.name);
   const std::vector<double> weights = transformer_weights(kOwner, params_.transformer_weights, names);
   for (std::size_t i = 0; i < named.size(); ++i) {
-    NestedTransformer<T> transformer(named[i].transformer, named[i].path);
+    NestedTransformer<T> transformer(named[i].value, named[i].path);
     if (!transformer.is_drop())
       parts_.push_back({names[i], fmt::format("{}: '{}'", kOwner, names[i]), weights[i], std::move(transformer)});
   }

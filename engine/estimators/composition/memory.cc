@@ -15,9 +15,6 @@ namespace kedge::engine::memory {
 using schema::Step;
 using schema::Value;
 
-namespace {
-
-// A transformer as named_transformers() found it, on these columns.
 MemoryNeed nested(const SampleShape& X, const Value& value) {
   MemoryNeed all{.out = X};
   std::vector<Step> steps;
@@ -38,6 +35,8 @@ MemoryNeed nested(const SampleShape& X, const Value& value) {
   }
   return all;
 }
+
+namespace {
 
 // Results of parts side by side: all of them, and the matrix that they go into.
 void add_part(MemoryNeed part, MemoryNeed& all) {
@@ -78,7 +77,7 @@ SampleShape part_of(const SampleShape& X, const std::vector<std::int64_t>& colum
   return part;
 }
 
-}  // namespace
+}   // namespace
 
 // Its columns are copied once for each part.
 MemoryNeed column_transformer(const SampleShape& X, const Step& step) {
@@ -90,12 +89,12 @@ MemoryNeed column_transformer(const SampleShape& X, const Step& step) {
   std::vector<char> is_taken(features.size(), 0);
   MemoryNeed all;
   for (const NamedValue& part :
-       named_transformers(step.estimator, "transformers", list ? *list : Value(schema::ValueList{}), true)) {
+       named_values(step.estimator, "transformers", "transformer", list ? *list : Value(schema::ValueList{}), true)) {
     const auto columns = ColumnChoice(part.columns, part.columns_path).resolve(step.estimator, features);
     for (const std::int64_t j : columns) is_taken[static_cast<std::size_t>(j)] = 1;
     const SampleShape X_part = part_of(X, columns);
     all.work += X_part.value_size(), all.kept += X_part.value_size();
-    add_part(nested(X_part, part.transformer), all);
+    add_part(nested(X_part, part.value), all);
   }
   std::vector<std::int64_t> rest;
   for (std::size_t j = 0; j < is_taken.size(); ++j)
@@ -110,8 +109,8 @@ MemoryNeed feature_union(const SampleShape& X, const Step& step) {
   const Value* const list = find_value(step.params, "transformer_list");
   MemoryNeed all;
   for (const NamedValue& part :
-       named_transformers(step.estimator, "transformer_list", list ? *list : Value(schema::ValueList{}), false))
-    add_part(nested(X, part.transformer), all);
+       named_values(step.estimator, "transformer_list", "transformer", list ? *list : Value(schema::ValueList{})))
+    add_part(nested(X, part.value), all);
   return joined(X, std::move(all));
 }
 

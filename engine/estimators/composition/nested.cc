@@ -27,33 +27,10 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-template <class T>
-std::unique_ptr<Estimator<T>> make(const CatalogueEntry& entry, const schema::Step& step, const std::string& path) {
-  try {
-    if constexpr (std::is_same_v<T, float>)
-      return entry.make_f32(step.params);
-    else
-      return entry.make_f64(step.params);
-  } catch (const Error& error) {
-    throw Error(error.code, error.message, error.where.empty() ? path + ".params" : path + "." + error.where);
-  }
-}
-
 // What makes columns of its own rather than new values for old ones, so that scikit-learn names them after itself.
 bool names_after_itself(const CatalogueEntry& entry) {
   static constexpr std::array kFamilies = {"decomposition", "cluster", "discriminant_analysis", "kernel_approximation"};
   return std::find(kFamilies.begin(), kFamilies.end(), entry.info.family) != kFamilies.end();
-}
-
-// Runs `work`; what it says of the data gets the owner's name in front.
-template <class Work>
-auto with_owner(const std::string& owner, Work&& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    if (error.code != ErrorCode::kBadData) throw;
-    throw Error(error.code, owner + ": " + error.message, error.where);
-  }
 }
 
 // Element k of a tuple, or the field of an object.
@@ -150,6 +127,17 @@ std::vector<std::string> step_names(const std::vector<schema::Step>& steps) {
 }
 
 template <class T>
+std::unique_ptr<Estimator<T>> make_nested(const schema::Step& step, const std::string& path) {
+  const CatalogueEntry& entry = known_estimator(step.estimator, path + ".estimator");
+  try {
+    if constexpr (std::is_same_v<T, float>) return entry.make_f32(step.params);
+    else return entry.make_f64(step.params);
+  } catch (const Error& error) {
+    throw Error(error.code, error.message, error.where.empty() ? path + ".params" : path + "." + error.where);
+  }
+}
+
+template <class T>
 NestedTransformer<T>::NestedTransformer(const Value& value, const std::string& path) {
   if (const auto* word = std::get_if<std::string>(&value.data)) {
     if (*word != "passthrough" && *word != "drop") {
@@ -175,11 +163,11 @@ NestedTransformer<T>::NestedTransformer(const Value& value, const std::string& p
 template <class T>
 void NestedTransformer<T>::add_step(const Value& value, const std::string& path) {
   steps_.push_back(step_of(value, path));
-  const CatalogueEntry& entry = known_estimator(steps_.back().estimator, path + ".estimator");
-  estimators_.push_back(make<T>(entry, steps_.back(), path));
+  estimators_.push_back(make_nested<T>(steps_.back(), path));
   if (!dynamic_cast<const Transformer<T>*>(estimators_.back().get())) {
+    const std::string& name = steps_.back().estimator;
     refuse(ErrorCode::kInvalidValue, path,
-           fmt::format("{} is a {}, must be able to transform", entry.info.name, entry.info.kind));
+           fmt::format("{} is a {}, must be able to transform", name, find_estimator(name)->info.kind));
   }
 }
 
@@ -255,32 +243,34 @@ Value NestedTransformer<T>::attributes() const {
   return map;
 }
 
-std::vector<NamedValue> named_transformers(std::string_view owner, std::string_view param, const Value& list, bool has_columns) {
+std::vector<NamedValue> named_values(std::string_view owner, std::string_view param, const char* field,
+                                     const Value& list, bool has_columns) {
   std::vector<NamedValue> result;
   std::set<std::string> seen;
-  const std::size_t n = has_columns ? 3 : 2;
+  std::vector<std::string_view> fields{"name", field};
+  if (has_columns) fields.push_back("columns");
+  const std::size_t n = fields.size();
   const auto& elements = std::get<schema::ValueList>(list.data);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const Value& element = elements[i];
     const std::string path = fmt::format("params.{}[{}]", param, i);
-    require_fields(element,
-                   has_columns ? std::vector<std::string_view>{"name", "transformer", "columns"}
-                               : std::vector<std::string_view>{"name", "transformer"},
-                   path);
+    require_fields(element, fields, path);
     const bool is_tuple = std::holds_alternative<schema::ValueList>(element.data);
-    const auto path_of = [&](std::size_t k, const char* field) {
-      return is_tuple ? fmt::format("{}[{}]", path, k) : path + "." + field;
+    const auto path_of = [&](std::size_t k, const char* name) {
+      return is_tuple ? fmt::format("{}[{}]", path, k) : path + "." + name;
     };
     const auto* name = std::get_if<std::string>(&part_of(element, 0, "name", n, path).data);
     if (!name)
-      refuse(ErrorCode::kWrongType, path_of(0, "name"), fmt::format("{}: the name of a transformer must be a string", owner));
+      refuse(ErrorCode::kWrongType, path_of(0, "name"),
+             fmt::format("{}: the name of each {} must be a string", owner, field));
     if (name->empty() || name->find("__") != std::string::npos) {
       refuse(ErrorCode::kInvalidValue, path_of(0, "name"),
-             fmt::format("{}: the name of a transformer is '{}', must not be empty nor hold '__'", owner, *name));
+             fmt::format("{}: the {} '{}' has a name that is empty or holds '__'", owner, field, *name));
     }
     if (!seen.insert(*name).second)
-      refuse(ErrorCode::kInvalidValue, path_of(0, "name"), fmt::format("{}: two transformers are named '{}'", owner, *name));
-    result.push_back({*name, path_of(1, "transformer"), part_of(element, 1, "transformer", n, path),
+      refuse(ErrorCode::kInvalidValue, path_of(0, "name"),
+             fmt::format("{}: two {}s are named '{}'", owner, field, *name));
+    result.push_back({*name, path_of(1, field), part_of(element, 1, field, n, path),
                       has_columns ? part_of(element, 2, "columns", n, path) : Value(), path_of(2, "columns")});
   }
   return result;
@@ -330,6 +320,8 @@ void require_unique_names(std::string_view owner, const std::vector<Feature>& fe
             "{}: two output columns are named '{}'; set verbose_feature_names_out to true", owner, feature.name);
 }
 
+template std::unique_ptr<Estimator<float>> make_nested(const schema::Step&, const std::string&);
+template std::unique_ptr<Estimator<double>> make_nested(const schema::Step&, const std::string&);
 template class NestedTransformer<float>;
 template class NestedTransformer<double>;
 template Samples<float> first_row(const Context&, const Samples<float>&);

@@ -10,6 +10,7 @@
 
 #include "engine/core/params.h"
 #include "engine/estimators/estimator.h"
+#include "schemas/error.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
@@ -25,6 +26,22 @@ std::vector<schema::ParamForm> transformer_forms();  // a step, a list of steps,
 // Names of the steps of a pipeline: their own, or as make_pipeline gives them: "pca", or "pca-1", "pca-2" where it is repeated.
 std::vector<std::string> step_names(const std::vector<schema::Step>& steps);
 std::vector<std::string> step_names(std::span<const schema::Step* const> steps);
+
+// The estimator of a step that stands at `path`. Errors: kUnknownEstimator, and those of its constructor under its
+// path.
+template <class T>
+std::unique_ptr<Estimator<T>> make_nested(const schema::Step& step, const std::string& path);
+
+// Runs `work`; what it says of the data gets the owner's name in front.
+template <class Work>
+auto with_owner(const std::string& owner, Work&& work) {
+  try {
+    return work();
+  } catch (const schema::Error& error) {
+    if (error.code != schema::ErrorCode::kBadData) throw;
+    throw schema::Error(error.code, owner + ": " + error.message, error.where);
+  }
+}
 
 // A transformer as the user wrote it. Resource: owns its estimators. Not thread safe.
 template <class T>
@@ -58,17 +75,18 @@ class NestedTransformer {
   std::vector<std::int64_t> widths_;   // by step: columns that it was fitted with
 };
 
-// One transformer with its name and where it stands, which is the same for ColumnTransformer, FeatureUnion and their tuple forms.
+// One transformer or predictor of a list with its name and where it stands, whether it is an object or a tuple.
 struct NamedValue {
-  std::string name, path;  // path of the transformer
-  schema::Value transformer, columns;
+  std::string name, path;   // path of the value
+  schema::Value value, columns;
   std::string columns_path;
 };
 
-// The elements of `transformers` or `transformer_list`, each {"name", "transformer", "columns"} or [name, transformer, columns];
-// names are unique and hold no "__". Errors: kWrongType, kInvalidValue, kUnknownParameter under their path.
-std::vector<NamedValue> named_transformers(std::string_view owner, std::string_view param, const schema::Value& list,
-                                           bool has_columns);
+// The elements of a parameter such as `transformers`, each {"name", FIELD, "columns"} or [name, value, columns],
+// without columns unless they are wanted. `field`: "transformer" or "estimator". Names are unique and hold no "__".
+// Errors: kWrongType, kInvalidValue, kUnknownParameter under their path.
+std::vector<NamedValue> named_values(std::string_view owner, std::string_view param, const char* field,
+                                     const schema::Value& list, bool has_columns = false);
 
 // The weights of transformers, in their order, 1 where none is given. Errors: kInvalidValue for a name that no
 // transformer has.

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
+#include "engine/estimators/catalogue.h"
 #include "engine/estimators/composition/nested.h"
 
 namespace kedge::engine {
@@ -35,50 +37,67 @@ Value& param(schema::Step& step, std::string_view name) {
   return step.params.emplace_back(std::string(name), Value()).second;
 }
 
-// The list of named transformers of a step, if it may have one.
-const char* list_of(const schema::Step& step) {
-  if (step.estimator == "ColumnTransformer") return "transformers";
-  return step.estimator == "FeatureUnion" ? "transformer_list" : nullptr;
+// The parameters that hold a list of named steps, and the field of an element that holds the step.
+struct StepList {
+  const char *param, *field;
+};
+constexpr StepList kStepLists[] = {
+    {"transformers", "transformer"}, {"transformer_list", "transformer"}, {"estimators", "estimator"}};
+// Those that hold a step themselves.
+constexpr std::array kStepParams = {"remainder", "estimator", "final_estimator"};
+
+bool has_param(const schema::Step& step, std::string_view name) {
+  const CatalogueEntry* const entry = find_estimator(step.estimator);
+  return entry &&
+         std::ranges::any_of(entry->info.params, [&](const schema::ParamInfo& info) { return info.name == name; });
 }
 
-// The name and the transformer of an element, whether it is an object or a list; null if it is neither.
+// The list of a step, if it may have one.
+const StepList* list_of(const schema::Step& step) {
+  const auto found =
+      std::ranges::find_if(kStepLists, [&](const StepList& list) { return has_param(step, list.param); });
+  return found == std::end(kStepLists) ? nullptr : found;
+}
+
+// The name and the step of an element, whether it is an object or a list; null if it is neither.
 struct Element {
   const std::string* name = nullptr;
-  Value* transformer = nullptr;
+  Value* step = nullptr;
 };
 
-Element element_of(Value& value) {
+Element element_of(Value& value, const char* field) {
   Element element;
   if (auto* tuple = std::get_if<ValueList>(&value.data); tuple && tuple->size() >= 2) {
     element = {std::get_if<std::string>(&(*tuple)[0].data), &(*tuple)[1]};
   } else if (auto* map = std::get_if<ValueMap>(&value.data)) {
     for (auto& [key, content] : *map) {
       if (key == "name") element.name = std::get_if<std::string>(&content.data);
-      if (key == "transformer") element.transformer = &content;
+      if (key == field) element.step = &content;
     }
   }
-  return element.name && element.transformer ? element : Element{};
+  return element.name && element.step ? element : Element{};
 }
 
-// The transformer of that name; null if the step has none.
-Value* find_transformer(schema::Step& step, std::string_view name) {
-  const char* list_name = list_of(step);
-  if (!list_name) return nullptr;
-  auto* list = std::get_if<ValueList>(&param(step, list_name).data);
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    const Element element = element_of((*list)[i]);
-    if (element.name && *element.name == name) return element.transformer;
-  }
-  if (name == "remainder" && step.estimator == "ColumnTransformer") return &param(step, "remainder");
-  return nullptr;
+std::vector<Element> elements_of(schema::Step& step) {
+  std::vector<Element> elements;
+  const StepList* const list = list_of(step);
+  auto* values = list ? std::get_if<ValueList>(&param(step, list->param).data) : nullptr;
+  for (std::size_t i = 0; values && i < values->size(); ++i)
+    if (const Element element = element_of((*values)[i], list->field); element.name) elements.push_back(element);
+  return elements;
 }
 
-std::string nearest_transformer(schema::Step& step, std::string_view name) {
+// The step of that name within another: of its list, or a parameter that is one; null if there is none.
+Value* find_nested(schema::Step& step, std::string_view name) {
+  for (const Element& element : elements_of(step))
+    if (*element.name == name) return element.step;
+  const bool is_step = std::ranges::find(kStepParams, name) != kStepParams.end() && has_param(step, name);
+  return is_step ? &param(step, name) : nullptr;
+}
+
+std::string nearest_element(schema::Step& step, std::string_view name) {
   std::vector<std::string_view> names;
-  auto* list = std::get_if<ValueList>(&param(step, list_of(step)).data);
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    if (const Element element = element_of((*list)[i]); element.name) names.push_back(*element.name);
-  }
+  for (const Element& element : elements_of(step)) names.push_back(*element.name);
   const std::string_view nearest = schema::nearest_name(name, names);
   return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
 }
@@ -117,16 +136,19 @@ void set_in_transformer(Value& transformer, std::string_view path, const Value& 
 
 void set_nested_param(schema::Step& step, std::string_view path, const Value& value, const std::string& where) {
   const Path at = split(path);
-  Value* const transformer = find_transformer(step, at.head);
-  if (!transformer) {
-    if (list_of(step) && !at.rest.empty()) {
-      refuse(where, fmt::format("{} has no transformer '{}'{}", step.estimator, at.head, nearest_transformer(step, at.head)));
+  Value* const nested = find_nested(step, at.head);
+  if (!nested) {
+    if (const StepList* list = list_of(step); list && !at.rest.empty()) {
+      refuse(where,
+             fmt::format("{} has no {} '{}'{}", step.estimator, list->field, at.head, nearest_element(step, at.head)));
     }
     param(step, path) = value;
   } else if (at.rest.empty()) {
-    *transformer = value;
+    *nested = value;
+  } else if (nested->is_null()) {
+    refuse(where, fmt::format("'{}' is set, but {}'s {} is not given", path, step.estimator, at.head));
   } else {
-    set_in_transformer(*transformer, at.rest, value, where);
+    set_in_transformer(*nested, at.rest, value, where);
   }
 }
 

@@ -7,8 +7,8 @@
 namespace kedge::engine {
 
 void add_composition(Rows& rows) {
-  add<ColumnTransformer>(rows, memory::column_transformer);
-  add<FeatureUnion>(rows, memory::feature_union);
+  add<ColumnTransformer>(rows, memory::column_transformer, {.is_composed = true});
+  add<FeatureUnion>(rows, memory::feature_union, {.is_composed = true});
 }
 
 }  // namespace kedge::engine

@@ -97,8 +97,7 @@ schema::ValueMap small_params(const std::string& estimator) {
 }
 
 template <class T>
-Loaded<T>::Loaded(Device& device, const Data& data)
-    : device_(device), data_(data), codes_(device.memory(), std::span<const std::int32_t>(data.y)) {
+Loaded<T>::Loaded(Device& device, const Data& data) : device_(device), data_(data) {
   const std::vector<T> host(data.X.begin(), data.X.end());
   samples_ = samples_of(Matrix<T>(device.memory(), data.n_rows, data.n_cols, host));
 }

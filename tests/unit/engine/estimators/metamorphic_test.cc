@@ -146,7 +146,12 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "LassoCV",
                                         "ElasticNetCV",
                                         "NearestNeighbors",
-                                        "TruncatedSVD"};
+                                        "TruncatedSVD",
+                                        "StackingClassifier",
+                                        "StackingRegressor",
+                                        "BaggingClassifier",
+                                        "BaggingRegressor",
+                                        "CalibratedClassifierCV"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
@@ -175,7 +180,10 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "ElasticNetCV",
                                                "RidgeCV",
                                                "SplineTransformer",
-                                               "KBinsDiscretizer"};
+                                               "KBinsDiscretizer",
+                                               "StackingClassifier",
+                                               "StackingRegressor",
+                                               "CalibratedClassifierCV"};
 
 class OfWeights : public ::testing::TestWithParam<std::string> {};
 

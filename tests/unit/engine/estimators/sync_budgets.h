@@ -69,6 +69,17 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"ExtraTreesRegressor", 13, 1, 48},
     {"DecisionTreeClassifier", 8, 2, 52},
     {"DecisionTreeRegressor", 9, 1, 48},
+    {"VotingClassifier", 7, 3, 52},
+    {"VotingRegressor", 10, 3, 48},
+    {"StackingClassifier", 60, 14, 179},
+    {"StackingRegressor", 49, 5, 120},
+    {"BaggingClassifier", 21, 8, 60},
+    {"BaggingRegressor", 30, 3, 48},
+    {"OneVsRestClassifier", 153, 13, 2},
+    {"OneVsOneClassifier", 132, 9, 8},
+    {"CalibratedClassifierCV", 280, 22, 51},
+    {"SelectFromModel", 54, 1, 9},
+    {"RFE", 207, 1, 11},
     {"DummyClassifier", 0, 2},
     {"DummyRegressor", 0, 0},
 };
@@ -76,8 +87,8 @@ inline constexpr SyncBudget kSyncBudgets[] = {
 // Estimators whose fit gives something for each row (labels), or fetches what parameters bound: quantiles, components,
 // and what an iteration needs.
 inline bool fetches_its_answer(std::string_view estimator) {
-  for (const std::string_view name :
-       {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression"})
+  for (const std::string_view name : {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem",
+                                      "LogisticRegression", "SelectFromModel", "RFE"})
     if (estimator == name) return true;
   return false;
 }

@@ -120,7 +120,13 @@ class Describer:
             parts = [{"name": name, "transformer": self._part(part, False), "columns": self._columns(columns, is_head)}
                      for name, part, columns in params["transformers"]]
             return {"transformers": parts, "remainder": self._part(params["remainder"], False)}
-        return {}
+        composed: dict[str, Any] = {}
+        if isinstance(params.get("estimators"), list):   # of votes and stacks
+            composed["estimators"] = [{"name": name, "estimator": self._part(part, is_head)} for name, part in params["estimators"]]
+        for parameter in ("estimator", "final_estimator"):
+            if isinstance(params.get(parameter), BaseEstimator):
+                composed[parameter] = self._part(params[parameter], is_head and parameter == "estimator")
+        return composed
 
     def _part(self, part: Any, is_head: bool) -> Any:
         if isinstance(part, str):

@@ -1,0 +1,200 @@
+// Fits classifiers fold by fold, and curves from their scores to probabilities.
+#include "engine/estimators/meta/calibrated_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/core/state_archive.h"
+#include "engine/estimators/checks.h"
+#include "engine/estimators/inner_folds.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Value;
+
+constexpr const char* kOwner = "CalibratedClassifierCV";
+constexpr std::int64_t kDefaultFolds = 5;
+
+const ParamSet<CalibratedParams>& param_set() {
+  using P = CalibratedParams;
+  std::vector<schema::ParamForm> forms = predictor_forms();
+  forms.push_back(null_form());
+  static const ParamSet<P> set =
+      ParamSet<P>(kOwner)
+          .any("estimator", &P::estimator, std::move(forms), "Gives the scores; null takes LogisticRegression.")
+          .add("method", &P::method, {"sigmoid", "isotonic"}, "Platt's sigmoid, or a curve that never falls.")
+          .any("cv", &P::cv, {integer_form(at_least(2)), null_form()}, "How many folds; null takes 5.")
+          .ignore("n_jobs", nullptr, {integer_form(), null_form()})
+          .any("ensemble", &P::ensemble, {boolean_form(), string_form({"auto"})},
+               "Average over the folds' classifiers (auto does), or fit one on all rows.");
+  return set;
+}
+
+Value or_default(const Value& estimator) {
+  return estimator.is_null() ? Value(schema::ValueMap{{"estimator", "LogisticRegression"}}) : estimator;
+}
+
+}   // namespace
+
+template <class T>
+CalibratedClassifierCV<T>::CalibratedClassifierCV(const schema::ValueMap& params)
+    : params_(param_set().parse(params)),
+      estimator_(or_default(params_.estimator)),
+      like_(estimator_, "params.estimator", NestedPredictor<T>::Kind::kClassifier) {
+  if (!like_.has_decision() && !like_.has_proba())
+    refuse_param(kOwner, "estimator", estimator_, "gives neither decisions nor probabilities");
+}
+
+template <class T>
+schema::EstimatorInfo CalibratedClassifierCV<T>::info() {
+  return {.name = kOwner,
+          .kind = "classifier",
+          .family = "calibration",
+          .doc = "Make a classifier's scores probabilities, by rows that it was not fitted on.",
+          .params = param_set().infos(),
+          .attributes = {"classes_", "calibrated_classifiers_"},
+          .deviations = {"Without an estimator LogisticRegression is calibrated, in scikit-learn LinearSVC.",
+                         "The method \"temperature\" is not there, and cv is a number of folds."}};
+}
+
+template <class T>
+std::vector<double> CalibratedClassifierCV<T>::scores(const Context& ctx, const NestedPredictor<T>& predictor,
+                                                      const Samples<T>& X) const {
+  if (predictor.has_decision()) return predictor.decision(ctx, kOwner, X);
+  const std::vector<double> proba = predictor.proba(ctx, kOwner, X);
+  if (width() > 1) return proba;
+  std::vector<double> second;
+  for (std::size_t i = classes_.size() - 1; i < proba.size(); i += classes_.size()) second.push_back(proba[i]);
+  return second;
+}
+
+template <class T>
+std::vector<typename CalibratedClassifierCV<T>::Curve> CalibratedClassifierCV<T>::curves_of(
+    const std::vector<double>& scores, const Target& y) const {
+  std::vector<Curve> curves(width());
+  const std::size_t n_rows = y.codes.size();
+  for (std::size_t c = 0; c < width(); ++c) {
+    std::vector<double> column(n_rows), values(n_rows);
+    std::vector<bool> is_class(n_rows);
+    bool is_finite = true;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      column[i] = scores[i * width() + c];
+      is_class[i] = y.codes[i] == static_cast<std::int32_t>(classes_.size() == 2 ? 1 : c);
+      values[i] = is_class[i];
+      is_finite = is_finite && std::isfinite(column[i]);
+    }
+    const bool has_weight = y.weights.empty() || std::ranges::any_of(y.weights, [](double w) { return w > 0; });
+    if (!is_finite || n_rows == 0 || !has_weight) continue;   // a class that the fitted rows lack
+    curves[c].is_there = true;
+    if (params_.method == "sigmoid") curves[c].sigmoid = SigmoidCurve::fitted(column, is_class, y.weights);
+    else curves[c].isotonic = IsotonicCurve::fitted(column, values, y.weights);
+  }
+  return curves;
+}
+
+template <class T>
+void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  require_rows(kOwner, X, 2);
+  classes_ = y.classes;
+  members_.clear();
+  const auto* folds = std::get_if<std::int64_t>(&params_.cv.data);
+  const std::int64_t n_folds = folds ? *folds : kDefaultFolds;
+  const std::vector<std::int32_t> fold_of = fold_numbers(kOwner, y, n_folds);
+  std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * width());
+  for (std::int32_t k = 0; k < n_folds; ++k) {
+    ctx.check_stop();
+    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false), asked = rows_in_fold(fold_of, k, true);
+    Member member{like_.again()};
+    member.predictor.fit(ctx, kOwner, rows_at(ctx, X, fitted), rows_at(y, fitted));
+    const std::vector<double> said = scores(ctx, member.predictor, rows_at(ctx, X, asked));
+    if (is_ensemble()) {
+      member.curves = curves_of(said, rows_at(y, asked));
+      members_.push_back(std::move(member));
+    } else {
+      for (std::size_t i = 0; i < asked.size(); ++i)
+        std::copy_n(said.begin() + static_cast<std::ptrdiff_t>(i * width()), width(),
+                    all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(asked[i]) * width()));
+    }
+    ctx.progress("folds of the calibration", k + 1, n_folds, "folds");
+  }
+  if (is_ensemble()) return;
+  members_.push_back({like_.again(), curves_of(all, y)});
+  members_.back().predictor.fit(ctx, kOwner, X, y);
+}
+
+// Adds what a member says of each row: shares of the classes that sum to 1.
+template <class T>
+void CalibratedClassifierCV<T>::add_shares(const Member& member, const std::vector<double>& scores,
+                                           std::vector<double>& shares) const {
+  const std::size_t n_classes = classes_.size(), n_rows = scores.size() / width();
+  std::vector<double> row(n_classes);
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    double sum = 0;
+    std::ranges::fill(row, 0.0);
+    for (std::size_t c = 0; c < width(); ++c) {
+      const Curve& curve = member.curves[c];
+      const double score = scores[i * width() + c];
+      if (!curve.is_there || !std::isfinite(score)) continue;
+      const double share = params_.method == "sigmoid" ? curve.sigmoid.at(score) : curve.isotonic.at(score);
+      row[n_classes == 2 ? 1 : c] = share;
+      sum += share;
+    }
+    if (n_classes == 2) row[0] = 1 - row[1];
+    for (std::size_t c = 0; c < n_classes; ++c)
+      shares[i * n_classes + c] += n_classes == 2 ? row[c]
+                                   : sum > 0      ? row[c] / sum
+                                                  : 1 / static_cast<double>(n_classes);
+  }
+}
+
+template <class T>
+void CalibratedClassifierCV<T>::predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const {
+  std::vector<double> shares(static_cast<std::size_t>(X.n_rows()) * classes_.size());
+  for (const Member& member : members_) add_shares(member, scores(ctx, member.predictor, X), shares);
+  for (double& share : shares) share /= static_cast<double>(members_.size());
+  if (!shares.empty()) ctx.memory().to_device(proba.data, shares.data(), shares.size() * sizeof(double));
+}
+
+template <class T>
+schema::ValueMap CalibratedClassifierCV<T>::attributes() const {
+  schema::ValueList all;
+  for (const Member& member : members_) {
+    schema::ValueList curves;
+    for (const Curve& curve : member.curves) {
+      if (!curve.is_there) curves.emplace_back();
+      else if (params_.method == "sigmoid")
+        curves.push_back(schema::ValueMap{{"a_", curve.sigmoid.a}, {"b_", curve.sigmoid.b}});
+      else curves.push_back(schema::ValueMap{{"X_thresholds_", curve.isotonic.x}, {"y_thresholds_", curve.isotonic.y}});
+    }
+    all.push_back(schema::ValueMap{{"estimator", member.predictor.attributes()}, {"calibrators", std::move(curves)}});
+  }
+  return {{"classes_", schema::ValueList(classes_.begin(), classes_.end())},
+          {"calibrated_classifiers_", std::move(all)}};
+}
+
+template <class T>
+void CalibratedClassifierCV<T>::state(StateArchive& archive) {
+  archive.field("classes", classes_, archive.n_classes());
+  const std::size_t count = archive.count("members", members_.size());
+  archive.expect(count >= 1 && count <= 0xffff, "members", "are none or too many");
+  for (std::size_t i = 0; i < count; ++i) {
+    if (archive.is_loading()) members_.push_back({like_.again(), std::vector<Curve>(width())});
+    members_[i].predictor.state(archive);
+    for (Curve& curve : members_[i].curves) {
+      archive.field("is_there", curve.is_there);
+      archive.field("a", curve.sigmoid.a), archive.field("b", curve.sigmoid.b);
+      archive.field("x", curve.isotonic.x, kAnySize);
+      archive.field("y", curve.isotonic.y, static_cast<std::int64_t>(curve.isotonic.x.size()));
+      archive.expect_finite("x", curve.isotonic.x), archive.expect_finite("y", curve.isotonic.y);
+      archive.expect(std::ranges::adjacent_find(curve.isotonic.x, std::greater_equal<>()) == curve.isotonic.x.end(),
+                     "x", "does not ascend");
+      archive.expect(!curve.is_there || params_.method == "sigmoid" || !curve.isotonic.x.empty(), "x", "has no points");
+    }
+  }
+}
+
+template class CalibratedClassifierCV<float>;
+template class CalibratedClassifierCV<double>;
+
+}   // namespace kedge::engine

@@ -1,0 +1,120 @@
+// What predictors made of predictors hold at their worst moment.
+#include "engine/estimators/meta/memory.h"
+
+#include <algorithm>
+
+#include "engine/core/params.h"
+#include "engine/estimators/composition/memory.h"
+#include "engine/estimators/composition/nested.h"
+#include "engine/estimators/memory_terms.h"
+#include "engine/estimators/meta/nested_predictor.h"
+
+namespace kedge::engine::memory {
+
+using schema::Step;
+using schema::Value;
+
+namespace {
+
+constexpr std::int64_t kModelShare = 4;   // a fitted copy keeps at most one part of so many of what its fit took
+
+std::vector<NamedValue> estimators(const Step& step) {
+  const Value* const list = find_value(step.params, "estimators");
+  return named_values(step.estimator, "estimators", "estimator", list ? *list : Value(schema::ValueList{}));
+}
+
+// Of all estimators of a list, one after the other: what each takes, and what those before have left.
+MemoryNeed of_all(const SampleShape& X, const Step& step) {
+  MemoryNeed all{.out = X, .is_exact = false};
+  for (const NamedValue& one : estimators(step)) {
+    if (is_dropped(one.value)) continue;
+    const std::int64_t work = nested(X, one.value).work;
+    all.work = std::max(all.work, all.kept + work);
+    all.kept += work / kModelShare;
+  }
+  return all;
+}
+
+Value step_with(const Step& step, const char* name, const char* otherwise) {
+  const Value* const value = find_value(step.params, name);
+  return value && !value->is_null() ? *value : Value(schema::ValueMap{{"estimator", otherwise}});
+}
+
+bool is_classifier(const Step& step) {
+  return step.estimator.ends_with("Classifier");
+}
+
+}   // namespace
+
+MemoryNeed voting(const SampleShape& X, const Step& step) {
+  MemoryNeed need = of_all(X, step);
+  need.work += 2 * X.rows * X.n_outputs * kDouble;   // sums, and what one estimator says
+  need.kept = 0;
+  return need;
+}
+
+MemoryNeed stacking(const SampleShape& X, const Step& step) {
+  MemoryNeed need = of_all(X, step);
+  const auto n = static_cast<std::int64_t>(estimators(step).size());
+  SampleShape table = X;   // of their answers
+  table.cols = std::max<std::int64_t>(1, n * (is_classifier(step) ? X.n_outputs : 1));
+  table.features.clear(), table.entries = -1, table.in_place = true, table.table_rows = 0;
+  const std::int64_t made = table.value_size() * 2 + X.rows * table.cols * kDouble;
+  if (flag(step, "passthrough")) table.cols += X.cols;
+  const Value last = step_with(step, "final_estimator", is_classifier(step) ? "LogisticRegression" : "RidgeCV");
+  need.work = std::max(need.work, need.kept + nested(table, last).work) + made +
+              (flag(step, "passthrough") ? table.value_size() : 0);
+  need.kept = 0;
+  return need;
+}
+
+MemoryNeed bagging(const SampleShape& X, const Step& step) {
+  const Value copied =
+      step_with(step, "estimator", is_classifier(step) ? "DecisionTreeClassifier" : "DecisionTreeRegressor");
+  const std::int64_t one = nested(X, copied).work, n = std::min(integer(step, "n_estimators", 10), kMost);
+  MemoryNeed need{.out = X, .is_exact = false};
+  need.work = one + bytes_of(n - 1, one / kModelShare, 1) + 2 * X.rows * X.n_outputs * kDouble;
+  const Value* const columns = find_value(step.params, "max_features");
+  if (columns && *columns != Value(1.0)) need.work += X.value_size();   // a copy of those that were drawn
+  return need;
+}
+
+namespace {
+
+// `n` fitted copies that answer one after the other.
+MemoryNeed copies(const SampleShape& X, std::int64_t one, std::int64_t n) {
+  MemoryNeed need{.out = X, .is_exact = false};
+  need.work = one + bytes_of(n - 1, one / kModelShare, 1) + 2 * X.rows * X.n_outputs * kDouble;
+  return need;
+}
+
+}   // namespace
+
+MemoryNeed one_vs_rest(const SampleShape& X, const Step& step) {
+  SampleShape two = X;
+  two.n_outputs = 2;
+  return copies(X, nested(two, step_with(step, "estimator", "LogisticRegression")).work, X.n_outputs);
+}
+
+MemoryNeed one_vs_one(const SampleShape& X, const Step& step) {
+  const std::int64_t n = std::max<std::int64_t>(2, std::min(X.n_outputs, kMost));
+  SampleShape pair = X;   // any two of the classes may have all rows
+  pair.n_outputs = 2;
+  const std::int64_t one = nested(pair, step_with(step, "estimator", "LogisticRegression")).work;
+  MemoryNeed need = copies(X, one, 1);
+  need.work += bytes_of(n, one / kModelShare, 1);   // each row is in n - 1 of the pairs
+  return need;
+}
+
+MemoryNeed calibrated(const SampleShape& X, const Step& step) {
+  return copies(X, nested(X, step_with(step, "estimator", "LogisticRegression")).work, integer(step, "cv", 5));
+}
+
+MemoryNeed model_selector(const SampleShape& X, const Step& step) {
+  const std::int64_t judge = nested(X, step_with(step, "estimator", "LogisticRegression")).work;
+  MemoryNeed need = makes_alike(X, X.cols, std::max(X.copy() + judge, block(X)));
+  need.is_exact = false;
+  return need;
+}
+
+}   // namespace kedge::engine::memory

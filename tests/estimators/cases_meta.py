@@ -1,0 +1,88 @@
+"""Predictors made of predictors. Their parts are such as give scikit-learn's answers to the last digits, so that what is compared is what
+the outer estimator does: folds, votes, means, and the random numbers by which rows and columns are drawn."""
+from harness import Case, Exact, Spread
+
+
+def step(estimator, **params):
+    return {"estimator": estimator, "params": params}
+
+
+def named(**steps):
+    return [{"name": name, "estimator": made} for name, made in steps.items()]
+
+
+BAYES, NEIGHBOURS = step("GaussianNB"), step("KNeighborsClassifier", n_neighbors=5)
+SCALED = [step("StandardScaler"), step("KNeighborsClassifier", n_neighbors=7)]
+LOGISTIC = [step("StandardScaler"), step("LogisticRegression", C=0.5, tol=1e-10, max_iter=1000)]
+PLAIN = step("LogisticRegression", C=0.5, tol=1e-10, max_iter=1000)
+RIDGE, NEAREST = step("Ridge", alpha=2.0), step("KNeighborsRegressor", n_neighbors=4)
+LABELS, SHARES = {"predict": Exact(), "classes_": Exact()}, {"predict": Exact(), "predict_proba": 1e-9, "classes_": Exact()}
+VALUES = {"predict": 1e-9}
+
+CASES = [Case("VotingClassifier", {"estimators": named(nb=BAYES, knn=SCALED, lr=LOGISTIC), **params}, data, checks, f32=None)
+         for data in ("iris", "wine")
+         for params, checks in (({}, LABELS), ({"weights": [1, 2, 0.5]}, LABELS), ({"voting": "soft"}, {**SHARES, "predict_proba": 1e-6}),
+                                ({"voting": "soft", "weights": [3, 1, 2]}, {**SHARES, "predict_proba": 1e-6}))]
+CASES += [
+    Case("VotingClassifier", {"estimators": named(nb=BAYES, out="drop", knn=NEIGHBOURS), "weights": [1, 9, 2], "voting": "soft"}, "iris", SHARES, f32=1e-5),
+    Case("VotingClassifier", {"estimators": named(nb=BAYES, lr=PLAIN), "voting": "soft"}, "two_blobs", {"predict": Exact(), "predict_proba": 1e-6},
+         f32=None, weights="counts"),
+    Case("VotingClassifier", {"estimators": []}, "iris", error="has no estimator"),
+    Case("VotingRegressor", {"estimators": named(ridge=RIDGE, knn=NEAREST)}, "diabetes", VALUES, f32=1e-4),
+    Case("VotingRegressor", {"estimators": named(ridge=RIDGE, knn=NEAREST), "weights": [1, 3]}, "regression", VALUES, f32=1e-4),
+]
+
+CASES += [Case("StackingClassifier", {"estimators": named(nb=BAYES, knn=SCALED), "final_estimator": LOGISTIC, **params}, data,
+               {"predict": Exact(), "predict_proba": 1e-5, "classes_": Exact(), "stack_method_": Exact()}, f32=None)
+          for data in ("iris", "wine", "two_blobs") for params in ({}, {"cv": 3, "stack_method": "predict"}, {"passthrough": True})]
+CASES += [
+    Case("StackingClassifier", {"estimators": named(lr=LOGISTIC), "final_estimator": BAYES, "stack_method": "decision_function"}, "iris",
+         {"predict": Exact(), "predict_proba": 1e-3}, f32=None),
+    Case("StackingClassifier", {"estimators": named(nb=BAYES), "cv": 100}, "iris", error="no class has more than"),
+    Case("StackingRegressor", {"estimators": named(ridge=RIDGE, knn=NEAREST)}, "diabetes", VALUES, f32=1e-3),
+    Case("StackingRegressor", {"estimators": named(ridge=RIDGE, knn=NEAREST), "final_estimator": RIDGE, "passthrough": True, "cv": 4}, "regression",
+         VALUES, f32=1e-3),
+]
+
+DRAWN = {"estimators_features_": Exact()}
+CASES += [Case("BaggingClassifier", {"estimator": NEIGHBOURS, "random_state": 3, **params}, data, {**SHARES, **DRAWN, **checks}, f32=None)
+          for data in ("breast_cancer", "wine")
+          for params, checks in (({}, {}), ({"max_samples": 0.5, "max_features": 0.5}, {}), ({"bootstrap": False, "max_samples": 40}, {}),
+                                 ({"bootstrap_features": True, "n_estimators": 4}, {}),
+                                 ({"oob_score": True, "n_estimators": 30}, {"oob_score_": 1e-12, "oob_decision_function_": 1e-9}))]
+CASES += [
+    Case("BaggingClassifier", {"estimator": BAYES, "random_state": 1, "max_features": 3}, "iris", {**SHARES, **DRAWN, "predict_proba": 1e-6}, f32=None),
+    Case("BaggingClassifier", {"n_estimators": 40, "oob_score": True, "random_state": 0}, "wine", {"oob_score_": Spread(1.0, 6)}, not_in_f32=("oob_score_",)),
+    Case("BaggingClassifier", {"bootstrap": False, "max_samples": 400}, "iris", error="to draw from without replacement"),
+    Case("BaggingRegressor", {"estimator": NEAREST, "random_state": 5, "oob_score": True, "n_estimators": 30}, "diabetes",
+         {**VALUES, **DRAWN, "oob_score_": 1e-9, "oob_prediction_": 1e-9}, f32=1e-4),
+    Case("BaggingRegressor", {"estimator": RIDGE, "random_state": 5, "max_features": 0.6}, "diabetes", {**VALUES, **DRAWN}, f32=1e-3),
+]
+
+CASES += [Case("OneVsRestClassifier", {"estimator": made}, data, checks, f32=None) for data in ("iris", "wine", "two_blobs") for made, checks in (
+    (BAYES, SHARES), (SCALED, SHARES), (LOGISTIC, {"predict": Exact(), "predict_proba": 1e-5, "decision_function": 1e-5, "n_classes_": Exact()}))]
+CASES += [Case("OneVsOneClassifier", {"estimator": made}, data, {"predict": Exact(), "decision_function": tolerance}, f32=None)
+          for data in ("iris", "wine", "two_blobs") for made, tolerance in ((BAYES, 1e-7), (SCALED, 1e-9), (LOGISTIC, 1e-4))]
+CASES += [Case("CalibratedClassifierCV", {"estimator": made, **params}, data, {"predict": Exact(), "predict_proba": tolerance, "classes_": Exact()}, f32=None)
+          for data in ("iris", "breast_cancer") for made in (BAYES, SCALED)
+          for params, tolerance in (({}, 1e-5), ({"method": "isotonic"}, 1e-7), ({"cv": 3, "ensemble": False}, 1e-5))]
+CASES += [Case("CalibratedClassifierCV", {"estimator": BAYES}, "breast_cancer", {"predict": Exact(), "predict_proba": 1e-5}, f32=None, weights="counts"),
+          Case("CalibratedClassifierCV", {"estimator": BAYES, "cv": 80}, "iris", error="no class has more than")]
+
+CHOSEN = {"transform": 1e-15, "threshold_": 1e-6}
+CASES += [Case("SelectFromModel", params, data, CHOSEN, f32=None) for params, data in (
+    ({"estimator": RIDGE}, "diabetes"),
+    ({"estimator": RIDGE, "threshold": "median"}, "diabetes"),
+    ({"estimator": RIDGE, "threshold": "1.2*mean", "max_features": 3}, "diabetes"),
+    ({"estimator": step("Lasso", alpha=0.5, tol=1e-10)}, "diabetes"),
+    ({"estimator": PLAIN, "norm_order": 2}, "iris"),
+    ({"estimator": PLAIN, "norm_order": 1}, "iris"),
+    ({"estimator": RIDGE, "threshold": 10.0, "importance_getter": "coef_"}, "diabetes"))]
+CASES += [Case("SelectFromModel", {"estimator": BAYES}, "iris", error="has no coef_ or feature_importances_"),
+          Case("SelectFromModel", {"estimator": RIDGE, "threshold": 1e9}, "diabetes", error="no column has an importance")]
+RANKED = {"transform": 1e-15, "ranking_": Exact(), "support_": Exact(), "n_features_": Exact()}
+CASES += [Case("RFE", params, data, RANKED, f32=None) for params, data in (
+    ({"estimator": RIDGE}, "diabetes"),
+    ({"estimator": step("LinearRegression"), "n_features_to_select": 3, "step": 2}, "diabetes"),
+    ({"estimator": RIDGE, "n_features_to_select": 0.3, "step": 0.2}, "regression"),
+    ({"estimator": PLAIN, "n_features_to_select": 2}, "iris"))]
