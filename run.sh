@@ -225,11 +225,13 @@ scikit_learn() {
 # differential [VERSION]: every estimator compared with scikit-learn itself, the version of the recorded answers unless another is named.
 differential() {
   local venv
-  build dev kedge_estimator_probe
+  build dev kedge_estimator_probe kedged kedge-worker
   scikit_learn "$@" || return 0
   say "comparing every estimator with scikit-learn, $venv"
   "$venv/bin/python" tests/estimators/differential.py
   "$venv/bin/python" tests/estimators/sklearn_names.py
+  say "cross-validating pipelines on both sides"
+  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py
 }
 
 # sklearn [VERSION]: scikit-learn's own checks of estimators, with kedge.sklearn patched in.
