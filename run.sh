@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -185,6 +185,18 @@ contract() {
   KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/metrics_test.py
 }
 
+# ui [OPTION...]: the page /ui/ in a browser. Without Debian's Chromium or PyPI's playwright its test says so and is skipped.
+ui() {
+  build dev kedged kedge kedge-worker
+  command -v chromium >/dev/null || install_packages chromium || say "no chromium"
+  if [ ! -x build/ui/bin/python ]; then
+    say "installing playwright and axe from PyPI"
+    python3 -m venv build/ui
+    build/ui/bin/pip install --quiet "playwright>=1.50,<2" axe-playwright-python || say "PyPI does not answer: no playwright"
+  fi
+  KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/ui_test.py "$@"
+}
+
 # docs: the site of docs/, with pages written from the programs, in build/docs/html.
 docs() {
   local venv=build/docs/venv
@@ -305,6 +317,7 @@ case "${1:-}" in
   bench) shift; install_packages "${packages[@]}"; exec tests/bench/run.sh "$@" ;;
   contract) contract "${2:-50}" ;;
   docs) docs ;;
+  ui) shift; ui "$@" ;;
   wheels) wheels ;;
   fuzz) shift; fuzz "${@:-60}" ;;
   format) shift; format "$@" ;;

@@ -211,6 +211,11 @@ void machine_action(CLI::App& app, Options& options) {
       ->type_name("gc");
 }
 
+void page_of_server(CLI::App& app, Options& options) {
+  app.add_option("job", options.argument, "A job that the page is to show; else its list")->type_name("ID");
+  app.add_flag("--print", options.none, "Only print the address");
+}
+
 void server_or_none(CLI::App& app, Options& options) {
   CLI::Option* name =
       app.add_option("name", options.argument, "A kept server, or a rented machine; else all are listed")

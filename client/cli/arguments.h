@@ -26,6 +26,7 @@ void wish_or_dry_run(CLI::App& app, Options& options);
 void machine_or_all(CLI::App& app, Options& options);
 void machine_action(CLI::App& app, Options& options);
 
+void page_of_server(CLI::App& app, Options& options);
 void server_or_none(CLI::App& app, Options& options);
 void new_server(CLI::App& app, Options& options);
 void server_name(CLI::App& app, Options& options);

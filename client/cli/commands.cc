@@ -8,6 +8,7 @@
 #include "client/cli/help_command.h"
 #include "client/cli/host_command.h"
 #include "client/cli/job_commands.h"
+#include "client/cli/look_commands.h"
 #include "client/cli/machine_commands.h"
 #include "client/cli/model_commands.h"
 #include "client/cli/server_commands.h"
@@ -32,6 +33,8 @@ constexpr Command kCommands[] = {
      "kedge watch job_01K2ZT\nkedge watch job_01K2ZT --after 40 --json", arguments::watched_job, watch},
     {"jobs", kJobs, "List jobs, newest first, with their data, scores and times",
      "kedge jobs\nkedge jobs --state failed --limit 100", arguments::job_filter, jobs},
+    {"top", kJobs, "Show the newest jobs live, until it is interrupted",
+     "kedge top\nkedge top --state running --limit 40", arguments::job_filter, top},
     {"result", kJobs, "Wait for a job and print its result, or why there is none",
      "kedge result job_01K2ZT\nkedge result job_01K2ZT --json", arguments::job_id, result},
     {"explain", kJobs, "Tell the story of a job: attempts, why one failed, memory, where the time went",
@@ -62,6 +65,8 @@ constexpr Command kCommands[] = {
     {"use", kServers, "List the servers that are kept, or choose the one that commands go to",
      "kedge use\nkedge use lab\nkedge use --none", arguments::server_or_none, use},
     {"logout", kServers, "Forget a server, its token and its pin", "kedge logout lab", arguments::server_name, logout},
+    {"ui", kServers, "Print the address of the server's page, and open it where there is a browser",
+     "kedge ui\nkedge ui job_01K2ZT --print", arguments::page_of_server, ui},
     {"doctor", kServers, "Check the server and its devices, or this machine's GPU",
      "kedge doctor\nkedge doctor --wait 2m --json\nkedge doctor --gpu", arguments::patience_or_gpu, doctor},
     {"up", kMachines, "Rent a machine with a server and make it the current one",

@@ -6,11 +6,14 @@
 #include "engine/core/params.h"
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
+#include "server/api/pages.h"
 
 namespace kedge::server::api {
 namespace {
 
 constexpr std::string_view kJsonSchema = "application/schema+json";
+
+}   // namespace
 
 const schema::EstimatorInfo& find_estimator(const schema::Catalogue& catalogue, std::string_view name) {
   std::vector<engine::EstimatorName> names;
@@ -20,8 +23,6 @@ const schema::EstimatorInfo& find_estimator(const schema::Catalogue& catalogue, 
   }
   throw schema::Error(schema::ErrorCode::kNotFound, "there is no estimator " + engine::unknown_estimator(name, names));
 }
-
-}  // namespace
 
 awaitable<Response> list_estimators(const Api& api, Request request) {
   check_query(request, {});

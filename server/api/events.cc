@@ -1,4 +1,4 @@
-// /v1/jobs/{id}/events and /v1/events?jobs=: server-sent events or lines of JSON.
+// /v1/jobs/{id}/events and /v1/events: server-sent events or lines of JSON.
 #include "server/api/events.h"
 
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 #include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
 #include "server/api/handlers.h"
+#include "server/api/list_events.h"
 #include "server/api/ownership.h"
 
 namespace kedge::server::api {
@@ -299,7 +300,8 @@ awaitable<Response> get_events(const Api& api, Request request) {
 }
 
 awaitable<Response> get_events_of_jobs(const Api& api, Request request) {
-  check_query(request, {"jobs", "after", "follow"});
+  check_query(request, {"jobs", "list", "after", "follow"});
+  if (request.query_value("list")) co_return list_event_stream(api, request);
   const std::string_view form = negotiate(request, {kSse, kNdjson});
   Cursor cursor = named_jobs(request);
   resume(request, cursor);

@@ -11,6 +11,7 @@ using http::Response;
 using http::net::awaitable;
 
 awaitable<Response> create_job(const Api& api, Request request);
+awaitable<Response> check_job(const Api& api, Request request);
 awaitable<Response> list_jobs(const Api& api, Request request);
 awaitable<Response> get_job(const Api& api, Request request);
 awaitable<Response> get_result(const Api& api, Request request);
@@ -38,6 +39,10 @@ awaitable<Response> get_openapi(const Api& api, Request request);
 awaitable<Response> get_info(const Api& api, Request request);
 awaitable<Response> get_index(const Api& api, Request request);
 awaitable<Response> get_docs(const Api& api, Request request);
+awaitable<Response> get_estimator_docs(const Api& api, Request request);
+awaitable<Response> get_estimator_doc(const Api& api, Request request);
+awaitable<Response> get_ui(const Api& api, Request request);
+awaitable<Response> get_ui_file(const Api& api, Request request);
 awaitable<Response> get_livez(const Api& api, Request request);
 awaitable<Response> get_readyz(const Api& api, Request request);
 

@@ -245,6 +245,14 @@ std::optional<std::string_view> either(const Request& request, std::string_view 
   return first ? first : request.query_value(snake);
 }
 
+std::string searched(std::string_view words) {
+  constexpr std::size_t kLongest = 200;
+  if (words.size() > kLongest)
+    throw Error(ErrorCode::kInvalidValue, fmt::format("search has {} bytes, may have {}", words.size(), kLongest),
+                "search");
+  return std::string(words);
+}
+
 }  // namespace
 
 awaitable<Response> create_job(const Api& api, Request request) {
@@ -288,11 +296,30 @@ awaitable<Response> create_job(const Api& api, Request request) {
   co_return response;
 }
 
+// All that a submit would refuse of a description, without a job.
+awaitable<Response> check_job(const Api& api, Request request) {
+  check_query(request, {});
+  std::optional<schema::JobSpec> unchecked;   // where its check takes long
+  auto work = [&] {
+    schema::JobSpec spec = pinned_spec(api, request, std::nullopt);
+    api.jobs.check_surroundings(spec);
+    if (api.checks && api.jobs.takes_long_to_validate(spec)) unchecked = std::move(spec);
+    else api.jobs.validate(spec);
+  };
+  co_await request.peer->offload(work);
+  if (unchecked) {
+    awaitable<schema::JobSpec> check = api.checks->checked(request.peer, request.caller.tenant, std::move(*unchecked));
+    co_await std::move(check);
+  }
+  co_return json_answer(200, "{\"valid\":true}");
+}
+
 awaitable<Response> list_jobs(const Api& api, Request request) {
-  check_query(request, {"state", "pageSize", "page_size", "pageToken", "page_token"});
+  check_query(request, {"state", "search", "pageSize", "page_size", "pageToken", "page_token"});
   JobFilter filter;
   if (!request.caller.admin) filter.tenant = request.caller.tenant;
   if (const auto state = request.query_value("state")) filter.state = parse_state(*state);
+  if (const auto words = request.query_value("search")) filter.search = searched(*words);
   if (const auto size = either(request, "pageSize", "page_size"))
     filter.page_size = parse_integer(*size, 1, 500, "pageSize");
   if (const auto token = either(request, "pageToken", "page_token")) filter.page_token = *token;

@@ -19,7 +19,11 @@ struct Row {
 
 constexpr std::array kRows{
     Row{"GET", "/", get_index, Access::kPublic},
+    Row{"GET", "/ui/", get_ui, Access::kPublic},
+    Row{"GET", "/ui/{file}", get_ui_file, Access::kPublic},
     Row{"GET", "/docs", get_docs, Access::kPublic},
+    Row{"GET", "/docs/estimators", get_estimator_docs, Access::kPublic},
+    Row{"GET", "/docs/estimators/{name}", get_estimator_doc, Access::kPublic},
     Row{"GET", "/livez", get_livez, Access::kPublic},
     Row{"GET", "/readyz", get_readyz, Access::kPublic},
     Row{"GET", "/metrics", get_metrics, Access::kRead},
@@ -35,6 +39,7 @@ constexpr std::array kRows{
     Row{"POST", "/v1/datasets/preview", preview_dataset, Access::kSubmit},
     Row{"POST", "/v1/jobs", create_job, Access::kSubmit, BodyForm::kPiecesOfMultipart},
     Row{"GET", "/v1/jobs", list_jobs, Access::kRead},
+    Row{"POST", "/v1/jobs/check", check_job, Access::kSubmit},
     Row{"GET", "/v1/jobs/{id}", get_job, Access::kRead},
     Row{"DELETE", "/v1/jobs/{id}", cancel_job, Access::kSubmit},
     Row{"POST", "/v1/jobs/{id}/cancel", cancel_job, Access::kSubmit},

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iterator>
 
@@ -45,7 +46,9 @@ std::string response_head(const Response& response, std::string_view request_id,
   else if (response.status != 204 && response.status != 304)
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", response.stream ? *response.stream_bytes : response.body.size());
   append_field(head, "X-Request-Id", request_id);
-  head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  const auto is_about_caches = [](const auto& field) { return field.first == "Cache-Control"; };
+  if (std::ranges::none_of(response.fields, is_about_caches)) head += "Cache-Control: no-store\r\n";
+  head += "X-Content-Type-Options: nosniff\r\n";
   for (const auto& [name, value] : response.fields) append_field(head, name, value);
   if (!keep_alive) head += "Connection: close\r\n";
   head += "\r\n";

@@ -237,13 +237,17 @@ void JobService::validate(const schema::JobSpec& spec, std::stop_token stop) con
 
 bool JobService::takes_long_to_validate(const schema::JobSpec& spec) const { return engine::check_size(spec) > kQuickCheckBytes; }
 
+void JobService::check_surroundings(const schema::JobSpec& spec) const {
+  check_deadlines(spec.deadlines);
+  if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
+    throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
+}
+
 std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                         std::function<void(const Error&)> failed, const SubmitOptions& options) {
   check_key(options.idempotency_key);
-  check_deadlines(spec.deadlines);
   if (!options.is_valid) validate(spec);
-  if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
-    throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
+  check_surroundings(spec);
   std::string digest = spec_digest(spec), id = options.id.empty() ? new_id() : options.id;
   describe_data(spec);
   std::optional<schema::JobSpec> shown = KEDGE_CONTROL("whole-lists") ? std::nullopt : without_long_data(spec);
@@ -290,7 +294,13 @@ schema::JobPage JobService::list(const JobFilter& filter) const {
                 fmt::format("the page size is {}, must be 1 to {}", filter.page_size, kMaxPageSize), "pageSize");
   if (!filter.page_token.empty() && !JobIds::is_id(filter.page_token))
     throw Error(ErrorCode::kInvalidValue, "the page token is not one that this server gave out", "pageToken");
+  if (!filter.search.empty())
+    return impl_->store.search(filter.search, filter.state, filter.page_size, filter.page_token, filter.tenant);
   return impl_->store.list(filter.state, filter.page_size, filter.page_token, filter.tenant);
+}
+
+JobChanges JobService::changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) const {
+  return impl_->store.changes(after, limit, tenant);
 }
 
 void JobService::cancel(std::string_view id) {

@@ -51,6 +51,7 @@ struct JobFilter {
   std::int64_t page_size = 50;               // 1 .. 500
   std::string page_token;
   std::optional<std::string> tenant;         // only this one's jobs; unset: all
+  std::string search = {};                   // words, all of which must be found (store/job_search.h); empty: every job
 };
 
 struct SubmitOptions {
@@ -77,6 +78,8 @@ class JobService {
   void validate(const schema::JobSpec& spec, std::stop_token stop = {}) const;
   // Whether that may take longer than some milliseconds. Such a check belongs on a thread that serves no other calls.
   bool takes_long_to_validate(const schema::JobSpec& spec) const;
+  // What else submit() refuses of a description: deadlines that cannot be kept, a device that is known to be missing.
+  void check_surroundings(const schema::JobSpec& spec) const;
 
   // Validates, stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
@@ -103,6 +106,9 @@ class JobService {
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   std::optional<OwnedJob> find_owned(std::string_view id) const;
   schema::JobPage list(const JobFilter& filter) const;
+  // What has changed in the list since position `after`, 0 at first; one who waits for the next change subscribes to
+  // "". Positions are numbers that never come back, also not after a restart. Removed jobs are not told.
+  JobChanges changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) const;
   // Grows when jobs were removed. A job that was found, and had ended, is found unchanged for as long as the number is what it was before.
   std::uint64_t removals() const;
   // From any state. kNotFound; kConflict when the job has ended.
@@ -112,8 +118,9 @@ class JobService {
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
   // True until the job's end is on disk; false for one that is not known. Reads memory only.
   bool is_open(std::string_view id) const;
-  // `wake` is called from a service thread after each new event of the job (and may be called once more than needed), until
-  // the returned handle is destroyed. It must not block. Destroying the handle waits for a call in progress.
+  // `wake` is called from a service thread after each new event of the job (and may be called once more than needed),
+  // until the returned handle is destroyed; of the empty name after each change of the list. It must not block.
+  // Destroying the handle waits for a call in progress.
   std::shared_ptr<void> subscribe(std::string_view id, std::function<void()> wake);
 
   // The file of a stored model that is listed; check_model() compares it with what its row says, once for each state of the file. Errors:

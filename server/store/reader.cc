@@ -8,7 +8,9 @@
 #include "schemas/codec.h"
 #include "server/data/inline_data.h"
 #include "server/store/clock.h"
+#include "server/store/job_search.h"
 #include "server/store/result_headline.h"
+#include "server/store/schema.h"
 
 namespace kedge::server {
 namespace {
@@ -24,6 +26,8 @@ constexpr std::int64_t kLongestListed = 256 << 10, kAllListed = 8 << 20;
 constexpr std::string_view kListedResult =
     "(SELECT CASE WHEN length(results.bytes) <= 262144 THEN results.bytes END FROM results WHERE results.job = jobs.id)";
 static_assert(kLongestListed == 262144);
+
+constexpr std::int64_t kMostScanned = 20'000;   // jobs that a search looks at for one page
 
 constexpr std::string_view kListed = "id < ?2 AND (?3 IS NULL OR state = ?3)";
 constexpr std::string_view kModels = "SELECT bytes, (SELECT bytes FROM model_files WHERE model_files.id = models.id) FROM models";
@@ -41,11 +45,11 @@ schema::Job read_job(const SqliteStatement::Rows& rows) {
   return job;
 }
 
-// Of a listed job that has succeeded; returns how many bytes were read for it.
-std::int64_t add_headline(schema::Job& job, const SqliteStatement::Rows& rows) {
-  constexpr int kResult = 9;
-  if (job.state != schema::JobState::kSucceeded || rows.is_null(kResult)) return 0;
-  const auto bytes = rows.blob(kResult);
+// Of a listed job that has succeeded, from its result in `column`; returns how many bytes were read for it.
+constexpr int kResultColumn = 9;
+std::int64_t add_headline(schema::Job& job, const SqliteStatement::Rows& rows, int column = kResultColumn) {
+  if (job.state != schema::JobState::kSucceeded || rows.is_null(column)) return 0;
+  const auto bytes = rows.blob(column);
   job.result = headline(schema::from_binary<schema::Result>(bytes));
   return static_cast<std::int64_t>(bytes.size());
 }
@@ -69,13 +73,24 @@ std::vector<Expired> read_expired(SqliteStatement::Rows rows) {
 
 StoreReader::StoreReader(const std::filesystem::path& file)
     : connection_(file, SqliteConnection::Mode::kReadOnly),
-      find_(connection_, fmt::format("{}, tenant, results.bytes FROM jobs LEFT JOIN results ON results.job = jobs.id WHERE id = ?1", kJobColumns)),
+      find_(connection_,
+            fmt::format("{}, tenant, results.bytes FROM jobs LEFT JOIN results ON results.job = jobs.id WHERE id = ?1",
+                        kJobColumns)),
       spec_(connection_, "SELECT bytes FROM specs WHERE job = ?1"),
       tenant_(connection_, "SELECT tenant FROM jobs WHERE id = ?1"),
       trace_(connection_, "SELECT trace FROM jobs WHERE id = ?1"),
       key_(connection_, "SELECT 1 FROM idempotency WHERE tenant = ?1 AND key = ?2"),
-      list_(connection_, fmt::format("{}, {} FROM jobs WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kListed)),
-      list_tenant_(connection_, fmt::format("{}, {} FROM jobs WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kListed)),
+      list_(connection_,
+            fmt::format("{}, {} FROM jobs WHERE {} ORDER BY id DESC LIMIT ?1", kJobColumns, kListedResult, kListed)),
+      list_tenant_(connection_, fmt::format("{}, {} FROM jobs WHERE tenant = ?4 AND {} ORDER BY id DESC LIMIT ?1",
+                                            kJobColumns, kListedResult, kListed)),
+      scan_(connection_, fmt::format("{} FROM jobs WHERE (?4 IS NULL OR tenant = ?4) AND {} ORDER BY id DESC LIMIT ?1",
+                                     kJobColumns, kListed)),
+      listed_result_(connection_, fmt::format("SELECT {} FROM jobs WHERE id = ?1", kListedResult)),
+      last_change_(connection_, kLastChange),
+      changes_(connection_, fmt::format("{}, {}, changed FROM jobs WHERE changed > ?1 AND (?3 IS NULL OR tenant = ?3) "
+                                        "ORDER BY changed LIMIT ?2",
+                                        kJobColumns, kListedResult)),
       events_(connection_,
               "SELECT seq, time, COALESCE(events.bytes, results.bytes), events.bytes IS NULL FROM events "
               "LEFT JOIN results ON results.job = events.job AND events.bytes IS NULL "
@@ -83,7 +98,8 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       last_id_(connection_, "SELECT COALESCE(MAX(id), '') FROM jobs"),
       find_model_(connection_, fmt::format("{} WHERE id = ?1", kModels)),
       model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
-      list_models_(connection_, fmt::format("{} WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1", kModels)),
+      list_models_(connection_,
+                   fmt::format("{} WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1", kModels)),
       model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1") {}
 
 std::optional<OwnedJob> StoreReader::find(std::string_view id) {
@@ -134,6 +150,48 @@ schema::JobPage StoreReader::list(std::optional<schema::JobState> state, std::in
     if (results < kAllListed) results += add_headline(page.jobs.back(), rows);
   }
   return page;
+}
+
+schema::JobPage StoreReader::search(std::string_view words, std::optional<schema::JobState> state,
+                                    std::int64_t page_size, std::string_view before,
+                                    const std::optional<std::string>& tenant) {
+  const JobSearch search(words);
+  const auto wanted = state ? std::optional(static_cast<std::int64_t>(*state)) : std::nullopt;
+  schema::JobPage page;
+  std::string last;   // that was looked at
+  std::int64_t scanned = 0;
+  SqliteStatement::Rows rows =
+      scan_.open(kMostScanned + 1, before.empty() ? std::string_view("~") : before, wanted, tenant);
+  while (rows.next()) {
+    if (static_cast<std::int64_t>(page.jobs.size()) == page_size || ++scanned > kMostScanned) {
+      page.nextPageToken = last;
+      break;
+    }
+    schema::Job job = read_job(rows);
+    last = job.id;
+    leave_out_data(job.spec, 0);
+    if (search.finds(job)) page.jobs.push_back(std::move(job));
+  }
+  for (schema::Job& job : page.jobs)
+    if (SqliteStatement::Rows result = listed_result_.open(job.id); result.next()) add_headline(job, result, 0);
+  return page;
+}
+
+// The position is read first: what the second statement sees is at least as new.
+JobChanges StoreReader::changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) {
+  JobChanges changes;
+  if (SqliteStatement::Rows last = last_change_.open(); last.next()) changes.position = last.integer(0);
+  SqliteStatement::Rows rows = changes_.open(after, static_cast<std::int64_t>(limit), tenant);
+  while (rows.next()) {
+    schema::Job job = read_job(rows);
+    leave_out_data(job.spec, 0);
+    add_headline(job, rows);
+    changes.jobs.push_back({.position = rows.integer(kResultColumn + 1), .job = std::move(job)});
+  }
+  changes.more = changes.jobs.size() == limit;
+  if (!changes.jobs.empty() && (changes.more || changes.jobs.back().position > changes.position))
+    changes.position = changes.jobs.back().position;
+  return changes;
 }
 
 std::vector<schema::Event> StoreReader::events(std::string_view id, std::int64_t after, std::size_t limit) {

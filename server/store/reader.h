@@ -22,6 +22,9 @@ class StoreReader {
   bool has_key(std::string_view tenant, std::string_view key);
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant);
+  schema::JobPage search(std::string_view words, std::optional<schema::JobState> state, std::int64_t page_size,
+                         std::string_view before, const std::optional<std::string>& tenant);
+  JobChanges changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant);
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit);
   std::string last_job_id();
   std::optional<schema::ModelInfo> find_model(std::string_view id);
@@ -41,8 +44,8 @@ class StoreReader {
   schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
 
   SqliteConnection connection_;
-  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, events_, last_id_, find_model_, model_tenant_, list_models_,
-      model_bytes_;
+  SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, scan_, listed_result_, last_change_,
+      changes_, events_, last_id_, find_model_, model_tenant_, list_models_, model_bytes_;
 };
 
 }  // namespace kedge::server

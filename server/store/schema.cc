@@ -17,7 +17,9 @@ namespace {
 // without gaps; those before first_seq are no longer kept. A result event has no bytes of its own: its result is the
 // job's row in `results`. Specs are stored apart because a row is rewritten with each event. `shown_specs` has the
 // specs without their data, of jobs with long ones, for answers that would read them for nothing. `model_files` has the
-// small models whose files may not be on disk yet.
+// small models whose files may not be on disk yet. jobs.changed numbers the changes of the list, those of states, over
+// all jobs; `forgotten_changes` is at least as high as any number of a removed job, so that no number is given out
+// twice.
 constexpr std::array kMigrations = {
     R"sql(
       CREATE TABLE jobs (
@@ -74,6 +76,12 @@ constexpr std::array kMigrations = {
     )sql",
     R"sql(
       CREATE TABLE shown_specs (job TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+    )sql",
+    R"sql(
+      ALTER TABLE jobs ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+      CREATE INDEX jobs_by_change ON jobs (changed);
+      CREATE TABLE forgotten_changes (last INTEGER NOT NULL);
+      INSERT INTO forgotten_changes VALUES (0);
     )sql",
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "server/store/sqlite.h"
 
@@ -12,5 +13,9 @@ namespace kedge::server {
 void migrate(SqliteConnection& connection);
 
 std::int64_t schema_version();   // that migrate() brings a store to
+
+// The number of the last change of the list of jobs; 0: there was none.
+inline constexpr std::string_view kLastChange =
+    "SELECT MAX(COALESCE((SELECT MAX(changed) FROM jobs), 0), (SELECT last FROM forgotten_changes))";
 
 }  // namespace kedge::server

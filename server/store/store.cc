@@ -96,6 +96,7 @@ struct Store::Impl {
       const Clock::time_point start = Clock::now();
       writer->commit();
       if (writer->has_removed()) ++removals;
+      list_has_changed = writer->has_changed_list();
       if (committed) committed(std::chrono::duration<double>(Clock::now() - start).count());
     } catch (const std::exception& error) {
       failure = as_error(error);
@@ -132,6 +133,7 @@ struct Store::Impl {
       std::set<std::string> jobs;
       for (StoreWrite& write : batch)
         if (!write.job.empty()) jobs.insert(std::move(write.job));
+      if (list_has_changed) jobs.insert(std::string());
       for (const std::string& job : jobs) survive([&] { woken(job); });
     });
     KEDGE_FAIL_POINT("store.wake.after");
@@ -211,6 +213,7 @@ struct Store::Impl {
   std::string last_id;
   std::atomic<std::uint64_t> removals = 0;
   Error failure;   // of the last transaction that failed; writer thread only
+  bool list_has_changed = false;   // by the last transaction; writer thread only
 
   std::mutex readers_mutex;
   std::vector<std::unique_ptr<StoreReader>> readers;
@@ -286,6 +289,16 @@ bool Store::has_key(std::string_view tenant, std::string_view key) const {
 schema::JobPage Store::list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                             const std::optional<std::string>& tenant) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.list(state, page_size, before, tenant); });
+}
+
+schema::JobPage Store::search(std::string_view words, std::optional<schema::JobState> state, std::int64_t page_size,
+                              std::string_view before, const std::optional<std::string>& tenant) const {
+  return impl_->with_reader(
+      [&](StoreReader& reader) { return reader.search(words, state, page_size, before, tenant); });
+}
+
+JobChanges Store::changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) const {
+  return impl_->with_reader([&](StoreReader& reader) { return reader.changes(after, limit, tenant); });
 }
 
 std::vector<schema::Event> Store::events(std::string_view id, std::int64_t after, std::size_t limit) const {

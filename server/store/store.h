@@ -102,9 +102,9 @@ struct Expired {
 class Store {
  public:
   // Takes the directory's lock, opens or creates kedge.db, brings it up to date. `woken` is called on the writer
-  // thread, once per job and commit, after the commit. Errors: kUnavailable (another server holds the directory; cannot
-  // be read; damaged; newer). `committed` is called with the seconds of each transaction, on the writer thread; may be
-  // empty.
+  // thread, once per job and commit, after the commit, and with an empty name when the list has changed. Errors:
+  // kUnavailable (another server holds the directory; cannot be read; damaged; newer). `committed` is called with the
+  // seconds of each transaction, on the writer thread; may be empty.
   Store(const std::filesystem::path& directory, std::function<void(const std::string& job)> woken,
         std::function<void(double seconds)> committed = {});
   ~Store();
@@ -130,6 +130,11 @@ class Store {
   // tenant: of which jobs; unset: of all.
   schema::JobPage list(std::optional<schema::JobState> state, std::int64_t page_size, std::string_view before,
                        const std::optional<std::string>& tenant = {}) const;
+  // The same of jobs in which all words are found (job_search.h). A page also ends when many jobs have been looked at.
+  schema::JobPage search(std::string_view words, std::optional<schema::JobState> state, std::int64_t page_size,
+                         std::string_view before, const std::optional<std::string>& tenant = {}) const;
+  // Of the list since position `after`; numbers from 1. At most `limit` jobs.
+  JobChanges changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant = {}) const;
   // With a gap at the front when the first of them are no longer kept.
   std::vector<schema::Event> events(std::string_view id, std::int64_t after, std::size_t limit) const;
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;

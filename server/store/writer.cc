@@ -8,6 +8,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
+#include "server/store/schema.h"
 
 namespace kedge::server {
 namespace {
@@ -30,14 +31,16 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       begin_(connection, "BEGIN IMMEDIATE"),
       commit_(connection, "COMMIT"),
       probe_(connection, "UPDATE probe SET n = n + 1"),
-      insert_job_(connection, "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest, trace) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7)"),
+      insert_job_(
+          connection,
+          "INSERT INTO jobs (id, state, wish, created, last_seq, tenant, digest, trace, changed) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8)"),
       insert_spec_(connection, "INSERT INTO specs (job, bytes) VALUES (?1, ?2)"),
       insert_shown_spec_(connection, "INSERT INTO shown_specs (job, bytes) VALUES (?1, ?2)"),
       change_(connection,
               "UPDATE jobs SET state = ?2, reason = ?3, error = ?4, "
               "lease_token = CASE WHEN ?5 != 0 THEN ?5 ELSE lease_token END, attempts = attempts + ?6, "
               "crashes = crashes + ?7, device = COALESCE(?8, device), started = COALESCE(started, ?9), ended = ?10, "
-              "last_seq = last_seq + ?11 WHERE id = ?1 AND state < 4 AND (?12 = 0 OR lease_token = ?12) "
+              "last_seq = last_seq + ?11, changed = ?13 WHERE id = ?1 AND state < 4 AND (?12 = 0 OR lease_token = ?12) "
               "RETURNING last_seq"),
       next_seq_(connection,
                 "UPDATE jobs SET last_seq = last_seq + 1 WHERE id = ?1 AND state < 4 AND (?2 = 0 OR lease_token = ?2) "
@@ -45,28 +48,37 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       insert_event_(connection, "INSERT INTO events (job, seq, time, bytes) VALUES (?1, ?2, ?3, ?4)"),
       insert_result_(connection, "INSERT INTO results (job, bytes) VALUES (?1, ?2)"),
       request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4"),
-      find_key_(connection, "SELECT digest, job, created, EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job) FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
-      insert_key_(connection,
-                  "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+      find_key_(
+          connection,
+          "SELECT digest, job, created, EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job) FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
+      insert_key_(
+          connection,
+          "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
       expire_keys_(connection, "DELETE FROM idempotency WHERE time <= ?1"),
       trim_(connection, "DELETE FROM events WHERE job = ?1 AND seq < ?2"),
       trimmed_(connection, "UPDATE jobs SET first_seq = MAX(first_seq, ?2) WHERE id = ?1"),
+      forget_changes_(connection, "UPDATE forgotten_changes SET last = MAX(last, ?1)"),
       remove_job_(connection, "DELETE FROM jobs WHERE id = ?1 AND state >= 4"),
       remove_spec_(connection, "DELETE FROM specs WHERE job = ?1"),
       remove_shown_spec_(connection, "DELETE FROM shown_specs WHERE job = ?1"),
       remove_result_(connection, "DELETE FROM results WHERE job = ?1"),
-      insert_model_(connection, "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
+      insert_model_(
+          connection,
+          "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
       update_model_(connection, "UPDATE models SET bytes = ?2 WHERE id = ?1"),
       delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id"),
       insert_model_file_(connection, "INSERT INTO model_files (id, bytes) VALUES (?1, ?2)"),
       delete_model_file_(connection, "DELETE FROM model_files WHERE id = ?1") {
   static_assert(static_cast<int>(schema::JobState::kSucceeded) == 4);
+  SqliteStatement last(connection, kLastChange);
+  SqliteStatement::Rows rows = last.open();
+  if (rows.next()) last_change_ = rows.integer(0);
 }
 
 void SqlStoreWriter::begin() {
   KEDGE_FAIL_POINT("store.begin.before");
   begin_.run();
-  has_removed_ = false;
+  has_removed_ = has_changed_list_ = false;
   KEDGE_FAIL_POINT("store.begin.after");
 }
 
@@ -90,8 +102,8 @@ std::optional<schema::Job> SqlStoreWriter::insert(const NewJob& given) {
     KEDGE_FAIL_POINT("store.key.after");
   }
   KEDGE_FAIL_POINT("store.insert.before");
-  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created, given.tenant,
-                  given.digest, given.trace);
+  insert_job_.run(job.id, static_cast<std::int64_t>(schema::JobState::kQueued), job.spec.device, job.created,
+                  given.tenant, given.digest, given.trace, next_change());
   insert_spec_.run(job.id, schema::to_binary(job.spec));
   if (given.shown) insert_shown_spec_.run(job.id, schema::to_binary(*given.shown));
   insert_event(job.id, 1, job.created, schema::StateEvent{.state = schema::JobState::kQueued});
@@ -116,6 +128,7 @@ std::optional<schema::Job> SqlStoreWriter::find_key(const NewJob& job, std::int6
 
 void SqlStoreWriter::remove(std::string_view job) {
   KEDGE_FAIL_POINT("store.remove.before");
+  forget_changes_.run(last_change_);
   remove_job_.run(job);
   remove_spec_.run(job);
   remove_shown_spec_.run(job);
@@ -140,11 +153,11 @@ bool SqlStoreWriter::change(const StateChange& change) {
   const std::optional<Bytes> error = has_failed ? std::optional(schema::to_binary(*change.error)) : std::nullopt;
   std::int64_t seq = 0;
   {
-    SqliteStatement::Rows rows = change_.open(
-        change.job, static_cast<std::int64_t>(change.state), change.reason, error, change.new_lease,
-        static_cast<std::int64_t>(change.starts_attempt), static_cast<std::int64_t>(change.crashed), change.device,
-        change.starts_attempt ? now : never, schema::is_final(change.state) ? now : never,
-        static_cast<std::int64_t>(change.result ? 2 : 1), fence(change.held_lease));
+    SqliteStatement::Rows rows =
+        change_.open(change.job, static_cast<std::int64_t>(change.state), change.reason, error, change.new_lease,
+                     static_cast<std::int64_t>(change.starts_attempt), static_cast<std::int64_t>(change.crashed),
+                     change.device, change.starts_attempt ? now : never, schema::is_final(change.state) ? now : never,
+                     static_cast<std::int64_t>(change.result ? 2 : 1), fence(change.held_lease), next_change());
     if (!rows.next()) return false;
     seq = rows.integer(0);
     while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
@@ -203,6 +216,11 @@ bool SqlStoreWriter::delete_model(std::string_view id) {
   while (rows.next()) {   // a statement with RETURNING takes effect for good only when it has run to its end
   }
   return is_there;
+}
+
+std::int64_t SqlStoreWriter::next_change() {
+  has_changed_list_ = true;
+  return ++last_change_;
 }
 
 void SqlStoreWriter::insert_event(std::string_view job, std::int64_t seq, std::string_view time,

@@ -28,16 +28,20 @@ class SqlStoreWriter final : public StoreWriter {
   void roll_back();   // does nothing outside a transaction
   void probe() { probe_.run(); }
   bool has_removed() const { return has_removed_; }   // a job, since begin()
+  bool has_changed_list() const { return has_changed_list_; }   // since begin()
 
  private:
   std::optional<schema::Job> find_key(const NewJob& job, std::int64_t now);
+  std::int64_t next_change();
   void insert_event(std::string_view job, std::int64_t seq, std::string_view time, const schema::EventBody& body);
 
   SqliteConnection& connection_;
-  bool has_removed_ = false;
-  SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, insert_shown_spec_, change_, next_seq_, insert_event_, insert_result_,
-      request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_, remove_job_, remove_spec_, remove_shown_spec_, remove_result_,
-      insert_model_, update_model_, delete_model_, insert_model_file_, delete_model_file_;
+  bool has_removed_ = false, has_changed_list_ = false;
+  std::int64_t last_change_ = 0;   // of the list; numbers of a transaction that was rolled back are left out
+  SqliteStatement begin_, commit_, probe_, insert_job_, insert_spec_, insert_shown_spec_, change_, next_seq_,
+      insert_event_, insert_result_, request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_,
+      forget_changes_, remove_job_, remove_spec_, remove_shown_spec_, remove_result_, insert_model_, update_model_,
+      delete_model_, insert_model_file_, delete_model_file_;
 };
 
 }  // namespace kedge::server

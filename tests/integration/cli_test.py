@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -88,7 +89,7 @@ class Json(WithServer):
         self.assertEqual([line["id"] for line in lines[1:]], list(range(1, len(lines))))
         self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
         commands = {
-            "jobs": [], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
+            "jobs": [], "top": [], "ui": [job], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
             "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "data": ["show", "iris"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
             "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
         }
@@ -155,6 +156,20 @@ class Stories(WithServer):
         self.user.run("cancel", job)
         wait_for(lambda: self.server.job(job)["state"] == "cancelled", 60, "the cancel")
         self.assertIn("cancelled after", self.user.run("explain", job).stdout)
+
+    def test_the_page_is_named_and_the_live_list_is_drawn_until_it_is_interrupted(self):
+        job = self.user.run("submit", self.user.file("fit.json", FIT)).stdout.strip()
+        self.assertEqual(self.user.run("ui", job, "--print").stdout.strip(), f"{self.server.url}/ui/#/jobs/{job}")
+        self.assertIn(job, self.user.run("top").stdout, "once, where it is no terminal")
+        master, slave = pty.openpty()
+        live = subprocess.Popen([BIN / "kedge", "top"], stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "KEDGE_URL": self.server.url, "TERM": "xterm"})
+        os.close(slave)
+        seen = b""
+        while seen.count(job.encode()) < 2:   # drawn again
+            seen += os.read(master, 65536)
+        live.send_signal(signal.SIGINT)
+        self.assertEqual(live.wait(20), 0)
+        os.close(master)
 
     def test_a_job_that_is_not_there(self):
         self.assertIn("there is no job 'job_none'", self.user.run("explain", "job_none", code=1).stderr)

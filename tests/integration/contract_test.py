@@ -57,7 +57,7 @@ def example_of(parameter, known):
     for value in (parameter.get("example"), parameter.get("schema", {}).get("default")):
         if value is not None:
             return value if isinstance(value, str) else json.dumps(value)
-    return known.get(parameter["name"]) if parameter.get("required") else None
+    return known.get(parameter["name"])
 
 
 def curl(contract, method, path, operation, known, content_type=None, body=None, number=0):

@@ -112,8 +112,11 @@ def request_for(operation, things):
     rows = ({"rows": [[5.1, 3.5, 1.4, 0.2]]}, "application/json")
     plain = lambda path: (path, None, None)   # noqa: E731
     table = {
-        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
+        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/ui/", "/docs/estimators", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
                                                                     "/v1/jobs", "/v1/models"]},
+        "GET /ui/{file}": lambda: plain("/ui/style.css"),
+        "GET /docs/estimators/{name}": lambda: plain("/docs/estimators/KMeans"),
+        "POST /v1/jobs/check": lambda: ("/v1/jobs/check", spec(), "application/json"),
         "GET /v1/estimators/{name}": lambda: plain("/v1/estimators/KMeans"),
         "PUT /v1/datasets/{name}": lambda: ("/v1/datasets/another", CSV, "text/csv"),
         "GET /v1/datasets/{name}": lambda: plain(f"/v1/datasets/{things.dataset}"),
@@ -168,9 +171,21 @@ def a1(row):
                     if method == "get":
                         cells += 1
                         cell(row, server, things, f"{method.upper()} {path}", operation, name, caller, "HEAD")
+        list_streams(row, server, callers, things)
         return f"{cells} cells of {len(document['paths'])} paths and {len(callers)} credentials"
     finally:
         server.kill()
+
+
+def list_streams(row, server, callers, things):
+    """The changes of the list: each caller gets its tenant's jobs, an admin all, and nobody without the scope any."""
+    for name, (field, tenant, scopes) in callers.items():
+        answer = server.ask("GET", "/v1/events?list=1&after=0&follow=false", headers={"Authorization": field} if field else {})
+        wanted = 401 if tenant is None else 200 if "read" in scopes else 403
+        row.expect(answer.status == wanted, f"the list's stream for {name}: {answer.status}, not {wanted}")
+        if answer.status == 200:
+            sees = things.job.encode() in answer.body
+            row.expect(sees == (tenant == "alice" or "admin" in scopes), f"the list's stream for {name}: {'shows' if sees else 'hides'} a job of alice's")
 
 
 def cell(row, server, things, operation, document, name, caller, sent=None):

@@ -35,6 +35,8 @@ struct Fake {
   tests::HeldChecks checks;
   std::uint64_t removals = 0;
   std::size_t lookups = 0, n_ids = 0;
+  std::map<std::string, std::int64_t, std::less<>> changed;   // when each job changed in the list
+  std::int64_t last_change = 0;
   SubmitOptions last_options;
   std::map<std::string, std::string, std::less<>> traces;   // by job
   std::map<std::string, schema::Job> keys;   // by tenant and key: the first answer
@@ -53,6 +55,7 @@ struct Fake {
       FakeJob* entry = find(id);
       if (const auto* state = std::get_if<schema::StateEvent>(&body)) {
         entry->job.state = state->state;
+        changed[std::string(id)] = ++last_change;
         entry->job.reason = state->reason;
         entry->job.error = state->error;
       } else if (const auto* result = std::get_if<schema::ResultEvent>(&body)) {
@@ -61,7 +64,7 @@ struct Fake {
       entry->events.push_back(
           {static_cast<std::int64_t>(entry->events.size()) + 1, "2026-01-02T03:04:05.678Z", std::move(body)});
       for (const auto& weak : subscribers)
-        if (auto subscriber = weak.lock(); subscriber && subscriber->id == id)
+        if (auto subscriber = weak.lock(); subscriber && (subscriber->id == id || subscriber->id.empty()))
           woken.push_back(std::move(subscriber));
     }
     for (const auto& subscriber : woken) {
@@ -138,6 +141,7 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   job.spec = std::move(spec);
   job.created = "2026-01-02T03:04:05.678Z";
   impl_->traces[job.id] = options.trace;
+  impl_->changed[job.id] = ++impl_->last_change;
   impl_->jobs.push_back({job, {{1, job.created, schema::StateEvent{.state = schema::JobState::kQueued}}}, options.tenant});
   if (!options.idempotency_key.empty()) impl_->keys[key] = job;
   impl_->threads.emplace_back([job, submitted = std::move(submitted)]() mutable { submitted(std::move(job)); });
@@ -200,6 +204,26 @@ schema::JobPage JobService::list(const JobFilter& filter) const {
     page.nextPageToken = page.jobs.back().id;
   }
   return page;
+}
+
+JobChanges JobService::changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) const {
+  std::lock_guard lock(impl_->mutex);
+  JobChanges changes{.jobs = {}, .position = impl_->last_change};
+  for (const FakeJob& entry : impl_->jobs)
+    if (impl_->changed[entry.job.id] > after && tenant.value_or(entry.tenant) == entry.tenant)
+      changes.jobs.push_back({.position = impl_->changed[entry.job.id], .job = entry.job});
+  std::ranges::sort(changes.jobs, {}, &JobChanges::Changed::position);
+  changes.more = changes.jobs.size() > limit;
+  if (changes.more) {
+    changes.jobs.resize(limit);
+    changes.position = changes.jobs.back().position;
+  }
+  return changes;
+}
+
+void JobService::check_surroundings(const schema::JobSpec& spec) const {
+  if (spec.device.starts_with("cuda"))
+    throw schema::Error(schema::ErrorCode::kDeviceUnavailable, "there is no GPU", "device");
 }
 
 void JobService::cancel(std::string_view id) {

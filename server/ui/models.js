@@ -1,0 +1,122 @@
+// Stored models: the list, and one model that can be asked.
+import { html, useState } from './preact.js';
+import * as api from './api.js';
+import { Bars } from './charts.js';
+import { ago, bytes, count, datasetName, moment, number, pipelineName } from './format.js';
+import { Card, Copy, Empty, Loading, ProblemBox, save, say, useLoad } from './parts.js';
+
+const nameOf = (model) => pipelineName({ pipeline: model.pipeline });
+
+export function Models() {
+  const [token, setToken] = useState('');
+  const { value: page, problem } = useLoad(() => api.get(`/v1/models?pageSize=50${token ? `&pageToken=${token}` : ''}`),
+    token);
+  return html`<div class="head"><h1>Models</h1></div><${ProblemBox} problem=${problem} />
+    ${!page && !problem && html`<${Loading} what="models" />`}
+    ${page && !page.models.length
+      && html`<${Empty} title="No models yet">A fit, and a search that fits its best candidate again, stores one.<//>`}
+    ${page?.models.length > 0 && html`<table class="list"><caption class="hidden">Models, newest first</caption><thead>
+      <tr><th>Model</th><th>Answers</th><th class="number">Rows × columns</th><th class="number">Size</th>
+      <th class="when">Created</th></tr></thead>
+      <tbody>${page.models.map((model) => html`<tr key=${model.id}><td class="what">
+        <a href=${`#/models/${encodeURIComponent(model.id)}`}>${nameOf(model)}</a><span class="dim">
+        ${datasetName(model.dataset)}${model.target ? ` · target ${model.target}` : ''}</span></td>
+        <td>${(model.outputs || []).join(', ')}</td><td class="number">
+          ${count(model.nSamples)} × ${count(model.columns?.length)}</td><td class="number">${bytes(model.bytes)}</td>
+          <td class="when"><time title=${moment(model.created)}>${ago(model.created)}</time></td></tr>`)}</tbody>
+          </table>
+      <nav class="pager" aria-label="Pages">${token && html`<button type="button" class="small"
+        onClick=${() => setToken('')}>Newest</button>`}${page.nextPageToken && html`<button type="button" class="small"
+        onClick=${() => setToken(page.nextPageToken)}>Older models</button>`}</nav>`}`;
+}
+
+// A cell as the model takes it.
+function cell(column, text) {
+  if (text === '' || text == null) return null;
+  return column.categories?.length || column.kind !== 'number' || !isFinite(Number(text)) ? text : Number(text);
+}
+
+function Answer({ answer, output, classes }) {
+  if (!answer) return null;
+  const values = answer.values ?? answer.predictions ?? answer;
+  const first = Array.isArray(values) ? values[0] : values;
+  if (output === 'predict_proba' && Array.isArray(first))
+    return html`<div aria-live="polite"><${Bars} label="Probabilities" low=${0}
+      rows=${first.map((value, i) => ({ name: String(answer.columns?.[i] ?? classes?.[i] ?? i), value,
+        text: `${(100 * value).toFixed(1)} %` })).sort((a, b) => b.value - a.value).slice(0, 12)} /></div>`;
+  return html`<p class="answer" aria-live="polite">
+    ${Array.isArray(first) ? first.map((v) => number(v)).join(', ') : number(first)}</p>`;
+}
+
+// A form with a field for each column; wide models get a line of CSV.
+function Predict({ model }) {
+  const columns = model.columns || [], isWide = columns.length > 40;
+  const [cells, setCells] = useState({}), [line, setLine] = useState(''), [output,
+    setOutput] = useState(model.outputs?.includes('predict_proba') ? 'predict_proba' : model.outputs?.[0] || 'predict');
+  const [answer, setAnswer] = useState(null), [problem, setProblem] = useState(null);
+  const ask = async (event) => {
+    event.preventDefault();
+    setProblem(null);
+    const texts = isWide ? line.split(/[,;\s]+/) : columns.map((column) => cells[column.name]);
+    try {
+      setAnswer({ output, body: await api.post(`/v1/models/${encodeURIComponent(model.id)}/${output === 'transform'
+        ? 'transform' : 'predict'}${output === 'transform' ? '' : `?output=${output}`}`, { rows: [columns.map((column,
+          i) => cell(column, texts[i]))] }) });
+    } catch (refused) { setProblem(refused); setAnswer(null); }
+  };
+  return html`<${Card} title="Ask it" id="ask"><form onSubmit=${ask}>
+    ${isWide ? html`<label class="wide">
+      ${count(columns.length)} values, with commas<textarea rows="5" spellcheck="false" value=${line}
+      onInput=${(e) => setLine(e.target.value)}></textarea></label>`
+      : html`<div class="fields">${columns.map((column) => html`<label key=${column.name}>
+        ${column.name}${column.categories?.length ? html`<select value=${cells[column.name] || ''}
+        onChange=${(e) => setCells({ ...cells, [column.name]: e.target.value })}><option value="">missing</option>
+        ${column.categories.map((c) => html`<option key=${c} value=${c}>${c}</option>`)}</select>`
+        : html`<input inputmode=${column.kind === 'number' ? 'decimal' : undefined} placeholder="missing"
+          value=${cells[column.name] || ''} onInput=${(e) => setCells({ ...cells, [column.name]: e.target.value })} />`}
+          </label>`)}</div>`}
+    <div class="row end"><label class="inline">Answer <select value=${output}
+      onChange=${(e) => setOutput(e.target.value)}>${(model.outputs || ['predict']).map((o) => html`<option key=${o}
+      value=${o}>${o}</option>`)}</select></label><button class="primary">Ask</button></div></form>
+    <${ProblemBox} problem=${problem} /><${Answer} answer=${answer?.body} output=${answer?.output}
+      classes=${model.classes} /><//>`;
+}
+
+export function ModelView({ id }) {
+  const { value: model, problem } = useLoad(() => api.get(`/v1/models/${encodeURIComponent(id)}`), id);
+  const [isSure, setSure] = useState(false);
+  if (problem) return html`<${ProblemBox} problem=${problem} /><p><a href="#/models">To the models</a></p>`;
+  if (!model) return html`<${Loading} what="the model" />`;
+  const download = async () => {
+    try { save(`${id}.kedge`, await (await api.request('GET', `/v1/models/${encodeURIComponent(id)}/download`,
+      { accept: '*/*' })).blob(), 'application/octet-stream'); } catch (refused) { say(refused.message, 'bad'); }
+  };
+  const forget = async () => {
+    if (!isSure) return setSure(true);
+    try { await api.remove(`/v1/models/${encodeURIComponent(id)}`); say('The model is deleted.'); location.hash = '#/models'; } catch (refused) { say(refused.message, 'bad'); }
+    return undefined;
+  };
+  return html`<div class="head"><div><p class="crumbs"><a href="#/models">Models</a> / <code>${model.id}</code></p><h1>
+    ${nameOf(model)}</h1>
+      <p class="under dim">
+        ${datasetName(model.dataset)}${model.target ? ` · target ${model.target}`
+          : ''} · ${bytes(model.bytes)} · ${ago(model.created)}</p></div><span class="grow"></span>
+    <div class="row"><button type="button" onClick=${download}>Download</button>
+      <a class="button" href=${`#/new?model=${encodeURIComponent(id)}`}>Predict many rows</a>
+      <button type="button" class="danger" onClick=${forget}>${isSure ? 'Delete for good' : 'Delete'}</button></div>
+      </div>
+    <div class="cards"><${Predict} model=${model} />
+      <${Card} title="What it is" id="about"><dl class="pairs"><dt>From the job</dt><dd>
+        ${model.job ? html`<a href=${`#/jobs/${encodeURIComponent(model.job)}`}>${model.job}</a>` : 'uploaded'}</dd>
+        <dt>Fitted on</dt><dd>${count(model.nSamples)} rows, ${model.dtype}, ${model.device || '–'}</dd>
+        ${model.classes?.length > 0 && html`<dt>Classes</dt><dd>
+          ${model.classes.slice(0, 30).join(', ')}${model.classes.length > 30 ? ` and ${model.classes.length - 30} more`
+            : ''}</dd>`}<dt>Seed</dt><dd>${model.seed}</dd><dt>Version</dt><dd>${model.version}</dd><dt>SHA-256</dt><dd><code class="clip">${model.sha256 || '–'}</code></dd></dl>
+        <${Copy} small
+          text=${() => `curl -s -H 'Content-Type: application/json' -H "Authorization: Bearer $KEDGE_TOKEN" --data-binary '{"rows": [[${(model.columns || []).map(() => '0').join(', ')}]]}' ${api.base}/v1/models/${id}/predict`}>Copy the call as curl<//><//>
+      <${Card} title="Columns" id="columns" note=${count(model.columns?.length)}>
+        <div class="scroll log" tabindex="0" role="region" aria-label="Columns"><table><tbody>
+        ${(model.columns || []).slice(0, 200).map((column) => html`<tr key=${column.name}><td><code>${column.name}
+        </code></td><td>${column.kind}</td><td class="dim clip">${(column.categories || []).slice(0, 12).join(', ')}
+        </td></tr>`)}</tbody></table></div><//></div>`;
+}

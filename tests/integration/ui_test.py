@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""The page /ui/ in a real browser: journeys, keyboard, themes, widths, what a hostile name does, what happens when the server goes and comes back.
+
+Needs Chromium and playwright of PyPI (./run.sh ui installs both); without them it is skipped. axe-playwright-python, if it is there, looks for barriers.
+python3 ui_test.py [--pictures FOLDER] also draws the pictures of the documents."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+VENV = ROOT / "build" / "ui" / "bin" / "python"   # ./run.sh ui makes it
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ImportError:
+    if VENV.exists() and os.environ.get("KEDGE_UI_PYTHON") != str(VENV):
+        os.execve(VENV, [str(VENV), *sys.argv], {**os.environ, "KEDGE_UI_PYTHON": str(VENV)})
+    sync_playwright = None
+try:
+    from axe_playwright_python.sync_playwright import Axe
+except ImportError:
+    Axe = None
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from kedge_server import BIN, Kedged, spec  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+FOREST = ("RandomForestClassifier", {"n_estimators": 20, "random_state": 0})
+LONG = spec(dataset={"builtin": "mnist_10k"}, steps=[("RandomForestClassifier", {"n_estimators": 20000})], task={"fit": {}})
+SCORED = {"crossValidate": {"cv": 5, "scoring": ["accuracy", "f1_macro"], "confusionMatrix": True, "curves": True}}
+SEARCH = {"gridSearch": {"paramGrid": {"randomforestclassifier__n_estimators": [5, 10, 20, 40], "randomforestclassifier__max_depth": [2, 4, 8]}, "crossValidate": {"cv": 3}}}
+TABLE = b"age,plan,left\n31,a,no\n,b,yes\n52,a,no\n44,b,yes\n27,a,no\n39,c,yes\n"
+
+
+def setUpModule():
+    global folder, server, playwright, browser, made
+    if not sync_playwright:
+        raise unittest.SkipTest("playwright is not installed (./run.sh ui does that)")
+    if not CHROMIUM:
+        raise unittest.SkipTest("chromium is not installed (./run.sh ui does that)")
+    folder = tempfile.TemporaryDirectory()
+    server = Kedged(folder.name, "--devices", "cpu")
+    made = {"cv": server.run(spec(dataset={"builtin": "digits"}, steps=("StandardScaler", FOREST), task=SCORED))["id"],
+            "other": server.run(spec(dataset={"builtin": "digits"}, steps=("StandardScaler", ("LogisticRegression", {"C": 0.1})), task=SCORED))["id"],
+            "search": server.run(spec(dataset={"builtin": "wine"}, steps=("StandardScaler", FOREST), task=SEARCH))["id"],
+            "failed": server.run(spec(steps=("StandardScaler", ("PowerTransformer", {"method": "box-cox"})), task={"fit": {}}))["id"]}
+    made["fit"] = (fitted := server.run(spec(steps=("StandardScaler", "LogisticRegression"), task={"fit": {}})))["id"]
+    made["model"] = fitted["result"]["model"]
+    server.call("PUT", "/v1/datasets/people.csv", TABLE, {"Content-Type": "text/csv"})
+    playwright = sync_playwright().start()
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def tearDownModule():
+    browser.close()
+    playwright.stop()
+    server.stop()
+    folder.cleanup()
+
+
+def views():
+    return {"jobs": "#/jobs", "job": f"#/jobs/{made['cv']}", "search": f"#/jobs/{made['search']}", "failure": f"#/jobs/{made['failed']}", "new": "#/new",
+            "compare": f"#/compare?jobs={made['cv']},{made['other']}", "models": "#/models", "model": f"#/models/{made['model']}", "data": "#/data",
+            "dataset": "#/data/stored/people.csv", "server": "#/server"}
+
+
+class Page:
+    """A tab, with all that a page must not do written down: errors, requests to other hosts, breaches of the policy."""
+
+    def __init__(self, url, width=1400, theme="light"):
+        self.url, self.faults = url, []
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
+        self.context.add_init_script("document.addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.violatedDirective + ' ' + e.blockedURI))")
+        self.tab = self.context.new_page()
+        self.tab.set_default_timeout(30_000)
+        self.tab.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.tab.on("console", lambda message: message.type == "error" and not re.search("Failed to load resource|net::", message.text) and self.faults.append(f"console: {message.text}"))
+        self.tab.on("request", lambda request: self.note(request.url))
+
+    def note(self, address):
+        if not address.startswith((self.url, "data:", "blob:")):
+            self.faults.append(f"a request to {address}")
+
+    def open(self, address, until="main h1"):
+        self.tab.goto("about:blank")
+        self.tab.goto(f"{self.url}/ui/{address}")
+        self.tab.wait_for_selector(until)
+        return self.tab
+
+    def settle(self):
+        """All that the view loads is there."""
+        self.tab.wait_for_function("!document.querySelector('.loading')")
+        self.tab.wait_for_timeout(150)   # what measures itself is drawn again
+
+    def close(self):
+        self.context.close()
+
+
+class Ui(unittest.TestCase):
+    def setUp(self):
+        self.pages = []
+
+    def page(self, *arguments, **named):
+        page = Page(*(arguments or (server.url,)), **named)
+        self.pages.append(page)
+        return page
+
+    def tearDown(self):
+        faults = [fault for page in self.pages for fault in page.faults]
+        for page in self.pages:
+            page.close()
+        self.assertEqual(faults, [])
+
+
+class Journeys(Ui):
+    def test_a_job_is_described_checked_submitted_and_watched_to_its_end(self):
+        tab = self.page().open("#/new")
+        expect(tab.get_by_text("It would accept this job.")).to_be_visible()
+        tab.get_by_label("Confusion matrix").check()
+        tab.get_by_label("Add a step").fill("pca")
+        tab.keyboard.press("Enter")
+        expect(tab.locator(".steps > li")).to_have_count(3)
+        description = json.loads(tab.get_by_label("Description").input_value())
+        self.assertEqual([step["estimator"] for step in description["pipeline"]], ["StandardScaler", "PCA", "LogisticRegression"], "a transformer goes before the model")
+        tab.get_by_role("button", name="Submit").click()
+        expect(tab.get_by_role("heading", level=1)).to_have_text("StandardScaler → PCA → LogisticRegression")
+        expect(tab.locator(".under .state")).to_have_text("succeeded")
+        expect(tab.get_by_role("heading", name="Confusion matrix")).to_be_visible()
+        expect(tab.get_by_role("img", name=re.compile("^Stages: "))).to_be_visible()
+        tab.get_by_role("link", name="Jobs").first.click()
+        expect(tab.locator("table.jobs tbody tr").first).to_contain_text("StandardScaler → PCA → LogisticRegression")
+
+    def test_what_the_server_refuses_is_said_while_one_types(self):
+        tab = self.page().open("#/new")
+        step = tab.locator(".steps > li").nth(1)
+        step.get_by_text("Parameters").click()
+        step.locator(".parameter", has=tab.get_by_text("max_iter", exact=True)).locator("input").fill("0")
+        expect(tab.locator("main .problem")).to_contain_text("max_iter")
+        expect(tab.locator(".parameter.wrong")).to_have_count(1)
+        expect(tab.get_by_role("button", name="Submit")).to_be_disabled()
+
+    def test_the_list_is_live_and_a_job_can_be_cancelled(self):
+        tab = self.page().open("#/jobs")
+        expect(tab.get_by_text("Live", exact=True)).to_be_visible()
+        job = server.submit(LONG)
+        row = tab.locator("tr", has=tab.locator(f"a[href$='{job}']"))
+        expect(row.locator(".state")).to_have_text("running")
+        row.get_by_role("link").click()
+        tab.get_by_role("button", name="Cancel").click()
+        expect(tab.locator(".under .state")).to_have_text("cancelled")
+
+    def test_jobs_are_filtered_and_searched_by_addresses(self):
+        tab = self.page().open("#/jobs")
+        tab.get_by_role("link", name="failed").click()
+        expect(tab.locator("table.jobs tbody tr")).to_have_count(1)
+        self.assertIn("state=failed", tab.url)
+        expect(tab.locator("table.jobs .code")).to_have_text("BAD_DATA")
+        tab = self.page().open("#/jobs?search=wine%20forest")
+        expect(tab.locator("table.jobs tbody tr")).to_have_count(1)
+        tab.get_by_label("Search jobs").fill("nothing has this")
+        expect(tab.get_by_text("No job matches")).to_be_visible()
+
+    def test_two_jobs_are_compared(self):
+        tab = self.page().open("#/jobs")
+        for job in ("cv", "other"):
+            tab.locator("tr", has=tab.locator(f"a[href$='{made[job]}']")).get_by_role("checkbox").check()
+        tab.get_by_role("link", name="Compare").click()
+        expect(tab.get_by_role("heading", level=1)).to_have_text("Compare 2 jobs")
+        expect(tab.get_by_role("region", name="Differences")).to_contain_text("pipeline[1].params.C")
+        expect(tab.get_by_role("img", name="accuracy of each job")).to_be_visible()
+
+    def test_a_search_is_sorted_and_drawn(self):
+        tab = self.page().open(f"#/jobs/{made['search']}")
+        table = tab.get_by_role("region", name="Candidates")
+        expect(table.locator("tbody tr")).to_have_count(12)
+        expect(table.locator("tbody tr").first).to_have_class("chosen")
+        table.get_by_role("button", name="randomforestclassifier__max_depth").click()
+        expect(table.locator("th[aria-sort=descending]")).to_contain_text("max_depth")
+        tab.get_by_role("tab", name="All parameters").click()
+        expect(tab.locator("path.strand")).to_have_count(12)
+
+    def test_a_model_is_asked(self):
+        tab = self.page().open(f"#/models/{made['model']}")
+        for box, value in zip(tab.locator(".fields input").all(), ("5.1", "3.5", "1.4", "0.2")):
+            box.fill(value)
+        tab.get_by_role("button", name="Ask").click()
+        expect(tab.get_by_role("img", name="Probabilities")).to_contain_text("setosa")
+
+    def test_a_file_is_dropped_and_seen(self):
+        tab = self.page().open("#/data")
+        data = tab.evaluate_handle("text => { const d = new DataTransfer(); d.items.add(new File([text], 'dropped table.csv')); return d; }", TABLE.decode())
+        tab.dispatch_event(".drop", "drop", {"dataTransfer": data})
+        tab.get_by_role("link", name="dropped-table.csv").click()
+        row = tab.locator("table.columns tr", has=tab.get_by_text("age", exact=True))
+        expect(row).to_contain_text("1 (16.7 %)")
+        tab.get_by_role("link", name="New job with it").click()
+        self.assertEqual(json.loads(tab.get_by_label("Description").input_value())["dataset"], {"stored": "dropped-table.csv"})
+
+    def test_a_job_is_shown_as_code_and_repeated(self):
+        tab = self.page().open(f"#/jobs/{made['other']}")
+        source = tab.locator("pre.source")
+        for form, words in (("curl", "--data-binary"), ("Python", "session.submit({"), ("C++", "kedge::Session")):
+            tab.get_by_role("tab", name=form, exact=True).click()
+            expect(source).to_contain_text(words)
+        tab.get_by_role("tab", name="Python", exact=True).click()
+        compile(source.inner_text(), "job.py", "exec")
+        tab.get_by_role("link", name="Repeat").click()
+        tab.get_by_role("button", name="Submit").click()
+        expect(tab.locator(".under .state")).to_have_text("succeeded")
+        self.assertNotIn(made["other"], tab.url)
+
+
+    def test_a_job_is_saved_as_one_file_that_needs_no_server(self):
+        page = self.page()
+        tab = page.open(f"#/jobs/{made['cv']}")
+        expect(tab.get_by_role("heading", name="Confusion matrix")).to_be_visible()
+        page.settle()
+        with tab.expect_download() as waiting:
+            tab.get_by_role("button", name="Save as a file").click()
+        text = pathlib.Path(waiting.value.path()).read_text()
+        self.assertNotIn("<button", text)
+        self.assertNotIn("src=", text)
+        self.assertEqual(json.loads(re.search(r'<script type="application/json" id="data">(.*)</script>', text)[1])["id"], made["cv"])
+
+
+class Safety(Ui):
+    def test_a_token_is_asked_for_kept_in_the_tab_and_sent_as_a_header(self):
+        with tempfile.TemporaryDirectory() as state:
+            token = subprocess.run([BIN / "kedged", "token", "create", "--data-dir", pathlib.Path(state) / "state"], capture_output=True, text=True, check=True).stdout.strip()
+            guarded = Kedged(state, "--devices", "cpu")
+            try:
+                page = self.page(guarded.url)
+                tab = page.open("#/jobs", until="dialog")
+                expect(tab.get_by_role("heading", name="This server needs a token")).to_be_visible()
+                tab.get_by_label("Token", exact=True).fill(token)
+                tab.keyboard.press("Enter")
+                expect(tab.get_by_text("No jobs yet")).to_be_visible()
+                expect(tab.get_by_text("Live", exact=True)).to_be_visible()
+                self.assertEqual(page.context.cookies(), [])
+                self.assertNotIn(token, tab.url)
+                tab.reload()
+                expect(tab.get_by_text("No jobs yet")).to_be_visible()
+                expect(page.context.new_page()).not_to_have_url(re.compile("kdg_"))
+                self.assertEqual(tab.evaluate("localStorage.length"), 0)
+            finally:
+                guarded.stop()
+
+    def test_names_are_text_wherever_they_come_from(self):
+        inline = {"inline": {"csv": f"{HOSTILE},y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n", "target": "y"}}
+        jobs = [server.run(spec(dataset=inline, steps=("StandardScaler", "LogisticRegression"), task={"fit": {}}))["id"],
+                server.run(spec(dataset={"inline": {"csv": f"x,y\n1,{HOSTILE}\n2,b\n3,{HOSTILE}\n4,b\n", "target": "y"}}, steps=("GaussianNB",),
+                                task={"crossValidate": {"cv": 2, "confusionMatrix": True, "curves": True}}))["id"],
+                server.run(spec(dataset={"stored": "people.csv"}, steps=("LinearRegression",), select={"target": HOSTILE}, task={"fit": {}}))["id"]
+                if server.call("POST", "/v1/jobs/check", spec(dataset={"stored": "people.csv"}, select={"target": HOSTILE}, task={"fit": {}})).status == 200 else made["failed"]]
+        page = self.page()
+        model = server.job(jobs[0])["result"]["model"]
+        for address in ("#/jobs", *(f"#/jobs/{job}" for job in jobs), f"#/models/{model}", f"#/jobs/{HOSTILE}", f"#/data/stored/{HOSTILE}", f"#/jobs?search={HOSTILE}", f"#/{HOSTILE}"):
+            tab = page.open(address, until="main h1, main .problem")
+            page.settle()
+            self.assertIsNone(tab.evaluate("window.hacked ?? null"), address)
+            self.assertEqual(tab.evaluate("document.querySelectorAll('main img').length"), 0, address)
+
+    def test_the_policy_keeps_foreign_code_and_hosts_out(self):
+        page = self.page()
+        tab = page.open("#/jobs")
+        blocked = tab.evaluate("""async () => {
+          const seen = [];
+          document.addEventListener('securitypolicyviolation', e => seen.push(e.effectiveDirective));
+          const script = document.createElement('script');
+          try { script.textContent = 'window.hacked = 1'; document.head.append(script); } catch { seen.push('trusted types'); }
+          try { await fetch('http://192.0.2.1/'); } catch {}
+          try { document.body.insertAdjacentHTML('beforeend', '<b>x</b>'); } catch { seen.push('trusted types'); }
+          await new Promise(resolve => setTimeout(resolve, 200));
+          return [seen, window.hacked ?? null];
+        }""")
+        self.assertIsNone(blocked[1])
+        self.assertIn("connect-src", blocked[0])
+        page.faults.clear()   # they were wanted
+        reply = server.call("GET", "/ui/")
+        self.assertIn("frame-ancestors 'none'", reply.headers["Content-Security-Policy"])
+
+
+class Everywhere(Ui):
+    def test_no_view_is_wider_than_the_window_in_any_theme(self):
+        for width in (360, 1400, 2000):
+            for theme in ("light", "dark"):
+                page = self.page(server.url, width=width, theme=theme)
+                for name, address in views().items():
+                    tab = page.open(address)
+                    page.settle()
+                    self.assertLessEqual(tab.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, f"{name} at {width}")
+
+    @unittest.skipUnless(Axe, "axe-playwright-python is not installed")
+    def test_axe_finds_no_barrier(self):
+        for theme in ("light", "dark"):
+            page = self.page(server.url, theme=theme)
+            for name, address in views().items():
+                page.open(address)
+                page.settle()
+                with self.subTest(view=name, theme=theme):
+                    found = Axe().run(page.tab)
+                    self.assertEqual([(v["id"], [n["html"][:160] for n in v["nodes"]][:3]) for v in found.response["violations"]], [])
+
+    def test_it_is_used_with_the_keyboard_alone(self):
+        tab = self.page().open("#/jobs")
+        tab.wait_for_selector("table.jobs tbody tr")
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_text("Skip to the content")).to_be_focused()
+        tab.keyboard.press("Enter")
+        expect(tab.locator("main")).to_be_focused()
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_role("link", name="New job").last).to_be_focused()
+        tab.keyboard.press("Enter")
+        expect(tab.get_by_role("heading", level=1)).to_have_text("New job")
+        box = tab.get_by_role("combobox", name="Add a step")
+        box.focus()
+        tab.keyboard.type("minmax")
+        tab.keyboard.press("Enter")
+        expect(tab.locator(".steps > li").nth(1)).to_contain_text("MinMaxScaler")
+        tab = self.page().open(f"#/jobs/{made['cv']}")
+        tab.get_by_role("tab", name="ROC").focus()
+        tab.keyboard.press("ArrowRight")
+        expect(tab.get_by_role("tab", name="Precision and recall")).to_be_focused()
+        expect(tab.get_by_role("tab", name="Precision and recall")).to_have_attribute("aria-selected", "true")
+        expect(tab.get_by_role("img", name="Precision and recall")).to_be_visible()
+
+    def test_the_page_is_below_60_kB(self):
+        page, sizes = self.page(), []
+        page.tab.on("response", lambda answer: "/ui/" in answer.url and sizes.append((answer.url, answer.request.sizes()["responseBodySize"])))
+        page.open("#/jobs")
+        page.settle()
+        self.assertGreater(len(sizes), 10)
+        self.assertLess(sum(size for _, size in sizes), 60_000, sizes)
+
+
+class Restarts(Ui):
+    def test_a_server_that_comes_back_is_seen_without_a_gap(self):
+        with tempfile.TemporaryDirectory() as state:
+            mine = Kedged(state, "--devices", "cpu")
+            try:
+                mine.run(spec())
+                tab = self.page(mine.url).open("#/jobs")
+                expect(tab.get_by_text("Live", exact=True)).to_be_visible()
+                expect(tab.locator("table.jobs tbody tr")).to_have_count(1)
+                mine.kill()
+                expect(tab.get_by_text("No connection")).to_be_visible()
+                mine.listen = mine.url.removeprefix("http://")
+                mine.start()
+                job = mine.run(spec())["id"]
+                expect(tab.locator("table.jobs tbody tr")).to_have_count(2)
+                expect(tab.locator("tr", has=tab.locator(f"a[href$='{job}']")).locator(".state")).to_have_text("succeeded")
+            finally:
+                mine.stop()
+
+    def test_ten_thousand_jobs_are_a_short_page(self):
+        with tempfile.TemporaryDirectory() as state:
+            mine = Kedged(state, "--devices", "cpu")
+            try:
+                job = mine.run(spec())["id"]
+                mine.stop()
+                multiply(pathlib.Path(state) / "state" / "kedge.db", job, 10_000)
+                mine.start()
+                page = self.page(mine.url)
+                tab = page.open("#/jobs")
+                expect(tab.locator("table.jobs tbody tr")).to_have_count(50)
+                self.assertLess(tab.evaluate("document.querySelectorAll('*').length"), 2000)
+                tab.get_by_role("link", name="Older jobs").click()
+                expect(tab.get_by_role("link", name="Newest")).to_be_visible()
+                seen = tab.evaluate("performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/jobs?')).map(e => Math.round(e.duration))")
+                print(f"lists of 50 of 10,000 jobs took {seen} ms", file=sys.stderr)
+            finally:
+                mine.stop()
+
+
+def multiply(file, job, n):
+    """Copies of a job, in a new file: the server's own has checksums, which sqlite3 does not write."""
+    with contextlib.closing(sqlite3.connect(file)) as store:
+        script = "\n".join(store.iterdump())
+        version = store.execute("PRAGMA user_version").fetchone()[0]
+    for old in file.parent.glob("kedge.db*"):
+        old.unlink()
+    with contextlib.closing(sqlite3.connect(file)) as store:
+        store.executescript(script)
+        store.execute(f"PRAGMA user_version = {version}")
+        for table, key in (("jobs", "id"), ("specs", "job"), ("results", "job")):
+            columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
+            for i in range(n):
+                copy = job[:-6] + "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[i // 32 ** (5 - k) % 32] for k in range(6))
+                if copy != job:
+                    store.execute(f"INSERT INTO {table} SELECT {', '.join('?' if c == key else c for c in columns)} FROM {table} WHERE {key} = ?", [copy, job])
+        store.commit()
+
+
+def draw(to):
+    """The pictures of the documents."""
+    to.mkdir(parents=True, exist_ok=True)
+    for name, address in views().items():
+        page = Page(server.url, width=1400, theme="light")
+        tab = page.open(address)
+        page.settle()
+        if name == "model":
+            for box, value in zip(tab.locator(".fields input").all(), ("5.1", "3.5", "1.4", "0.2")):
+                box.fill(value)
+            tab.get_by_role("button", name="Ask").click()
+            tab.get_by_role("img", name="Probabilities").wait_for()
+        tab.wait_for_timeout(400)
+        height = min(1500, tab.evaluate("document.documentElement.scrollHeight"))
+        tab.set_viewport_size({"width": 1400, "height": max(700, height)})
+        tab.wait_for_timeout(200)
+        tab.screenshot(path=to / f"{name}.png")
+        page.close()
+
+
+if __name__ == "__main__":
+    if "--pictures" in sys.argv:
+        where = pathlib.Path(sys.argv[sys.argv.index("--pictures") + 1]).resolve()
+        setUpModule()
+        try:
+            draw(where)
+        finally:
+            tearDownModule()
+    else:
+        unittest.main(verbosity=2)
