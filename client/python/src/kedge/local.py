@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -11,22 +12,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ._http import Transport, Trust
-from ._servers import running
+from ._servers import Kept, meant
 from .errors import ConnectionFailed, KedgeError
 from .session import Session
 
 
-def _program() -> str:
+def program(name: str) -> str:
+    """The path of kedged or kedge: from KEDGE_BIN, or the wheel kedge-server of this environment, or the PATH."""
     folder = os.environ.get("KEDGE_BIN", "")
-    found = shutil.which("kedged", path=folder or None)
+    wheel = importlib.util.find_spec("kedge_server")
+    in_wheel = str(Path(wheel.origin).parent / "bin") if wheel and wheel.origin else ""
+    found = shutil.which(name, path=folder) if folder else shutil.which(name, path=in_wheel) if in_wheel else shutil.which(name)
     if not found:
-        raise KedgeError("NOT_FOUND", f"kedged is not in {folder}" if folder else "kedged is not on the PATH; KEDGE_BIN names its folder", "KEDGE_BIN")
+        where = f"in {folder or in_wheel}" if folder or in_wheel else "on the PATH"
+        raise KedgeError("NOT_FOUND", f"{name} is not {where}; the wheel kedge-server has it, and KEDGE_BIN names another folder", "KEDGE_BIN")
     return found
 
 
 @contextlib.contextmanager
 def server(*arguments: str, data_dir: str | os.PathLike[str] | None = None, timeout: float = 60.0) -> Iterator[Session]:
-    """`with kedge.server() as session:` starts kedged (from KEDGE_BIN or the PATH) on a free port of loopback and ends it.
+    """`with kedge.server() as session:` starts kedged on a free port of loopback and ends it.
     Within, kedge.connect() and kedge.sklearn mean it. data_dir: kept; else a temporary one.
     arguments: of kedged."""
     with contextlib.ExitStack() as ends:
@@ -35,13 +40,12 @@ def server(*arguments: str, data_dir: str | os.PathLike[str] | None = None, time
         port_file = folder / "port"
         port_file.unlink(missing_ok=True)
         log = ends.enter_context(open(folder / "kedged.log", "ab"))
-        child = subprocess.Popen([_program(), "--listen", "127.0.0.1:0", "--port-file", str(port_file), "--data-dir", str(folder / "state"), *arguments],
+        child = subprocess.Popen([program("kedged"), "--listen", "127.0.0.1:0", "--port-file", str(port_file), "--data-dir", str(folder / "state"), *arguments],
                                  stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         ends.callback(_end, child)
         session = Session(Transport(f"http://127.0.0.1:{_port(child, port_file, folder, timeout)}", "", Trust()))
         ends.callback(session.close)
-        running.append(session.url)
-        ends.callback(running.remove, session.url)
+        ends.enter_context(meant(Kept(session.url)))
         yield session
 
 

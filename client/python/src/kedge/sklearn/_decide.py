@@ -10,7 +10,7 @@ import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._servers import running
+from .._servers import innermost
 from ..errors import ConnectionFailed, KedgeError
 from ..job import Job
 from ..session import Session, connect
@@ -107,7 +107,7 @@ _defaults: dict[tuple[tuple[str, str], ...], Session] = {}
 
 def _default_session() -> Session:
     """What the environment says now, connected to once."""
-    said = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("KEDGE_"))) + tuple(("", url) for url in running[-1:])
+    said = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("KEDGE_"))) + (("", innermost()),)
     if said not in _defaults:
         _defaults[said] = connect()
     return _defaults[said]
