@@ -16,6 +16,7 @@ from .data import Dataset, builtin, inline, openml, stored, url
 from .errors import ConnectionFailed, JobFailed, KedgeError
 from .job import Event, Job, Result
 from .local import server
+from .machines import machine
 from .model import Model
 from .session import Session, connect
 from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, predict, randomized_search, transform)
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
-           "fit_score", "grid_search", "halving_grid_search", "inline", "openml", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
+           "fit_score", "grid_search", "halving_grid_search", "inline", "machine", "openml", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
 
 
 def __getattr__(name: str) -> Any:
