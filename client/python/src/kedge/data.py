@@ -41,6 +41,11 @@ class Dataset:
         """What a column is: number, category, date, date:parts, drop ... `select(types={...})` takes names that are no identifiers."""
         return self.select(types={**self.selection.get("types", {}), **columns})
 
+    def _repr_html_(self) -> str:
+        """Its description, and what is in it if the server that kedge.connect() takes has it and says so at once."""
+        from . import _html
+        return _html.of_dataset(self.document(), _html.preview(self))
+
     def document(self) -> dict[str, Any]:
         return {"dataset": self.reference, **({"select": self.selection} if self.selection else {})}
 

@@ -13,6 +13,9 @@ from ._http import JSON, PATIENCE_S, Backoff, Call, Transport, means_later
 from .errors import JobFailed, KedgeError, known
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from .model import Model
 
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
@@ -24,6 +27,12 @@ class Result(dict[str, Any]):
     def _repr_html_(self) -> str:
         from . import _html
         return _html.of_result(self)
+
+    def plot(self, what: str | None = None, ax: Axes | None = None) -> Figure:
+        """With matplotlib: "scores" of the folds, "timings", "confusion_matrix", "roc", "search", "learning_curve" (of halving searches), or all that the
+        result has. Into `ax`, or a figure of its own, which is returned. Raises KedgeError (NOT_FOUND) for what the result has no data for."""
+        from . import _plot
+        return _plot.plot(self, what, ax)
 
     @property
     def scores(self) -> dict[str, dict[str, Any]]:
@@ -154,6 +163,15 @@ class Job:
             if time.monotonic() > give_up:
                 raise self._transport._unreachable(TimeoutError("the events broke off"))
             time.sleep(backoff.next())
+
+    def watch(self) -> Result:
+        """The result, while a line shows how far the job is: in a notebook, or on stderr if it is a terminal. Ctrl-C leaves the job running."""
+        from . import _watch
+        return _watch.watch(self)
+
+    def plot(self, what: str | None = None, ax: Axes | None = None) -> Figure:
+        """Result.plot(). Waits."""
+        return self.result().plot(what, ax)
 
     def cancel(self) -> None:
         """Raises KedgeError (CONFLICT) when it has ended."""

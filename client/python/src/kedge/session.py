@@ -22,6 +22,14 @@ from .tasks import Task
 CONTENT_TYPES = {"npy": "application/x-npy", "csv": "text/csv", "libsvm": "text/plain", "arff": "text/plain"}
 
 
+class Preview(dict[str, Any]):
+    """A data set's columns and first rows."""
+
+    def _repr_html_(self) -> str:
+        from . import _html
+        return _html.of_preview(self)
+
+
 class Session:
     """Thread safe. Calls are tried again for a minute where that is safe, while the server is away or busy. All raise KedgeError."""
 
@@ -33,7 +41,8 @@ class Session:
 
     def _repr_html_(self) -> str | None:
         from . import _html
-        return _html.of_session(self.url, _html.ask(self._transport, "/v1/info"))
+        info = _html.ask(self._transport, "/v1/info")
+        return _html.of_session(self.url, info, _html.ask(self._transport, "/v1/jobs?pageSize=5") if info else None)
 
     @property
     def url(self) -> str:
@@ -130,11 +139,10 @@ class Session:
     def remove_dataset(self, name: str) -> None:
         self._transport.call(Call("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
 
-    def preview(self, dataset: Dataset, rows: int = 10) -> dict[str, Any]:
+    def preview(self, dataset: Dataset, rows: int = 10) -> Preview:
         """What a data set holds and how a job would read its columns, with 1 to 100 first rows."""
         call = Call("POST", f"/v1/datasets/preview?rows={rows}", json.dumps(dataset.document()).encode(), content_type=JSON, timeout=60.0)
-        found: dict[str, Any] = self._transport.call(call).json()
-        return found
+        return Preview(self._transport.call(call).json())
 
     # Models
 
