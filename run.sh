@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | neighbours | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -302,6 +302,21 @@ build_wheels() {   # build_wheels PROJECT...; with dist and venv of wheels(). Pu
   PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude 'libcublas*.so.*' --exclude 'libcusolver*.so.*' --wheel-dir "$dist" build/wheels/built/*-linux_x86_64.whl
 }
 
+# neighbours: libraries that take scikit-learn's objects, with objects that a server has fitted, in an environment of their own.
+neighbours() {
+  local venv=build/neighbours
+  build dev kedged kedge kedge-worker
+  if [ ! -e "$venv/complete" ]; then
+    say "installing them from PyPI (0.6 GB)"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet scikit-learn pandas skops shap treelite skl2onnx onnxruntime mlflow-skinny skore imbalanced-learn mlxtend skrub ||
+      { say "PyPI does not answer: no libraries"; return; }
+    touch "$venv/complete"
+  fi
+  say "libraries that take scikit-learn's objects"
+  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/neighbours_test.py
+}
+
 demo_server=
 stop_demo_server() { [ -z "$demo_server" ] || kill "$demo_server" 2>/dev/null || true; }
 
@@ -340,6 +355,7 @@ case "${1:-}" in
   docs) docs ;;
   ui) shift; ui "$@" ;;
   wheels) wheels "${2:-release}" ;;
+  neighbours) neighbours ;;
   fuzz) shift; fuzz "${@:-60}" ;;
   format) shift; format "$@" ;;
   tidy) shift; tidy "$@" ;;
