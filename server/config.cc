@@ -157,6 +157,11 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) {
               c.tenant_bytes = static_cast<std::uint64_t>(to_integer(v[0], 0, kMostCount));
             }},
+    Setting{
+        "tenant-content-mib", Kind::kValue,
+        "MiB of one tenant's data sets without a name, such as those of Python's arrays, beyond which those used longest ago go; 0: no "
+        "bound (default 16384)",
+        [](Config& c, const Values& v) { c.tenant_content_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"tenant-fetches", Kind::kValue,
             "data sets that are downloaded for one tenant at a time, at most; 0: no bound (default 8)",
             [](Config& c, const Values& v) {
@@ -197,6 +202,10 @@ constexpr std::array kSettings{
     Setting{"keep-events", Kind::kValue,
             "how long a job's events are kept after its end, except its result and last state; 0: forever (default 7d)",
             [](Config& c, const Values& v) { c.keep_events_s = to_seconds(v[0]); }},
+    Setting{
+        "keep-uploads", Kind::kValue,
+        "how long the begin of an upload by content waits for the rest after its connection has broken; 0: not at all (default 1h)",
+        [](Config& c, const Values& v) { c.keep_uploads_s = to_seconds(v[0]); }},
     Setting{"keep-mib", Kind::kValue,
             "MiB of jobs, events and results beyond which the oldest are forgotten; 0: no bound (default 8192)",
             [](Config& c, const Values& v) { c.keep_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},

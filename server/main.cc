@@ -67,12 +67,14 @@ ServiceLimits service_limits(const Config& config) {
   return {.tenants = {.open_jobs = config.tenant_jobs,
                       .fetches = config.tenant_fetches,
                       .bytes = config.tenant_bytes,
+                      .content_bytes = static_cast<std::uint64_t>(config.tenant_content_mib) << 20,
                       .weights = config.tenant_weights},
           .deadlines = {.queue = static_cast<double>(config.queue_deadline_s),
                         .fetch = static_cast<double>(config.fetch_deadline_s),
                         .run = static_cast<double>(config.run_deadline_s)},
           .retention = retention_options(config),
           .models = {.all_bytes = config.keep_models_mib << 20, .tenant_bytes = config.tenant_models_mib << 20},
+          .kept_uploads = std::chrono::seconds(config.keep_uploads_s),
           .cache_bytes = static_cast<std::uintmax_t>(config.cache_mib) << 20};
 }
 

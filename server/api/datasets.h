@@ -11,8 +11,8 @@
 
 namespace kedge::server::api {
 
-// "csv", "arff", "libsvm" or "npy" by the ending of a file's name (".gz" and ".zst" behind it are left out), otherwise
-// by its media type; empty if neither says it.
+// "csv", "arff", "libsvm", "npy" or "npz" by the ending of a file's name (".gz" and ".zst" behind it are left out),
+// otherwise by its media type; empty if neither says it.
 std::string format_of(std::string_view file_name, std::string_view content_type);
 
 // Throws kUnavailable where no uploads are taken.
@@ -32,8 +32,10 @@ class BodyPieces {
   std::size_t filled_ = 0;
 };
 
-// Takes a body, or a part of one, to disk piece by piece, the current one first; one piece is in memory.
-http::net::awaitable<void> receive(BodyPieces& pieces, http::Peer& peer, Uploads::Upload& upload);
+// Takes a body, or a part of one, to disk piece by piece, the current one first; one piece is in memory. `write` runs
+// on another thread.
+using WritePiece = std::function<void(std::string_view)>;
+http::net::awaitable<void> receive(BodyPieces& pieces, http::Peer& peer, const WritePiece& write);
 http::net::awaitable<void> receive(http::BodyReader& body, http::Peer& peer, Uploads::Upload& upload);
 // Does the slow part of an upload that has come: parses it. Errors: those of the parser.
 http::net::awaitable<void> finish(const Api& api, http::Peer& peer, const std::function<void()>& work);

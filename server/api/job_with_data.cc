@@ -57,9 +57,10 @@ awaitable<void> receive_data(const Api& api, const Request& request, const Multi
                              Parts& received) {
   const std::string format = format_of(part.file_name, part.content_type);
   if (format.empty())
-    throw Error(ErrorCode::kInvalidValue,
-                "its format is not known: it needs a file name that ends in .csv, .arff, .libsvm or .npy, or such a Content-Type",
-                "data");
+    throw Error(
+        ErrorCode::kInvalidValue,
+        "its format is not known: it needs a file name that ends in .csv, .arff, .libsvm, .npy or .npz, or such a Content-Type",
+        "data");
   auto begin = [&] { received.data = uploads(api).begin_for_job(request.caller.tenant, format); };
   co_await request.peer->offload(begin);
   co_await receive(parts, *request.peer, *received.data);

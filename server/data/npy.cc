@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "schemas/error.h"
+#include "server/data/npy_header.h"
 
 namespace kedge::server {
 namespace {
@@ -21,14 +21,9 @@ using schema::Error;
 using schema::ErrorCode;
 using std::string_view;
 
-constexpr std::size_t kLongestHeader = 64 * 1024;
 constexpr std::int64_t kMostColumns = 1'000'000;
-constexpr double kLargestExact = 9007199254740992.0;   // 2^53
 
-struct Header {
-  char kind = 0;            // b, i, u, f
-  std::size_t size = 0;     // bytes of a number
-  bool swapped = false, fortran = false;
+struct Header : NpyHeader {
   std::int64_t rows = 0, columns = 0;
   string_view data;
 };
@@ -37,69 +32,18 @@ struct Header {
   throw Error(ErrorCode::kDatasetCorrupt, fmt::format("{}: {}", source, what));
 }
 
-// The text behind 'key': in the header, a Python dict.
-string_view value_of(string_view dict, string_view key, const std::string& source) {
-  for (const char quote : {'\'', '"'}) {
-    const std::string quoted = quote + std::string(key) + quote;
-    const auto at = dict.find(quoted);
-    if (at == string_view::npos) continue;
-    const auto start = dict.find_first_not_of(" :", at + quoted.size());
-    if (start != string_view::npos) return dict.substr(start);
-  }
-  refuse(source, fmt::format("the header has no '{}'", key));
-}
-
-void read_type(string_view text, Header& header, const std::string& source) {
-  if (text.size() < 5 || (text[0] != '\'' && text[0] != '"')) refuse(source, "the header's descr is no simple type");
-  const char order = text[1], kind = text[2];
-  const auto end = text.find(text[0], 1);
-  const string_view digits = end == string_view::npos ? string_view() : text.substr(3, end - 3);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), header.size);
-  const bool fits = (kind == 'b' && header.size == 1) || ((kind == 'i' || kind == 'u') && (header.size == 1 || header.size == 2 || header.size == 4 || header.size == 8)) ||
-                    (kind == 'f' && (header.size == 4 || header.size == 8));
-  if (error != std::errc() || stop != digits.data() + digits.size() || !fits || string_view("<>|=").find(order) == string_view::npos)
-    refuse(source, fmt::format("the type {} is not a boolean, integer or float of up to 64 bits", text.substr(0, std::min<std::size_t>(text.size(), 12))));
-  header.kind = kind;
-  header.swapped = order == '>' && header.size > 1;
-}
-
-void read_shape(string_view text, Header& header, const std::string& source) {
-  const auto close = text.find(')');
-  if (text[0] != '(' || close == string_view::npos) refuse(source, "the header's shape is no tuple");
-  string_view rest = text.substr(1, close - 1);
-  std::int64_t sizes[2] = {0, 1};
-  int n = 0;
-  while (!rest.empty()) {
-    const auto start = rest.find_first_not_of(" ,");
-    if (start == string_view::npos) break;
-    rest.remove_prefix(start);
-    if (n == 2) refuse(source, "the array has more than two dimensions");
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), sizes[n]);
-    if (error != std::errc() || sizes[n] < 0) refuse(source, "the header's shape is not made of numbers");
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    ++n;
-  }
-  if (n == 0) refuse(source, "the array has no dimension");
-  header.rows = sizes[0], header.columns = sizes[1];
-  if (header.rows < 1 || header.columns < 1) refuse(source, "the array is empty");
-  if (header.columns > kMostColumns) refuse(source, fmt::format("the array has {} columns, at most {} are taken", header.columns, kMostColumns));
-}
-
 Header read_header(string_view bytes, const std::string& source) {
-  if (bytes.size() < 10 || !bytes.starts_with("\x93NUMPY")) refuse(source, "this is no .npy file");
-  const int version = static_cast<unsigned char>(bytes[6]);
-  if (version < 1 || version > 3) refuse(source, fmt::format("version {} of the format is not known", version));
-  const std::size_t width = version == 1 ? 2 : 4;
-  if (bytes.size() < 8 + width) refuse(source, "it ends inside its header");
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < width; ++i) length |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[8 + i])) << 8 * i;
-  if (length > kLongestHeader || length > bytes.size() - 8 - width) refuse(source, "it ends inside its header");
-  const string_view dict = bytes.substr(8 + width, length);
-  Header header;
-  read_type(value_of(dict, "descr", source), header, source);
-  read_shape(value_of(dict, "shape", source), header, source);
-  header.fortran = value_of(dict, "fortran_order", source).starts_with("True");
-  header.data = bytes.substr(8 + width + length);
+  Header header{read_npy_header(bytes, source)};
+  if (!header.is_number()) refuse(source, npy_type_problem(header));
+  const std::vector<std::int64_t>& shape = header.shape;
+  if (shape.empty()) refuse(source, "the array has no dimension");
+  if (shape.size() > 2) refuse(source, fmt::format("the array has {} dimensions, must have one or two", shape.size()));
+  header.rows = shape[0], header.columns = shape.size() == 2 ? shape[1] : 1;
+  if (header.rows < 1 || header.columns < 1)
+    refuse(source, fmt::format("the array is empty: it has {} rows and {} columns", header.rows, header.columns));
+  if (header.columns > kMostColumns)
+    refuse(source, fmt::format("the array has {} columns, at most {} are taken", header.columns, kMostColumns));
+  header.data = bytes.substr(header.bytes);
   return header;
 }
 
@@ -112,38 +56,19 @@ void check_size(const Header& header, std::uint64_t data_bytes, const std::strin
 engine::DatasetMeta meta_of(const Header& header, const ParseRequest& request) {
   engine::DatasetMeta meta;
   meta.n_rows = header.rows, meta.n_values_columns = header.columns;
-  meta.is_float32 = header.kind == 'f' ? header.size == 4 : header.size <= 2;
+  meta.is_float32 = header.is_exact_in_float();
   for (std::int64_t i = 0; i < header.columns; ++i) meta.columns.push_back({.name = fmt::format("x{}", i), .values_column = i});
   if (request.describe) request.describe(meta);
   return meta;
-}
-
-template <class Raw>
-double load(const char* at, bool swapped) {
-  char bytes[sizeof(Raw)];
-  std::memcpy(bytes, at, sizeof bytes);
-  if (swapped) std::reverse(std::begin(bytes), std::end(bytes));
-  return static_cast<double>(std::bit_cast<Raw>(bytes));
-}
-
-using Load = double (*)(const char*, bool);
-
-Load loader(const Header& header) {
-  switch (header.kind) {
-    case 'f': return header.size == 4 ? load<float> : load<double>;
-    case 'i': return header.size == 1 ? load<std::int8_t> : header.size == 2 ? load<std::int16_t> : header.size == 4 ? load<std::int32_t> : load<std::int64_t>;
-    default: return header.size == 1 ? load<std::uint8_t> : header.size == 2 ? load<std::uint16_t> : header.size == 4 ? load<std::uint32_t> : load<std::uint64_t>;
-  }
 }
 
 // One row: its cells are `stride` bytes apart, from `at` on. Throws for a number that cannot be kept.
 template <class T>
 void fill_row(const Header& header, const char* at, std::size_t stride, std::int64_t row, std::span<T> values, engine::DatasetMeta& meta,
               const std::string& source) {
-  const Load read = loader(header);
-  const bool may_be_inexact = header.kind != 'f' && header.size == 8;
+  const bool may_be_inexact = header.may_be_inexact();
   for (std::size_t column = 0; column < values.size(); ++column, at += stride) {
-    const double value = read(at, header.swapped);
+    const double value = npy_number(header, at);
     if (may_be_inexact && std::abs(value) > kLargestExact)
       refuse(source, fmt::format("row {}, column {}: the integer is beyond 2^53", row + 1, column));
     values[column] = static_cast<T>(value);

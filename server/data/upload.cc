@@ -10,6 +10,7 @@
 #include "engine/core/require.h"
 #include "server/data/mapped_text.h"
 #include "server/data/npy.h"
+#include "server/data/npz.h"
 #include "server/data/source_steps.h"
 #include "server/data/uploads.h"
 
@@ -20,6 +21,12 @@ using engine::require;
 using schema::ErrorCode;
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(std::time(nullptr))); }
+
+// What messages call it.
+std::string spoken(const UploadInfo& info) {
+  if (info.name.empty()) return "the data of the job";
+  return is_content_name(info.name) ? "the upload" : info.name;
+}
 
 // Of a table that is there, and whose head is whole.
 std::optional<engine::DatasetFile> open_table(const std::filesystem::path& file) {
@@ -35,8 +42,12 @@ std::optional<engine::DatasetFile> open_table(const std::filesystem::path& file)
 }  // namespace
 
 Uploads::Upload::Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced)
-    : uploads_(uploads), tenant_(tenant_key(tenant)), info_(std::move(info)), digest_(crypto::DigestKind::kSha256),
-      bytes_(uploads.bytes_.reserve(tenant, announced)), decoder_(info_.name.empty() ? "the data of the job" : info_.name) {
+    : uploads_(uploads),
+      tenant_(tenant_key(tenant)),
+      info_(std::move(info)),
+      digest_(crypto::DigestKind::kSha256),
+      bytes_(uploads.bytes_.reserve(tenant, announced)),
+      decoder_(spoken(info_)) {
   {
     const std::lock_guard lock(uploads_.mutex_);
     part_ = uploads_.directory_ / fmt::format("upload-{}.part", ++uploads_.n_parts_);
@@ -83,6 +94,8 @@ void Uploads::Upload::keep(std::string_view bytes) {
 Uploads::Content Uploads::Upload::finish(std::stop_token stop) {
   decoder_.finish([this](std::string_view decoded) { take(decoded); });
   info_.digest = digest_.hex();
+  require(!is_content_name(info_.name) || info_.name == "sha256:" + info_.digest, ErrorCode::kDatasetCorrupt,
+          "what came has the digest sha256:{}, not that of its name", info_.digest);
   info_.created = now();
   const std::string name = uploads_.file_of(tenant_, info_.digest);
   const std::filesystem::path file = uploads_.datasets_ / name;
@@ -101,11 +114,13 @@ Uploads::Content Uploads::Upload::finish(std::stop_token stop) {
 
 // What the file says of itself is the same for every sender of these bytes.
 ParseRequest Uploads::Upload::request(std::stop_token stop) const {
-  const auto describe = [](engine::DatasetMeta& meta) {
+  const auto describe = [is_npz = info_.format == "npz"](engine::DatasetMeta& meta) {
     meta.name = "the uploaded data";
-    set_target(meta, "", "");
+    if (!is_npz) set_target(meta, "", "");   // an .npz file says itself whether it has one
   };
-  return {.source = info_.name.empty() ? "the data of the job" : info_.name, .output = part_.string() + ".kds", .describe = describe,
+  return {.source = spoken(info_),
+          .output = part_.string() + ".kds",
+          .describe = describe,
           .parallel = {.stop = std::move(stop)}};
 }
 
@@ -121,6 +136,7 @@ void Uploads::Upload::parse(const std::filesystem::path& file, std::stop_token s
     const MappedText mapped(part_);
     if (info_.format == "npy")
       parse_npy(mapped.text(), request(std::move(stop)));
+    else if (info_.format == "npz") parse_npz(mapped.text(), request(std::move(stop)));
     else
       parse_text(mapped.text(), info_.format, request(std::move(stop)));
   }

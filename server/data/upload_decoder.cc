@@ -41,6 +41,15 @@ bool is_libsvm(std::string_view line) {
   return is_index && std::ranges::all_of(line.substr(0, pair), is_number);
 }
 
+// A ZIP whose first member is an array.
+bool is_npz(std::string_view head) {
+  constexpr std::size_t kNameLength = 26, kName = 30;   // in the head of a member
+  if (!head.starts_with("PK\x03\x04") || head.size() < kName) return false;
+  const std::size_t length = static_cast<unsigned char>(head[kNameLength]) +
+                             std::size_t{256} * static_cast<unsigned char>(head[kNameLength + 1]);
+  return head.substr(kName, length).ends_with(".npy");
+}
+
 }  // namespace
 
 struct UploadDecoder::Codec {
@@ -136,6 +145,7 @@ std::string decoded_head(std::string_view bytes) {
 
 std::string format_of_content(std::string_view head) {
   if (head.starts_with("\x93NUMPY")) return "npy";
+  if (is_npz(head)) return "npz";
   if (head.find('\0') != std::string_view::npos) return {};
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   while (!head.empty()) {

@@ -10,6 +10,7 @@
 
 #include "engine/core/require.h"
 #include "schemas/quota.h"
+#include "server/data/partial_uploads.h"
 #include "server/data/sources.h"
 
 namespace kedge::server {
@@ -20,9 +21,13 @@ using engine::require;
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr std::array<std::string_view, 4> kFormats{"csv", "arff", "libsvm", "npy"};
+constexpr std::array<std::string_view, 5> kFormats{"csv", "arff", "libsvm", "npy", "npz"};
 constexpr std::size_t kLongestName = 64;
+constexpr std::string_view kContent = "sha256:";
 constexpr std::string_view kJobs = "jobs";   // folder; those of tenants are 40 hexadecimal digits
+constexpr const char* kNameRule =
+    "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.', or be sha256: "
+    "and 64 hexadecimal digits";
 
 // What a file takes of the disk, at least a block.
 std::uint64_t size_of(const fs::path& file) {
@@ -38,9 +43,17 @@ bool is_upload_name(std::string_view name) {
          std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; });
 }
 
+bool is_content_name(std::string_view name) {
+  return !stored_file(std::string(name)).empty();
+}
+
 Uploads::Uploads(fs::path datasets, TenantBytes& bytes, bool by_tenant)
-    : datasets_(std::move(datasets)), directory_(datasets_ / "uploads"), bytes_(bytes), by_tenant_(by_tenant),
-      references_(std::make_shared<ContentReferences>(datasets_, directory_)) {
+    : datasets_(std::move(datasets)),
+      directory_(datasets_ / "uploads"),
+      bytes_(bytes),
+      by_tenant_(by_tenant),
+      references_(std::make_shared<ContentReferences>(datasets_, directory_)),
+      partials_(std::make_unique<PartialUploads>(*this)) {
   fs::create_directories(directory_ / kJobs);
   read_all();
 }
@@ -65,7 +78,10 @@ void Uploads::read_names(const fs::path& folder) {
       continue;
     }
     const std::string name = entry->info.name;
-    names_[tenant].insert_or_assign(name, take_up(tenant, std::move(entry->info)));
+    Stored stored = take_up(tenant, std::move(entry->info));
+    std::error_code gone;
+    stored.used = fs::last_write_time(file, gone);
+    names_[tenant].insert_or_assign(name, std::move(stored));
   }
 }
 
@@ -123,19 +139,38 @@ std::vector<UploadInfo> Uploads::list(const std::string& tenant) const {
 std::optional<UploadInfo> Uploads::find(const std::string& tenant, const std::string& name) const {
   const std::string key = tenant_key(tenant);
   const std::lock_guard lock(mutex_);
+  const Stored* const found = find_stored(key, name);
+  if (!found) return std::nullopt;
+  note_use(key, *found);
+  return found->info;
+}
+
+const Uploads::Stored* Uploads::find_stored(const std::string& key, const std::string& name) const {
   const auto mine = names_.find(key);
-  if (mine == names_.end()) return std::nullopt;
-  const auto found = mine->second.find(name);
-  return found == mine->second.end() ? std::nullopt : std::optional(found->second.info);
+  if (mine == names_.end()) return nullptr;
+  auto found = mine->second.find(name);
+  if (found == mine->second.end() && is_content_name(name)) {
+    const std::string_view digest = std::string_view(name).substr(kContent.size());
+    found = std::ranges::find_if(mine->second, [&](const auto& entry) { return entry.second.info.digest == digest; });
+  }
+  return found == mine->second.end() ? nullptr : &found->second;
+}
+
+// The time of its entry's file tells the next start which were used longest ago. Once a minute is enough.
+void Uploads::note_use(const std::string& key, const Stored& stored) const {
+  const auto now = fs::file_time_type::clock::now();
+  if (is_content_name(stored.info.name) && now - stored.used > std::chrono::minutes(1)) {
+    std::error_code ignored;
+    fs::last_write_time(entry(key, stored.info.name), now, ignored);
+  }
+  stored.used = now;
 }
 
 std::string Uploads::resolve(const std::string& tenant, const std::string& name) const {
+  if (const std::optional<UploadInfo> found = find(tenant, name)) return "sha256:" + found->digest;
   const std::vector<UploadInfo> infos = list(tenant);
   std::vector<std::string_view> known;
-  for (const UploadInfo& info : infos) {
-    if (info.name == name || "sha256:" + info.digest == name) return "sha256:" + info.digest;
-    known.push_back(info.name);
-  }
+  for (const UploadInfo& info : infos) known.push_back(info.name);
   const std::string_view near = schema::nearest_name(name, known);
   throw Error(ErrorCode::kDatasetNotFound,
               fmt::format("stored: there is no upload '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
@@ -144,7 +179,7 @@ std::string Uploads::resolve(const std::string& tenant, const std::string& name)
 
 std::string Uploads::name_of(const std::string& tenant, const std::string& digest) const {
   for (const UploadInfo& info : list(tenant))
-    if ("sha256:" + info.digest == digest) return info.name;
+    if ("sha256:" + info.digest == digest && !is_content_name(info.name)) return info.name;
   return {};
 }
 
@@ -152,9 +187,10 @@ CacheHold Uploads::hold(const std::string& tenant, const std::string& digest) co
   const std::string key = tenant_key(tenant);
   const auto is_it = [&](const Stored& stored) { return "sha256:" + stored.info.digest == digest; };
   const std::lock_guard lock(mutex_);
-  if (const auto mine = names_.find(key); mine != names_.end())
-    for (const auto& [name, stored] : mine->second)
-      if (is_it(stored)) return stored.hold;
+  if (const Stored* const found = find_stored(key, digest)) {
+    note_use(key, *found);
+    return found->hold;
+  }
   for (const auto& [job, data] : jobs_)
     if (data.tenant == key && is_it(data.stored)) return data.stored.hold;
   return nullptr;
@@ -206,7 +242,53 @@ UploadInfo Uploads::publish(Content content) {
   }
   content.bytes.keep();
   if (!before.empty()) bytes_.release_key(content.tenant, before.mapped().bytes);
+  if (is_content_name(name)) remove_unused(content.tenant, name);
   return info;
+}
+
+UploadInfo Uploads::give_name(const std::string& tenant, const std::string& name, const std::string& content) {
+  require(is_upload_name(name), ErrorCode::kInvalidValue, kNameRule);
+  const std::string key = tenant_key(tenant);
+  Content named{.info = {}, .tenant = key, .hold = nullptr, .bytes = {}};
+  std::uint64_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const Stored* const found = find_stored(key, content);
+    require(found != nullptr, ErrorCode::kNotFound, "there is no data set '{}'", content);
+    named.info = found->info, named.hold = found->hold, bytes = found->bytes;
+  }
+  named.info.name = name;
+  named.bytes = bytes_.reserve(tenant, bytes);
+  return publish(std::move(named));
+}
+
+// Their entries go from the disk before they count no more.
+void Uploads::remove_unused(const std::string& key, const std::string& kept) {
+  for (const Names::node_type& gone : take_unused(key, kept)) {   // its hold is let go after the lock
+    std::error_code ignored;
+    fs::remove(entry(key, gone.key()), ignored);
+    bytes_.release_key(key, gone.mapped().bytes);
+  }
+}
+
+std::vector<Uploads::Names::node_type> Uploads::take_unused(const std::string& key, const std::string& kept) {
+  const std::uint64_t most = most_content_bytes_;
+  const std::lock_guard lock(mutex_);
+  Names& mine = names_.at(key);
+  std::uint64_t bytes = 0;
+  std::vector<std::pair<fs::file_time_type, std::string>> order;   // the name that is kept does not take part
+  for (const auto& [name, stored] : mine) {
+    if (!is_content_name(name)) continue;
+    bytes += stored.bytes;
+    if (name != kept) order.emplace_back(stored.used, name);
+  }
+  std::ranges::sort(order);
+  std::vector<Names::node_type> gone;
+  for (std::size_t i = 0; i < order.size() && ((most != 0 && bytes > most) || order.size() - i >= kMostContents); ++i) {
+    gone.push_back(mine.extract(order[i].second));
+    bytes -= gone.back().mapped().bytes;
+  }
+  return gone;
 }
 
 void Uploads::give_to_job(const std::string& job, Content content) {
@@ -247,14 +329,13 @@ std::vector<std::string> Uploads::jobs() const {
 
 std::unique_ptr<Uploads::Upload> Uploads::begin_upload(const std::string& tenant, UploadInfo info, std::uint64_t announced) {
   require(std::ranges::find(kFormats, info.format) != kFormats.end(), ErrorCode::kInvalidValue,
-          "format is '{}', must be csv, arff, libsvm or npy", info.format);
+          "format is '{}', must be csv, arff, libsvm, npy or npz", info.format);
   return std::unique_ptr<Upload>(new Upload(*this, tenant, std::move(info), announced));
 }
 
 std::unique_ptr<Uploads::Upload> Uploads::begin(const std::string& tenant, const std::string& name, const std::string& format,
                                                 std::uint64_t announced) {
-  require(is_upload_name(name), ErrorCode::kInvalidValue,
-          "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.'");
+  require(is_upload_name(name) || is_content_name(name), ErrorCode::kInvalidValue, kNameRule);
   check_names(tenant_key(tenant), name);
   return begin_upload(tenant, {.name = name, .format = format}, announced);
 }

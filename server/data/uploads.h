@@ -1,6 +1,7 @@
-// Data sets that clients sent: their tenants, their names or jobs, and the table file of each.
+// Data sets that clients sent: their tenants, their names, contents or jobs, and the table file of each.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -25,16 +26,24 @@ namespace kedge::server {
 
 // 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'.
 bool is_upload_name(std::string_view name);
+// "sha256:" and the digest of a content, 64 hexadecimal digits: what an upload without a name is called.
+bool is_content_name(std::string_view name);
 
-// Thread safe. Names belong to a tenant; the data that comes with a job has no name and goes with the job. Equal content is kept once, or
-// once for each tenant. It stays as long as any name, job or hold leads to it.
+class PartialUploads;
+
+// Thread safe. Names belong to a tenant; the data that comes with a job has no name and goes with the job. Equal
+// content is kept once, or once for each tenant. It stays as long as any name, job or hold leads to it. Uploads by
+// content are removed as others come: those that were used longest ago, beyond a bound of their own.
 class Uploads {
  public:
   static constexpr std::size_t kMostNames = 10'000;   // of one tenant, so that a list of them stays small
+  static constexpr std::size_t kMostContents = kMostNames / 2;   // without a name; the others are removed
 
   // Reads what is in the directory. `bytes` outlives this object.
   Uploads(std::filesystem::path datasets, TenantBytes& bytes, bool by_tenant = false);
   ~Uploads();
+  // Of one tenant's uploads by content, for what comes; 0: no bound.
+  void set_most_content_bytes(std::uint64_t most) { most_content_bytes_ = most; }
 
   // A parsed table that nothing leads to yet. Its file and its place in the tenant's quota last as long as this does.
   struct Content {
@@ -52,7 +61,8 @@ class Uploads {
     // gzip and zstd are decoded. Errors: schema::QuotaExceeded when the tenant's bytes, as sent or as decoded, would be too many,
     // kStorageFull when the disk is full, those of UploadDecoder.
     void write(std::string_view bytes);
-    // Parses what came. Errors: those of the parser, with line and column; QuotaExceeded when the table is too large.
+    // Parses what came. Errors: those of the parser, with line and column; QuotaExceeded when the table is too large;
+    // kDatasetCorrupt where it is not the content that its name says.
     Content finish(std::stop_token stop);
 
    private:
@@ -75,14 +85,19 @@ class Uploads {
     UploadDecoder decoder_;
     std::uint64_t decoded_ = 0;   // bytes
   };
-  // name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'. `announced`: so many bytes will come at least. Errors:
-  // kInvalidValue for name or format; schema::QuotaExceeded.
+  // name: is_upload_name() or is_content_name(). `announced`: so many bytes will come at least. Errors: kInvalidValue
+  // for name or format; schema::QuotaExceeded.
   std::unique_ptr<Upload> begin(const std::string& tenant, const std::string& name, const std::string& format, std::uint64_t announced = 0);
   // The same for the data of a job.
   std::unique_ptr<Upload> begin_for_job(const std::string& tenant, const std::string& format);
 
+  // Begins an upload by content that another connection may go on with.
+  PartialUploads& partials() { return *partials_; }
+
   // Puts it under the name that begin() got, in place of an older one. On disk when it returns.
   UploadInfo publish(Content content);
+  // Gives a name to content that the tenant has, as publish() does. Errors: kNotFound; as begin() for the name.
+  UploadInfo give_name(const std::string& tenant, const std::string& name, const std::string& content);
   // From now on it is the data of this job, also after a restart, until drop_job(). On disk when it returns.
   void give_to_job(const std::string& job, Content content);
   void drop_job(const std::string& job) noexcept;   // does nothing for a job without data
@@ -90,6 +105,7 @@ class Uploads {
   std::vector<std::string> jobs() const;            // that have data here
 
   std::vector<UploadInfo> list(const std::string& tenant) const;   // by name
+  // By its name, or any of this content where the name is one. This is a use, and so are resolve() and hold().
   std::optional<UploadInfo> find(const std::string& tenant, const std::string& name) const;
   bool remove(const std::string& tenant, const std::string& name);   // false when there is none
   // "sha256:DIGEST" of a name, or of such a digest if the tenant has it. Errors: kDatasetNotFound with the nearest name.
@@ -104,6 +120,7 @@ class Uploads {
     UploadInfo info;
     CacheHold hold;
     std::uint64_t bytes = 0;   // that count
+    mutable std::filesystem::file_time_type used = std::filesystem::file_time_type::clock::now();
   };
   struct JobData {
     std::string tenant;   // its key
@@ -122,18 +139,24 @@ class Uploads {
   std::string known_file_of(const std::string& tenant, const std::string& digest) const;
   std::unique_ptr<Upload> begin_upload(const std::string& tenant, UploadInfo info, std::uint64_t announced);
   void check_names(const std::string& tenant, const std::string& name);
+  const Stored* find_stored(const std::string& key, const std::string& name) const;   // mutex_ is held
+  void note_use(const std::string& key, const Stored& stored) const;
+  void remove_unused(const std::string& key, const std::string& kept);
+  std::vector<Names::node_type> take_unused(const std::string& key, const std::string& kept);
   static Stored stored(Content& content);
 
   const std::filesystem::path datasets_, directory_;
   TenantBytes& bytes_;
   const bool by_tenant_;
   const std::shared_ptr<ContentReferences> references_;
+  std::atomic<std::uint64_t> most_content_bytes_ = 0;
   std::mutex writing_;          // held while entries change on the disk; taken first
   mutable std::mutex mutex_;    // guards what follows, briefly
   std::map<std::string, Names> names_;     // by tenant_key() and name
   std::map<std::string, JobData> jobs_;
   std::uint64_t n_parts_ = 0;
   bool is_damaged_ = false;     // an entry could not be read
+  std::unique_ptr<PartialUploads> partials_;   // goes first, for it uses the rest
 };
 
 }  // namespace kedge::server

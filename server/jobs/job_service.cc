@@ -14,15 +14,16 @@
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/data/inline_data.h"
-#include "server/store/clock.h"
+#include "server/data/partial_uploads.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/fetch_pool.h"
 #include "server/jobs/model_digests.h"
 #include "server/jobs/model_journal.h"
 #include "server/jobs/model_retention.h"
-#include "server/store/store.h"
-#include "server/store/retention.h"
 #include "server/jobs/subscriptions.h"
+#include "server/store/clock.h"
+#include "server/store/retention.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 namespace {
@@ -131,6 +132,8 @@ struct JobService::Impl {
         models(store, clean_files()),
         dispatcher(store, wired_options()),
         retention(store, options.limits.retention, [this](const Expired& job) { forget_artifacts(job); }) {
+    uploads.set_most_content_bytes(options.limits.tenants.content_bytes);
+    uploads.partials().set_kept(options.limits.kept_uploads);
     for (const std::string& job : uploads.jobs())   // whose jobs ended when the server did
       if (!dispatcher.is_open(job)) uploads.drop_job(job);
   }
@@ -390,6 +393,8 @@ std::string JobService::unready_reason() const {
 void JobService::set_limits(const ServiceLimits& limits) {
   impl_->dispatcher.set_limits(limits.tenants, limits.deadlines);
   impl_->bytes.set_most(limits.tenants.bytes);
+  impl_->uploads.set_most_content_bytes(limits.tenants.content_bytes);
+  impl_->uploads.partials().set_kept(limits.kept_uploads);
   impl_->retention.set_options(limits.retention);
   impl_->model_retention->set_bounds(limits.models);
   if (impl_->cache) impl_->cache->set_max_bytes(limits.cache_bytes);

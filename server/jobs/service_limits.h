@@ -18,6 +18,8 @@ struct TenantLimits {
   std::size_t open_jobs = 0;   // of one tenant; 0: no bound
   std::size_t fetches = 8;     // of one tenant at the same time; 0: no bound but that of all
   std::uint64_t bytes = 0;     // of data sets, models and artifacts of one tenant on the disk; 0: no bound
+  std::uint64_t content_bytes =
+      0;   // of those, data sets without a name: beyond, the ones used longest ago go; 0: no bound
   TenantWeights weights;
 };
 
@@ -34,6 +36,7 @@ struct ServiceLimits {
       .queue = 0, .fetch = 4 * 3600.0, .run = 7 * 24 * 3600.0};   // seconds that no job may exceed; 0: none
   RetentionOptions retention;
   ModelBounds models = {};
+  std::chrono::seconds kept_uploads{3600};   // whose connection has broken, for another to go on
   std::uintmax_t cache_bytes = 0;   // of parsed data sets without uploads; 0: no bound
 };
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import numpy
+import scipy.sparse
 from sklearn.datasets import dump_svmlight_file, load_iris
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -50,12 +51,26 @@ def tables():
         write("npy", name, out.getvalue())
         if name != "f4_fortran":   # which is read when it is complete
             write("npy_stream", name, out.getvalue())
+    archives(rows, classes)
     many = numpy.arange(24, dtype="f4").reshape(8, 3)
     many[2, 1] = numpy.nan
     for name, array in {"f4_many_rows": many, "i8_too_large": numpy.array([[1, 2], [2**60, 3]])}.items():
         out = io.BytesIO()
         numpy.save(out, array)
         write("npy_stream", name, out.getvalue())
+
+
+def archives(rows, classes):
+    matrix = scipy.sparse.csr_matrix(numpy.where(rows > 3, rows, 0))
+    sparse = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": matrix.shape, "format": b"csr"}
+    named = {"columns.0": rows[:, 0], "columns.1": classes.astype("i1"), "categories.1": ["a", "b", "c"], "columns.2": ["x", "y", "x", "z"],
+             "feature_names": ["first", "second", "third"], "y": ["no", "yes", "no", "no"], "target_name": ["left"]}
+    for save in (numpy.savez, numpy.savez_compressed):
+        for name, arrays in {"matrix": {"X": rows, "y": classes, "sample_weight": rows[:, 0], "groups": classes}, "sparse": {**sparse, "y": classes},
+                             "columns": named}.items():
+            out = io.BytesIO()
+            save(out, **arrays)
+            write("npz", name + ("_packed" if save is numpy.savez_compressed else ""), out.getvalue())
 
 
 SMALLER = {"n_estimators": 2, "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}

@@ -3,6 +3,7 @@ import asyncio
 import hashlib
 import http.server
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -25,8 +26,9 @@ if not os.environ.get("KEDGE_INSTALLED"):   # else the wheel that is installed
     sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
 import kedge  # noqa: E402
 import kedge.aio  # noqa: E402
-from kedge import _http  # noqa: E402
-from kedge.data import upload_of  # noqa: E402
+from kedge import _http, _upload  # noqa: E402
+from kedge._upload import Sender  # noqa: E402
+from kedge.data import Upload, rows_of, upload_of  # noqa: E402
 from kedge.estimators import GaussianNB, KMeans, LogisticRegression, PowerTransformer, RandomForestClassifier, SimpleImputer, StandardScaler  # noqa: E402
 from kedge.steps import pipeline_of  # noqa: E402
 
@@ -141,6 +143,34 @@ class Jobs(WithServer):
         self.assertEqual({result.mean("accuracy") for result in results}, {first.mean("accuracy")})
 
 
+    def test_asyncio_has_the_same_names(self):
+        for ours, theirs in ((kedge.aio.Session, kedge.Session), (kedge.aio.Job, kedge.Job), (kedge.aio.Model, kedge.Model)):
+            public = {name for name in vars(theirs) if not name.startswith("_")}
+            self.assertEqual(public - set(vars(ours)), set(), ours)
+
+    @unittest.skipUnless(has("numpy"), "numpy is not there")
+    def test_asyncio_asks_models_and_fetches_what_jobs_leave(self):
+        async def work(folder):
+            session = kedge.aio.connect(self.server.url)
+            model = await (await session.submit(kedge.builtin("iris"), [StandardScaler(), LogisticRegression()], kedge.fit())).model()
+            labels = (await model.predict([[5.1, 3.5, 1.4, 0.2]])).tolist()
+            listed = [one["id"] async for one in session.models()]
+            asked = await session.submit(kedge.builtin("iris"), task=kedge.predict(model.id))
+            left = list(await asked.artifacts())
+            await asked.download(left[0], folder / left[0])
+            again = await session.upload_model(await model.download(open=True))
+            await again.remove()
+            with self.assertRaises(kedge.KedgeError):
+                await again.info()
+            stored = await session.upload("async", folder / left[0], format="npy")
+            await session.remove_dataset("async")
+            return labels, model.id in listed, left, stored["rows"], [name for name, _ in await model.members()]
+        with tempfile.TemporaryDirectory() as folder:
+            labels, is_listed, left, rows, members = asyncio.run(work(pathlib.Path(folder)))
+        self.assertEqual((labels, is_listed, left, rows), (["setosa"], True, ["predictions.npy"], 150))
+        self.assertEqual(members.count("n_features"), 2)
+
+
 class Data(WithServer):
     def test_files_are_stored_by_name_or_content(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +178,7 @@ class Data(WithServer):
                 path = pathlib.Path(folder) / name
                 path.write_text("x,y\n1,2\n3,4\n")
                 self.assertEqual(self.session.upload(name, path)["format"], "csv")
-        self.assertEqual(sorted(one["name"] for one in self.session.datasets() if not one["name"].startswith("sha256")), ["a.csv", "b.txt"])
+        self.assertEqual(sorted(one["name"] for one in self.session.datasets() if not one["name"].startswith("sha256:")), ["a.csv", "b.txt"])
         shown = self.session.preview(kedge.stored("a.csv").types(x="drop"), rows=1)
         self.assertEqual([column["role"] for column in shown["columns"]], ["leftOut", "target"])
         self.session.remove_dataset("b.txt")
@@ -169,33 +199,92 @@ class Data(WithServer):
         for given in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], X[::-1][::-1]):
             data = self.session.dataset(given, y)
             names.add(data.reference["stored"])
-            self.assertEqual(data.selection, {"target": "x4"})
+            self.assertEqual(data.selection, {"target": "y"})
         self.assertEqual(len(names), 1)
         self.assertGreater(self.session.run(data, [LogisticRegression()], kedge.cross_validate(cv=3)).mean("accuracy"), 0.8)
-        for wide in (X.astype(np.float32), np.asfortranarray(X), np.arange(12).reshape(3, 4), X > 0):
-            upload = upload_of(wide)
-            content = b"".join(bytes(piece) for piece in upload.pieces())
-            self.assertEqual(len(content), upload.size)
-            path = pathlib.Path(self.folder.name) / "again.npy"
-            path.write_bytes(content)
-            np.testing.assert_array_equal(np.load(path), wide)
+        for wide in (X.astype(np.float32), np.asfortranarray(X), np.arange(12).reshape(3, 4), X > 0, X.astype(">f8"), X.astype(np.float16), X.astype(np.longdouble)):
+            for upload in (upload_of(wide, y[:len(wide)]), rows_of(wide)):
+                content = b"".join(bytes(piece) for piece in upload.pieces())
+                self.assertEqual(len(content), upload.size)
+                self.assertEqual(b"".join(bytes(piece) for piece in upload.rest(100)), content[100:])
+                found = np.load(io.BytesIO(content))
+                np.testing.assert_array_equal(found["X"] if upload.format == "npz" else found, wide)
+
+    @unittest.skipUnless(has("numpy"), "numpy is not there")
+    def test_weights_and_groups_go_along(self):
+        import numpy as np
+        X = np.random.default_rng(0).normal(size=(60, 4))
+        y = (X[:, 0] > 0).astype(int)
+        data = self.session.dataset(X, y, sample_weight=np.where(y, 2.0, 0.1), groups=np.arange(60) % 5)
+        self.assertEqual(data.selection, {"target": "y", "weights": "sample_weight", "groups": "groups"})
+        roles = {column["name"]: column["role"] for column in self.session.preview(data)["columns"]}
+        self.assertEqual(roles, {**{f"x{i}": "feature" for i in range(4)}, "y": "target", "sample_weight": "weights", "groups": "groups"})
+        found = self.session.run(data, [LogisticRegression()], kedge.cross_validate(cv=5, splitter="GroupKFold"))
+        self.assertEqual(len(found.scores["accuracy"]["perFold"]), 5)
+        alone = self.session.preview(self.session.dataset(X))
+        self.assertEqual({column["role"] for column in alone["columns"]}, {"feature"}, "without y no column is the target")
+
+    @unittest.skipUnless(has("numpy"), "numpy is not there")
+    def test_no_array_is_copied_as_a_whole(self):
+        import tracemalloc
+
+        import numpy as np
+        X = np.zeros((1 << 20, 16), np.float32)
+        tracemalloc.start()
+        for given in (X, X[::-1], X.T[:, ::1].T, np.asfortranarray(X[:1 << 18])):
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            upload_of(given, np.zeros(len(given), np.int8)).digest
+            self.assertLess(tracemalloc.get_traced_memory()[1] - before, 8 << 20)
+        tracemalloc.stop()
 
     @unittest.skipUnless(has("numpy"), "numpy is not there")
     def test_equal_data_is_sent_once(self):
         import numpy as np
         X = np.arange(20.0).reshape(5, 4)
-        with mock.patch.object(kedge.Session, "_put", autospec=True, side_effect=kedge.Session._put) as put:
+        with mock.patch.object(Sender, "_put", autospec=True, side_effect=Sender._put) as put:
             self.session.dataset(X)
             self.session.dataset(X.copy())
         self.assertEqual(put.call_count, 1)
+
+    @unittest.skipUnless(has("numpy"), "numpy is not there")
+    def test_an_upload_goes_on_where_its_connection_broke(self):
+        import numpy as np
+        X = np.random.default_rng(1).normal(size=(1 << 17, 16))   # 16 MiB
+        proxy = Cutting(int(self.server.url.rsplit(":", 1)[1]), after=5 << 20, breaks=2)
+        self.addCleanup(proxy.close)
+        seen = []
+        with mock.patch.object(_upload, "SHOWN_FROM", 1 << 20):
+            data = kedge.connect(proxy.url).dataset(X, X[:, 0], progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(self.session.preview(data)["rows"], len(X))
+        long = [sent for sent in proxy.sent if sent > 1 << 20]
+        self.assertEqual(len(long), 3, proxy.sent)
+        self.assertLess(sum(long), X.nbytes + (6 << 20), "what had come was sent again")
+        size = seen[-1][1]
+        self.assertEqual(seen[-1], (size, size))
+        self.assertEqual(len({total for _, total in seen}), 1)
+
+    def test_a_large_file_gets_its_name_by_its_content(self):
+        path = pathlib.Path(self.folder.name) / "large.csv"
+        path.write_text("a,b\n" + "1.25,2\n" * 200_000)
+        with mock.patch("kedge.session.RESUMES_FROM", 1 << 20):
+            stored = self.session.upload("large", path)
+        self.assertEqual((stored["name"], stored["rows"]), ("large", 200_000))
+        self.assertEqual([one["name"] for one in self.session.datasets() if one["digest"] == stored["digest"]], ["large"])
+        self.session.remove_dataset("large")
 
     @unittest.skipUnless(has("numpy"), "numpy is not there")
     def test_what_is_no_table_is_refused_here(self):
         import numpy as np
         X = np.ones((3, 2))
         for bad, y, where in ((np.ones(3), None, "X"), (np.ones((2, 2, 2)), None, "X"), (X.astype(complex), None, "X"), (X.astype(object), None, "X"),
-                              (X, np.ones(2), "y"), (np.full((2, 2), 2 ** 53 + 1), None, "X")):
+                              (X, np.ones(2), "y"), (np.full((2, 2), 2 ** 53 + 1), None, "X"), (np.full((2, 2), -2 ** 53 - 2), None, "X"),
+                              (np.ones((0, 2)), None, "X"), (np.ones((2, 0)), None, "X"), ([[1, 2], [3]], None, "X"), (X, np.ones((3, 2)), "y"),
+                              (X, np.array([1, "a", None], object), "y"), (X, np.ones(3, complex), "y"), (X, [2 ** 60, 0, 1], "y"),
+                              (X, np.array([2 ** 60, None, 1], object), "y")):
             self.raises("INVALID_VALUE", where, upload_of, bad, y)
+        self.raises("INVALID_VALUE", "sample_weight", upload_of, X, np.ones(3), sample_weight=np.ones(2))
+        self.raises("INVALID_VALUE", "groups", upload_of, X, np.ones(3), groups=["a", "b", "a"])
         self.raises("BAD_DATA", "", self.session.run, self.session.dataset(X * np.nan, np.array([0, 1, 1])), [GaussianNB()], kedge.fit())
 
     @unittest.skipUnless(has("numpy"), "numpy is not there")
@@ -239,6 +328,36 @@ class Data(WithServer):
         self.assertEqual(shown["firstRows"][3], [41, 'say "no"', 19723, "yes"])
         self.raises("INVALID_VALUE", "y", upload_of, frame, pd.Series([1.0] * 4, name="age"))
         self.raises("INVALID_VALUE", "y", upload_of, frame, pd.Series([1.0] * 3, name="y"))
+        for bad, word in (([[1], [2], [3], [4]], "list"), ([1, "a", 2.0, None], "int, str"), ([2 ** 60, 0, 0, 0], "2^53"), ([1j] * 4, "complex128")):
+            error = self.raises("INVALID_VALUE", "X", upload_of, pd.DataFrame({"fine": [1.0] * 4, "odd": pd.Series(bad)}))
+            self.assertIn("column 'odd'", str(error))
+            self.assertIn(word, str(error))
+
+    @unittest.skipUnless(has("pandas", "polars", "pyarrow"), "pandas, polars or pyarrow is not there")
+    def test_frames_of_every_library_are_one_data_set(self):
+        import datetime
+
+        import pandas as pd
+        import polars as pl
+        import pyarrow as pa
+        days = [datetime.datetime(2024, 1, 1), None, datetime.datetime(2024, 1, 3), datetime.datetime(2024, 1, 1)]
+        cells = {"n": [1, None, 3, 4], "text": ["b", "more than twelve bytes", None, "b"], "flag": [True, False, True, True], "day": days, "x": [0.5, 1.5, None, 2.5]}
+        pandas = pd.DataFrame(cells).astype({"n": float, "flag": bool})
+        polars, arrow = pl.DataFrame(cells), pa.table(cells)
+        halves = pa.concat_tables([arrow.slice(0, 2), arrow.slice(2)])
+        nullable = pd.DataFrame(cells).convert_dtypes(convert_floating=False).astype({"n": "Int64", "x": "Float64"})
+        y = ["no", "yes", "no", "yes"]
+        digests = {upload_of(frame, target).digest for frame in (pandas, polars, arrow, halves, nullable) for target in (y, pd.Series(y), pl.Series("y", y), pa.array(y))}
+        self.assertEqual(len(digests), 1)
+        shown = self.session.preview(self.session.dataset(arrow, y).types(day="date"))
+        self.assertEqual([(column["name"], column["type"], column["missing"]) for column in shown["columns"]],
+                         [("n", "number", 1), ("text", "category", 1), ("flag", "number", 0), ("day", "date", 1), ("x", "number", 1), ("y", "category", 0)])
+        self.assertEqual(shown["firstRows"][2], [3, None, 1, 19725, None, "no"])
+        kinds = pd.Categorical(["low", "high", None, "low"], categories=["low", "mid", "high"])
+        coded = upload_of(pd.DataFrame({"k": kinds})), upload_of(pa.table({"k": pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0]), ["low", "mid", "high"])}))
+        self.assertEqual(coded[0].digest, coded[1].digest)
+        self.raises("INVALID_VALUE", "X", upload_of, pa.table({"a": pa.array([[1], [2]])}))
+        self.raises("INVALID_VALUE", "X", upload_of, pa.table({"a": pa.array([2 ** 60])}))
 
     @unittest.skipUnless(has("polars"), "polars is not there")
     def test_polars(self):
@@ -252,11 +371,17 @@ class Data(WithServer):
         import scipy.sparse
         X = scipy.sparse.random(60, 30, density=0.1, random_state=0, format="coo")
         y = (np.asarray(X.sum(axis=1)).ravel() > 1.5).astype(int)
-        upload = upload_of(X, y)
-        self.assertEqual((upload.format, upload.target), ("libsvm", "label"))
         data = self.session.dataset(X, y)
         self.assertEqual(self.session.preview(data)["rows"], 60)
         self.session.run(data, ["MultinomialNB"], kedge.cross_validate(cv=2))
+        twice = scipy.sparse.coo_matrix((np.repeat(X.data, 2) / 2, (np.repeat(X.row, 2), np.repeat(X.col, 2))), X.shape)
+        forms = [X.tocsr(), X.tocsc(), scipy.sparse.csr_array(X), twice]
+        self.assertEqual({self.session.dataset(form, y).reference["stored"] for form in forms}, {data.reference["stored"]})
+        for bad in (X * 1j, scipy.sparse.csr_matrix((0, 3)), scipy.sparse.csr_matrix(np.array([[2 ** 60]]))):
+            self.raises("INVALID_VALUE", "X", upload_of, bad)
+        path = pathlib.Path(self.folder.name) / "sparse.npz"
+        scipy.sparse.save_npz(path, X.tocsr())
+        self.assertEqual(self.session.upload("by-scipy", path)["rows"], 60)
 
     @unittest.skipUnless(has("scipy", "pandas"), "scipy or pandas is not there")
     def test_what_would_be_lost_is_kept_or_refused(self):
@@ -264,7 +389,7 @@ class Data(WithServer):
         import pandas as pd
         import scipy.sparse
         wide = scipy.sparse.csr_matrix(([1.0], ([0], [1])), shape=(3, 5))
-        self.assertEqual(self.session.preview(self.session.dataset(wide))["nColumns"], 6)   # with the label
+        self.assertEqual(self.session.preview(self.session.dataset(wide))["nColumns"], 5)
         model = self.session.submit(kedge.builtin("iris"), ["GaussianNB"], kedge.fit()).model()
         self.assertEqual(model.predict(scipy.sparse.csr_matrix([[5.1, 3.5, 1.4, 0.2]])).tolist(), ["setosa"])
         self.raises("INVALID_VALUE", "X", upload_of, pd.DataFrame([[1, 2]], columns=["a", "a"]))
@@ -341,6 +466,51 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Cutting:
+    """In front of a server: breaks each of the first connections that send more than so many bytes."""
+
+    def __init__(self, port, after, breaks):
+        self.sent, self._port, self._after, self._breaks = [], port, after, breaks
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._join, args=(client, socket.create_connection(("127.0.0.1", self._port))), daemon=True).start()
+
+    def _join(self, client, server):
+        threading.Thread(target=self._copy, args=(server, client), daemon=True).start()
+        place = len(self.sent)
+        self.sent.append(0)
+        self._copy(client, server, place)
+
+    def _copy(self, source, target, place=None):
+        try:
+            while piece := source.recv(1 << 16):
+                target.sendall(piece)
+                if place is None:
+                    continue
+                self.sent[place] += len(piece)
+                if self.sent[place] > self._after and self._breaks:
+                    self._breaks -= 1
+                    break
+        except OSError:
+            pass
+        for one in (source, target):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self._listener.close()
+
+
 def quiet_break(lines):
     """A stream whose early end is a break, as that of a chunked answer is."""
     def broken(transport, path):
@@ -384,6 +554,54 @@ class Failures(unittest.TestCase):
         with self.assertRaises(kedge.KedgeError) as caught:
             self.submit(session)
         self.assertEqual((caught.exception.status, caught.exception.where, len(server.asked)), (400, "pipeline[0].params.C", 1))
+
+    def test_an_upload_goes_on_behind_what_the_server_has(self):
+        text = b"a,b\n" + b"1,2\n" * 1000
+        upload = Upload("csv", len(text), lambda: iter([text[:1500], text[1500:]]))
+        has = lambda n: (404, {"Upload-Offset": str(n)}, b"{}")   # noqa: E731
+        conflict = (409, {"Upload-Offset": "2000"}, json.dumps({"code": "CONFLICT", "detail": "elsewhere"}).encode())
+        server, session = self.scripted((404, {}, b"{}"), None, has(1000), conflict, has(2000), (201, {}, b"{}"))
+        self.assertEqual(session.content(upload).reference, {"stored": "sha256:" + hashlib.sha256(b"csv\n" + text).hexdigest()})
+        sent = [(headers.get("Content-Range"), body) for method, _, headers, body in server.asked if method == "PUT"]
+        self.assertEqual(sent, [(None, text), ("bytes 1000-4003/4004", text[1000:]), ("bytes 2000-4003/4004", text[2000:])])
+
+    def test_an_upload_that_another_has_finished_or_that_is_wrong_is_not_sent_again(self):
+        upload = Upload("csv", 4, lambda: iter([b"a\n1\n"]))
+        server, session = self.scripted((404, {}, b"{}"), None, (200, {}, b"{}"))
+        session.content(upload)
+        self.assertEqual([method for method, *_ in server.asked], ["GET", "PUT", "GET"])
+        server, session = self.scripted((404, {}, b"{}"), (422, {}, json.dumps({"code": "DATASET_CORRUPT", "detail": "line 2"}).encode()))
+        with self.assertRaises(kedge.KedgeError) as caught:
+            session.content(upload)
+        self.assertEqual((caught.exception.code, len(server.asked)), ("DATASET_CORRUPT", 2))
+
+    def test_an_upload_shows_how_far_it_is(self):
+        with mock.patch.multiple(_upload.Line, PAUSE_S=0.0, QUIET_S=0.0), mock.patch.object(_upload, "SHOWN_FROM", 10):
+            with mock.patch("sys.stderr", mock.Mock(isatty=lambda: True)) as terminal:
+                line = _upload.Line()
+                for done in (5 << 20, 10 << 20):
+                    line(done, 10 << 20)
+                line(4, 4)   # which is too short to be shown
+            said = [call.args[0] for call in terminal.write.call_args_list]
+            self.assertRegex(said[0], r"^\rupload  50% of 10 MiB, .* MiB/s$")
+            self.assertRegex(said[1], r"^\rupload 100% of 10 MiB, .* MiB/s\n$")
+            self.assertEqual(len(said), 2)
+            notebook = mock.Mock()
+            modules = {"IPython": mock.Mock(get_ipython=lambda: notebook), "IPython.display": notebook}
+            with mock.patch.dict(sys.modules, modules), mock.patch("sys.stderr", mock.Mock(isatty=lambda: False)) as no_terminal:
+                line = _upload.Line()
+                for done in (5 << 20, 10 << 20):
+                    line(done, 10 << 20)
+            self.assertIn(" 50%", notebook.display.call_args.args[0]["text/plain"])
+            self.assertIn("100%", notebook.display.return_value.update.call_args.args[0]["text/html"])
+            no_terminal.write.assert_not_called()
+
+    def test_an_upload_of_which_nothing_more_arrives_is_given_up(self):
+        upload = Upload("csv", 4, lambda: iter([b"a\n1\n"]))
+        server, session = self.scripted(*[(404, {}, b"{}"), None] * 50)
+        with mock.patch.multiple(_upload, PATIENCE_S=0.5, SILENCE_S=0.0), self.assertRaises(kedge.ConnectionFailed):
+            session.content(upload)
+        self.assertGreater(len([1 for method, *_ in server.asked if method == "PUT"]), 1)
 
     def test_a_stream_that_was_quiet_for_long_is_taken_up_again(self):
         lines = [json.dumps({"id": i + 1, "time": "", "state": {"state": state}}).encode() + b"\n" for i, state in enumerate(("running", "succeeded"))]

@@ -158,8 +158,8 @@ class Session {
   schema::Catalogue estimators() const;
   schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;
-  // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin; format
-  // "csv", "arff", "libsvm" or "npy", empty: by the name's ending.
+  // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin;
+  // format "csv", "arff", "libsvm", "npy" or "npz", empty: by the name's ending.
   schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
   schema::Value datasets() const;
   void remove_dataset(const std::string& name) const;

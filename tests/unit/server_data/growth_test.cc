@@ -8,7 +8,9 @@
 
 #include "engine/core/dataset_file.h"
 #include "server/data/npy.h"
+#include "server/data/npz.h"
 #include "server/data/source_steps.h"
+#include "tests/unit/server_data/npz_file.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
 namespace kedge::server {
@@ -35,10 +37,26 @@ std::string distinct_words(int count) {
 }
 
 std::string npy_of_bytes(int count) {
-  std::string header = "{'descr': '|i1', 'fortran_order': False, 'shape': (" + std::to_string(count) + ", 1), }";
-  header.resize(117, ' ');
-  header += '\n';
-  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header + std::string(static_cast<std::size_t>(count), '\1');
+  return npy_bytes("|i1", "(" + std::to_string(count) + ", 1)", std::string(static_cast<std::size_t>(count), '\1'));
+}
+
+std::string npz_of_bytes(int count) {
+  return NpzFile()
+      .add("X", npy_of_bytes(count))
+      .add("y", npy_bytes("<f8", "(" + std::to_string(count) + ",)",
+                          std::string(8 * static_cast<std::size_t>(count), '\x11')))
+      .bytes();
+}
+
+// A row takes a byte of indptr, and two numbers of the table.
+std::string npz_of_empty_rows(int count) {
+  const std::string offsets(static_cast<std::size_t>(count), '\1');
+  return NpzFile()
+      .add("data", npy_bytes("<f8", "(1,)", std::string(8, '\x11')))
+      .add("indices", npy_bytes("|i1", "(1,)", std::string(1, '\0')))
+      .add("indptr", npy_bytes("|i1", "(" + std::to_string(count + 1) + ",)", '\0' + offsets))
+      .add("shape", npy_bytes("<i8", "(2,)", raw_bytes<std::int64_t>({count, 3})))
+      .bytes();
 }
 
 struct Growth {
@@ -56,24 +74,35 @@ TEST_P(Format, GrowsNoMoreThanItsFactor) {
   const std::filesystem::path file = directory.path() / "table.kds";
   const auto describe = [](engine::DatasetMeta& meta) { set_target(meta, "", ""); };
   const ParseRequest request{.source = growth.name, .output = file, .describe = describe};
-  growth.format == "npy" ? static_cast<void>(parse_npy(growth.text, request)) : parse_text(growth.text, growth.format, request);
+  if (growth.format == "npy") parse_npy(growth.text, request);
+  else if (growth.format == "npz") parse_npz(growth.text, request);
+  else parse_text(growth.text, growth.format, request);
   EXPECT_LE(std::filesystem::file_size(file), kHead + growth.factor * growth.text.size()) << "of " << growth.text.size() << " bytes";
   EXPECT_GT(engine::DatasetFile(file).meta().n_columns(), 0);
 }
 
-// The factors are those of the documentation: csv 32, arff 16, libsvm 16, npy 8.
+// The factors are those of the documentation: csv 32, arff 16, libsvm 16, npy 8, npz 32.
 INSTANTIATE_TEST_SUITE_P(
     Texts, Format,
-    testing::Values(Growth{"CsvOfManyColumns", "csv", many_columns(20'000, "1"), 32}, Growth{"CsvOfEmptyCells", "csv", many_columns(20'000, ""), 32},
-                    Growth{"CsvOfDigits", "csv", "a,b\n0.1,1\n" + repeated("1,1\n", 50'000), 32},
-                    Growth{"CsvOfWords", "csv", distinct_words(20'000), 32},
-                    Growth{"ArffOfDigits", "arff", "@relation r\n@attribute a real\n@attribute b real\n@data\n0.1,1\n" + repeated("1,1\n", 50'000), 16},
-                    Growth{"ArffOfManyColumns", "arff", "@relation r\n" + repeated("@attribute a real\n", 1) + "@data\n" + repeated("?\n", 50'000), 16},
-                    Growth{"ArffOfSparseRows", "arff", "@relation r\n@attribute a real\n@attribute b real\n@attribute c real\n@data\n{0 0.1}\n" + repeated("{}\n", 50'000), 16},
-                    Growth{"LibsvmOfOneFarIndex", "libsvm", "0 2097152:1", 1}, Growth{"LibsvmOfFarIndices", "libsvm", repeated("0 2097152:1\n", 5'000), 16},
-                    Growth{"LibsvmOfLabels", "libsvm", "1 1:0.1\n" + repeated("1\n", 50'000), 16},
-                    Growth{"LibsvmOfShortRows", "libsvm", "1 9:0.1\n" + repeated("1 1:1\n", 50'000), 16},
-                    Growth{"NpyOfBytes", "npy", npy_of_bytes(100'000), 8}),
+    testing::Values(
+        Growth{"CsvOfManyColumns", "csv", many_columns(20'000, "1"), 32},
+        Growth{"CsvOfEmptyCells", "csv", many_columns(20'000, ""), 32},
+        Growth{"CsvOfDigits", "csv", "a,b\n0.1,1\n" + repeated("1,1\n", 50'000), 32},
+        Growth{"CsvOfWords", "csv", distinct_words(20'000), 32},
+        Growth{"ArffOfDigits", "arff",
+               "@relation r\n@attribute a real\n@attribute b real\n@data\n0.1,1\n" + repeated("1,1\n", 50'000), 16},
+        Growth{"ArffOfManyColumns", "arff",
+               "@relation r\n" + repeated("@attribute a real\n", 1) + "@data\n" + repeated("?\n", 50'000), 16},
+        Growth{"ArffOfSparseRows", "arff",
+               "@relation r\n@attribute a real\n@attribute b real\n@attribute c real\n@data\n{0 0.1}\n" +
+                   repeated("{}\n", 50'000),
+               16},
+        Growth{"LibsvmOfOneFarIndex", "libsvm", "0 2097152:1", 1},
+        Growth{"LibsvmOfFarIndices", "libsvm", repeated("0 2097152:1\n", 5'000), 16},
+        Growth{"LibsvmOfLabels", "libsvm", "1 1:0.1\n" + repeated("1\n", 50'000), 16},
+        Growth{"LibsvmOfShortRows", "libsvm", "1 9:0.1\n" + repeated("1 1:1\n", 50'000), 16},
+        Growth{"NpyOfBytes", "npy", npy_of_bytes(100'000), 8}, Growth{"NpzOfBytes", "npz", npz_of_bytes(100'000), 8},
+        Growth{"NpzOfEmptyRows", "npz", npz_of_empty_rows(100'000), 32}),
     [](const auto& row) { return std::string(row.param.name); });
 
 // The names can be read.

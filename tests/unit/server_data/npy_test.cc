@@ -8,25 +8,19 @@
 #include <filesystem>
 
 #include "schemas/error.h"
+#include "tests/unit/server_data/npz_file.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
 namespace kedge::server {
 namespace {
 
-// As numpy.save writes it: the header padded with spaces to a multiple of 64.
 std::string npy(const std::string& descr, const std::string& shape, const std::string& data, bool fortran = false, int version = 1) {
-  std::string dict = "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
-  const std::size_t width = version == 1 ? 2 : 4;
-  while ((8 + width + dict.size() + 1) % 64 != 0) dict += ' ';
-  dict += '\n';
-  std::string head = std::string("\x93NUMPY") + static_cast<char>(version) + '\0';
-  for (std::size_t i = 0; i < width; ++i) head += static_cast<char>(dict.size() >> 8 * i & 255);
-  return head + dict + data;
+  return npy_bytes(descr, shape, data, fortran, version);
 }
 
 template <class T>
 std::string raw(std::initializer_list<T> values) {
-  return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(T)};
+  return raw_bytes(values);
 }
 
 struct Npy : testing::Test {

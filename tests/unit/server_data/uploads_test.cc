@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+#include "crypto/digest.h"
 #include "engine/core/dataset_file.h"
 #include "schemas/quota.h"
 #include "tests/unit/server_data/temporary_directory.h"
@@ -157,6 +158,65 @@ TEST_F(UploadsTest, DoNotShowTheNamesOfOtherTenants) {
   EXPECT_EQ(uploads_->name_of("alice", digest), "secret-merger");
   EXPECT_EQ(uploads_->name_of("bob", digest), "plain");
   EXPECT_THAT(engine::DatasetFile(tables().at(0)).meta().name, testing::Not(HasSubstr("secret")));
+}
+
+const std::string kDigest = crypto::hex_digest(crypto::DigestKind::kSha256, "csv\n" + kTable);
+
+std::string name_of_content(const std::string& text) {
+  return "sha256:" + crypto::hex_digest(crypto::DigestKind::kSha256, "csv\n" + text);
+}
+
+TEST_F(UploadsTest, AreNamedByTheirContentOrRefused) {
+  const std::string name = name_of_content(kTable);
+  EXPECT_EQ(put("alice", name).digest, kDigest);
+  EXPECT_EQ(uploads_->resolve("alice", name), name);
+  EXPECT_EQ(uploads_->name_of("alice", name), "") << "a digest is no name for messages";
+  restart();
+  EXPECT_TRUE(uploads_->find("alice", name));
+  EXPECT_FALSE(uploads_->find("bob", name)) << "knowing the digest does not help";
+  EXPECT_THROW(put("alice", name, "a,b\n5,6\n"), schema::Error);
+  EXPECT_THROW(put("alice", "sha256:" + std::string(63, 'a')), schema::Error);
+  EXPECT_TRUE(uploads_->remove("alice", name));
+  EXPECT_TRUE(tables().empty());
+}
+
+TEST_F(UploadsTest, AreFoundByTheirContentUnderAnyName) {
+  put("alice", "mine");
+  const std::optional<UploadInfo> found = uploads_->find("alice", name_of_content(kTable));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "mine");
+}
+
+TEST_F(UploadsTest, GetANameForContentThatIsThere) {
+  const std::string content = name_of_content(kTable);
+  EXPECT_THROW(uploads_->give_name("alice", "mine", content), schema::Error) << "it is not there";
+  put("alice", content);
+  EXPECT_EQ(uploads_->give_name("alice", "mine", content).name, "mine");
+  EXPECT_THROW(uploads_->give_name("alice", ".mine", content), schema::Error);
+  EXPECT_THROW(uploads_->give_name("bob", "mine", content), schema::Error);
+  uploads_->remove("alice", content);
+  restart();
+  EXPECT_TRUE(uploads_->find("alice", "mine"));
+  EXPECT_EQ(bytes_->used("alice"), bytes_on_disk());
+}
+
+TEST_F(UploadsTest, WithoutANameMakeRoomForOthersTheOnesUsedLongestAgoFirst) {
+  const std::string texts[] = {"a\n1\n", "a\n2\n", "a\n3\n"};
+  put("alice", "named", "a\n4\n");
+  put("alice", name_of_content(texts[0]), texts[0]);
+  put("alice", name_of_content(texts[1]), texts[1]);
+  EXPECT_TRUE(uploads_->find("alice", name_of_content(texts[0]))) << "a use";
+  uploads_->set_most_content_bytes(2 * std::filesystem::file_size(tables().at(0)));
+  put("alice", name_of_content(texts[2]), texts[2]);
+  EXPECT_TRUE(uploads_->find("alice", "named"));
+  EXPECT_TRUE(uploads_->find("alice", name_of_content(texts[0])));
+  EXPECT_FALSE(uploads_->find("alice", name_of_content(texts[1])));
+  EXPECT_EQ(tables().size(), 3u);
+  uploads_->set_most_content_bytes(1);
+  put("alice", name_of_content(texts[1]), texts[1]);
+  EXPECT_TRUE(uploads_->find("alice", name_of_content(texts[1]))) << "the last one stays, of any size";
+  EXPECT_EQ(tables().size(), 2u);
+  EXPECT_EQ(bytes_->used("alice"), bytes_on_disk());
 }
 
 TEST_F(UploadsTest, AreKeptOnceForEachTenantWhereTheyMayNotShare) {

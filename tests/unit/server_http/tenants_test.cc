@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <thread>
 #include <vector>
 
+#include "crypto/digest.h"
 #include "tests/unit/server_http/api_server.h"
 
 namespace kedge::server {
@@ -150,6 +153,93 @@ TEST_F(Tenants, UploadListAndDeleteTheirOwnDataSets) {
   EXPECT_EQ(as("alice", "DELETE", "/v1/datasets/prices.csv").status, 204);
   EXPECT_EQ(as("alice", "GET", "/v1/datasets/prices.csv").status, 404);
   for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) EXPECT_TRUE(file.is_directory()) << file.path() << " is left";
+}
+
+// SHA-256 of "csv", a line feed and "a,b\n1,2\n3,4\n".
+const std::string kByContent =
+    "/v1/datasets/sha256:" + crypto::hex_digest(crypto::DigestKind::kSha256, "csv\na,b\n1,2\n3,4\n");
+
+TEST_F(Tenants, SendEqualContentOnce) {
+  EXPECT_EQ(as("alice", "HEAD", kByContent).status, 404);
+  const HttpReply made = as("alice", "PUT", kByContent + "?format=csv", "a,b\n1,2\n3,4\n");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.field("Location"), kByContent);
+  EXPECT_EQ(as("alice", "HEAD", kByContent).status, 200);
+  EXPECT_EQ(as("bob", "HEAD", kByContent).status, 404);
+  EXPECT_EQ(as("alice", "PUT", kByContent + "?format=csv").status, 200) << "no body is needed";
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/sha256:" + std::string(64, '0') + "?format=csv", "a,b\n1,2\n").status, 422)
+      << "another digest";
+  EXPECT_EQ(as("alice", "GET", "/v1/datasets?pageToken=" + kByContent.substr(13)).status, 200);
+}
+
+// Of several pieces of what goes to disk at once.
+std::string long_table() {
+  std::string table = "a,b\n";
+  while (table.size() < 3'500'000) table += "1.5,2\n";
+  return table;
+}
+
+// Bytes that wait for the rest, once the server has noticed that the connection is gone.
+std::string offset_of(const std::function<HttpReply()>& ask) {
+  for (int i = 0; i < 2000; ++i) {
+    const std::string offset(ask().field("Upload-Offset"));
+    if (!offset.empty()) return offset;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return "";
+}
+
+TEST_F(Tenants, GoOnWithAnUploadWhoseConnectionBroke) {
+  bytes.set_most(0);
+  const std::string table = long_table();
+  const std::string path = "/v1/datasets/sha256:" + crypto::hex_digest(crypto::DigestKind::kSha256, "csv\n" + table),
+                    target = path + "?format=csv";
+  {
+    tests::HttpConnection broken(kept.port());
+    broken.send("PUT " + target + " HTTP/1.1\r\nHost: a\r\nTenant: alice\r\nContent-Length: " +
+                std::to_string(table.size()) + "\r\n\r\n" + table.substr(0, 2'500'000));
+  }
+  const std::string offset = offset_of([&] { return as("alice", "HEAD", path); });
+  ASSERT_EQ(offset, std::to_string(2 << 20)) << "whole pieces are kept";
+  EXPECT_EQ(as("bob", "HEAD", path).field("Upload-Offset"), "") << "it is not bob's";
+  const std::size_t at = std::stoul(offset);
+  const auto range = [&](std::size_t first) {
+    return fmt::format("Content-Range: bytes {}-{}/{}\r\n", first, table.size() - 1, table.size());
+  };
+  const HttpReply elsewhere = as("alice", "PUT", target, table.substr(at + 1), range(at + 1));
+  EXPECT_EQ(elsewhere.status, 409);
+  EXPECT_EQ(elsewhere.field("Upload-Offset"), offset);
+  const HttpReply made = as("alice", "PUT", target, table.substr(at), range(at));
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_THAT(made.body, HasSubstr("\"bytes\":" + std::to_string(table.size())));
+  EXPECT_EQ(as("alice", "HEAD", path).field("Upload-Offset"), "");
+}
+
+TEST_F(Tenants, AreToldWhatIsWrongWithARange) {
+  for (const char* range : {"bytes 3-1/12", "bytes 0-5/12", "bytes 2-11/12", "bytes 0-11/*", "lines 0-11/12",
+                            "bytes 0-11/12x", "bytes 0-99999999999999999999/1"})
+    EXPECT_EQ(
+        as("alice", "PUT", kByContent + "?format=csv", "a,b\n1,2\n3,4\n", fmt::format("Content-Range: {}\r\n", range))
+            .status,
+        400)
+        << range;
+  EXPECT_EQ(
+      as("alice", "PUT", kByContent + "?format=csv", "a,b\n1,2\n3,4\n", "Content-Range: bytes 0-11/12\r\n").status,
+      201);
+  EXPECT_THAT(as("alice", "PUT", "/v1/datasets/named.csv", "a,b\n1,2\n", "Content-Range: bytes 0-7/8\r\n").body,
+              HasSubstr("only an upload by content"));
+}
+
+TEST_F(Tenants, NameContentThatIsThere) {
+  const std::string named = "/v1/datasets/prices?content=" + kByContent.substr(13);
+  EXPECT_EQ(as("alice", "PUT", named).status, 404);
+  ASSERT_EQ(as("alice", "PUT", kByContent + "?format=csv", "a,b\n1,2\n3,4\n").status, 201);
+  EXPECT_EQ(as("alice", "PUT", named).status, 201);
+  EXPECT_EQ(as("alice", "PUT", named).status, 200);
+  EXPECT_EQ(as("alice", "GET", "/v1/datasets/prices").status, 200);
+  EXPECT_EQ(as("alice", "PUT", named, "a,b\n1,2\n").status, 400) << "a body as well";
+  EXPECT_EQ(as("alice", "PUT", "/v1/datasets/prices?content=sha256:12").status, 400);
+  EXPECT_EQ(as("bob", "PUT", named).status, 404);
 }
 
 TEST_F(Tenants, GetWhatIsWrongWithAnUpload) {

@@ -126,6 +126,7 @@ class Call:
     repeats: bool = True                 # whether it may be sent again
     take: Callable[[bytes], object] | None = None   # gets the body of a good answer in pieces
     extra: dict[str, str] = field(default_factory=dict)
+    allowed: tuple[int, ...] = ()        # statuses of failure that are an answer
 
     def headers(self, token: str) -> dict[str, str]:
         named = {"Accept": self.accept, "Content-Type": self.content_type, "Idempotency-Key": self.key, "Authorization": f"Bearer {token}" if token else "",
@@ -229,7 +230,7 @@ class Transport:
             try:
                 reply = self._attempt(call)
                 self._has_answered = True
-                if reply.status < 400:
+                if reply.status < 400 or reply.status in call.allowed:
                     return reply
                 error = problem(reply.status, reply.body)
                 if not means_later(reply.status):

@@ -11,10 +11,14 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from . import job as _job
+from . import model as _model
 from . import session as _session
+from ._upload import Progress
+from .data import Dataset, Upload
 from .job import Event, Result
 
 T = TypeVar("T")
@@ -70,11 +74,42 @@ async def _each(items: Iterator[T]) -> AsyncIterator[T]:
             queue.get_nowait()
 
 
+class Model:
+    """As kedge.Model."""
+
+    def __init__(self, model: _model.Model) -> None:
+        self._model, self.id = model, model.id
+
+    def __repr__(self) -> str:
+        return f"aio.Model({self.id!r})"
+
+    async def info(self) -> dict[str, Any]:
+        return await _on_thread(self._model.info)
+
+    async def predict(self, X: Any, output: str = "predict") -> Any:
+        return await _on_thread(self._model.predict, X, output)
+
+    async def transform(self, X: Any) -> Any:
+        return await _on_thread(self._model.transform, X)
+
+    async def download(self, open: bool = False) -> bytes:
+        return await _on_thread(self._model.download, open)
+
+    async def members(self) -> list[tuple[str, Any]]:
+        return await _on_thread(self._model.members)
+
+    async def remove(self) -> None:
+        await _on_thread(self._model.remove)
+
+
 class Job:
     """As kedge.Job. `await job` is its result."""
 
     def __init__(self, job: _job.Job) -> None:
         self._job, self.id = job, job.id
+
+    def __repr__(self) -> str:
+        return f"aio.Job({self.id!r})"
 
     def __await__(self) -> Generator[Any, None, Result]:
         return self.result().__await__()
@@ -94,12 +129,29 @@ class Job:
     def events(self, after: int = 0, follow: bool = True) -> AsyncIterator[Event]:
         return _each(self._job.events(after, follow))
 
+    async def model(self) -> Model:
+        return Model(await _on_thread(self._job.model))
+
+    async def artifacts(self) -> dict[str, int]:
+        return await _on_thread(self._job.artifacts)
+
+    async def download(self, name: str, to: str | Path | Callable[[bytes], object]) -> None:
+        """to: a file, or a function, which is called on another thread."""
+        await _on_thread(self._job.download, name, to)
+
 
 class Session:
-    """As kedge.Session."""
+    """As kedge.Session. What lists, such as models(), is for `async for`."""
 
     def __init__(self, session: _session.Session) -> None:
         self._session = session
+
+    def __repr__(self) -> str:
+        return f"aio.Session({self.url!r})"
+
+    @property
+    def url(self) -> str:
+        return self._session.url
 
     async def submit(self, *arguments: Any, **named: Any) -> Job:
         return Job(await _on_thread(self._session.submit, *arguments, **named))
@@ -110,11 +162,45 @@ class Session:
     def job(self, id: str) -> Job:
         return Job(self._session.job(id))
 
-    async def dataset(self, X: Any, y: Any = None) -> Any:
-        return await _on_thread(self._session.dataset, X, y)
+    def jobs(self, state: str = "", page_size: int = 50) -> AsyncIterator[dict[str, Any]]:
+        return _each(self._session.jobs(state, page_size))
+
+    async def dataset(self, X: Any, y: Any = None, **more: Any) -> Dataset:
+        return await _on_thread(self._session.dataset, X, y, **more)
+
+    async def content(self, upload: Upload, progress: Progress | None = None) -> Dataset:
+        return await _on_thread(self._session.content, upload, progress)
+
+    async def upload(self, name: str, source: Any, **more: Any) -> dict[str, Any]:
+        return await _on_thread(self._session.upload, name, source, **more)
+
+    async def datasets(self) -> list[dict[str, Any]]:
+        return await _on_thread(self._session.datasets)
+
+    async def remove_dataset(self, name: str) -> None:
+        await _on_thread(self._session.remove_dataset, name)
+
+    async def preview(self, dataset: Dataset, rows: int = 10) -> dict[str, Any]:
+        return await _on_thread(self._session.preview, dataset, rows)
+
+    def model(self, id: str) -> Model:
+        return Model(self._session.model(id))
+
+    def models(self, page_size: int = 50) -> AsyncIterator[dict[str, Any]]:
+        return _each(self._session.models(page_size))
+
+    async def upload_model(self, content: bytes) -> Model:
+        return Model(await _on_thread(self._session.upload_model, content))
 
     async def info(self) -> dict[str, Any]:
         return await _on_thread(self._session.info)
+
+    async def estimators(self) -> list[dict[str, Any]]:
+        return await _on_thread(self._session.estimators)
+
+    def close(self) -> None:
+        """Of the connection of this thread; those of calls have ended with them."""
+        self._session.close()
 
 
 def connect(*arguments: Any, **named: Any) -> Session:

@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
-import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import KedgeError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 PIECE = 1 << 20
 
@@ -78,13 +75,14 @@ def inline(csv: str, target: str = "") -> Dataset:
 
 @dataclass
 class Upload:
-    """Bytes in one of the server's formats. pieces() may be asked several times."""
+    """Bytes in one of the server's formats. pieces() may be asked several times, and gives the same each time."""
 
     format: str
     size: int
     pieces: Callable[[], Iterator[bytes | memoryview]]
-    target: str = ""
+    selection: dict[str, Any] = field(default_factory=dict)   # what of it is the target, weights and groups
 
+    @functools.cached_property
     def digest(self) -> str:
         """As the server counts it: over the format, a line end and the bytes."""
         digest = hashlib.sha256(self.format.encode() + b"\n")
@@ -92,82 +90,138 @@ class Upload:
             digest.update(piece)
         return digest.hexdigest()
 
+    def rest(self, start: int) -> Iterator[bytes | memoryview]:
+        """The pieces without the first bytes."""
+        for piece in self.pieces():
+            if start < len(piece):
+                yield memoryview(piece)[start:]
+            start = max(0, start - len(piece))
 
-def upload_of(X: Any, y: Any = None) -> Upload:
-    """A matrix, data frame or sparse matrix, with the column of the target behind the others. Copies it only where its rows are not one block of
-    memory of a type that the server reads, or where y comes along. Raises KedgeError for what is no table of numbers or columns."""
-    if hasattr(X, "tocsr"):
-        return _of_text("libsvm", _libsvm(X.tocsr(), y), "label" if y is not None else "")
-    if hasattr(X, "columns"):
-        return _of_frame(X, y)
+
+def upload_of(X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Upload:
+    """A matrix of any layout, a data frame (pandas, polars, what has __arrow_c_stream__) or a sparse matrix, with the target, weights and groups of its rows,
+    as an .npz file that is sent from their own memory. Equal values of one type are equal bytes, however they lie. Raises KedgeError, with the argument as
+    `where`, for what is no table of numbers or columns."""
+    return archive_of(*_members_of(X), y, sample_weight=sample_weight, groups=groups)
+
+
+def archive_of(n_rows: int, members: list[Any], y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Upload:
+    """The same of X as members (_npz.Member)."""
+    from ._npz import Archive
+    extras = {name: values for name, values in (("y", y), ("sample_weight", sample_weight), ("groups", groups)) if values is not None}
+    selection: dict[str, Any] = {}
+    if extras:
+        from ._columns import column, same_rows
+        found = {name: column(values, name) for name, values in extras.items()}
+        same_rows(n_rows, found)
+        members += _extra_members(found, target_name(y), _names(members))
+        selection = {role: name for role, name in (("target", target_name(y)), ("weights", "sample_weight"), ("groups", "groups"))
+                     if {"target": "y", "weights": "sample_weight", "groups": "groups"}[role] in found}
+    archive = Archive(members)
+    return Upload("npz", archive.size, archive.pieces, selection)
+
+
+def target_name(y: Any) -> str:
+    """What a series is called, else "y"."""
+    return str(getattr(y, "name", None) or "y")
+
+
+def _names(members: list[Any]) -> set[str]:
+    named = [member for member in members if member.name == "feature_names"]
+    return set(named[0].parts[0].tolist()) if named else set()
+
+
+def _extra_members(found: dict[str, Any], target: str, names: set[str]) -> list[Any]:
+    from ._columns import texts
+    from ._npz import Member
+    members: list[Any] = []
+    for name, column in found.items():
+        called = target if name == "y" else name
+        if called in names:
+            raise KedgeError("INVALID_VALUE", f"{name} is named '{called}', as a column of X is", name)
+        if name != "y" and column.categories is not None:
+            raise KedgeError("INVALID_VALUE", f"{name} holds texts, must be numbers", name)
+        members += column.members(name, "categories.y")
+        if name == "y" and target != "y":
+            members.append(Member.of("target_name", texts([target])))
+    return members
+
+
+def _members_of(X: Any) -> tuple[int, list[Any]]:
+    """Rows, and the members of X. Imports numpy only here, so that `import kedge` is fast."""
     import numpy as np
+
+    from ._columns import numbers
+    from ._npz import Member
+    if hasattr(X, "tocsr"):
+        return _of_sparse(X)
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns"):
+        return _of_frame(X)
     if isinstance(X, np.ma.MaskedArray):   # what is masked is missing
         X = np.ma.filled(X.astype(np.float64), np.nan)
-    table = np.asarray(X)
+    try:
+        table = np.asarray(X)
+    except ValueError as error:   # rows of different lengths
+        raise KedgeError("INVALID_VALUE", f"X is no table: {error}", "X") from None
     if table.ndim != 2:
         raise KedgeError("INVALID_VALUE", f"X has {table.ndim} dimensions, must have 2 (rows and columns)", "X")
-    if y is not None:
-        return _of_matrix_and_target(table, np.asarray(y))
-    return _of_matrix(readable(table, "X"))
+    _check_size(*table.shape)
+    return table.shape[0], [Member.of("X", numbers(table, "X"))]
 
 
-def readable(table: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
-    """Numbers as float32 or float64. Raises KedgeError for what is not, or does not fit."""
+def _check_size(n_rows: int, n_columns: int) -> None:
+    if not n_rows or not n_columns:
+        raise KedgeError("INVALID_VALUE", f"X has {n_rows} rows and {n_columns} columns, must have at least one of each", "X")
+
+
+def _of_sparse(X: Any) -> tuple[int, list[Any]]:
     import numpy as np
-    if table.dtype in (np.float32, np.float64):
-        return table
-    if table.dtype.kind in "biuf":
-        if table.dtype.kind in "iu" and table.size and max(abs(int(table.max())), abs(int(table.min()))) > 2 ** 53:
-            raise KedgeError("INVALID_VALUE", f"{what} has integers beyond 2^53, which a double does not hold", what)
-        return table.astype(np.float64)
-    raise KedgeError("INVALID_VALUE", f"{what} has the type {table.dtype}, must be numbers (a data frame may have texts)", what)
+
+    from ._columns import numbers
+    from ._npz import Member
+    if len(X.shape) != 2:
+        raise KedgeError("INVALID_VALUE", f"X has {len(X.shape)} dimensions, must have 2 (rows and columns)", "X")
+    _check_size(*X.shape)
+    numbers(X.data if hasattr(X.data, "dtype") else np.empty(0, X.dtype), "X")
+    X = X.tocsr()
+    if not X.has_canonical_format:   # rows in the order of their columns, each once
+        X = X.copy()
+        X.sum_duplicates()
+    return X.shape[0], [Member.of("data", X.data), Member.of("indices", X.indices), Member.of("indptr", X.indptr), Member.of("shape", np.array(X.shape, np.int64))]
 
 
-def _of_matrix(table: np.ndarray[Any, Any], target: str = "") -> Upload:
+def _of_frame(X: Any) -> tuple[int, list[Any]]:
+    """By columns, each of its own type and memory."""
+    from ._columns import column, texts
+    from ._npz import Member
+    if type(X).__module__.split(".")[0] != "pandas" and hasattr(X, "__arrow_c_stream__"):
+        from ._arrow import columns_of
+        columns = columns_of(X, "X")
+    else:
+        names = [str(name) for name in X.columns]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise KedgeError("INVALID_VALUE", f"X has two columns named '{twice[0]}'", "X")
+        columns = {str(name): column(X[name], f"X, column '{name}'") for name in X.columns}
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    _check_size(n_rows, len(columns))
+    members = [member for i, found in enumerate(columns.values()) for member in found.members(f"columns.{i}", f"categories.{i}")]
+    return n_rows, [*members, Member.of("feature_names", texts(list(columns)))]
+
+
+def rows_of(X: Any) -> Upload:
+    """A matrix or data frame as a model takes rows to be asked about: NPY, or CSV with the columns' names. Raises KedgeError."""
+    if hasattr(X, "columns"):
+        columns = [X[name] for name in X.columns]
+        return _of_text("csv", csv([str(name) for name in X.columns], zip(*map(_values, columns))))
     import numpy as np
-    head = io.BytesIO()
-    is_fortran = table.flags.f_contiguous and not table.flags.c_contiguous
-    if not (table.flags.c_contiguous or is_fortran):
-        table = np.ascontiguousarray(table)
-    np.lib.format.write_array_header_1_0(head, {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": is_fortran, "shape": table.shape})
-    content = (table.T if is_fortran else table).reshape(-1).view(np.uint8).data
 
-    def pieces() -> Iterator[bytes | memoryview]:
-        yield head.getvalue()
-        for at in range(0, len(content), PIECE):
-            yield content[at:at + PIECE]
-    return Upload("npy", len(head.getvalue()) + len(content), pieces, target)
-
-
-def _of_matrix_and_target(table: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Upload:
-    import numpy as np
-    if y.shape != (table.shape[0],):
-        raise KedgeError("INVALID_VALUE", f"y has the shape {y.shape}, must have {table.shape[0]} values, one for each row of X", "y")
-    if y.dtype.kind in "biuf" and table.dtype.kind in "biuf":
-        table, y = readable(table, "X"), readable(y, "y")
-        joined = np.empty((table.shape[0], table.shape[1] + 1), np.result_type(table, y))
-        joined[:, :-1], joined[:, -1] = table, y
-        return _of_matrix(joined, f"x{table.shape[1]}")
-    header = [f"x{i}" for i in range(table.shape[1])] + ["target"]
-    return _of_text("csv", csv(header, ([*row, label] for row, label in zip(table.tolist(), y.tolist()))), "target")
-
-
-def _of_frame(X: Any, y: Any) -> Upload:
-    """pandas, polars and what is like them: by columns."""
-    names = [str(name) for name in X.columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise KedgeError("INVALID_VALUE", f"X has two columns named '{twice[0]}'", "X")
-    columns = [_values(X[name]) for name in X.columns]
-    target = ""
-    if y is not None:
-        target = str(getattr(y, "name", None) or "target")
-        if target in names:
-            raise KedgeError("INVALID_VALUE", f"y is named '{target}', as a column of X is", "y")
-        names.append(target)
-        columns.append(_values(y))
-    if len({len(column) for column in columns}) > 1:
-        raise KedgeError("INVALID_VALUE", f"y has {len(columns[-1])} values, X has {len(columns[0])} rows", "y")
-    return _of_text("csv", csv(names, zip(*columns)), target)
+    from ._columns import numbers
+    from ._npz import Member
+    table = np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    if table.ndim != 2:
+        raise KedgeError("INVALID_VALUE", f"X has {table.ndim} dimensions, must have 2 (rows and columns)", "X")
+    member = Member.of("X", numbers(table, "X"))
+    return Upload("npy", member.size, member.pieces)
 
 
 def _values(column: Any) -> list[Any]:
@@ -177,10 +231,10 @@ def _values(column: Any) -> list[Any]:
     return list(column)
 
 
-def _of_text(format: str, text: bytes, target: str) -> Upload:
+def _of_text(format: str, text: bytes) -> Upload:
     def pieces() -> Iterator[bytes | memoryview]:
         yield text
-    return Upload(format, len(text), pieces, target)
+    return Upload(format, len(text), pieces)
 
 
 def _cell(value: Any) -> str:
@@ -195,20 +249,4 @@ def _cell(value: Any) -> str:
 def csv(header: list[str], rows: Any) -> bytes:
     """A table with a header line; None and NaN are empty cells."""
     lines = [",".join(map(_cell, header)), *(",".join(map(_cell, row)) for row in rows)]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _libsvm(X: Any, y: Any) -> bytes:
-    """Indices count from 1, and each row's first says so; labels 0 without a target."""
-    labels = [0] * X.shape[0] if y is None else _values(y)
-    if len(labels) != X.shape[0]:
-        raise KedgeError("INVALID_VALUE", f"y has {len(labels)} values, X has {X.shape[0]} rows", "y")
-    lines = []
-    for i, label in enumerate(labels):
-        begin, end = X.indptr[i], X.indptr[i + 1]
-        pairs = dict(zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist()))
-        if i == 0:
-            pairs.setdefault(X.shape[1] - 1, 0.0)   # the file knows its columns by the largest index alone
-        entries = " ".join(f"{j + 1}:{v!r}" for j, v in sorted(pairs.items()))
-        lines.append(f"{label} {entries}".rstrip())
     return ("\n".join(lines) + "\n").encode()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ._http import JSON, LONG_S, Call, Transport
-from .data import upload_of
+from .data import rows_of
 from .errors import KedgeError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Model:
         if hasattr(X, "toarray"):   # of SciPy: rows to be asked about are few
             X = X.toarray()
         if hasattr(X, "columns") or hasattr(X, "dtype"):
-            rows = upload_of(X)
+            rows = rows_of(X)
             call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
         else:
             call.body, call.content_type = json.dumps({"rows": [_row(row) for row in X]}).encode(), JSON

@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from . import data
 from ._http import JSON, LONG_S, Call, Transport, Trust
 from ._servers import current, kept, token_of_environment
+from ._upload import CONTENT_TYPES, Progress, Sender, file_upload, path_of
 from .data import Dataset, Upload
 from .errors import KedgeError
 from .job import Job
@@ -19,7 +20,7 @@ from .model import MODEL, Model
 from .steps import pipeline_of, value_of
 from .tasks import Task
 
-CONTENT_TYPES = {"npy": "application/x-npy", "csv": "text/csv", "libsvm": "text/plain", "arff": "text/plain"}
+RESUMES_FROM = 16 << 20   # bytes
 
 
 class Preview(dict[str, Any]):
@@ -89,55 +90,42 @@ class Session:
 
     # Data
 
-    def dataset(self, X: Any, y: Any = None) -> Dataset:
-        """An array, data frame or sparse matrix as a data set, with y as its target. Uploaded under a name that says its content, once: equal data is not
-        sent again."""
-        return self.content(data.upload_of(X, y))
+    def dataset(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, progress: Progress | None = None) -> Dataset:
+        """An array, data frame or sparse matrix as a data set, with y as its target, and weights and groups of its rows. Uploaded without a name, once:
+        equal data is not sent again."""
+        return self.content(data.upload_of(X, y, sample_weight=sample_weight, groups=groups), progress)
 
-    def content(self, upload: Upload) -> Dataset:
-        """Bytes as a data set under a name that says its content: sent where the server does not have them."""
-        digest = upload.digest()
-        name = f"sha256-{digest[:40]}"
-        try:
-            is_there = self._get(f"/v1/datasets/{name}")["digest"] == f"sha256:{digest}"
-        except KedgeError as error:
-            if error.status != 404:
-                raise
-            is_there = False
-        if not is_there:
-            self._put(name, upload)
-        found = data.stored(name)
-        return found.target(upload.target) if upload.target else found
+    def content(self, upload: Upload, progress: Progress | None = None) -> Dataset:
+        """Bytes as a data set that its digest names: sent where the server does not have them. A connection that breaks is taken up where it ended, for as long
+        as something arrives within a minute. progress(bytes, of all): else a line on stderr, where that is a terminal."""
+        sender = Sender(self._transport, upload, progress)
+        sender.send()
+        return data.stored(sender.name).select(**upload.selection)
 
-    def upload(self, name: str, source: Any, *, format: str = "") -> dict[str, Any]:
-        """Stores a data set under a name: a file by its path (CSV, ARFF, libsvm or NPY, also packed by gzip or zstd; format: where neither the file's name nor its
-        content says it), an array or a data frame."""
-        if not isinstance(source, (str, os.PathLike)):
-            return self._put(name, data.upload_of(source))
-        path = Path(source)
-
-        def pieces() -> Iterator[bytes]:
-            with open(path, "rb") as file:
-                while piece := file.read(data.PIECE):
-                    yield piece
-        call = Call("PUT", self._upload_path(name, format or _format_of(path.name)), pieces, path.stat().st_size, "application/octet-stream", timeout=600.0)
+    def upload(self, name: str, source: Any, *, format: str = "", progress: Progress | None = None) -> dict[str, Any]:
+        """Stores a data set under a name: a file by its path (CSV, ARFF, libsvm, NPY or NPZ, also packed by gzip or zstd; format: where neither the file's name nor
+        its content says it), an array or a data frame. Large ones as content() does."""
+        if isinstance(source, (str, os.PathLike)):
+            upload = file_upload(Path(source), format or _format_of(Path(source).name))
+        else:
+            upload = data.upload_of(source)
+        if upload.size >= RESUMES_FROM and upload.format:   # else it takes a moment to send it again
+            return self._name(name, upload, progress)
+        call = Call("PUT", path_of(name, format=upload.format), upload.pieces, upload.size, CONTENT_TYPES.get(upload.format, "application/octet-stream"), timeout=600.0)
         stored: dict[str, Any] = self._transport.call(call).json()
         return stored
 
-    @staticmethod
-    def _upload_path(name: str, format: str) -> str:
-        return f"/v1/datasets/{quote(name, safe='')}" + (f"?format={quote(format)}" if format else "")
-
-    def _put(self, name: str, upload: Upload) -> dict[str, Any]:
-        call = Call("PUT", self._upload_path(name, upload.format), upload.pieces, upload.size, CONTENT_TYPES[upload.format], timeout=600.0)
-        stored: dict[str, Any] = self._transport.call(call).json()
+    def _name(self, name: str, upload: Upload, progress: Progress | None) -> dict[str, Any]:
+        content = self.content(upload, progress).reference["stored"]
+        stored: dict[str, Any] = self._transport.call(Call("PUT", path_of(name, content=content), b"", timeout=LONG_S)).json()
+        self._transport.call(Call("DELETE", path_of(content), allowed=(404,)))   # the name leads to it; counted twice it would take room
         return stored
 
     def datasets(self) -> list[dict[str, Any]]:
         return list(self._pages("/v1/datasets", "datasets", {}))
 
     def remove_dataset(self, name: str) -> None:
-        self._transport.call(Call("DELETE", f"/v1/datasets/{quote(name, safe='')}"))
+        self._transport.call(Call("DELETE", path_of(name)))
 
     def preview(self, dataset: Dataset, rows: int = 10) -> Preview:
         """What a data set holds and how a job would read its columns, with 1 to 100 first rows."""

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from .. import data
+from .._columns import Column, numbers, of_codes
+from .._npz import Member
 from ..data import Dataset
 from ..errors import KedgeError
 from ..session import Session
@@ -112,39 +114,24 @@ class Table:
 
     def dataset(self, session: Session, y: Array, groups: Array | None = None, weights: Array | None = None) -> Dataset:
         """Uploads. y, groups and weights: numbers, one for each row."""
-        roles = {name: part for name, part in (("target", y), ("groups", groups), ("weights", weights)) if part is not None}
-        extra = list(roles.values())
-        if any(len(part) != self.n_rows for part in extra):
+        if any(part is not None and len(part) != self.n_rows for part in (y, groups, weights)):
             raise Stays("X and y have different numbers of rows")
-        if self.sparse is not None:
-            if len(extra) > 1:
-                raise Stays("X is sparse, which cannot be sent with weights or the rows of folds")
-            return session.content(data.upload_of(self.sparse, y)).select(dtype=self.dtype)
-        found = self._frame(session, extra) if self.matrix is None else session.content(data.upload_of(self._joined(self.matrix, extra)))
-        return found.select(dtype=self.dtype, **{role: f"x{self.n_columns + i}" for i, role in enumerate(roles)})
+        extra = {"y": y, "groups": groups, "sample_weight": weights}
+        whole = self.sparse if self.sparse is not None else self.matrix
+        upload = data.upload_of(whole, **extra) if whole is not None else data.archive_of(self.n_rows, self._members(), **extra)
+        return session.content(upload).select(dtype=self.dtype)
 
-    def _joined(self, matrix: Array, extra: list[Array]) -> Array:
-        is_single = all(part.dtype == np.float32 for part in (matrix, *extra))
-        joined = np.empty((self.n_rows, self.n_columns + len(extra)), np.float32 if is_single else np.float64)
-        joined[:, :self.n_columns] = matrix
-        for i, part in enumerate(extra):
-            joined[:, self.n_columns + i] = part
-        return joined
-
-    def _frame(self, session: Session, extra: list[Array]) -> Dataset:
-        """Columns are named by their place, so that no name has two meanings; texts go as codes, which are neither numbers nor missing."""
-        cells: list[list[Any]] = [_codes(column) if i in self.texts else column.tolist() for i, column in enumerate(self.columns)]
-        cells += [part.tolist() for part in extra]
-        text = data.csv([f"x{i}" for i in range(len(cells))], zip(*cells))
-        found = session.content(data.Upload("csv", len(text), lambda: iter([text])))
-        return found.select(types={f"x{i}": "category" if i in self.texts else "number" for i in range(self.n_columns)})
+    def _members(self) -> list[Member]:
+        """Of columns that are named by their place, so that no name has two meanings; texts go as codes, which are neither numbers nor missing."""
+        found = [_codes(column) if i in self.texts else Column([column]) for i, column in enumerate(self.columns)]
+        return [member for i, column in enumerate(found) for member in column.members(f"columns.{i}", f"categories.{i}")]
 
 
 def _check_numbers(values: Array, what: str) -> None:
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise Stays(f"{what} holds {values.dtype}, must be numbers")
     try:
-        data.readable(values, what)
+        numbers(values, what)
     except KedgeError as error:
         raise Stays(error.message) from None
 
@@ -164,12 +151,12 @@ def _is_text(column: Array, name: Any) -> bool:
     return True
 
 
-def _codes(column: Array) -> list[str]:
+def _codes(column: Array) -> Column:
     missing = _is_missing(column)
     texts = [str(value) for value in column.tolist()]
     places = {text: i for i, text in enumerate(sorted({text for text, gone in zip(texts, missing) if not gone}))}
     width = len(str(len(places)))
-    return ["" if gone else f"c{places[text]:0{width}}" for text, gone in zip(texts, missing)]
+    return of_codes(np.array([-1 if gone else places[text] for text, gone in zip(texts, missing)]), [f"c{i:0{width}}" for i in range(len(places))])
 
 
 class Target:
