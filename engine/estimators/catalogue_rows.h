@@ -53,6 +53,7 @@ void add_preprocessing(Rows& rows);
 void add_composition(Rows& rows);
 void add_selection(Rows& rows);
 void add_kernels(Rows& rows);
+void add_svm(Rows& rows);
 void add_decomposition(Rows& rows);
 void add_linear(Rows& rows);
 void add_neighbors(Rows& rows);

@@ -46,6 +46,8 @@ def classifiers():
     for name in ("MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"):
         yield f"{name} iris", job(IRIS, [step("KBinsDiscretizer", encode="ordinal", n_bins=4), step(name, **({"min_categories": 4} if name == "CategoricalNB" else {}))],
                                   cross_validate(**both, splitter="StratifiedShuffleSplit", randomState=1))
+    yield "SVC", job(WINE, ["StandardScaler", step("SVC", probability=True, random_state=3)], cross_validate(**with_probabilities))
+    yield "NuSVC", job(IRIS, ["StandardScaler", step("NuSVC", nu=0.3)], cross_validate(**both))
     yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
     yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
@@ -56,6 +58,8 @@ def regressors():
     task = cross_validate(scoring=["r2", "neg_root_mean_squared_error"], splitter="RepeatedKFold", nRepeats=2, randomState=3)
     for name in ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "KNeighborsRegressor", "DecisionTreeRegressor", "DummyRegressor"):
         yield name, job(DIABETES, ["StandardScaler", name], task)
+    for name, params in (("SVR", {"C": 100.0}), ("NuSVR", {"C": 100.0, "nu": 0.3}), ("KernelRidge", {"kernel": "rbf", "gamma": 0.1})):
+        yield name, job(DIABETES, ["StandardScaler", step(name, **params)], task)
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
     for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
         yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)
@@ -84,7 +88,7 @@ def transformers():
 
 def others():
     fit = {"fit": {}}
-    for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("NearestNeighbors", {})):
+    for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("OneClassSVM", {"nu": 0.2}), ("NearestNeighbors", {})):
         yield name, job(IRIS, ["StandardScaler", step(name, **params)], fit)
     yield "fitScore", job(WINE, ["StandardScaler", "LogisticRegression"], {"fitScore": {"testSize": 0.3, "stratify": True, "randomState": 5, "curves": True}})
     grid = [{"model__n_neighbors": [1, 3, 5]}, {"model": [step("LogisticRegression")], "model__C": [0.1, 1.0]},

@@ -6,5 +6,6 @@
 namespace kedge::engine::memory {
 
 MemoryNeed landmarks(const SampleShape& X, const schema::Step& step);   // Nystroem
+MemoryNeed kernel_system(const SampleShape& X, const schema::Step& step);   // KernelRidge
 
 }  // namespace kedge::engine::memory

@@ -1,5 +1,6 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/kernels/kernel_ridge.h"
 #include "engine/estimators/kernels/memory.h"
 #include "engine/estimators/kernels/nystroem.h"
 
@@ -7,6 +8,7 @@ namespace kedge::engine {
 
 void add_kernels(Rows& rows) {
   add<Nystroem>(rows, memory::landmarks);
+  add<KernelRidge>(rows, memory::kernel_system);
 }
 
 }  // namespace kedge::engine

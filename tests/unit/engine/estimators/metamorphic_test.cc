@@ -25,8 +25,8 @@ constexpr double kRounding = 1e-9;   // sums in another order, through a solver
 constexpr double kIterated = 2e-3;   // minima found to the default tol of 1e-4
 constexpr double kUnits = 8;         // a power of two: no value is rounded
 
-const std::set<std::string> kIterative = {"LogisticRegression", "Lasso",           "ElasticNet", "LassoCV",
-                                          "ElasticNetCV",       "PowerTransformer"};
+const std::set<std::string> kIterative = {"LogisticRegression", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV",
+                                          "PowerTransformer",   "SVC",   "NuSVC",      "SVR",     "NuSVR"};
 double tolerance_of(const std::string& name) {
   return kIterative.contains(name) ? kIterated : kRounding;
 }
@@ -152,6 +152,8 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "BaggingClassifier",
                                         "BaggingRegressor",
                                         "CalibratedClassifierCV"};
+                                        "OneClassSVM",   // rows at the boundary are on either side of it
+                                        "TruncatedSVD"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
@@ -184,6 +186,12 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "StackingClassifier",
                                                "StackingRegressor",
                                                "CalibratedClassifierCV"};
+                                               "SVC",   // gamma of "scale" is that of all rows
+                                               "NuSVC",
+                                               "SVR",
+                                               "NuSVR",
+                                               "OneClassSVM",
+                                               "KBinsDiscretizer"};
 
 class OfWeights : public ::testing::TestWithParam<std::string> {};
 

@@ -1,0 +1,230 @@
+// Kernel rows: a matrix product, the kernel's function of each element, and a ring of rows that are kept.
+#include "engine/estimators/svm/kernel_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/backend/host/side_by_side.h"
+#include "engine/backend/simd.h"
+#include "engine/core/stop.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kBlock = 512;         // rows of a product
+constexpr std::int64_t kMirrorTile = 64;     // side of a square that is transposed within the cache
+constexpr std::int64_t kColumnTile = 2048;   // columns that one thread adds up: their sums stay in the L1 cache
+
+bool is_linear(const KernelChoice& choice) {
+  return choice.name == "linear";
+}
+
+// The largest slope of the kernel's function in the product of two rows.
+double largest_slope(const KernelChoice& choice, double most) {
+  if (is_linear(choice)) return 1;
+  if (choice.name != "poly") return choice.gamma * (choice.name == "rbf" ? 2 : 1);
+  if (choice.degree < 1) return 0;
+  return choice.gamma * choice.degree * std::pow(choice.gamma * most + std::abs(choice.coef0), choice.degree - 1);
+}
+
+// Four rows, with their coefficients: sums are read and written once for all of them.
+struct FourRows {
+  const float *a, *b, *c, *d;
+  double x, y, z, w;
+  double operator()(double sum, std::int64_t j) const {
+    return (((sum + x * static_cast<double>(a[j])) + y * static_cast<double>(b[j])) + z * static_cast<double>(c[j])) +
+           w * static_cast<double>(d[j]);
+  }
+};
+
+KEDGE_CLONES void add_four(std::int64_t n, const FourRows rows, double* __restrict out) {
+  std::int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes)
+    for (int l = 0; l < kLanes; ++l) out[j + l] = rows(out[j + l], j + l);
+  for (; j < n; ++j) out[j] = rows(out[j], j);
+}
+
+void add_rows(std::int64_t n, std::int64_t rows, const float* const* values, const double* coefs, double* out) {
+  for (std::int64_t i = 0; i < rows; i += 4) {
+    const auto row = [&](std::int64_t k) { return values[std::min(i + k, rows - 1)]; };
+    const auto coef = [&](std::int64_t k) { return i + k < rows ? coefs[i + k] : 0.0; };
+    add_four(n, {row(0), row(1), row(2), row(3), coef(0), coef(1), coef(2), coef(3)}, out);
+  }
+}
+
+}   // namespace
+
+Kernel kernel_function(const KernelChoice& choice) {
+  Kernel kernel{.gamma = choice.gamma, .coef0 = choice.coef0, .degree = choice.degree};
+  kernel.kind = choice.name == "rbf"       ? KernelKind::kGaussian
+                : choice.name == "sigmoid" ? KernelKind::kSigmoid
+                                           : KernelKind::kPolynomial;
+  if (is_linear(choice)) kernel.gamma = 1, kernel.coef0 = 0, kernel.degree = 1;
+  return kernel;
+}
+
+template <class T>
+KernelRows::KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixView<const T> X, double tol,
+                       std::int64_t cache_bytes, std::int64_t most)
+    : ctx_(ctx), choice_(kernel), m_(X.rows) {
+  Matrix<T> own;
+  if (choice_.name == "rbf") {   // a shift of all rows changes no distance, and products lose less without it
+    Array<double> mean(ctx.memory(), X.cols);
+    ctx.ops<T>().tables->column_moments(X, {}, {}, mean.view(), {});
+    own = Matrix<T>(ctx.memory(), X.rows, X.cols);
+    ctx.ops<T>().tables->gather(X, {}, std::as_const(mean).view(), {}, own.view());
+    X = std::as_const(own).view();
+  }
+  Array<T> squares(ctx.memory(), m_);
+  ctx.ops<T>().rows->row_squared_norms(X, squares.view());
+  const std::vector<T> norms = squares.to_host();
+  const double largest = norms.empty() ? 0 : static_cast<double>(*std::ranges::max_element(norms));
+  constexpr double kProductError = 0x1p-21;   // of a product in float, relative to the lengths of its rows: a few units
+  is_double_ = !(largest * largest_slope(choice_, largest) * kProductError <= 0.1 * tol);
+  const auto keep = [&]<class E>(Points<E>& points) {
+    if constexpr (std::is_same_v<E, T>) {
+      points.own = std::move(own), points.X = X;
+      take(points, norms);
+    } else {
+      Matrix<T> packed(ctx.memory(), X.rows, X.cols);
+      ctx.ops<T>().tables->gather(X, {}, {}, {}, packed.view());
+      const std::vector<T> host = packed.to_host();
+      points.own = Matrix<E>(ctx.memory(), X.rows, X.cols, std::vector<E>(host.begin(), host.end()));
+      points.X = std::as_const(points.own).view();
+      Array<E> again(ctx.memory(), m_);
+      ctx.ops<E>().rows->row_squared_norms(points.X, again.view());
+      take(points, again.to_host());
+    }
+  };
+  if (is_double_) keep(double_);
+  else keep(float_);
+  capacity_ = std::clamp(cache_bytes / std::max<std::int64_t>(1, m_ * static_cast<std::int64_t>(sizeof(float))),
+                         std::min(2 * most, m_), m_);
+  slots_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity_ * m_));
+  slot_of_.assign(static_cast<std::size_t>(m_), -1), row_in_.assign(static_cast<std::size_t>(capacity_), -1);
+}
+
+template <class E>
+void KernelRows::take(Points<E>& points, std::vector<E> norms) {
+  points.device_norms = Array<E>(ctx_.memory(), std::span<const E>(norms));
+  points.norms = std::move(norms);
+}
+
+void KernelRows::compute(std::span<const std::int32_t> rows, std::int64_t first_column, std::int64_t slot) {
+  for (std::size_t first = 0; first < rows.size(); first += kBlock) {
+    ctx_.check_stop();
+    const auto block = rows.subspan(first, std::min<std::size_t>(kBlock, rows.size() - first));
+    const std::int64_t at = slot + static_cast<std::int64_t>(first);
+    if (is_double_) compute_from(double_, block, first_column, at);
+    else compute_from(float_, block, first_column, at);
+  }
+}
+
+template <class E>
+void KernelRows::compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
+                              std::int64_t slot) {
+  const auto count = static_cast<std::int64_t>(rows.size()), cols = m_ - first_column;
+  Backend<E>& ops = ctx_.ops<E>();
+  const Array<std::int32_t> chosen(ctx_.memory(), rows);
+  Matrix<E> some(ctx_.memory(), count, points.X.cols);
+  ops.tables->gather(points.X, chosen.view(), {}, {}, some.view());
+  std::vector<E> norms;
+  for (const std::int32_t row : rows) norms.push_back(points.norms[static_cast<std::size_t>(row)]);
+  const Array<E> row_norms(ctx_.memory(), std::span<const E>(norms));
+  float* const to = slots_.get() + slot * m_ + first_column;
+  const bool in_place = std::is_same_v<E, float> && ctx_.device.traits().uses_host_memory;
+  Matrix<E> made;
+  MatrixView<E> K;
+  if (in_place) {
+    K = MatrixView<E>(reinterpret_cast<E*>(to), count, cols, m_);
+  } else {
+    made = Matrix<E>(ctx_.memory(), count, cols);
+    K = made.view();
+  }
+  ops.linear->gemm(Transpose::kNo, Transpose::kYes, E{1}, std::as_const(some).view(),
+                   points.X.row_range(first_column, cols), E{0}, K);
+  if (!is_linear(choice_))
+    ops.maps->apply_kernel(kernel_function(choice_), row_norms.view(),
+                           points.device_norms.view().slice(first_column, cols), K);
+  if (in_place) return;
+  const std::vector<E> host = made.to_host();
+  for (std::int64_t i = 0; i < count; ++i) std::copy_n(host.begin() + i * cols, cols, to + i * m_);
+}
+
+void KernelRows::load_all() {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(m_));
+  std::iota(all.begin(), all.end(), 0);
+  for (std::int64_t first = 0; first < m_; first += kBlock)   // the upper triangle
+    compute(
+        std::span(all).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(std::min(kBlock, m_ - first))),
+        first, first);
+  const std::int64_t tiles = (m_ + kMirrorTile - 1) / kMirrorTile;
+  float* const K = slots_.get();
+  side_by_side(tiles, [&](std::int64_t tile) {   // what lies left of each block
+    check_job_stop();
+    const std::int64_t begin = tile * kMirrorTile, end = std::min(m_, begin + kMirrorTile),
+                       most = begin / kBlock * kBlock;
+    for (std::int64_t left = 0; left < most; left += kMirrorTile)
+      for (std::int64_t i = begin; i < end; ++i)
+        for (std::int64_t j = left; j < left + kMirrorTile; ++j) K[i * m_ + j] = K[j * m_ + i];
+  });
+  std::iota(slot_of_.begin(), slot_of_.end(), 0), std::iota(row_in_.begin(), row_in_.end(), 0);
+}
+
+void KernelRows::load(std::span<const std::int32_t> rows) {
+  std::vector<std::int32_t> missing;
+  const auto collect = [&](std::int64_t begin, std::int64_t end) {   // what is not there, or lies where the new rows go
+    missing.clear();
+    for (const std::int32_t row : rows) {
+      const std::int64_t slot = slot_of_[static_cast<std::size_t>(row)];
+      if (slot < 0 || (slot >= begin && slot < end)) missing.push_back(row);
+    }
+    return static_cast<std::int64_t>(missing.size());
+  };
+  std::int64_t count = collect(0, 0);
+  if (count == 0) return;
+  if (next_ + count > capacity_) next_ = 0;
+  for (std::int64_t more; (more = collect(next_, next_ + count)) != count; count = more)
+    if (next_ + more > capacity_) next_ = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t& held = row_in_[static_cast<std::size_t>(next_ + i)];
+    if (held >= 0) slot_of_[static_cast<std::size_t>(held)] = -1;
+    held = -1;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t row = missing[static_cast<std::size_t>(i)];
+    row_in_[static_cast<std::size_t>(next_ + i)] = row, slot_of_[static_cast<std::size_t>(row)] = next_ + i;
+  }
+  compute(missing, 0, next_);
+  next_ += count;
+}
+
+void KernelRows::add_products(std::span<const std::int32_t> rows, std::span<const double> coefs,
+                              std::span<const Range> ranges, double* out) const {
+  struct Tile {
+    std::int64_t column, at, count;
+  };
+  std::vector<Tile> tiles;
+  std::int64_t at = 0;
+  for (const Range& range : ranges)
+    for (std::int64_t first = 0; first < range.count; first += kColumnTile) {
+      const std::int64_t count = std::min(kColumnTile, range.count - first);
+      tiles.push_back({range.first + first, at, count});
+      at += count;
+    }
+  side_by_side(static_cast<std::int64_t>(tiles.size()), [&](std::int64_t i) {
+    check_job_stop();
+    const Tile& tile = tiles[static_cast<std::size_t>(i)];
+    std::vector<const float*> values;
+    for (const std::int32_t r : rows) values.push_back(row(r) + tile.column);
+    add_rows(tile.count, static_cast<std::int64_t>(values.size()), values.data(), coefs.data(), out + tile.at);
+  });
+}
+
+template KernelRows::KernelRows(const Context&, const KernelChoice&, MatrixView<const float>, double, std::int64_t,
+                                std::int64_t);
+template KernelRows::KernelRows(const Context&, const KernelChoice&, MatrixView<const double>, double, std::int64_t,
+                                std::int64_t);
+
+}   // namespace kedge::engine

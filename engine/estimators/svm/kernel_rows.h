@@ -1,0 +1,69 @@
+// Rows of a kernel matrix in float on the host, computed by the device in blocks and kept while there is room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/core/context.h"
+#include "engine/estimators/kernels/kernel_matrix.h"
+
+namespace kedge::engine {
+
+// Kernel values between the rows of one matrix, as LIBSVM holds them: rounded to float. They are computed in float
+// where the rounding of the products is small beside `tol`, otherwise in double. A resource; load() is for one thread,
+// what is loaded may be read by several.
+class KernelRows {
+ public:
+  struct Range {   // of columns
+    std::int64_t first, count;
+  };
+
+  // X: m x d on the device, borrowed. Keeps as many rows as fit into cache_bytes, at least twice `most`, the most rows
+  // that are loaded together.
+  template <class T>
+  KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixView<const T> X, double tol,
+             std::int64_t cache_bytes, std::int64_t most);
+
+  std::int64_t size() const { return m_; }
+  bool is_double() const { return is_double_; }   // how the products are computed
+  // All rows, half of them by symmetry; capacity for them must have been asked for.
+  void load_all();
+  // The rows, at most `most` of them, each once: they are there until the next load().
+  void load(std::span<const std::int32_t> rows);
+  // Row i, which is there: m values.
+  const float* row(std::int64_t i) const { return slots_.get() + slot_of_[static_cast<std::size_t>(i)] * m_; }
+  // out[k] += sum_i coefs[i] * (the values of rows[i] in the columns of `ranges`, one after the other); in this order.
+  void add_products(std::span<const std::int32_t> rows, std::span<const double> coefs, std::span<const Range> ranges,
+                    double* out) const;
+
+ private:
+  template <class E>
+  struct Points {
+    Matrix<E> own;
+    MatrixView<const E> X;
+    std::vector<E> norms;
+    Array<E> device_norms;
+  };
+  template <class E>
+  void take(Points<E>& points, std::vector<E> norms);
+  void compute(std::span<const std::int32_t> rows, std::int64_t first_column, std::int64_t slot);
+  template <class E>
+  void compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
+                    std::int64_t slot);
+
+  const Context& ctx_;
+  KernelChoice choice_;
+  std::int64_t m_ = 0, capacity_ = 0, next_ = 0;   // slots are given out in turn
+  bool is_double_ = false;
+  Points<float> float_;
+  Points<double> double_;
+  std::unique_ptr<float[]> slots_;
+  std::vector<std::int64_t> slot_of_, row_in_;   // -1: none
+};
+
+// The kernel's function as the operations name it; kPolynomial of degree 1 for the linear one.
+Kernel kernel_function(const KernelChoice& choice);
+
+}   // namespace kedge::engine

@@ -1,0 +1,166 @@
+// Support vector machines from inside: kernel rows, steps, working sets, duality gaps, and Platt's sigmoid.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/core/rng.h"
+#include "engine/estimators/svm/kernel_rows.h"
+#include "engine/estimators/svm/platt.h"
+#include "engine/estimators/svm/smo_block.h"
+#include "engine/estimators/svm/smo_solver.h"
+#include "fixture.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr double kTol = 1e-4;
+constexpr double kFloat = 1e-6;   // kernel values are floats
+
+// Rows in a cube, and the sign of a curved function of them, with noise.
+struct Problem {
+  std::int64_t n, d = 4;
+  std::vector<double> X = {};
+  std::vector<signed char> y = {};
+};
+Problem curved(std::int64_t n) {
+  Problem made{.n = n};
+  PhiloxStream random(3, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = 0.4 * random.uniform();
+    for (std::int64_t j = 0; j < made.d; ++j) {
+      made.X.push_back(random.uniform());
+      sum += (j % 2 ? 1 : -1) * made.X.back() * made.X.back();
+    }
+    made.y.push_back(sum > 0.2 ? 1 : -1);
+  }
+  return made;
+}
+
+SmoProblem dual_of(const Problem& problem, double C) {
+  SmoProblem dual{.ranges = {{0, problem.n}}, .y = problem.y};
+  for (std::int64_t i = 0; i < problem.n; ++i) {
+    dual.row.push_back(static_cast<std::int32_t>(i)), dual.C.push_back(C);
+    dual.offset.push_back(problem.y[static_cast<std::size_t>(i)]);
+  }
+  dual.alpha.resize(dual.row.size());
+  return dual;
+}
+
+SmoResult solved(const Problem& problem, double C, const std::string& device, std::int64_t cache_bytes) {
+  const Context ctx{.device = testing::device_named(device)};
+  const Matrix<double> X(ctx.memory(), problem.n, problem.d, problem.X);
+  KernelRows kernel(ctx, {.name = "rbf", .gamma = 2}, X.view(), kTol, cache_bytes,
+                    problem.n <= kWholeProblem ? problem.n : 512);
+  return solve_smo(kernel, dual_of(problem, C), {.tol = kTol});
+}
+
+TEST(SmoBlock, FindsTheMarginOfTwoPoints) {   // at 0 and 2 on a line: a = 1/2 each
+  const float kernel[2][2] = {{0, 0}, {0, 4}};
+  SmoBlock block({{.score = -1, .C = 10, .diagonal = 0, .y = -1, .kernel = kernel[0], .column = 0},
+                  {.score = 1, .C = 10, .diagonal = 4, .y = 1, .kernel = kernel[1], .column = 1}},
+                 2);
+  EXPECT_TRUE(block.solve(1e-12, 100).has_converged);
+  EXPECT_DOUBLE_EQ(block.alpha(0), 0.5);
+  EXPECT_DOUBLE_EQ(block.alpha(1), 0.5);
+}
+
+TEST(SmoBlock, StopsAtTheMostSteps) {
+  const float kernel[2][2] = {{0, 0}, {0, 4}};
+  SmoBlock block({{.score = -1, .C = 10, .diagonal = 0, .y = -1, .kernel = kernel[0], .column = 0},
+                  {.score = 1, .C = 10, .diagonal = 4, .y = 1, .kernel = kernel[1], .column = 1}},
+                 2);
+  const SmoBlock::Outcome outcome = block.solve(1e-12, 0);
+  EXPECT_FALSE(outcome.has_converged);
+  EXPECT_EQ(outcome.n_iter, 0);
+}
+
+TEST(Smo, EndsWithASmallDualityGapInOneSetAndInSeveral) {
+  for (const std::int64_t n : {300, 3000}) {
+    const SmoResult result = solved(curved(n), 10, "cpu", 1 << 26);
+    EXPECT_TRUE(result.has_converged);
+    EXPECT_LE(result.gap, 1e-3 * -result.objective) << n;
+    EXPECT_GE(result.gap, 0) << n;
+    double sum = 0, most = 0;   // of y a, which is held at 0
+    const Problem problem = curved(n);
+    for (std::size_t t = 0; t < result.alpha.size(); ++t) {
+      ASSERT_TRUE(result.alpha[t] >= 0 && result.alpha[t] <= 10);
+      sum += problem.y[t] * result.alpha[t], most += result.alpha[t];
+    }
+    EXPECT_NEAR(sum, 0, 1e-10 * most);
+  }
+}
+
+TEST(Smo, GivesTheSameBitsWithASmallCache) {
+  const Problem problem = curved(3000);
+  const SmoResult all = solved(problem, 10, "cpu", std::int64_t{1} << 30), few = solved(problem, 10, "cpu", 0);
+  EXPECT_EQ(few.alpha, all.alpha);
+  EXPECT_EQ(few.values, all.values);
+}
+
+TEST(Smo, FindsTheSameOptimumOnEveryDevice) {
+  const Problem problem = curved(200);
+  const SmoResult host = solved(problem, 10, "cpu", 1 << 26);
+  for (const std::string& device : testing::device_names()) {
+    const SmoResult there = solved(problem, 10, device, 1 << 26);
+    EXPECT_NEAR(there.objective, host.objective, 1e-4 * -host.objective) << device;
+  }
+}
+
+TEST(KernelRows, AreTheSameWhenTheyAreLoadedAgain) {
+  const Problem problem = curved(1500);
+  const Context ctx{.device = testing::device_named("cpu")};
+  const Matrix<double> X(ctx.memory(), problem.n, problem.d, problem.X);
+  KernelRows few(ctx, {.name = "rbf", .gamma = 2}, X.view(), kTol, 0, 100),
+      all(ctx, {.name = "rbf", .gamma = 2}, X.view(), kTol, 1 << 26, problem.n);
+  all.load_all();
+  for (std::int32_t first = 0; first < 1400; first += 37) {   // overlapping sets, beyond the ring's size
+    std::vector<std::int32_t> set(100);
+    std::iota(set.begin(), set.end(), first);
+    few.load(set);
+    for (const std::int32_t row : set)
+      for (std::int64_t j = 0; j < problem.n; ++j)
+        ASSERT_NEAR(few.row(row)[j], all.row(row)[j], kFloat) << row << ' ' << j;
+  }
+}
+
+TEST(KernelRows, AreComputedInDoubleWhereFloatIsTooCoarse) {
+  const Context ctx{.device = testing::device_named("cpu")};
+  const Matrix<double> X(ctx.memory(), 3, 1, std::vector<double>{1e3, 1e3 + 1e-3, -1e3});
+  KernelRows kernel(ctx, {.name = "linear"}, X.view(), kTol, 1 << 20, 3);
+  EXPECT_TRUE(kernel.is_double());
+  const Matrix<double> near(ctx.memory(), 3, 1, std::vector<double>{0.1, 0.2, 0.3});
+  EXPECT_FALSE(KernelRows(ctx, {.name = "linear"}, near.view(), kTol, 1 << 20, 3).is_double());
+}
+
+TEST(Sigmoid, RunsFromOneClassToTheOther) {
+  std::vector<double> decisions;
+  std::vector<signed char> labels;
+  for (int i = -50; i <= 50; ++i) decisions.push_back(0.1 * i), labels.push_back(i + i % 3 > 0 ? 1 : -1);
+  const Sigmoid fitted = fit_sigmoid(decisions, labels);
+  EXPECT_LT(fitted.A, 0);
+  EXPECT_GT(fitted(5.0), 0.95);
+  EXPECT_LT(fitted(-5.0), 0.05);
+}
+
+TEST(CouplePairs, KeepsSharesThatAgree) {   // pairs made of 0.5, 0.3, 0.2
+  const std::vector<double> shares{0.5, 0.3, 0.2};
+  std::vector<double> pairs(9, 0.0);
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = 0; b < 3; ++b)
+      if (a != b) pairs[a * 3 + b] = shares[a] / (shares[a] + shares[b]);
+  const std::vector<double> found = couple_pairs(pairs, 3);
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], shares[c], 0.005);
+}
+
+TEST(FoldOrder, IsAPermutationOfItsSeed) {
+  std::vector<std::int64_t> order = fold_order(7, 100);
+  EXPECT_EQ(order, fold_order(7, 100));
+  EXPECT_NE(order, fold_order(8, 100));
+  std::ranges::sort(order);
+  for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+}   // namespace
+}   // namespace kedge::engine
