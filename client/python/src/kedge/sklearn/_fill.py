@@ -104,6 +104,28 @@ def _ridge_classifier(answer: Answer) -> Fitted:
     return {"_label_binarizer": LabelBinarizer(pos_label=1, neg_label=-1).fit(answer.classes)}
 
 
+def _svm(answer: Answer) -> Fitted:
+    """What LIBSVM predicts from: its own signs, and the rows themselves. Without what the server alone has."""
+    estimator, fitted, X = answer.estimator, answer.fitted, np.asarray(answer.X, np.float64)
+    for name in ("duality_gap_", "dual_objective_", "support_vectors_"):
+        fitted.pop(name, None)
+    support = np.asarray(fitted["support_"], np.int32)
+    is_classifier_ = answer.classes is not None
+    sign = -1.0 if answer.classes is not None and len(answer.classes) == 2 else 1.0
+    dual_coef = np.asarray(fitted["dual_coef_"], np.float64).reshape(-1, len(support))
+    intercept, gamma = np.asarray(fitted["intercept_"], np.float64), estimator.gamma
+    if gamma == "scale":
+        variance = X.var()
+        gamma = 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+    n_iter = np.atleast_1d(np.asarray(fitted["n_iter_"], np.int32))
+    n_support = np.asarray(fitted["n_support_"], np.int32)
+    return {"support_": support, "support_vectors_": X[support], "dual_coef_": dual_coef, "_dual_coef_": sign * dual_coef, "_intercept_": sign * intercept,
+            "_n_support": n_support if is_classifier_ else np.repeat(n_support, 2), "_num_iter": n_iter, "n_iter_": n_iter if is_classifier_ else int(n_iter[0]),
+            "_probA": np.asarray(fitted.get("probA_", []), np.float64), "_probB": np.asarray(fitted.get("probB_", []), np.float64),
+            "_gamma": 1.0 / X.shape[1] if gamma == "auto" else gamma, "_sparse": False, "shape_fit_": X.shape,
+            "_effective_probability": getattr(estimator, "probability", False) is True}
+
+
 def _discriminant(answer: Answer) -> Fitted:
     most = min(len(answer.fitted["classes_"]) - 1, answer.table.n_columns)
     n_components = most if answer.estimator.n_components is None else answer.estimator.n_components
@@ -141,6 +163,8 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "DBSCAN": _dbscan,
     "RidgeClassifier": _ridge_classifier,
     "LinearDiscriminantAnalysis": _discriminant,
+    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _svm),
+    "KernelRidge": lambda answer: {"X_fit_": answer.X},
     **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), _tree),
     **dict.fromkeys(("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"), _forest),
 }
@@ -184,6 +208,8 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays("X holds texts")
     if table.sparse is not None and name == "PCA":
         raise Stays("X is sparse, which the server's PCA samples at random")
+    if table.sparse is not None and FILLED[name] is _svm:
+        raise Stays("X is sparse, and scikit-learn keeps the support vectors of sparse rows sparse")
     is_supervised = is_classifier(estimator) or is_regressor(estimator)
     if is_supervised and y is None:
         raise Stays("there is no y")
