@@ -159,7 +159,7 @@ void rows(CLI::App& app, Options& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--output", options.output, "What to ask (default predict)")
-      ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "transform"}))
+      ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "score_samples", "transform"}))
       ->type_name("WHAT");
 }
 

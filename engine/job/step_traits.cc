@@ -6,6 +6,7 @@
 
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/row_scores.h"
 #include "engine/job/refuse.h"
 
 namespace kedge::engine {
@@ -39,7 +40,11 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
                     .accepts_nan = made->accepts_nan(),
                     .accepts_categories = made->accepts_categories(),
                     .target_kind = made->target_kind()};
-  traits.predicts = traits.classifies || traits.regresses || (clusterer && clusterer->can_predict());
+  if (const auto* scorer = dynamic_cast<const RowScorer<double>*>(made.get()))
+    traits.row_outputs = scorer->row_outputs();
+  const auto* detector = dynamic_cast<const OutlierDetector<double>*>(made.get());
+  traits.predicts = traits.classifies || traits.regresses || (clusterer && clusterer->can_predict()) ||
+                    (detector && detector->can_predict());
   return traits;
 }
 

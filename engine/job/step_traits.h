@@ -14,7 +14,8 @@ struct StepTraits {
   const schema::EstimatorInfo* info = nullptr;   // in the catalogue
   bool transforms = false, classifies = false, regresses = false, clusters = false;
   bool predicts = false;        // rows that it was not fitted with
-  bool has_proba = false, has_decision = false;
+  bool has_proba = false, has_decision = false;   // of classes
+  std::vector<std::string> row_outputs = {};      // see RowScorer
   bool takes_weights = false, accepts_nan = false, accepts_categories = false;
   TargetKind target_kind = TargetKind::kNone;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/estimators/memory_need.h"
+#include "engine/estimators/memory_terms.h"
 
 namespace kedge::engine {
 namespace {
@@ -62,7 +63,8 @@ StepsAtWork steps_at_work(const schema::ModelInfo& model, SampleShape X, bool is
 std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& steps) {
   const auto n_classes = static_cast<std::int64_t>(question.model.classes.size());
   if (question.output == "transform") return steps.width;
-  if (question.output == "predict_proba") return std::max<std::int64_t>(1, n_classes);
+  if (question.output == "predict_proba")   // of classes, or of the components of a mixture
+    return std::max({std::int64_t{1}, n_classes, memory::integer(question.model.pipeline.back(), "n_components")});
   return question.output == "decision_function" && n_classes > 2 ? n_classes : 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/row_scores.h"
 #include "engine/job/step_traits.h"
 #include "engine/memory/memory_plan.h"
 
@@ -95,6 +96,10 @@ class TypedModel final : public StoredModel {
       const std::vector<std::int32_t> labels = clusterer->predict(ctx, X);
       return {.is_whole = true, .numbers = {labels.begin(), labels.end()}};
     }
+    if (const auto* detector = dynamic_cast<const OutlierDetector<T>*>(&last_step())) {
+      const std::vector<std::int32_t> labels = detector->predict(ctx, X);
+      return {.is_whole = true, .numbers = {labels.begin(), labels.end()}};
+    }
     const std::vector<std::int32_t> codes = dynamic_cast<const Classifier<T>&>(last_step()).predict(ctx, X);
     ModelAnswer answer{.is_whole = std::all_of(info_.classes.begin(), info_.classes.end(), is_whole_number)};
     for (const std::int32_t code : codes) {
@@ -106,6 +111,12 @@ class TypedModel final : public StoredModel {
   }
 
   ModelAnswer scored(const Context& ctx, const Samples<T>& X, std::string_view output) const {
+    if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&last_step())) {
+      const Matrix<double> scores = scorer->row_scores(ctx, X, output);
+      ModelAnswer answer{.n_cols = scores.cols(), .is_vector = output != kPredictProba, .numbers = scores.to_host()};
+      for (std::int64_t c = 0; c < scores.cols() && !answer.is_vector; ++c) answer.columns.push_back(std::to_string(c));
+      return answer;
+    }
     const auto& classifier = dynamic_cast<const Classifier<T>&>(last_step());
     const bool is_decision = output == "decision_function";
     const std::int64_t cols = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();
@@ -129,6 +140,7 @@ std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline) {
   if (last.predicts) outputs.emplace_back("predict");
   if (last.has_proba) outputs.emplace_back("predict_proba");
   if (last.has_decision) outputs.emplace_back("decision_function");
+  outputs.insert(outputs.end(), last.row_outputs.begin(), last.row_outputs.end());
   if (last.transforms) outputs.emplace_back("transform");
   return outputs;
 }

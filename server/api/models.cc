@@ -1,6 +1,9 @@
 // /v1/models and the artifacts of jobs: list, show, delete, download, upload, predict.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <future>
 #include <memory>
@@ -198,8 +201,10 @@ awaitable<Response> upload_model(const Api& api, Request request) {
 awaitable<Response> predict_rows(const Api& api, Request request) {
   check_query(request, {"output"});
   std::string output(request.query_value("output").value_or("predict"));
-  if (output != "predict" && output != "predict_proba" && output != "decision_function")
-    throw Error(ErrorCode::kInvalidValue, fmt::format("output is '{}', must be predict, predict_proba or decision_function", output), "output");
+  constexpr std::array<std::string_view, 4> kOutputs{"predict", "predict_proba", "decision_function", "score_samples"};
+  if (std::ranges::find(kOutputs, output) == kOutputs.end())
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("output is '{}', must be one of {}", output, fmt::join(kOutputs, ", ")), "output");
   co_return co_await ask(api, std::move(request), std::move(output));
 }
 

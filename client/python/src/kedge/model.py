@@ -41,7 +41,7 @@ class Model:
 
     def predict(self, X: Any, output: str = "predict") -> np.ndarray[Any, Any]:
         """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,); classes
-        by name), predict_proba or decision_function. Raises KedgeError, which names the column and row."""
+        by name), predict_proba, decision_function or score_samples. Raises KedgeError, which names the column and row."""
         return self._ask("/predict?" + urlencode({"output": output}), X)
 
     def transform(self, X: Any) -> np.ndarray[Any, Any]:

@@ -74,7 +74,8 @@ def halving_grid_search(param_grid: Any, splits: Task | None = None, *, factor: 
 
 
 def predict(model: Any, *, output: str | None = None, format: str | None = None) -> Task:
-    """What a stored model says of the rows of a data set, as an artifact. model: its id, or a Model; output: predict, predict_proba, decision_function."""
+    """What a stored model says of the rows of a data set, as an artifact. model: its id, or a Model; output: predict, predict_proba, decision_function,
+    score_samples."""
     return Task("predict", {"model": getattr(model, "id", model), **given({"output": output, "format": format})})
 
 
