@@ -149,6 +149,25 @@ bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::
   return true;
 }
 
+// The run of the smallest inertia, on rows less their means.
+template <class T>
+Run<T> best_run(const Context& ctx, MatrixView<const T> values, const Moments& moments,
+                const std::vector<double>& weights, const P& params, LegacyRandom& random) {
+  const double variance = std::accumulate(moments.variance.begin(), moments.variance.end(), 0.0) /
+                          static_cast<double>(moments.variance.size());
+  Lloyd<T> lloyd(ctx, values, weights, params.n_clusters);
+  std::optional<Run<T>> best;
+  const std::int64_t runs = runs_of(params.n_init, params.init, kRandomRuns);
+  for (std::int64_t i = 0; i < runs; ++i) {
+    std::vector<T> start =
+        initial_centers<T>(ctx, kName, params.init, values, weights, moments.mean, params.n_clusters, random);
+    Run<T> run = lloyd.run(std::move(start), params.max_iter, params.tol * variance);
+    if (!best || (run.inertia < best->inertia && !same_clustering(run.labels, best->labels, params.n_clusters)))
+      best = std::move(run);
+  }
+  return std::move(*best);
+}
+
 }  // namespace
 
 template <class T>
@@ -175,20 +194,11 @@ template <class T>
 void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   this->require_rows_for_clusters(X);
   const Moments moments = column_moments(ctx, X);
-  const double variance = std::accumulate(moments.variance.begin(), moments.variance.end(), 0.0) / static_cast<double>(X.n_cols());
   Matrix<T> scratch;
   const Samples<T> centred = X.then(moments.mean, std::vector<double>(moments.mean.size(), 1.0));
-  const MatrixView<const T> values = centred.values(ctx, scratch);
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
-  Lloyd<T> lloyd(ctx, values, y.weights, params_.n_clusters);
-  std::optional<Run<T>> best;
-  const std::int64_t runs = runs_of(params_.n_init, params_.init, kRandomRuns);
-  for (std::int64_t i = 0; i < runs; ++i) {
-    std::vector<T> start = initial_centers<T>(ctx, kName, params_.init, values, y.weights, moments.mean, params_.n_clusters, random);
-    Run<T> run = lloyd.run(std::move(start), params_.max_iter, params_.tol * variance);
-    if (!best || (run.inertia < best->inertia && !same_clustering(run.labels, best->labels, params_.n_clusters))) best = std::move(run);
-  }
-  centers_ = std::move(best->centers), labels_ = std::move(best->labels), inertia_ = best->inertia, n_iter_ = best->n_iter;
+  Run<T> best = best_run<T>(ctx, centred.values(ctx, scratch), moments, y.weights, params_, random);
+  centers_ = std::move(best.centers), labels_ = std::move(best.labels), inertia_ = best.inertia, n_iter_ = best.n_iter;
   n_features_ = X.n_cols();
   for (std::size_t i = 0; i < centers_.size(); ++i)
     centers_[i] = static_cast<T>(static_cast<double>(centers_[i]) + moments.mean[i % moments.mean.size()]);
@@ -198,6 +208,17 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
     ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found, params_.n_clusters));
 }
 
+template <class T>
+std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T> X, std::int64_t n_clusters,
+                                         LegacyRandom& random) {
+  Array<double> mean(ctx.memory(), X.cols), variance(ctx.memory(), X.cols);
+  ctx.ops<T>().tables->column_moments(X, {}, {}, mean.view(), variance.view());
+  const Moments moments{.mean = mean.to_host(), .variance = variance.to_host()};
+  return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters}, random).labels;
+}
+
+template std::vector<std::int32_t> k_means_labels(const Context&, MatrixView<const double>, std::int64_t,
+                                                  LegacyRandom&);
 template class KMeans<float>;
 template class KMeans<double>;
 

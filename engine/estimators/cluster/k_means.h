@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/core/legacy_random.h"
 #include "engine/core/params.h"
 #include "engine/estimators/cluster/center_clusterer.h"
 
@@ -38,5 +39,11 @@ class KMeans final : public CenterClusterer<T> {
 
   KMeansParams params_;
 };
+
+// The labels of KMeans(n_clusters, n_init=1) on these rows (device, less their means), with the draws of `random`,
+// which go on from there: where a mixture starts.
+template <class T>
+std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T> X, std::int64_t n_clusters,
+                                         LegacyRandom& random);
 
 }  // namespace kedge::engine

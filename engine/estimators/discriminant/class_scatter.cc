@@ -6,64 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "engine/estimators/centred_design.h"
+#include "engine/estimators/covariance/shrinkage.h"
+
 namespace kedge::engine {
-namespace {
-
-constexpr std::int64_t kBlockRows = 4096;
-
-template <class T>
-struct CentredDesign {  // device copies of what a Design borrows
-  Array<double> shift, scale;
-  Design<T> design;
-  CentredDesign(const Context& ctx, const Samples<T>& rows, const std::vector<double>& mean, const std::vector<double>& factor) {
-    const Samples<T> mapped = rows.then(mean, factor);
-    shift = Array<double>(ctx.memory(), std::span<const double>(mapped.shift));
-    scale = Array<double>(ctx.memory(), std::span<const double>(mapped.scale));
-    design = {.X = std::as_const(rows.table->X).view(),
-              .rows = rows.row_view(),
-              .shift = std::as_const(shift).view(),
-              .scale = std::as_const(scale).view()};
-  }
-};
-
-// The share of Ledoit and Wolf for n centred rows with the covariance S and fourth powers sum |x|^4.
-double ledoit_wolf_share(const std::vector<double>& S, std::int64_t d, double n, double fourth_powers) {
-  if (d == 1) return 0;
-  const double columns = static_cast<double>(d);
-  double trace = 0, squares = 0;
-  for (std::int64_t j = 0; j < d; ++j) trace += S[static_cast<std::size_t>(j * (d + 1))];
-  for (const double s : S) squares += s * s;
-  const double mu = trace / columns;
-  double beta = (fourth_powers / n - squares) / (columns * n), delta = (squares - 2 * mu * trace + columns * mu * mu) / columns;
-  beta = std::min(beta, delta);
-  return beta == 0 ? 0 : beta / delta;
-}
-
-void shrink(std::vector<double>& S, std::int64_t d, double share) {
-  double trace = 0;
-  for (std::int64_t j = 0; j < d; ++j) trace += S[static_cast<std::size_t>(j * (d + 1))];
-  for (double& s : S) s *= 1 - share;
-  for (std::int64_t j = 0; j < d; ++j) S[static_cast<std::size_t>(j * (d + 1))] += share * trace / static_cast<double>(d);
-}
-
-template <class T>
-double fourth_powers(const Context& ctx, const Design<T>& design) {
-  const std::int64_t n = design.n_rows();
-  Matrix<double> block(ctx.memory(), std::min(n, kBlockRows), design.n_cols());
-  Array<double> norms(ctx.memory(), block.rows());
-  double sum = 0;
-  for (std::int64_t first = 0; first < n; first += kBlockRows) {
-    const std::int64_t count = std::min(kBlockRows, n - first);
-    ctx.ops<T>().design->gather(design, first, block.view().row_range(0, count));
-    ctx.ops<double>().rows->row_squared_norms(std::as_const(block).view().row_range(0, count),
-                                              norms.view().slice(0, count));
-    const std::vector<double> host = norms.to_host();
-    for (std::int64_t i = 0; i < count; ++i) sum += host[static_cast<std::size_t>(i)] * host[static_cast<std::size_t>(i)];
-  }
-  return sum;
-}
-
-}  // namespace
 
 template <class T>
 ClassScatter<T>::ClassScatter(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y)
@@ -188,4 +134,4 @@ std::vector<double> host_product(const Context& ctx, std::span<const double> A, 
 template class ClassScatter<float>;
 template class ClassScatter<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

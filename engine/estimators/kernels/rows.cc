@@ -3,12 +3,14 @@
 #include "engine/estimators/kernels/kernel_ridge.h"
 #include "engine/estimators/kernels/memory.h"
 #include "engine/estimators/kernels/nystroem.h"
+#include "engine/estimators/kernels/polynomial_count_sketch.h"
 
 namespace kedge::engine {
 
 void add_kernels(Rows& rows) {
   add<Nystroem>(rows, memory::landmarks);
   add<KernelRidge>(rows, memory::kernel_system);
+  add<PolynomialCountSketch>(rows, PolynomialCountSketch<double>::memory);
 }
 
 }  // namespace kedge::engine

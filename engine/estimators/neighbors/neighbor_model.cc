@@ -142,6 +142,41 @@ void NeighborModel<T>::nearest(const Context& ctx, std::string_view owner, const
 }
 
 template <class T>
+typename NeighborModel<T>::DeviceLists NeighborModel<T>::device_lists(const Context& ctx, std::string_view owner,
+                                                                      const Samples<T>& queries, std::int64_t k) const {
+  const std::int64_t n = queries.n_rows();
+  require(k <= n_rows_, schema::ErrorCode::kBadData, "{}: n_neighbors is {}, but there are only {} training rows",
+          owner, k, n_rows_);
+  DeviceLists lists{Matrix<std::int32_t>(ctx.memory(), n, k), Matrix<T>(ctx.memory(), n, k)};
+  const double per_query = static_cast<double>(n_rows_) * static_cast<double>(n_cols_);
+  const auto rows = static_cast<std::int64_t>(std::clamp(kBatchOperations / per_query, 64.0, 1048576.0));
+  Matrix<T> scratch;
+  for (std::int64_t first = 0; first < n; first += rows) {
+    ctx.check_stop();
+    const std::int64_t count = std::min(rows, n - first);
+    points(ctx).index->nearest(batch(ctx, queries, first, count, scratch), static_cast<int>(k),
+                               lists.indices.view().row_range(first, count),
+                               lists.distances.view().row_range(first, count));
+    ctx.progress("queries", first + count, n, "rows");
+  }
+  const MatrixView<const T> found = std::as_const(lists.distances).view();
+  require(!ctx.ops<T>().tables->find_nonfinite(found), schema::ErrorCode::kBadData,
+          "{}: the distances of a row are too large to compare", owner);
+  MapOps<T>& maps = *ctx.ops<T>().maps;
+  if (metric_.is_cosine) {
+    const Matrix<T> half(ctx.memory(), 1, 1, std::vector<T>{T{0.5}});
+    maps.combine(Binary::kMultiply, found, half.view(), lists.distances.view());
+  } else if (metric_.distance.metric == Metric::kEuclidean) {
+    maps.map(Unary::kSqrt, 1, found, lists.distances.view());
+  } else if (metric_.distance.metric ==
+             Metric::kMinkowski) {   // the root by logarithms: that of 0 is -infinity, and 0 again
+    maps.map(Unary::kLog, 1, found, lists.distances.view());
+    maps.map(Unary::kExp, 1 / metric_.distance.power, found, lists.distances.view());
+  }
+  return lists;
+}
+
+template <class T>
 void NeighborModel<T>::search(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const {
   const double per_query = static_cast<double>(n_rows_) * static_cast<double>(n_cols_);
   const auto rows = static_cast<std::int64_t>(std::clamp(std::min(kBatchOperations / per_query, static_cast<double>(kMostAnswers / k)), 64.0, 1048576.0));

@@ -85,6 +85,13 @@ class NeighborModel {
   // queries in order. Errors: kBadData for fewer points than k.
   using TakeNearest = std::function<void(const NearestLists&)>;
   void nearest(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k, const TakeNearest& take) const;
+  // The k nearest points of these queries, nearest first, with their distances; queries x k on the device. Errors:
+  // kBadData for distances that leave T.
+  struct DeviceLists {
+    Matrix<std::int32_t> indices;
+    Matrix<T> distances;
+  };
+  DeviceLists device_lists(const Context& ctx, std::string_view owner, const Samples<T>& queries, std::int64_t k) const;
   // Names the lists of these queries that the candidates of a search share: equal names, equal neighbours as far as both go, taken in
   // one batch. Empty where nothing is shared.
   std::string shared_lists(const Context& ctx, const Samples<T>& queries, std::int64_t k) const;

@@ -1,7 +1,9 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/neighbors/k_neighbors_classifier.h"
+#include "engine/estimators/neighbors/kernel_density.h"
 #include "engine/estimators/neighbors/memory.h"
+#include "engine/estimators/neighbors/nearest_centroid.h"
 #include "engine/estimators/neighbors/neighbor_estimators.h"
 
 namespace kedge::engine {
@@ -14,6 +16,9 @@ void add_neighbors(Rows& rows) {
   add<KNeighborsRegressor>(rows, memory::neighbours, {.host_part = kNeighbours});
   add<RadiusNeighborsClassifier>(rows, memory::neighbours, {.host_part = kNeighbours});
   add<RadiusNeighborsRegressor>(rows, memory::neighbours, {.host_part = kNeighbours});
+  add<NearestCentroid>(rows, NearestCentroid<double>::memory,
+                       {.host_part = "with metric \"manhattan\" the lists of the rows of each class"});
+  add<KernelDensity>(rows, KernelDensity<double>::memory);
   add<NearestNeighbors>(rows, memory::neighbours, {.host_part = "with at most 10 columns, the tree of the points"});
 }
 

@@ -1,0 +1,15 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/mixture/bayesian_gaussian_mixture.h"
+#include "engine/estimators/mixture/gaussian_mixture.h"
+
+namespace kedge::engine {
+
+constexpr const char* kStarts = "the draws of starts that are random, and the labels that KMeans starts from";
+
+void add_mixture(Rows& rows) {
+  add<GaussianMixture>(rows, GaussianMixture<double>::memory, {.host_part = kStarts});
+  add<BayesianGaussianMixture>(rows, BayesianGaussianMixture<double>::memory, {.host_part = kStarts});
+}
+
+}   // namespace kedge::engine
