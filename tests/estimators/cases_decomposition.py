@@ -1,4 +1,4 @@
-"""PCA, IncrementalPCA, TruncatedSVD and FastICA."""
+"""PCA, IncrementalPCA, TruncatedSVD, FastICA and FactorAnalysis."""
 import math
 
 from harness import Case, Exact, SignOfColumns, SignOfRows, Spread
@@ -66,3 +66,13 @@ for data, k in (("iris", 2), ("wine", 3), ("breast_cancer", 5)):
 CASES.append(Case("FastICA", {"n_components": 3, "w_init": turned(3), "algorithm": "deflation", "fun": "cube"}, "offset_1e6", ICA, f32=None))
 CASES.append(Case("FastICA", {"whiten": False, "w_init": turned(4)}, "iris", without(ICA, "mean_", "whitening_"), f32=1e-2))
 CASES.append(Case("FastICA", {"n_components": 3, "w_init": turned(4)}, "iris", error="w_init is 4 x 4, must be 3 x 3"))
+
+FACTORS = {"components_": SignOfRows(1e-6), "loglike_": 1e-9, "noise_variance_": 1e-8, "n_iter_": Exact(), "mean_": 1e-12, "transform": SignOfColumns(1e-6)}
+for data, k in (("iris", 2), ("wine", 3), ("breast_cancer", 4)):
+    CASES.append(Case("FactorAnalysis", {"n_components": k, "svd_method": "lapack", "tol": 1e-4}, data, without(FACTORS, "mean_"), before=SCALER, f32=1e-2))
+    # A rotation may exchange its factors with their signs; the noise does not change.
+    CASES.append(Case("FactorAnalysis", {"n_components": k, "svd_method": "lapack", "rotation": "varimax"}, data, without(FACTORS, "mean_"), before=SCALER, f32=None))
+CASES.append(Case("FactorAnalysis", {"n_components": 2, "svd_method": "lapack", "rotation": "quartimax"}, "wine", without(FACTORS, "mean_"), before=SCALER, f32=None))
+CASES.append(Case("FactorAnalysis", {"n_components": 2, "svd_method": "lapack", "noise_variance_init": [0.5, 1.0, 0.7, 0.3]}, "iris", FACTORS, f32=1e-2))
+CASES.append(Case("FactorAnalysis", {"n_components": 1, "svd_method": "lapack", "max_iter": 3}, "regression", FACTORS, f32=1e-2))
+CASES.append(Case("FactorAnalysis", {"n_components": 5}, "iris", error="n_components is 5, must be at most 4"))

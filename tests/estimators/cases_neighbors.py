@@ -34,3 +34,12 @@ CASES += [Case("RadiusNeighborsClassifier", {"radius": 3.0, "metric": "manhattan
           Case("RadiusNeighborsRegressor", {"radius": 4.0, "weights": "distance", "p": 3}, "regression", {"predict": 1e-9}, f32=1e-4),
           Case("RadiusNeighborsRegressor", {"radius": 9.5}, "wide", {"predict": 1e-9}, f32=1e-4),
           Case("NearestNeighbors", {}, "iris", ATTRIBUTES), Case("NearestNeighbors", {"p": 3}, "iris", ATTRIBUTES)]
+
+CENTROIDS = {"centroids_": 1e-10, "class_prior_": 1e-14, "within_class_std_dev_": 1e-10, "deviations_": 1e-8, "classes_": Exact(), "predict": Exact()}
+SCORED = {**CENTROIDS, "predict_proba": 1e-9, "decision_function": 1e-9}
+for data in ("iris", "wine", "breast_cancer", "two_blobs"):
+    for params in ({}, {"priors": "empirical"}, {"shrink_threshold": 0.5}, {"shrink_threshold": 1.5, "priors": "empirical"}):
+        CASES.append(Case("NearestCentroid", params, data, SCORED, before=[("StandardScaler", {})]))
+    CASES.append(Case("NearestCentroid", {"metric": "manhattan"}, data, CENTROIDS, before=[("StandardScaler", {})], not_in_f32=("predict",)))
+CASES.append(Case("NearestCentroid", {"priors": [0.2, 0.3, 0.5]}, "iris", SCORED, before=[("StandardScaler", {})]))
+CASES.append(Case("NearestCentroid", {"priors": [0.2, 0.8]}, "iris", error="must have one number for each of the 3 classes"))

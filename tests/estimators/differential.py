@@ -90,8 +90,8 @@ class Probe:
 def kedge_rows(case, answer, name, classes):
     value = answer[name] if name in METHODS else answer["attributes"][name]
     rows = to_rows(value)
-    if name == "predict" and classes:   # codes of classes, but the clusters of a clusterer
-        rows = [[classes[int(v)] for v in row] for row in rows] if "labels_" not in answer["attributes"] else rows
+    if name == "predict" and classes and "classes_" in answer["attributes"]:   # codes of classes, but what has none gives numbers of its own
+        rows = [[classes[int(v)] for v in row] for row in rows]
     return rows
 
 
@@ -102,7 +102,8 @@ class ScikitLearn:
         import numpy
         import sklearn
         from sklearn.utils import all_estimators
-        self.numpy, self.version = numpy, sklearn.__version__
+        from sklearn.neighbors import BallTree, KDTree
+        self.numpy, self.version, self.TREES = numpy, sklearn.__version__, (BallTree, KDTree)
         self.classes = dict(all_estimators())
 
     def fitted(self, case, rows, **more):
@@ -168,7 +169,7 @@ class ScikitLearn:
     def attributes(self, estimator):
         """Names of what fit() left."""
         names = [name for name in dir(estimator) if name.endswith("_") and not name.startswith("_")]
-        return [name for name in names if name not in PYTHONS_OWN and hasattr(estimator, name)]
+        return [name for name in names if name not in PYTHONS_OWN and hasattr(estimator, name) and not isinstance(getattr(estimator, name), self.TREES)]
 
     def record(self, case, rows):
         found = self.fitted(case, rows)

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, field
 
 DATA_FOLDER = pathlib.Path(__file__).parent.parent / "data" / "estimators"
-METHODS = ("transform", "predict", "predict_proba", "decision_function")
+METHODS = ("transform", "predict", "predict_proba", "decision_function", "score_samples")
 SAMPLE = 120  # numbers of an array that a golden file keeps
 
 
@@ -289,6 +289,7 @@ SYNTHETIC = {
     "badly_scaled_classes": lambda: classes_of(regression(spread=6, noise=2.0)),
     "offset_classes": lambda: classes_of(regression(offset=1e3, noise=2.0)),
     "rank_deficient_classes": lambda: classes_of(rank_deficient(), 2),
+    "many_blobs": lambda: blobs(n_rows=1100, n_cols=5, n_classes=1), "very_many_blobs": lambda: blobs(n_rows=3300, n_classes=1),
     "two_blobs": lambda: blobs(n_classes=2, distance=1.0),
     "counts": counts,
     "ties": ties,

@@ -24,6 +24,7 @@
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/row_scores.h"
 #include "schemas/codec.h"
 
 namespace kedge::engine {
@@ -194,6 +195,8 @@ class Case {
       transformer(steps_.size() - 1).transform(ctx_, rows).values(ctx_, scratch);
       return Value();
     }
+    if (want == "score_samples_only")
+      return dynamic_cast<const RowScorer<T>&>(last).row_scores(ctx_, rows, kScoreSamples), Value();
     if (want == "predict_only") return predict(last, rows), Value();
     if (want == "transform") {
       const Samples<T> made = transformer(steps_.size() - 1).transform(ctx_, rows);
@@ -205,6 +208,8 @@ class Case {
     }
     if (want == "labels") return matrix_of(dynamic_cast<const Clusterer<T>&>(last).labels());
     if (want == "predict") return predict(last, rows);
+    if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&last))
+      return matrix(rows.n_rows(), scorer->row_scores(ctx_, rows, want).to_host());
     const auto& classifier = dynamic_cast<const Classifier<T>&>(last);
     const bool is_decision = want == "decision_function";
     const std::int64_t k = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();
@@ -221,6 +226,8 @@ class Case {
   Value predict(const Estimator<T>& last, const Samples<T>& rows) const {
     if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return matrix(rows.n_rows(), regressor->predict(ctx_, rows));
     if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&last)) return matrix_of(clusterer->predict(ctx_, rows));
+    if (const auto* detector = dynamic_cast<const OutlierDetector<T>*>(&last))
+      return matrix_of(detector->predict(ctx_, rows));
     return matrix_of(dynamic_cast<const Classifier<T>&>(last).predict(ctx_, rows));
   }
 

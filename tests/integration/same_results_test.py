@@ -48,6 +48,7 @@ def classifiers():
                                   cross_validate(**both, splitter="StratifiedShuffleSplit", randomState=1))
     yield "SVC", job(WINE, ["StandardScaler", step("SVC", probability=True, random_state=3)], cross_validate(**with_probabilities))
     yield "NuSVC", job(IRIS, ["StandardScaler", step("NuSVC", nu=0.3)], cross_validate(**both))
+    yield "NearestCentroid", job(WINE, ["StandardScaler", step("NearestCentroid", priors="empirical", shrink_threshold=0.5)], cross_validate(**with_probabilities))
     yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
     yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
@@ -71,8 +72,11 @@ def transformers():
     yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
                               "LinearDiscriminantAnalysis"], fit)
-    for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA"):
+    for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis"):
         yield name, job(DIGITS, [step(name, n_components=10), "KNeighborsClassifier"], cross_validate())
+    for name in ("GaussianRandomProjection", "SparseRandomProjection"):
+        yield name, job(DIGITS, [step(name, n_components=20, random_state=0), "KNeighborsClassifier"], cross_validate())
+    yield "PolynomialCountSketch", job(WINE, ["StandardScaler", step("PolynomialCountSketch", n_components=60, random_state=0), "LogisticRegression"], cross_validate())
     yield "Nystroem", job(WINE, ["StandardScaler", step("Nystroem", n_components=40), "LogisticRegression"], cross_validate())
     yield "FeatureUnion", job(WINE, [step("FeatureUnion", transformer_list=[["pca", step("PCA", n_components=3)], ["bins", step("KBinsDiscretizer", n_bins=3)]]),
                                      "LogisticRegression"], cross_validate())
@@ -90,6 +94,10 @@ def others():
     fit = {"fit": {}}
     for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("OneClassSVM", {"nu": 0.2}), ("NearestNeighbors", {})):
         yield name, job(IRIS, ["StandardScaler", step(name, **params)], fit)
+    for name, params in (("GaussianMixture", {"n_components": 3}), ("BayesianGaussianMixture", {"n_components": 3, "covariance_type": "tied"})):
+        yield name, job(WINE, ["StandardScaler", step(name, random_state=0, **params)], fit)
+    for name in ("EmpiricalCovariance", "ShrunkCovariance", "LedoitWolf", "OAS", "MinCovDet", "EllipticEnvelope", "IsolationForest", "LocalOutlierFactor", "KernelDensity"):
+        yield name, job(WINE, ["StandardScaler", name], fit)
     yield "fitScore", job(WINE, ["StandardScaler", "LogisticRegression"], {"fitScore": {"testSize": 0.3, "stratify": True, "randomState": 5, "curves": True}})
     grid = [{"model__n_neighbors": [1, 3, 5]}, {"model": [step("LogisticRegression")], "model__C": [0.1, 1.0]},
             {"model": [step("RandomForestClassifier")], "model__n_estimators": [5, 10]}]

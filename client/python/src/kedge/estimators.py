@@ -13,6 +13,50 @@ def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in ("self", "__class__") and value is not UNSET}
 
 
+class BayesianGaussianMixture(Estimator):
+    """Mixture of normal distributions with priors, by variational inference.
+
+    n_components: Number of components. Default 1.
+    covariance_type: full: each component has a matrix of its own; tied: all share one; diag: variances of the columns; spherical: one variance.
+        Default 'full'.
+    tol: The iterations end when the lower bound changes by less. Default 0.001.
+    reg_covar: Added to the diagonal of each covariance. Default 1e-06.
+    max_iter: Most iterations of a run. Default 100.
+    n_init: Runs from different starts; the best is kept. Default 1.
+    init_params: Where shares start: clusters of KMeans, rows chosen by k-means++, random shares, random rows. Default 'kmeans'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    verbose_interval: Accepted for compatibility and ignored. Default 10.
+    weight_concentration_prior_type: The prior of the weights. Default 'dirichlet_process'.
+    weight_concentration_prior: Concentration of that prior: small values leave few components; null for 1 / n_components. Default None.
+    mean_precision_prior: Precision of the prior of the means; null for 1. Default None.
+    mean_prior: Mean of the prior; null for that of the data. Default None.
+    degrees_of_freedom_prior: Degrees of freedom of the prior of the covariances, above n_features - 1; null for n_features. Default None.
+    covariance_prior: Covariance of the prior, in the shape of one component; null for that of the data. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 covariance_type: str = UNSET,
+                 tol: float = UNSET,
+                 reg_covar: float = UNSET,
+                 max_iter: int = UNSET,
+                 n_init: int = UNSET,
+                 init_params: str = UNSET,
+                 random_state: int | None = UNSET,
+                 warm_start: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 verbose_interval: int = UNSET,
+                 weight_concentration_prior_type: str = UNSET,
+                 weight_concentration_prior: float | None = UNSET,
+                 mean_precision_prior: float | None = UNSET,
+                 mean_prior: Any = UNSET,
+                 degrees_of_freedom_prior: float | None = UNSET,
+                 covariance_prior: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class BernoulliNB(Estimator):
     """Naive Bayes for columns of 0 and 1.
 
@@ -298,6 +342,39 @@ class ElasticNetCV(Estimator):
         super().__init__(**_given(locals()))
 
 
+class EllipticEnvelope(Estimator):
+    """Outliers of normal data, by a covariance matrix that they do not spoil.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the location is taken for 0. Default False.
+    support_fraction: Share of the rows that the raw estimate is made of; null for the least that resists: half of them, and half of the columns more.
+        Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    contamination: Share of the fitted rows that are outliers. Default 0.1.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET,
+                 support_fraction: float | None = UNSET,
+                 random_state: int | None = UNSET,
+                 contamination: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class EmpiricalCovariance(Estimator):
+    """Covariance matrix of the rows, by maximum likelihood.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the means of the columns are taken for 0. Default False.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class ExtraTreesClassifier(Estimator):
     """The mean of trees that cut random columns at random values.
 
@@ -390,6 +467,33 @@ class ExtraTreesRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class FactorAnalysis(Estimator):
+    """Few normal factors, with noise of each column's own.
+
+    n_components: Factors; null for as many as columns. Default None.
+    tol: The iterations end when the log likelihood grows by less. Default 0.01.
+    copy: Accepted for compatibility and ignored. Default True.
+    max_iter: Most iterations. Default 1000.
+    noise_variance_init: Noise of each column to start from; null for 1. Default None.
+    svd_method: Both are exact here: the eigenvectors of the covariance matrix. Default 'randomized'.
+    iterated_power: Accepted for compatibility and ignored. Default 3.
+    rotation: How the factors are turned at the end. Default None.
+    random_state: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 n_components: int | None = UNSET,
+                 tol: float = UNSET,
+                 copy: bool = UNSET,
+                 max_iter: int = UNSET,
+                 noise_variance_init: Any = UNSET,
+                 svd_method: str = UNSET,
+                 iterated_power: int = UNSET,
+                 rotation: str | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class FastICA(Estimator):
     """Independent component analysis.
 
@@ -439,6 +543,44 @@ class FeatureUnion(Estimator):
         super().__init__(**_given(locals()))
 
 
+class GaussianMixture(Estimator):
+    """Mixture of normal distributions, by expectation maximisation.
+
+    n_components: Number of components. Default 1.
+    covariance_type: full: each component has a matrix of its own; tied: all share one; diag: variances of the columns; spherical: one variance.
+        Default 'full'.
+    tol: The iterations end when the lower bound changes by less. Default 0.001.
+    reg_covar: Added to the diagonal of each covariance. Default 1e-06.
+    max_iter: Most iterations of a run. Default 100.
+    n_init: Runs from different starts; the best is kept. Default 1.
+    init_params: Where shares start: clusters of KMeans, rows chosen by k-means++, random shares, random rows. Default 'kmeans'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    verbose_interval: Accepted for compatibility and ignored. Default 10.
+    weights_init: Weights to start from; they sum to 1. Default None.
+    means_init: Means to start from, one row each. Default None.
+    precisions_init: Precisions (inverses of covariances) to start from, in the shape of covariances_. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 covariance_type: str = UNSET,
+                 tol: float = UNSET,
+                 reg_covar: float = UNSET,
+                 max_iter: int = UNSET,
+                 n_init: int = UNSET,
+                 init_params: str = UNSET,
+                 random_state: int | None = UNSET,
+                 warm_start: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 verbose_interval: int = UNSET,
+                 weights_init: Any = UNSET,
+                 means_init: Any = UNSET,
+                 precisions_init: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class GaussianNB(Estimator):
     """Gaussian naive Bayes.
 
@@ -449,6 +591,23 @@ class GaussianNB(Estimator):
     def __init__(self, *,
                  priors: Any = UNSET,
                  var_smoothing: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class GaussianRandomProjection(Estimator):
+    """Rows times a matrix of normal numbers, which keeps distances.
+
+    n_components: Components to make; auto: as many as keep all distances within eps, by the Johnson-Lindenstrauss lemma. Default 'auto'.
+    eps: Distortion of squared distances that "auto" allows. Default 0.1.
+    compute_inverse_components: Whether fit computes inverse_components_. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int | str = UNSET,
+                 eps: float = UNSET,
+                 compute_inverse_components: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -466,6 +625,33 @@ class IncrementalPCA(Estimator):
                  whiten: bool = UNSET,
                  copy: bool = UNSET,
                  batch_size: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class IsolationForest(Estimator):
+    """Outliers by the lengths of the paths that isolate them in random trees.
+
+    n_estimators: Number of trees. Default 100.
+    max_samples: Rows of each tree: a number, a share of all, or auto for at most 256. Default 'auto'.
+    contamination: Share of the fitted rows that are outliers; auto: the threshold of the method's authors. Default 'auto'.
+    max_features: Columns of each tree: a number, or a share of all. Default 1.0.
+    bootstrap: Whether the rows of a tree are drawn with replacement. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 n_estimators: int = UNSET,
+                 max_samples: str | int | float = UNSET,
+                 contamination: str | float = UNSET,
+                 max_features: int | float = UNSET,
+                 bootstrap: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 warm_start: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -569,6 +755,33 @@ class KNeighborsRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class KernelDensity(Estimator):
+    """Density of rows, as a sum of kernels around the fitted rows.
+
+    bandwidth: Width of the kernels, or the rule that finds it. Default 1.0.
+    algorithm: A hint: all pairs are summed with any value. Default 'auto'.
+    kernel: The kernel. Default 'gaussian'.
+    metric: Distance. Default 'euclidean'.
+    atol: Accepted for compatibility and ignored. Default 0.0.
+    rtol: Accepted for compatibility and ignored. Default 0.0.
+    breadth_first: Accepted for compatibility and ignored. Default True.
+    leaf_size: Accepted for compatibility and ignored. Default 40.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 bandwidth: float | str = UNSET,
+                 algorithm: str = UNSET,
+                 kernel: str = UNSET,
+                 metric: str = UNSET,
+                 atol: float = UNSET,
+                 rtol: float = UNSET,
+                 breadth_first: bool = UNSET,
+                 leaf_size: int = UNSET,
+                 metric_params: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class Lasso(Estimator):
     """Least squares with an L1 penalty.
 
@@ -633,6 +846,21 @@ class LassoCV(Estimator):
         super().__init__(**_given(locals()))
 
 
+class LedoitWolf(Estimator):
+    """Covariance matrix with the shrinkage of Ledoit and Wolf.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the means of the columns are taken for 0. Default False.
+    block_size: Accepted for compatibility and ignored. Default 1000.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET,
+                 block_size: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class LinearDiscriminantAnalysis(Estimator):
     """Linear discriminant analysis: normal distributions with a common covariance; also projects onto what separates the classes.
 
@@ -672,6 +900,33 @@ class LinearRegression(Estimator):
                  tol: float = UNSET,
                  n_jobs: int | None = UNSET,
                  positive: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LocalOutlierFactor(Estimator):
+    """Outliers by their density, compared with that of their neighbours.
+
+    n_neighbors: Number of neighbours. Default 20.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    contamination: Share of the fitted rows that are outliers; auto: the threshold of the method's authors. Default 'auto'.
+    novelty: Whether rows that it was not fitted with are judged, and not the fitted ones. Default False.
+    """
+
+    def __init__(self, *,
+                 n_neighbors: int = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 contamination: str | float = UNSET,
+                 novelty: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -722,6 +977,24 @@ class MaxAbsScaler(Estimator):
     def __init__(self, *,
                  copy: bool = UNSET,
                  clip: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MinCovDet(Estimator):
+    """Covariance matrix that outliers do not spoil, by the minimum covariance determinant.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the location is taken for 0. Default False.
+    support_fraction: Share of the rows that the raw estimate is made of; null for the least that resists: half of them, and half of the columns more.
+        Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET,
+                 support_fraction: float | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -807,6 +1080,21 @@ class MultinomialNB(Estimator):
         super().__init__(**_given(locals()))
 
 
+class NearestCentroid(Estimator):
+    """Nearest centre of a class.
+
+    metric: Distance; manhattan takes medians for centres. Default 'euclidean'.
+    shrink_threshold: By how many standard errors centres are moved towards the mean of all rows; null for none. Default None.
+    priors: Shares of the classes: equal, those of the fitted rows, or given ones. Default 'uniform'.
+    """
+
+    def __init__(self, *,
+                 metric: str = UNSET,
+                 shrink_threshold: float | None = UNSET,
+                 priors: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class NearestNeighbors(Estimator):
     """Keeps rows, prepared for searches of neighbours.
 
@@ -867,6 +1155,19 @@ class Nystroem(Estimator):
                  n_components: int = UNSET,
                  random_state: int | None = UNSET,
                  n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OAS(Estimator):
+    """Covariance matrix with oracle approximating shrinkage.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the means of the columns are taken for 0. Default False.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -943,6 +1244,25 @@ class PCA(Estimator):
                  iterated_power: int | str = UNSET,
                  n_oversamples: int = UNSET,
                  power_iteration_normalizer: str = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PolynomialCountSketch(Estimator):
+    """Approximate feature map of the polynomial kernel, by hashed columns.
+
+    gamma: Factor of the inner product in the polynomial kernel. Default 1.0.
+    degree: Degree of the polynomial kernel. Default 2.
+    coef0: Constant of the polynomial kernel. Default 0.0.
+    n_components: Features to make. Default 100.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 gamma: float = UNSET,
+                 degree: int = UNSET,
+                 coef0: float = UNSET,
+                 n_components: int = UNSET,
                  random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
@@ -1287,6 +1607,21 @@ class SelectPercentile(Estimator):
         super().__init__(**_given(locals()))
 
 
+class ShrunkCovariance(Estimator):
+    """Covariance matrix, pulled towards a multiple of the unit matrix.
+
+    store_precision: Whether the inverse of the covariance is kept. Default True.
+    assume_centered: Whether the means of the columns are taken for 0. Default False.
+    shrinkage: Share of the multiple of the unit matrix. Default 0.1.
+    """
+
+    def __init__(self, *,
+                 store_precision: bool = UNSET,
+                 assume_centered: bool = UNSET,
+                 shrinkage: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class SimpleImputer(Estimator):
     """Replace missing values by the mean, median or most frequent value of their column, or by a constant.
 
@@ -1305,6 +1640,27 @@ class SimpleImputer(Estimator):
                  copy: bool = UNSET,
                  add_indicator: bool = UNSET,
                  keep_empty_features: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SparseRandomProjection(Estimator):
+    """Rows times a matrix of few random signs, which keeps distances.
+
+    n_components: Components to make; auto: as many as keep all distances within eps, by the Johnson-Lindenstrauss lemma. Default 'auto'.
+    eps: Distortion of squared distances that "auto" allows. Default 0.1.
+    compute_inverse_components: Whether fit computes inverse_components_. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    density: Share of entries that are not 0; auto: 1 / sqrt(n_features). Default 'auto'.
+    dense_output: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 n_components: int | str = UNSET,
+                 eps: float = UNSET,
+                 compute_inverse_components: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 density: float | str = UNSET,
+                 dense_output: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 

@@ -18,6 +18,7 @@
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/emulated/emulator.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/row_scores.h"
 #include "fixture.h"
 #include "schemas/error.h"
 #include "sync_budgets.h"
@@ -80,6 +81,13 @@ void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, con
   if (const auto* transformer = dynamic_cast<const Transformer<T>*>(&estimator)) {
     for (const double v : host_values(ctx, transformer->transform(ctx, X))) ASSERT_TRUE(std::isfinite(v));
   }
+  if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&estimator)) {
+    for (const std::string& output : scorer->row_outputs()) {
+      const Matrix<double> scores = scorer->row_scores(ctx, X, output);
+      ASSERT_EQ(scores.rows(), X.n_rows());
+      for (const double v : scores.to_host()) ASSERT_TRUE(std::isfinite(v)) << output;
+    }
+  }
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) {
     const std::vector<double> values = regressor->predict(ctx, X);
     ASSERT_EQ(static_cast<std::int64_t>(values.size()), X.n_rows());
@@ -93,6 +101,9 @@ void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, con
       ASSERT_EQ(static_cast<std::int64_t>(clusterer->predict(ctx, X).size()), X.n_rows());
     }
     return;
+  }
+  if (const auto* detector = dynamic_cast<const OutlierDetector<T>*>(&estimator); detector && detector->can_predict()) {
+    for (const std::int32_t label : detector->predict(ctx, X)) ASSERT_TRUE(label == 1 || label == -1);
   }
   const auto* classifier_or_null = dynamic_cast<const Classifier<T>*>(&estimator);
   if (!classifier_or_null) return;   // an estimator that neither transforms nor predicts
@@ -127,6 +138,10 @@ std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Sam
     append_bits(bits, clusterer->labels());
     if (clusterer->can_predict()) append_bits(bits, clusterer->predict(ctx, X));
   }
+  if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&estimator)) {
+    for (const std::string& output : scorer->row_outputs())
+      append_bits(bits, scorer->row_scores(ctx, X, output).to_host());
+  }
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) {
     append_bits(bits, classifier->predict(ctx, X));
     const std::int64_t k = classifier->n_classes();
@@ -160,7 +175,8 @@ bool fits_or_says_why(const Row& row, const Data& data) {
 }
 
 bool refuses_constant_input(const std::string& estimator) {
-  return estimator == "VarianceThreshold" || estimator == "FastICA";
+  return estimator == "VarianceThreshold" || estimator == "FastICA" || estimator == "MinCovDet" ||
+         estimator == "EllipticEnvelope" || estimator == "NearestCentroid";
 }
 
 class EveryClassifier : public ::testing::TestWithParam<Row> {};
@@ -476,7 +492,8 @@ TEST(Catalogue, DescribesEveryRow) {
   for (const CatalogueEntry& entry : catalogue()) {
     SCOPED_TRACE(entry.info.name);
     EXPECT_TRUE(names.insert(entry.info.name).second);
-    const std::set<std::string> kinds{"transformer", "classifier", "regressor", "clusterer", "neighbors"};
+    const std::set<std::string> kinds{"transformer", "classifier", "regressor", "clusterer",
+                                      "neighbors",   "covariance", "detector",  "density"};
     EXPECT_TRUE(kinds.contains(entry.info.kind)) << entry.info.kind;
     EXPECT_FALSE(entry.info.doc.empty());
     EXPECT_FALSE(entry.info.attributes.empty());

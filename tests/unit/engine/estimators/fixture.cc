@@ -93,6 +93,12 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "RadiusNeighborsClassifier") return {{"outlier_label", "most_frequent"}};
   if (estimator == "RadiusNeighborsRegressor") return {{"radius", 10.0}};
   if (estimator == "NuSVC") return {{"nu", 0.3}};   // rows without a class may have few of another
+  if (estimator == "FactorAnalysis") return {{"n_components", 2}};
+  if (estimator == "IsolationForest") return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator == "LocalOutlierFactor") return {{"n_neighbors", 5}, {"novelty", true}};
+  if (estimator.ends_with("RandomProjection")) return {{"n_components", 3}};
+  if (estimator == "PolynomialCountSketch") return {{"n_components", 10}};
+  if (estimator.ends_with("GaussianMixture")) return {{"n_components", 2}, {"reg_covar", 1e-3}};
   if (estimator == "KMeans" || estimator == "MiniBatchKMeans") return {{"n_clusters", 3}};
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "engine/core/process_memory.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/row_scores.h"
 #include "fixture.h"
 
 namespace kedge::engine {
@@ -41,12 +42,17 @@ void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X)
   if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&estimator)) regressor->predict(ctx, X);
   if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&estimator); clusterer && clusterer->can_predict())
     clusterer->predict(ctx, X);
+  if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&estimator))
+    for (const std::string& output : scorer->row_outputs()) scorer->row_scores(ctx, X, output).to_host();
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) classifier->predict(ctx, X);
 }
 
 // Few categories for the estimators that count them: the number of categories of a numeric column is not known
 // beforehand.
 Data data_for(const Row& row) {
+  if (row.estimator == "MinCovDet" || row.estimator == "EllipticEnvelope" || row.estimator == "KernelDensity")
+    return row.is_wide ? testing::make_data(200, 80, 3)
+                       : testing::make_data(4000, 8, 3);   // all rows with all, or many trials
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(20000, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
     for (double& value : data.X) value = value > 1;

@@ -12,6 +12,7 @@
 
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/row_scores.h"
 #include "fixture.h"
 #include "schemas/error.h"
 
@@ -104,6 +105,8 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
     return as_numbers(clusterer->predict(ctx, X));
   if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))
     return host_values(ctx, transformer->transform(ctx, X));
+  if (const auto* scorer = dynamic_cast<const RowScorer<double>*>(&estimator); scorer && !scorer->row_outputs().empty())
+    return scorer->row_scores(ctx, X, scorer->row_outputs().front()).to_host();
   return {};
 }
 
@@ -140,6 +143,10 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "DecisionTreeRegressor",
                                         "KMeans",
                                         "MiniBatchKMeans",
+                                        "GaussianMixture",
+                                        "BayesianGaussianMixture",
+                                        "EllipticEnvelope",
+                                        "IsolationForest",
                                         "DBSCAN",
                                         "IncrementalPCA",
                                         "Nystroem",
@@ -177,6 +184,7 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "ExtraTreesRegressor",
                                                "KMeans",
                                                "MiniBatchKMeans",
+                                               "IsolationForest",
                                                "DBSCAN",
                                                "LassoCV",
                                                "ElasticNetCV",

@@ -36,8 +36,12 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"SelectPercentile", 5, 1},
     {"Nystroem", 5, 2, 1744},
     {"KernelRidge", 4, 2, 56},
+    {"PolynomialCountSketch", 0, 1},
+    {"GaussianRandomProjection", 0, 1},
+    {"SparseRandomProjection", 0, 1},
     {"PCA", 6, 1},
     {"IncrementalPCA", 12, 1, 34},
+    {"FactorAnalysis", 38, 1, 6},
     {"FastICA", 260, 1},
     {"TruncatedSVD", 7, 1},
     {"LinearRegression", 7, 1, 48},
@@ -59,9 +63,21 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"RadiusNeighborsClassifier", 0, 8},
     {"RadiusNeighborsRegressor", 0, 3},
     {"NearestNeighbors", 0, 0},
+    {"NearestCentroid", 5, 3},
+    {"KernelDensity", 1, 1},
+    {"LocalOutlierFactor", 4, 6, 24},
     {"KMeans", 16, 3, 4},
     {"MiniBatchKMeans", 61, 3, 29},
     {"DBSCAN", 5, 0, 34},
+    {"GaussianMixture", 26, 9, 8},
+    {"BayesianGaussianMixture", 27, 9, 8},
+    {"EmpiricalCovariance", 4, 0},
+    {"ShrunkCovariance", 4, 0},
+    {"LedoitWolf", 5, 0},
+    {"OAS", 4, 0},
+    {"MinCovDet", 7, 0, 56},
+    {"EllipticEnvelope", 8, 9, 56},
+    {"IsolationForest", 1, 3, 144},
     {"GaussianNB", 3, 4},
     {"MultinomialNB", 4, 4},
     {"ComplementNB", 4, 4},
@@ -95,6 +111,7 @@ inline constexpr SyncBudget kSyncBudgets[] = {
 inline bool fetches_its_answer(std::string_view estimator) {
   for (const std::string_view name : {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem",
                                       "LogisticRegression", "SelectFromModel", "RFE"})
+                                      "LogisticRegression", "FactorAnalysis"})
     if (estimator == name) return true;
   return false;
 }
