@@ -76,6 +76,9 @@ ROWS = {
     "PolynomialFeatures": ("PolynomialFeatures", {}, numbers, (100000, 20), "transform", "float64"),
     "Normalizer": ("Normalizer", {}, numbers, (500000, 50), "transform", "float64"),
     "Nystroem": ("Nystroem", {"n_components": 300, "random_state": 0}, numbers, (50000, 20), "transform", "float64"),
+    "GaussianRandomProjection": ("GaussianRandomProjection", {"n_components": 50, "random_state": 0}, numbers, (50000, 500), "transform", "float64"),
+    "SparseRandomProjection": ("SparseRandomProjection", {"n_components": 50, "random_state": 0}, numbers, (50000, 500), "transform", "float64"),
+    "PolynomialCountSketch": ("PolynomialCountSketch", {"n_components": 200, "random_state": 0}, numbers, (50000, 20), "transform", "float64"),
     "SelectKBest": ("SelectKBest", {}, classes, (200000, 50), "transform", "float64"),
     "LinearRegression": ("LinearRegression", {}, numbers, (500000, 50), None, "float64"),
     "LinearRegression wide": ("LinearRegression", {}, numbers, (20000, 500), None, "float64"),
@@ -106,11 +109,25 @@ ROWS = {
     "KNeighborsClassifier low": ("KNeighborsClassifier", {}, lambda n, d: blobs(n, d), (100000, 3), "predict", "float64"),
     "KNeighborsClassifier high": ("KNeighborsClassifier", {"algorithm": "brute"}, lambda n, d: blobs(n, d), (20000, 100), "predict", "float32"),
     "KNeighborsRegressor": ("KNeighborsRegressor", {}, numbers, (50000, 5), "predict", "float64"),
+    "NearestCentroid": ("NearestCentroid", {}, lambda n, d: blobs(n, d), (200000, 50), "predict", "float64"),
     "KMeans": ("KMeans", {"n_clusters": 20, "n_init": 1, "random_state": 0}, lambda n, d: blobs(n, d, 20), (200000, 50), None, "float64"),
     "KMeans 100": ("KMeans", {"n_clusters": 100, "n_init": 1, "random_state": 0}, lambda n, d: blobs(n, d, 100), (50000, 50), None, "float64"),
     "MiniBatchKMeans": ("MiniBatchKMeans", {"n_clusters": 20, "n_init": 1, "random_state": 0}, lambda n, d: blobs(n, d, 20), (200000, 50), None, "float64"),
     "DBSCAN low": ("DBSCAN", {"eps": 0.3, "min_samples": 10}, lambda n, d: blobs(n, d), (100000, 3), None, "float64"),
     "DBSCAN high": ("DBSCAN", {"eps": 20.0, "min_samples": 10}, lambda n, d: blobs(n, d), (15000, 50), None, "float64"),
+    "GaussianMixture": ("GaussianMixture", {"n_components": 8, "max_iter": 50, "tol": 0, "random_state": 0}, lambda n, d: blobs(n, d, 8), (50000, 20), None, "float64"),
+    "GaussianMixture diag": ("GaussianMixture", {"n_components": 8, "covariance_type": "diag", "max_iter": 50, "tol": 0, "random_state": 0}, lambda n, d: blobs(n, d, 8), (50000, 20), None, "float64"),
+    "BayesianGaussianMixture": ("BayesianGaussianMixture", {"n_components": 8, "max_iter": 50, "tol": 0, "random_state": 0}, lambda n, d: blobs(n, d, 8), (50000, 20), None, "float64"),
+    "EmpiricalCovariance": ("EmpiricalCovariance", {}, numbers, (200000, 100), None, "float64"),
+    "LedoitWolf": ("LedoitWolf", {}, numbers, (200000, 100), None, "float64"),
+    "OAS": ("OAS", {}, numbers, (200000, 100), None, "float64"),
+    "FactorAnalysis": ("FactorAnalysis", {"n_components": 10}, numbers, (50000, 50), None, "float64"),
+    "KernelDensity": ("KernelDensity", {}, lambda n, d: blobs(n, d), (8000, 4), "score_samples", "float64"),
+    "MinCovDet": ("MinCovDet", {"random_state": 0}, numbers, (20000, 10), None, "float64"),
+    "EllipticEnvelope": ("EllipticEnvelope", {"random_state": 0}, numbers, (2000, 10), "predict", "float64"),
+    "IsolationForest": ("IsolationForest", {"random_state": 0}, lambda n, d: blobs(n, d), (50000, 20), "predict", "float64"),
+    "IsolationForest contamination": ("IsolationForest", {"random_state": 0, "contamination": 0.1}, lambda n, d: blobs(n, d), (50000, 20), None, "float64"),
+    "LocalOutlierFactor": ("LocalOutlierFactor", {}, lambda n, d: blobs(n, d), (20000, 10), None, "float64"),
     "PCA": ("PCA", {"n_components": 10}, numbers, (500000, 50), None, "float64"),
     "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
     "FastICA": ("FastICA", {"n_components": 10, "random_state": 0, "max_iter": 20, "tol": 0}, numbers, (100000, 50), None, "float64"),
@@ -127,6 +144,7 @@ ROWS = {
     "DecisionTreeRegressor absolute": ("DecisionTreeRegressor", {"criterion": "absolute_error", "max_depth": 8, "random_state": 0}, numbers, (5000, 20), None, "float64"),
 }
 PARALLEL = {"BaggingClassifier", "BaggingRegressor", "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
+PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LocalOutlierFactor", "LassoCV", "ElasticNetCV"}
 
 
 class Probe:
