@@ -59,6 +59,8 @@ std::vector<Need> needs() {
       {"RandomForestRegressor", kValues, {{"n_estimators", 8}}},
       {"ExtraTreesClassifier", kClasses, {{"n_estimators", 8}}},
       {"ExtraTreesRegressor", kValues, {{"n_estimators", 8}}},
+      {"HistGradientBoostingClassifier", kClasses, {{"max_iter", 8}}},
+      {"HistGradientBoostingRegressor", kValues, {{"max_iter", 8}}},
       {"PCA", kClasses, {{"n_components", 3}}},
       {"FactorAnalysis", kClasses, {{"n_components", 3}}, kStopped64, kStopped32, {"components_", "transform"}},
       {"IncrementalPCA", kClasses, {{"n_components", 3}}},

@@ -65,6 +65,7 @@ void add_bayes(Rows& rows);
 void add_discriminant(Rows& rows);
 void add_trees(Rows& rows);
 void add_meta(Rows& rows);
+void add_boosting(Rows& rows);
 void add_dummy(Rows& rows);
 
 }  // namespace kedge::engine

@@ -134,6 +134,8 @@ ROWS = {
     "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
     "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
     "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
+    "HistGradientBoostingClassifier": ("HistGradientBoostingClassifier", {"early_stopping": False}, classes, (100000, 50), None, "float32"),
+    "HistGradientBoostingRegressor": ("HistGradientBoostingRegressor", {"early_stopping": False}, numbers, (100000, 50), None, "float32"),
     "ExtraTreesClassifier": ("ExtraTreesClassifier", {"n_estimators": 100, "random_state": 0}, classes, (20000, 50), None, "float32"),
     "ExtraTreesRegressor": ("ExtraTreesRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),
     "BaggingClassifier": ("BaggingClassifier", {"n_estimators": 20, "random_state": 0}, classes, (20000, 30), "predict", "float64"),

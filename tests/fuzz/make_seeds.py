@@ -83,6 +83,7 @@ PIPELINES = {
        for name in ("VotingClassifier", "StackingClassifier")},
     **{name: [(name, {"estimators": [["a", {"estimator": "Ridge"}], ["b", {"estimator": "DecisionTreeRegressor"}]]})]
        for name in ("VotingRegressor", "StackingRegressor")},
+    **{name: [(name, {"max_iter": 2, "min_samples_leaf": 2})] for name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")},
     "FeatureUnion": [("FeatureUnion", {"transformer_list": [["a", SCALED], ["b", [SCALED, {"estimator": "Normalizer"}]]]}), "GaussianNB"]}
 
 

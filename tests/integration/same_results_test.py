@@ -53,6 +53,9 @@ def classifiers():
     yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
     yield "RandomForestClassifier", job(DIGITS, [step("RandomForestClassifier", n_estimators=20)], cross_validate(**both), select={"dtype": "float32"})
+    yield "HistGradientBoostingClassifier", job(DIGITS, [step("HistGradientBoostingClassifier", max_iter=10)], cross_validate(**both))
+    yield "HistGradientBoostingClassifier mixed", job(MESSY, [step("HistGradientBoostingClassifier", max_iter=20, early_stopping=True, max_features=0.5)], cross_validate(**both),
+                                                      select={"types": {"when": "date"}})
 
 
 def regressors():
@@ -64,6 +67,7 @@ def regressors():
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
     for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
         yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)
+    yield "HistGradientBoostingRegressor", job(DIABETES, [step("HistGradientBoostingRegressor", loss="absolute_error", max_iter=20)], task)
 
 
 def transformers():

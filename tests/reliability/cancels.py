@@ -64,6 +64,7 @@ FITS = [
     ("forest", "tall", [("RandomForestClassifier", {"n_estimators": 10_000})]),
     ("bagging", "tall", [("BaggingClassifier", {"n_estimators": 10_000})]),
     ("elimination", "tall", [("RFE", {"estimator": {"estimator": "RandomForestClassifier"}, "n_features_to_select": 1}), "GaussianNB"]),
+    ("boosting", "tall", [("HistGradientBoostingClassifier", {"max_iter": 10_000, "early_stopping": False})]),
     ("exact tree", "tall", [("ExtraTreesRegressor", {"n_estimators": 10_000})]),
     ("polynomials of 100,000 rows", "tall", [("PolynomialFeatures", {"degree": 3}), "StandardScaler", "Ridge"]),
     ("splines", "tall", [("SplineTransformer", {"n_knots": 60}), "Ridge"]),

@@ -33,15 +33,14 @@ INSTANTIATE_TEST_SUITE_P(
     OfScikitLearn, UnknownEstimator,
     testing::ValuesIn(std::vector<Asked>{
         {"GradientBoostingClassifier",
-         ": scikit-learn has it, Kedge does not; the nearest here is 'RandomForestClassifier'"},
+         ": scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingClassifier'"},
         {"GradientBoostingRegressor",
-         ": scikit-learn has it, Kedge does not; the nearest here is 'RandomForestRegressor'"},
-        {"SVC", ": scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"},
+         ": scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingRegressor'"},
         {"IterativeImputer", ": scikit-learn has it, Kedge does not; the nearest here is 'SimpleImputer'"},
         {"PatchExtractor", ": scikit-learn has it, Kedge does not, and nothing here is like it"},
         {"GridSearchCV", ": in Kedge it is the task gridSearch"},
         {"GradientBoostingClasifier",
-         "; did you mean 'GradientBoostingClassifier'? scikit-learn has it, Kedge does not; the nearest here is 'RandomForestClassifier'"},
+         "; did you mean 'GradientBoostingClassifier'? scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingClassifier'"},
     }));
 
 INSTANTIATE_TEST_SUITE_P(ByWordsKindAndSpelling, UnknownEstimator, testing::ValuesIn(std::vector<Asked>{

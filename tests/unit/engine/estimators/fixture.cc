@@ -68,6 +68,7 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
 schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
   if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator.starts_with("HistGradientBoosting")) return {{"max_iter", 5}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
   if (estimator == "ColumnTransformer") {
     return {{"transformers", schema::ValueList{schema::Value(schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}})}}, {"remainder", "passthrough"}};

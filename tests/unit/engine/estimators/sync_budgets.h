@@ -102,6 +102,8 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"CalibratedClassifierCV", 280, 22, 51},
     {"SelectFromModel", 54, 1, 9},
     {"RFE", 207, 1, 11},
+    {"HistGradientBoostingClassifier", 1, 3, 48},
+    {"HistGradientBoostingRegressor", 1, 1, 48},
     {"DummyClassifier", 0, 2},
     {"DummyRegressor", 0, 0},
 };

@@ -1,0 +1,271 @@
+// The losses of boosting (scikit-learn's _loss, "half" losses): formulas over chunks of rows that become vectors.
+#include "engine/backend/host/boost_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/backend/host/row_chunks.h"
+#include "engine/backend/simd.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kRowNs = 6;
+
+// Derivatives of rows: first and second, for one output.
+struct Rows {
+  const double *y, *raw;
+  double *gradient, *hessian;
+  std::int64_t n;
+};
+
+KEDGE_CLONES void binomial_rows(Rows r) {
+  for (std::int64_t i = 0; i < r.n; ++i) {
+    const double x = r.raw[i], e = vector_exp(x < 0 ? x : -x), inverse = 1 / (1 + e);
+    r.gradient[i] = (x < 0 ? e * inverse : inverse) - r.y[i];
+    r.hessian[i] = e * inverse * inverse;
+  }
+}
+KEDGE_CLONES void poisson_rows(Rows r) {
+  for (std::int64_t i = 0; i < r.n; ++i) {
+    const double e = vector_exp(r.raw[i]);
+    r.gradient[i] = e - r.y[i], r.hessian[i] = e;
+  }
+}
+KEDGE_CLONES void gamma_rows(Rows r) {
+  for (std::int64_t i = 0; i < r.n; ++i) {
+    const double e = r.y[i] * vector_exp(-r.raw[i]);
+    r.gradient[i] = 1 - e, r.hessian[i] = e;
+  }
+}
+void squared_rows(Rows r) {
+  for (std::int64_t i = 0; i < r.n; ++i) r.gradient[i] = r.raw[i] - r.y[i];
+}
+void absolute_rows(Rows r) {
+  for (std::int64_t i = 0; i < r.n; ++i) r.gradient[i] = r.raw[i] > r.y[i] ? 1 : -1;
+}
+void quantile_rows(Rows r, double quantile) {
+  for (std::int64_t i = 0; i < r.n; ++i) r.gradient[i] = r.y[i] >= r.raw[i] ? -quantile : 1 - quantile;
+}
+
+// Shares of classes of rows begin .. begin + n - 1, output by output: softmax of their raw predictions. out[k *
+// kRowChunk + i].
+KEDGE_CLONES void softmax_rows(const double* raw, std::int64_t n_rows, std::int32_t n_outputs, std::int64_t n,
+                               double* out) {
+  double top[kRowChunk], sum[kRowChunk];
+  for (std::int64_t i = 0; i < n; ++i) top[i] = raw[i], sum[i] = 0;
+  for (std::int32_t k = 1; k < n_outputs; ++k)
+    for (std::int64_t i = 0; i < n; ++i) top[i] = raw[k * n_rows + i] > top[i] ? raw[k * n_rows + i] : top[i];
+  for (std::int32_t k = 0; k < n_outputs; ++k)
+    for (std::int64_t i = 0; i < n; ++i) sum[i] += out[k * kRowChunk + i] = vector_exp(raw[k * n_rows + i] - top[i]);
+  for (std::int32_t k = 0; k < n_outputs; ++k)
+    for (std::int64_t i = 0; i < n; ++i) out[k * kRowChunk + i] /= sum[i];
+}
+
+void multinomial_rows(const BoostTarget& target, std::int64_t begin, std::int64_t n, const double* raw,
+                      double* gradients, double* hessians) {
+  const std::int64_t n_rows = target.n_rows();
+  std::vector<double> shares(static_cast<std::size_t>(target.n_outputs * kRowChunk));
+  softmax_rows(raw + begin, n_rows, target.n_outputs, n, shares.data());
+  for (std::int32_t k = 0; k < target.n_outputs; ++k) {
+    const double* const share = shares.data() + k * kRowChunk;
+    double *const g = gradients + k * n_rows + begin, *const h = hessians + k * n_rows + begin;
+    const double* const y = target.y.data() + begin;
+    for (std::int64_t i = 0; i < n; ++i) g[i] = share[i] - (y[i] == k ? 1 : 0), h[i] = share[i] * (1 - share[i]);
+  }
+}
+
+void weigh(const BoostTarget& target, std::int64_t begin, std::int64_t n, double* gradients, double* hessians) {
+  const double* const w = target.weights.data() + begin;
+  for (std::int32_t k = 0; k < target.n_outputs; ++k) {
+    double *const g = gradients + k * target.n_rows() + begin, *const h = hessians + k * target.n_rows() + begin;
+    for (std::int64_t i = 0; i < n; ++i) g[i] *= w[i];
+    if (target.is_flat()) std::copy_n(w, n, h);
+    else
+      for (std::int64_t i = 0; i < n; ++i) h[i] *= w[i];
+  }
+}
+
+// log(1 + exp(x)).
+double softplus(double x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+
+double row_loss(const BoostTarget& t, const double* raw, std::int64_t i) {
+  const double y = t.y[static_cast<std::size_t>(i)], x = raw[i];
+  switch (t.loss) {
+    case BoostLoss::kSquared:
+      return 0.5 * (x - y) * (x - y);
+    case BoostLoss::kAbsolute:
+      return std::fabs(x - y);
+    case BoostLoss::kQuantile:
+      return y >= x ? t.quantile * (y - x) : (1 - t.quantile) * (x - y);
+    case BoostLoss::kPoisson:
+      return std::exp(x) - y * x;
+    case BoostLoss::kGamma:
+      return x + y * std::exp(-x);
+    case BoostLoss::kBinomial:
+      return softplus(x) - y * x;
+    case BoostLoss::kMultinomial:
+      break;
+  }
+  double top = x, sum = 0;
+  for (std::int32_t k = 1; k < t.n_outputs; ++k) top = std::max(top, raw[k * t.n_rows() + i]);
+  for (std::int32_t k = 0; k < t.n_outputs; ++k) sum += std::exp(raw[k * t.n_rows() + i] - top);
+  return std::log(sum) + top - raw[static_cast<std::int64_t>(y) * t.n_rows() + i];
+}
+
+double weighted_mean(std::span<const double> values, std::span<const double> weights) {
+  double sum = 0, total = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double w = weights.empty() ? 1 : weights[i];
+    sum += w * values[i], total += w;
+  }
+  return sum / total;
+}
+
+// Linear between the two nearest, as numpy.percentile; reorders the values.
+double quantile_of(std::vector<double>& values, double share) {
+  const double position = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), at, values.end());
+  if (below + 1 == values.size()) return *at;
+  const double low = *at, high = *std::min_element(at + 1, values.end()), part = position - static_cast<double>(below);
+  return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
+}
+
+// The first value, ascending, at which the weights up to it reach the share of all.
+double weighted_quantile_of(const std::vector<double>& values, std::span<const double> weights, double share) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (total == 0) return 0;
+  const double wanted = std::max(share * total, std::numeric_limits<double>::min());
+  double reached = 0;
+  for (const std::size_t i : order)
+    if ((reached += weights[i]) >= wanted) return values[i];
+  return values[order.back()];
+}
+
+// Mean shares of the classes, away from 0 and 1.
+std::vector<double> class_shares(const BoostTarget& t) {
+  std::vector<double> sums(static_cast<std::size_t>(std::max(2, t.n_outputs)));
+  double total = 0;
+  for (std::size_t i = 0; i < t.y.size(); ++i) {
+    const double w = t.weights.empty() ? 1 : t.weights[i];
+    sums[static_cast<std::size_t>(t.y[i])] += w, total += w;
+  }
+  constexpr double kLeast = 10 * std::numeric_limits<double>::epsilon();
+  for (double& sum : sums) sum = std::clamp(sum / total, kLeast, 1 - kLeast);
+  return sums;
+}
+
+}   // namespace
+
+void boost_gradients(const BoostTarget& target, const std::vector<double>& raw, std::vector<double>& gradients,
+                     std::vector<double>& hessians) {
+  for_row_chunks(target.n_rows(), kRowNs * target.n_outputs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    double *const g = gradients.data(), *const h = hessians.data();
+    const Rows rows{target.y.data() + begin, raw.data() + begin, g + begin, h + begin, end - begin};
+    switch (target.loss) {
+      case BoostLoss::kSquared:
+        squared_rows(rows);
+        break;
+      case BoostLoss::kAbsolute:
+        absolute_rows(rows);
+        break;
+      case BoostLoss::kQuantile:
+        quantile_rows(rows, target.quantile);
+        break;
+      case BoostLoss::kPoisson:
+        poisson_rows(rows);
+        break;
+      case BoostLoss::kGamma:
+        gamma_rows(rows);
+        break;
+      case BoostLoss::kBinomial:
+        binomial_rows(rows);
+        break;
+      case BoostLoss::kMultinomial:
+        multinomial_rows(target, begin, end - begin, raw.data(), g, h);
+        break;
+    }
+    if (!target.weights.empty()) weigh(target, begin, end - begin, g, h);
+  });
+}
+
+double boost_loss(const BoostTarget& target, const std::vector<double>& raw) {
+  constexpr std::int64_t kLossNs = 20;
+  const std::int64_t n = target.n_rows();
+  std::vector<double> sums(static_cast<std::size_t>(row_chunks(n)));
+  for_row_chunks(n, kLossNs * target.n_outputs, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    double sum = 0;
+    for (std::int64_t i = begin; i < end; ++i)
+      sum +=
+          row_loss(target, raw.data(), i) * (target.weights.empty() ? 1 : target.weights[static_cast<std::size_t>(i)]);
+    sums[static_cast<std::size_t>(chunk)] = sum;
+  });
+  const double total = target.weights.empty() ? static_cast<double>(n)
+                                              : std::accumulate(target.weights.begin(), target.weights.end(), 0.0);
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / total;
+}
+
+std::vector<double> boost_baseline(const BoostTarget& target) {
+  switch (target.loss) {
+    case BoostLoss::kSquared:
+      return {weighted_mean(target.y, target.weights)};
+    case BoostLoss::kPoisson:
+    case BoostLoss::kGamma:
+      return {std::log(std::max(weighted_mean(target.y, target.weights), 10 * std::numeric_limits<double>::epsilon()))};
+    case BoostLoss::kAbsolute:
+    case BoostLoss::kQuantile: {
+      std::vector<double> values(target.y.begin(), target.y.end());
+      return {boost_residual(target, values, target.weights)};
+    }
+    case BoostLoss::kBinomial: {
+      const double share = class_shares(target)[1];
+      return {std::log(share / (1 - share))};
+    }
+    case BoostLoss::kMultinomial:
+      break;
+  }
+  std::vector<double> logs = class_shares(target);
+  for (double& share : logs) share = std::log(share);
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
+  for (double& log : logs) log -= mean;
+  return logs;
+}
+
+double boost_residual(const BoostTarget& target, std::vector<double>& residuals, std::span<const double> weights) {
+  const double share = target.loss == BoostLoss::kAbsolute ? 0.5 : target.quantile;
+  return weights.empty() ? quantile_of(residuals, share) : weighted_quantile_of(residuals, weights, share);
+}
+
+KEDGE_CLONES static void exp_all(double* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) values[i] = vector_exp(values[i]);
+}
+KEDGE_CLONES static void logistic_all(double* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = values[i], e = vector_exp(x < 0 ? x : -x), inverse = 1 / (1 + e);
+    values[i] = x < 0 ? e * inverse : inverse;
+  }
+}
+
+void boost_link(BoostLoss loss, std::int32_t n_outputs, std::span<double> raw) {
+  const std::int64_t n = static_cast<std::int64_t>(raw.size()) / n_outputs;
+  if (loss == BoostLoss::kSquared || loss == BoostLoss::kAbsolute || loss == BoostLoss::kQuantile) return;
+  for_row_chunks(n, kRowNs * n_outputs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    if (loss == BoostLoss::kBinomial) return logistic_all(raw.data() + begin, end - begin);
+    if (loss != BoostLoss::kMultinomial) return exp_all(raw.data() + begin, end - begin);
+    std::vector<double> shares(static_cast<std::size_t>(n_outputs * kRowChunk));
+    softmax_rows(raw.data() + begin, n, n_outputs, end - begin, shares.data());
+    for (std::int32_t k = 0; k < n_outputs; ++k)
+      std::copy_n(shares.data() + k * kRowChunk, end - begin, raw.data() + k * n + begin);
+  });
+}
+
+}   // namespace kedge::engine

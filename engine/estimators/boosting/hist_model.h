@@ -1,0 +1,56 @@
+// A fitted histogram gradient boosting: its trees, its scores, and how they come about.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/backend/host/boost_forest.h"
+#include "engine/backend/host/boost_loss.h"
+#include "engine/estimators/boosting/hist_columns.h"
+#include "engine/estimators/boosting/hist_params.h"
+
+namespace kedge::engine {
+
+// What is fitted: the loss with y and weights of every row; codes of classes, by which validation rows are drawn, or
+// none.
+struct HistTarget {
+  BoostLoss loss = BoostLoss::kSquared;
+  double quantile = 0.5;
+  std::int32_t n_outputs = 1;
+  std::vector<double> y, weights;
+  std::span<const std::int32_t> codes;
+  std::int32_t n_classes = 0;
+};
+
+// Value semantics. Not thread safe.
+template <class T>
+class HistModel {
+ public:
+  // Errors: kBadData, kInvalidValue, kCancelled. Sends progress.
+  void fit(const Context& ctx, const char* owner, const HistBoostingParams& params, const Samples<T>& X,
+           const HistTarget& target);
+  // Raw predictions, n_outputs x rows, output by output; host.
+  std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  void append_attributes(schema::ValueMap& map) const;
+  void state(StateArchive& archive, std::int32_t max_outputs);
+  std::int32_t n_outputs() const { return forest_.n_outputs; }
+
+ private:
+  struct Rows;   // of a fit: which are fitted, which validate
+  Rows part_rows(const char* owner, const HistBoostingParams& params, const HistTarget& target,
+                 std::uint32_t seed) const;
+  void iterate(const Context& ctx, const HistBoostingParams& params, MatrixView<const T> X, const HistTarget& target,
+               const Rows& rows, std::uint32_t seed, std::uint64_t column_seed);
+  bool score(double train_loss, double validation_loss, bool validates, const HistBoostingParams& params);
+
+  BoostForest forest_;
+  std::vector<double> baseline_;
+  HistCategories categories_;
+  std::vector<std::int8_t> monotonic_;
+  std::vector<std::vector<std::int32_t>> interactions_;
+  std::vector<double> train_score_, validation_score_;
+  bool stops_early_ = false;
+};
+
+}   // namespace kedge::engine

@@ -1,0 +1,32 @@
+// What boosting holds at its worst moment.
+#include "engine/estimators/boosting/memory.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "engine/estimators/memory_terms.h"
+
+namespace kedge::engine::memory {
+
+using schema::Step;
+
+// Bytes by column and by row, the columns that are being binned, and of each row its gradients and its places in the
+// tree.
+MemoryNeed hist_boosting(const SampleShape& X, const Step& step) {
+  const std::int64_t outputs = X.n_outputs > 2 ? X.n_outputs : 1, groups = (X.cols + 15) / 16;
+  const std::int64_t binning = std::min<std::int64_t>(groups, std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t codes = bytes_of(X.rows, X.cols, 1), packed = bytes_of(X.rows, groups, 16);
+  const std::int64_t leaves = std::min(integer(step, "max_leaf_nodes", X.rows),
+                                       std::max<std::int64_t>(1, X.rows / integer(step, "min_samples_leaf", 20)));
+  const std::int64_t nodes = bytes_of(integer(step, "max_iter", 100) * outputs, 2 * leaves, 48);
+  const std::int64_t histograms = bytes_of(leaves, X.cols, 16 * std::min<std::int64_t>(257, X.rows + 2));
+  const std::int64_t rows = bytes_of(X.rows, 1, 60 + 24 * outputs);
+  return {.work = X.value_size() + codes + packed + bytes_of(X.rows, binning, 16 * 3 * X.value_bytes) + rows +
+                  histograms + 2 * nodes + answers(X),
+          .minimum = codes + packed + bytes_of(X.rows, 1, 40),
+          .use = X.copy() + bytes_of(X.rows, outputs, 16) + answers(X),
+          .kept = nodes};
+}
+
+}   // namespace kedge::engine::memory

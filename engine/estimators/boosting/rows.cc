@@ -1,0 +1,15 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/boosting/hist_boosting.h"
+#include "engine/estimators/boosting/memory.h"
+#include "engine/estimators/catalogue_rows.h"
+
+namespace kedge::engine {
+
+constexpr const char* kHist = "all of fit and predict";
+
+void add_boosting(Rows& rows) {
+  add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {.host_part = kHist});
+  add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {.host_part = kHist});
+}
+
+}   // namespace kedge::engine
