@@ -1,4 +1,21 @@
-// The atomics of host code in files that gcc instruments (-fsanitize=thread): its own library would have them.
+// What the programs need whose kernels gcc instruments: a processor with fused multiply-adds, and the atomics of host
+// code (-fsanitize=thread: its own library would have them).
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+constexpr int kSkipped = 77;   // to ctest
+
+[[gnu::constructor]] void require_fma() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("fma")) return;
+  std::fputs("skipped: the instrumented kernels need a processor with fused multiply-adds (FMA)\n", stderr);
+  std::exit(kSkipped);
+}
+
+}   // namespace
+
 extern "C" {
 
 // Atomics of host code: one thread runs it here, so plain accesses do.

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uintptr_t kLowestLoadAddress = std::uintptr_t{1} << 32;
 
 // "addss", "vfmadd213sd": what it computes on scalars; moves, conversions and comparisons count as instructions alone.
+// A fused multiply-add is one operation: it takes the time of one addition.
 void add(std::string_view mnemonic, BlockCost& cost) {
   cost.all += 1;
   if (mnemonic.size() < 5 || (!mnemonic.ends_with("ss") && !mnemonic.ends_with("sd"))) return;
@@ -23,8 +24,8 @@ void add(std::string_view mnemonic, BlockCost& cost) {
   if (mnemonic[0] == 'v') mnemonic.remove_prefix(1);
   const auto is = [&](std::string_view name) { return mnemonic.starts_with(name); };
   if (is("div") || is("sqrt")) cost.special += 1;
-  else if (is("fm") || is("fnm")) (is_double ? cost.f64 : cost.f32) += 2;
-  else if (is("add") || is("sub") || is("mul") || is("min") || is("max")) (is_double ? cost.f64 : cost.f32) += 1;
+  else if (is("fm") || is("fnm") || is("add") || is("sub") || is("mul") || is("min") || is("max"))
+    (is_double ? cost.f64 : cost.f32) += 1;
 }
 
 }   // namespace

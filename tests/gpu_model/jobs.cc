@@ -38,7 +38,9 @@ std::string count_text(double n) {
 // Sums take another way beyond one block's share of a narrow table, 65,536 rows; fewer rows would show that way alone.
 std::vector<double> sizes_of(const std::string& estimator, Growth growth, double cols) {
   if (growth == Growth::kQuadratic) return {512, 1024, 1536};
-  if (estimator == "KMeans") return {2048, 4096};   // distances to all centres take long to count
+  // Runs have some iterations, and take longer to count.
+  if (estimator == "KMeans" && cols <= 32) return {32768, 65536};
+  if (estimator == "KMeans") return {4096, 8192};
   if (growth == Growth::kLogarithmic || cols > 128) return {4096, 8192};
   if (cols > 32) return {16384, 32768};
   return {131072, 262144};

@@ -98,8 +98,8 @@ std::string short_name(std::string name) {
 std::string table(const std::vector<Row>& rows) {
   std::string text = "| row | limit H100, ms |";
   for (const Machine& machine : machines()) text += fmt::format(" {}, ms (ratio) |", machine.name);
-  text += " to the host, MB | waits | three kernels of most time, H100 |\n|---|---|";
-  for (std::size_t i = 0; i < machines().size() + 3; ++i) text += "---|";
+  text += " to the device, MB | to the host, MB | waits | three kernels of most time, H100 |\n|---|---|";
+  for (std::size_t i = 0; i < machines().size() + 4; ++i) text += "---|";
   text += "\n";
   for (const Row& row : rows) {
     const Machine& last = machines().back();
@@ -107,7 +107,7 @@ std::string table(const std::vector<Row>& rows) {
     for (const Machine& machine : machines())
       text += fmt::format(" {} ({:.1f}) |", milliseconds(row.device_seconds(machine)), row.ratio(machine));
     const Flow& flow = row.counted.flow;
-    text += fmt::format(" {:.3g} | {:.0f} |", flow.to_host / 1e6, flow.waits);
+    text += fmt::format(" {:.3g} | {:.3g} | {:.0f} |", flow.to_device / 1e6, flow.to_host / 1e6, flow.waits);
     const auto kernels = row.kernels(last);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, kernels.size()); ++i)
       text += fmt::format("{} {} {}", i ? "," : "", short_name(kernels[i].second), milliseconds(kernels[i].first));

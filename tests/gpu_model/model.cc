@@ -99,8 +99,9 @@ double seconds(const Machine& machine, const std::string& kernel, const Counts& 
   const double memory = counts.launch_sectors * kSectorBytes / (machine.memory_rate * std::min(1.0, 3 * busy));
   const double cache = counts.block_sectors * kSectorBytes / (machine.cache_rate * std::min(1.0, 2 * busy));
   const double near = (counts.sectors * kSectorBytes / kSharedBytesPerClock + counts.shared_passes) / clocks;
-  const double units = (counts.f32 / machine.f32_rate + (counts.f64 + 8 * counts.special) / machine.f64_rate) / busy *
-                       2;   // fma off: half the rate
+  // The sheets count a fused multiply-add as two operations, which any operation takes the time of.
+  const double units =
+      2 * (counts.f32 / machine.f32_rate + (counts.f64 + 8 * counts.special) / machine.f64_rate) / busy;
   const double issue = counts.instructions / kWarp / (kIssuesPerClock * clocks);
   const double chain = counts.chain * kLatency / kInFlight;
   return counts.launches * kLaunch + std::max({memory, cache, near, units, issue, chain});
