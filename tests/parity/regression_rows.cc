@@ -198,7 +198,8 @@ std::vector<Row<T>> regression_rows() {
   std::vector<Shape> tiles = tall_shapes();
   tiles.push_back({5000, 3, 0});   // beyond a tile
   std::vector<Shape> wide = tiles;
-  wide.push_back({40, 400, 0});
+  for (const Shape& shape : {Shape{40, 400, 0}, Shape{700, 16, 0}, Shape{90, 130, 0}, Shape{90, 131, 0}})
+    wide.push_back(shape);
   std::vector<Shape> products = wide;
   products.push_back({40, 700, 0});   // beyond what tiles of rows keep as sums of their own
   return {

@@ -1,8 +1,10 @@
-// The rows of a regression on the GPU: gathered in chunks, and multiplied or factorised by cuBLAS and cuSOLVER.
-// Gathering is bound by reading X once and writing it once in double; the products by n p^2 multiply-adds in double.
+// The rows of a regression on the GPU. Few columns are multiplied in one pass over X (tall_gram.cuh). More are gathered
+// in chunks, and multiplied or factorised by cuBLAS and cuSOLVER: gathering reads X once and writes it once in double,
+// the products are n p^2 multiply-adds in double.
 #include <algorithm>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/linear/tall_gram.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
@@ -11,38 +13,8 @@ namespace {
 constexpr std::int64_t kChunkEntries = std::int64_t{1} << 25;   // doubles of gathered rows, 256 MiB
 constexpr std::int64_t kChunkRows = 2048;                       // chunks are multiples of this
 constexpr int kTile = 32, kTileThreads = 8;
-
-template <class T>
-struct Rows {   // a Design as kernels take it
-  const T* X;
-  std::int64_t stride, cols, targets, y_stride;
-  const std::int32_t* rows;
-  const double *shift, *scale, *weights, *Y;
-  __device__ double at(std::int64_t i, std::int64_t j) const {
-    const double weight = weights ? weights[i] : 1.0;
-    if (j >= cols) return weight * Y[i * y_stride + j - cols];
-    return weight * affine(static_cast<double>(X[(rows ? std::int64_t{rows[i]} : i) * stride + j]), shift, scale, j);
-  }
-};
-
-template <class V>
-auto data_or_null(const V& view) {
-  return view.empty() ? nullptr : view.data;
-}
-
-template <class T>
-Rows<T> rows_of(const Design<T>& d) {
-  return {d.X.data,
-          d.X.stride,
-          d.X.cols,
-          d.Y.cols,
-          d.Y.stride,
-          data_or_null(d.rows),
-          data_or_null(d.shift),
-          data_or_null(d.scale),
-          data_or_null(d.weights),
-          d.Y.data};
-}
+constexpr std::int64_t kMostBlocks = 1024, kFewBlocks = 256;   // of one pass; each has its own sums
+constexpr std::int64_t kPartEntries = std::int64_t{1} << 22;   // doubles of these sums, 32 MiB
 
 template <class T>
 __global__ void put_rows(Rows<T> d, std::int64_t first, std::int64_t n, double* out, std::int64_t stride) {
@@ -86,6 +58,17 @@ __global__ void mirror(double* G, std::int64_t p) {
   for (std::int64_t j = i + 1 + threadIdx.x; j < p; j += blockDim.x) G[i * p + j] = G[j * p + i];
 }
 
+// P[c, :] = G[columns[c], :], squares[j] = G[j, j].
+__global__ void pick_products(const double* G, std::int64_t p, const std::int32_t* columns, std::int64_t count,
+                              double* P, double* squares) {
+  const std::int64_t c = own_row();
+  if (c > count) return;
+  for (std::int64_t j = threadIdx.x; j < p; j += blockDim.x) {
+    if (c < count) P[c * p + j] = G[columns[c] * p + j];
+    else squares[j] = G[j * p + j];
+  }
+}
+
 // out[i, c] = rows[i, columns[c]].
 __global__ void take_some(const double* rows, std::int64_t n, std::int64_t p, const std::int32_t* columns,
                           std::int64_t count, double* out) {
@@ -123,6 +106,7 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
   void gram(const Design<T>& design, MatrixView<double> G) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     if (p == 0) return;
+    if (n > 0 && p <= kTallColumns) return gram_in_one_pass(design, G);
     runtime_.zero(G.data, static_cast<std::size_t>(p * p) * sizeof(double));
     if (n == 0) return;
     const std::int64_t chunk = chunk_rows(n, p);
@@ -141,6 +125,13 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
                 VectorView<double> squares) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols(), c = columns.size;
     if (p == 0) return;
+    if (n > 0 && p <= kTallColumns) {
+      Array<double> G(runtime_, p * p);
+      gram_in_one_pass(design, {G.data(), p, p});
+      KEDGE_LAUNCH(runtime_, pick_products, row_blocks(c + 1, p), row_block(p), 0, G.data(), p, columns.data, c, P.data,
+                   squares.data);
+      return;
+    }
     runtime_.zero(P.data, static_cast<std::size_t>(c * p) * sizeof(double));
     runtime_.zero(squares.data, static_cast<std::size_t>(p) * sizeof(double));
     if (n == 0) return;
@@ -177,6 +168,21 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
       libraries_.triangularize(a.data(), height, p);
       KEDGE_LAUNCH(runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, R.data);
     }
+  }
+
+ private:
+  void gram_in_one_pass(const Design<T>& design, MatrixView<double> G) {
+    const std::int64_t n = design.n_rows(), p = design.n_cols();
+    const GramCut gram(p);
+    const TileCut cut = cut_tile(design, kGramLoads, gram.groups, gram.stride());
+    const std::int64_t most = std::clamp(kPartEntries / gram.entries(), kFewBlocks, kMostBlocks),
+                       block_rows = rows_of_block(n, cut, most), blocks = tiles_of(n, block_rows);
+    Array<double> parts(runtime_, blocks * gram.entries()), sums(runtime_, gram.entries());
+    const std::size_t folding = std::size_t{kSide} * kRowTileThreads * sizeof(double);
+    KEDGE_LAUNCH(runtime_, tall_gram<T>, static_cast<unsigned>(blocks), kRowTileThreads, std::max(cut.bytes(), folding),
+                 rows_of(design), cut, gram, n, block_rows, parts.data());
+    sum_tables(runtime_, parts.data(), blocks, gram.entries(), sums.data());
+    KEDGE_LAUNCH(runtime_, spread_gram, row_blocks(p, p), row_block(p), 0, sums.data(), gram, p, G.data);
   }
 };
 
