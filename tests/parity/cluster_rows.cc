@@ -207,14 +207,18 @@ void check_distances(Probe<T>& probe) {   // k rows of the second table
 
 template <class T>
 std::vector<Row<T>> cluster_rows() {
-  const std::vector<Shape> shapes{{1, 1, 1}, {5, 3, 8}, {300, 17, 5}, {700, 40, 20}, {1100, 2, 70}, {130, 90, 600}};
+  const std::vector<Shape> shapes{{1, 1, 1},    {5, 3, 8},    {300, 17, 5},  {700, 40, 20},
+                                  {200, 13, 6}, {90, 21, 32}, {1100, 2, 70}, {130, 90, 600}};
   return {
       {"assign_nearest", kExact, &check_assign<T>, shapes},
       {"assign_nearest_among_equals", kExact, &check_assign_among_equals<T>, {{300, 3, 10}}},
       {"assign_nearest_far_away", kExact, &check_assign_far_away<T>, {{300, 5, 20}}},
       {"follow_centers", kExact, &check_follow_centers<T>, {{1, 1, 1}, {300, 17, 5}, {2500, 6, 12}, {1500, 3, 200}}},
       {"squared_to_assigned", kExact, &check_squared_to_assigned<T>, shapes},
-      {"label_sums", kSum, &check_label_sums<T>, {{1, 1, 1}, {3000, 17, 5}, {2100, 70, 3}, {1500, 3, 200}}},
+      {"label_sums",
+       kSum,
+       &check_label_sums<T>,
+       {{1, 1, 1}, {3000, 17, 5}, {2100, 70, 3}, {9000, 4, 30}, {1500, 3, 200}}},
       {"nearest_within", kRounded<T>, &check_nearest_within<T>, {{1, 1, 1}, {700, 3, 4}, {300, 40, 6}}},
       {"cumulative_search", kExact, &check_cumulative_search<T>, {{1, 1, 3}, {257, 1, 5}, {70000, 1, 40}}},
       {"distances", kRounded<T>, &check_distances<T>, {{0, 3, 2}, {1, 1, 1}, {40, 16, 9}, {20, 33, 30}}},

@@ -1,7 +1,9 @@
-// The ops of k-means on the GPU. Assignment: 2 n k d flops on tiles that are never stored, then one pass over X that proves each
-// label or searches it exactly; sums by label read X once, bound by memory.
+// The ops of k-means on the GPU. Assignment to few centres reads X once (few_centers.cuh); to many, 2 n k d flops on
+// tiles that are never stored, then one pass over X that proves each label or searches it exactly. Sums by label read X
+// once, bound by memory.
 #include <limits>
 
+#include "engine/backend/cuda/clusters/few_centers.cuh"
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
@@ -11,19 +13,8 @@
 namespace kedge::engine {
 namespace {
 
-constexpr int kColumnThreads = 64;
-
-// The best score of a row, the best of the others, and whose the best is.
-template <class T>
-struct BestTwo {
-  T best, second;
-  std::int32_t center;
-
-  __device__ void take(T score, std::int32_t c) {
-    if (score < best || (score == best && c < center)) second = best, best = score, center = c;
-    else if (score < second) second = score;
-  }
-};
+constexpr int kMostTiles = 8;   // of a block that sums by label
+constexpr int kAtOnce = 4;      // rows that it reads before it adds them
 
 // A block takes a tile of rows past all centers; gaps[i] is how far the second best score of row i lies behind the best.
 template <class T>
@@ -90,6 +81,15 @@ __global__ void settle(MatrixView<const T> X, MatrixView<const T> centers, const
   atomicAdd(changed, 1ull);
 }
 
+// One thread a row of at most kShortRow columns.
+template <class T>
+__global__ void short_squares(MatrixView<const T> X, MatrixView<const T> centers, const std::int32_t* labels,
+                              double* squared) {
+  const std::int64_t i = own_item();
+  if (i < X.rows)
+    squared[i] = serial_distance(X.data + i * X.stride, centers.data + labels[i] * centers.stride, X.cols);
+}
+
 template <class T>
 __global__ void assigned_squares(MatrixView<const T> X, MatrixView<const T> centers, const std::int32_t* labels, double* squared) {
   const std::int64_t i = own_row();
@@ -98,22 +98,39 @@ __global__ void assigned_squares(MatrixView<const T> X, MatrixView<const T> cent
   if (threadIdx.x == 0) squared[i] = distance;
 }
 
-// A thread sums one column (beyond the last: the weights) over one tile of rows, by label, in its own column of `table`: in
-// shared memory where the labels fit, else in the tile's sums themselves.
+// A row of labelled samples, as one thread adds it: its column, beyond the last the weight.
 template <class T>
-__global__ void tile_labels(MatrixView<const T> X, const std::int32_t* labels, const double* weights, std::int64_t centers,
-                            std::int64_t tile_rows, bool in_shared, double* sums) {
-  KEDGE_DYNAMIC_SHARED(double, shared);
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, cols = X.cols + 1;
-  if (j >= cols) return;
-  double* const own = sums + tile * centers * cols + j;
-  double* const table = in_shared ? shared + threadIdx.x : own;
-  const std::int64_t step = in_shared ? kColumnThreads : cols;
-  for (std::int64_t c = 0; c < centers; ++c) table[c * step] = 0;
-  for (std::int64_t i = tile * tile_rows; i < X.rows && i < (tile + 1) * tile_rows; ++i) {
+struct Labelled {
+  MatrixView<const T> X;
+  const std::int32_t* labels;
+  const double* weights;
+  __device__ double at(std::int64_t i, std::int64_t j) const {
     const double weight = weights ? weights[i] : 1.0;
-    table[labels[i] * step] += j < X.cols ? weight * static_cast<double>(X.data[i * X.stride + j]) : weight;
+    return j < X.cols ? weight * static_cast<double>(X.data[i * X.stride + j]) : weight;
   }
+};
+
+// A thread sums one column over one tile of rows, by label, in its own column of `table`: in shared memory where the
+// labels fit, else in the tile's sums themselves. Threads along x take columns, along y tiles.
+template <class T>
+__global__ void tile_labels(Labelled<T> from, std::int64_t centers, std::int64_t tile_rows, std::int64_t tiles,
+                            bool in_shared, double* sums) {
+  KEDGE_DYNAMIC_SHARED(double, shared);
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = own_row(), cols = from.X.cols + 1;
+  if (j >= cols || tile >= tiles) return;
+  double* const own = sums + tile * centers * cols + j;
+  double* const table = in_shared ? shared + threadIdx.y * centers * blockDim.x + threadIdx.x : own;
+  const std::int64_t step = in_shared ? blockDim.x : cols;
+  for (std::int64_t c = 0; c < centers; ++c) table[c * step] = 0;
+  const std::int64_t end = (tile + 1) * tile_rows < from.X.rows ? (tile + 1) * tile_rows : from.X.rows;
+  std::int64_t i = tile * tile_rows;
+  for (; i + kAtOnce <= end; i += kAtOnce) {
+    double values[kAtOnce];
+    std::int64_t places[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) places[k] = from.labels[i + k] * step, values[k] = from.at(i + k, j);
+    for (int k = 0; k < kAtOnce; ++k) table[places[k]] += values[k];
+  }
+  for (; i < end; ++i) table[from.labels[i] * step] += from.at(i, j);
   for (std::int64_t c = 0; in_shared && c < centers; ++c) own[c * cols] = table[c * step];
 }
 
@@ -212,21 +229,21 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   std::int64_t assign_nearest(MatrixView<const T> X, MatrixView<const T> centers,
                               VectorView<std::int32_t> labels) override {
     CudaRuntime& gpu = runtime_;
-    Array<T> norms(gpu, centers.rows), gaps(gpu, X.rows);
-    Array<std::int32_t> best(gpu, X.rows);
+    Array<T> norms(gpu, centers.rows);
     Array<unsigned long long> changed(gpu, 1);
     changed.zero();
     ops_.rows->row_squared_norms(centers, norms.view());
-    KEDGE_LAUNCH(gpu, best_centers<T>, blocks_for(X.rows, TileShape<T>::kTile), TileShape<T>::kThreads,
-                 TileShape<T>::kTileBytes, X, centers, norms.data(), std::numeric_limits<T>::infinity(), best.data(),
-                 gaps.data());
-    KEDGE_LAUNCH(gpu, settle<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, norms.data(), best.data(),
-                 gaps.data(), std::numeric_limits<double>::infinity(), labels.data, changed.data());
+    if (!assign_to_few(X, centers, norms, labels, changed)) assign_to_many(X, centers, norms, labels, changed);
     return static_cast<std::int64_t>(changed.to_host()[0]);
   }
 
   void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
                            VectorView<double> squared) override {
+    if (X.cols <= kShortRow) {
+      KEDGE_LAUNCH(runtime_, short_squares<T>, blocks_for(X.rows, kFewThreads), kFewThreads, 0, X, centers, labels.data,
+                   squared.data);
+      return;
+    }
     KEDGE_LAUNCH(runtime_, assigned_squares<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, labels.data,
                  squared.data);
   }
@@ -236,12 +253,17 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     CudaRuntime& gpu = runtime_;
     const std::int64_t k = sums.rows, cols = X.cols + 1, tile_rows = class_tile_rows(X.rows, k * cols),
                        tiles = tiles_of(X.rows, tile_rows);
-    const std::size_t table_bytes = static_cast<std::size_t>(k) * kColumnThreads * sizeof(double);
-    const bool in_shared = table_bytes <= kPlainSharedBytes;
+    unsigned across = 1, high = kMostTiles;
+    while (across < kLanes && across < cols) across *= 2;
+    const auto table_bytes = [&] { return static_cast<std::size_t>(high * across * k) * sizeof(double); };
+    while (high > 1 && table_bytes() > kPlainSharedBytes) high /= 2;
+    const bool in_shared = table_bytes() <= kPlainSharedBytes;
+    if (!in_shared) high = kMostTiles;
     Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
-    KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, static_cast<unsigned>(tiles), blocks_for(cols, kColumnThreads)),
-                 kColumnThreads, in_shared ? table_bytes : 0, X, labels.data, weights.empty() ? nullptr : weights.data,
-                 k, tile_rows, in_shared, partial.data());
+    KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, blocks_for(tiles, high), blocks_for(cols, across)),
+                 dim3(across, high), in_shared ? table_bytes() : 0,
+                 Labelled<T>{X, labels.data, weights.empty() ? nullptr : weights.data}, k, tile_rows, tiles, in_shared,
+                 partial.data());
     sum_tables(gpu, partial.data(), tiles, k * cols, total.data());
     KEDGE_LAUNCH(gpu, put_rows, row_blocks(k, cols), row_block(cols), 0, total.data(), sums);
   }
@@ -274,6 +296,33 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   }
 
  private:
+  // False where the centres are too many, or too long for shared memory.
+  bool assign_to_few(MatrixView<const T> X, MatrixView<const T> centers, const Array<T>& norms,
+                     VectorView<std::int32_t> labels, Array<unsigned long long>& changed) {
+    const auto assign = [&]<int kMost>() {
+      const std::size_t bytes = static_cast<std::size_t>((X.cols + 1) * kMost) * sizeof(T);
+      if (centers.rows > kMost || bytes > kPlainSharedBytes) return false;
+      KEDGE_LAUNCH(runtime_, (assign_few<kMost, T>), blocks_for(X.rows, kFewThreads), kFewThreads, bytes, X, centers,
+                   norms.data(), ScoreBound<T>(X.cols), lies_in_pieces(X), std::numeric_limits<T>::infinity(),
+                   std::numeric_limits<double>::infinity(), labels.data, changed.data());
+      return true;
+    };
+    return assign.template operator()<8>() || assign.template operator()<16>() ||
+           assign.template operator()<kMostFewCenters>();
+  }
+
+  void assign_to_many(MatrixView<const T> X, MatrixView<const T> centers, const Array<T>& norms,
+                      VectorView<std::int32_t> labels, Array<unsigned long long>& changed) {
+    CudaRuntime& gpu = runtime_;
+    Array<T> gaps(gpu, X.rows);
+    Array<std::int32_t> best(gpu, X.rows);
+    KEDGE_LAUNCH(gpu, best_centers<T>, blocks_for(X.rows, TileShape<T>::kTile), TileShape<T>::kThreads,
+                 TileShape<T>::kTileBytes, X, centers, norms.data(), std::numeric_limits<T>::infinity(), best.data(),
+                 gaps.data());
+    KEDGE_LAUNCH(gpu, settle<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, norms.data(), best.data(),
+                 gaps.data(), std::numeric_limits<double>::infinity(), labels.data, changed.data());
+  }
+
   const Backend<T>& ops_;
 };
 

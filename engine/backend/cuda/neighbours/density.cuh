@@ -5,6 +5,7 @@
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
 #include "engine/backend/cuda/neighbours/union_find.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/functors.h"
 #include "engine/backend/kd_search.h"
 
 namespace kedge::engine {
@@ -101,19 +102,6 @@ __global__ void scan_pairs(MatrixView<const T> points, double power, DensityView
 
 // --- Euclidean scans: tiles of scores, and distances in double only where rounding decides ---
 
-// One thread's squared distance, in the order of warp_distance().
-template <class T>
-__device__ double serial_distance(const T* a, const T* b, std::int64_t d) {
-  if (d <= kShortRow) return short_distance<Metric::kEuclidean>(a, b, d, 2.0);
-  double lanes[kLanes];
-  for (int l = 0; l < kLanes; ++l) lanes[l] = 0;
-  for (std::int64_t j = 0; j < d; ++j) lanes[j % kLanes] += squared_difference(a[j], b[j]);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  }
-  return lanes[0];
-}
-
 template <class T>
 struct CentredPoints {
   MatrixView<const T> centred;
@@ -121,30 +109,94 @@ struct CentredPoints {
   T largest;        // of the norms, not squared
 };
 
+// Whether point i is within the limit of another: by its score, and exactly where rounding might decide.
+template <class T>
+struct Within {
+  double limit, norm, error;
+  T far;   // scores in T without the norm of i that are larger are beyond the limit, however T rounded them
+
+  __device__ Within(const DensityView& job, const CentredPoints<T>& c, std::int64_t i)
+      : limit(job.limit),
+        norm(static_cast<double>(c.norms[i])),
+        error(static_cast<double>(score_error<T>(sqrt(c.norms[i]), c.largest, c.centred.cols + kShortRow))) {
+    const double bound = limit + 2 * error - norm;   // the second error is for the rounding of the scores
+    far = static_cast<T>(bound + fabs(bound) * 0x1p-20);
+  }
+  __device__ bool holds(MatrixView<const T> points, std::int64_t i, std::int64_t j, T other_norm, T dot) const {
+    if (other_norm - 2 * dot > far) return false;   // NaN goes on
+    const double score = static_cast<double>(other_norm) - 2 * static_cast<double>(dot) + norm;
+    if (score > limit + error) return false;
+    return score <= limit - error ||
+           serial_distance(points.data + i * points.stride, points.data + j * points.stride, points.cols) <= limit;
+  }
+};
+
+// What a pass has to know of a point before it looks at its pairs: its parent, or -1 if it joins none; whether it is
+// core.
+template <Pass kPass>
+__device__ std::int32_t mark_of(const DensityView& job, std::int64_t i, std::int64_t n) {
+  if (kPass == Pass::kCount || i >= n) return -1;
+  const bool is_core = job.core[i] != 0;
+  if constexpr (kPass == Pass::kJoin) return is_core ? *static_cast<volatile std::int32_t*>(job.parents + i) : -1;
+  return is_core ? 1 : 0;
+}
+
+// Whether nothing can come of a pair with these marks. Points with one parent are in one set, and stay so.
+template <Pass kPass>
+__device__ bool is_settled(std::int32_t a, std::int32_t b) {
+  if constexpr (kPass == Pass::kJoin) return a < 0 || b < 0 || a == b;
+  return kPass == Pass::kBorder && a == b;
+}
+
+// Adds the hits of the 16 threads of one row.
+__device__ inline void add_row_hits(int hits, int x, std::int32_t* count) {
+  for (int width = 8; width > 0; width /= 2) hits += __shfl_down_sync(kFullWarp, hits, width, 16);
+  if (x == 0 && hits > 0) atomicAdd(count, hits);
+}
+
 // Block (x, y) takes tile x against tile y <= x. 2 n^2 d / 2 flops a pass.
 template <Pass kPass, class T>
 __global__ void __launch_bounds__(256) tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job) {
   using Shape = TileShape<T>;
-  const std::int64_t tile_y = block_y();
+  constexpr int kMicro = Shape::kMicro, kTile = Shape::kTile;
+  const std::int64_t tile_y = block_y(), n = points.rows;
   if (tile_y > blockIdx.x) return;   // also what tall_grid() adds
   KEDGE_DYNAMIC_SHARED(T, shared);
-  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-  const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * Shape::kTile, right = tile_y * Shape::kTile;
-  T dots[Shape::kMicro][Shape::kMicro];
-  multiply_tiles<T>(c.centred, c.centred, left, right, points.rows, shared, dots);
-  for (int a = 0; a < Shape::kMicro; ++a) {
+  const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
+  const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * kTile, right = tile_y * kTile;
+  const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n),
+                     right_mark = mark_of<kPass>(job, right + thread % kTile, n);
+  if (kPass == Pass::kJoin && (!__syncthreads_or(left_mark >= 0) || !__syncthreads_or(right_mark >= 0))) return;
+  if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) return;
+  T dots[kMicro][kMicro], norms[kMicro];
+  multiply_tiles<T>(c.centred, c.centred, left, right, n, shared, dots);
+  std::int32_t* const marks = reinterpret_cast<std::int32_t*>(shared);   // of the left tile; counts in that pass
+  if (thread < kTile) marks[thread] = kPass == Pass::kCount ? 0 : left_mark, marks[kTile + thread] = right_mark;
+  __syncthreads();
+  for (int b = 0; b < kMicro; ++b) norms[b] = right + x + 16 * b < n ? c.norms[right + x + 16 * b] : T{0};
+  unsigned long long column_hits = 0;   // 8 bits for each of the thread's columns
+  for (int a = 0; a < kMicro; ++a) {
     const std::int64_t i = left + y + 16 * a;
-    if (i >= points.rows) continue;
-    const double error = static_cast<double>(score_error<T>(sqrt(c.norms[i]), c.largest, points.cols + kShortRow));
-    for (int b = 0; b < Shape::kMicro; ++b) {
-      const std::int64_t j = right + x + 16 * b;
-      if (j >= i) continue;
-      const double score = static_cast<double>(c.norms[j]) - 2 * static_cast<double>(dots[a][b]) + static_cast<double>(c.norms[i]);
-      if (score > job.limit + error) continue;   // NaN goes on
-      if (!(score <= job.limit - error) && !(serial_distance(points.data + i * points.stride, points.data + j * points.stride, points.cols) <= job.limit))
-        continue;
-      meet_pair<kPass>(job, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), true);
+    int hits = 0;
+    if (i < n) {
+      const Within<T> within(job, c, i);
+      for (int b = 0; b < kMicro; ++b) {
+        const std::int64_t j = right + x + 16 * b;
+        if (j >= i || is_settled<kPass>(marks[y + 16 * a], marks[kTile + x + 16 * b])) continue;
+        if (!within.holds(points, i, j, norms[b], dots[a][b])) continue;
+        if constexpr (kPass == Pass::kCount) ++hits, column_hits += 1ull << (8 * b);
+        else meet_pair<kPass>(job, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), true);
+      }
     }
+    if constexpr (kPass == Pass::kCount) add_row_hits(hits, x, job.counts + i);
+  }
+  if constexpr (kPass == Pass::kCount) {
+    for (int b = 0; b < kMicro; ++b) {
+      const auto hits = static_cast<std::int32_t>(column_hits >> (8 * b) & 0xff);
+      if (hits > 0) atomicAdd(marks + x + 16 * b, hits);
+    }
+    __syncthreads();
+    if (thread < kTile && marks[thread] > 0) atomicAdd(job.counts + right + thread, marks[thread]);
   }
 }
 
