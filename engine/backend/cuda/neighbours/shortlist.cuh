@@ -71,13 +71,16 @@ __global__ void __launch_bounds__(256) shortlist_points(ShortlistJob<T> job, T i
   T dots[kMicro][kMicro];
   for (std::int64_t point = begin; point < end; point += kTile) {
     multiply_tiles<T>({job.queries, job.m, job.d}, {job.points, job.n, job.d}, query, point, end, shared, dots);
+    T norms[kMicro];
+    for (int j = 0; j < kMicro; ++j) norms[j] = point + x + 16 * j < end ? job.norms[point + x + 16 * j] : infinity;
     for (int i = 0; i < kMicro; ++i) {
       const int q = y + 16 * i;
+      const T limit = limits[q];   // of a list that was given up: below every score
       for (int j = 0; j < kMicro; ++j) {
+        const T score = norms[j] - 2 * dots[i][j];
+        if (!(score <= limit)) continue;
         const std::int64_t p = point + x + 16 * j;
         if (p >= end || counts[q] < 0) continue;
-        const T score = job.norms[p] - 2 * dots[i][j];
-        if (!(score <= limits[q])) continue;
         const std::int64_t slot = ((query + q) * ranges + blockIdx.y) * job.capacity + atomicAdd(&counts[q], 1);
         job.scores[slot] = score;
         job.indices[slot] = static_cast<std::int32_t>(p);

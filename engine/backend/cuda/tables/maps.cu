@@ -8,30 +8,32 @@ namespace kedge::engine {
 namespace {
 
 template <class T>
-__global__ void map_elements(ColumnMap map, const double* a, const double* b, MatrixView<const T> X, MatrixView<T> out) {
+__global__ void map_elements(ColumnMap map, const double* a, const double* b, bool in_pieces, MatrixView<const T> X,
+                             MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
-    out.data[i * out.stride + j] =
-        static_cast<T>(column_map(map, static_cast<double>(X.data[i * X.stride + j]), a ? a[j] : 0.0, b ? b[j] : 0.0));
+  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
+    return static_cast<T>(column_map(map, static_cast<double>(x), a ? a[j] : 0.0, b ? b[j] : 0.0));
+  });
 }
 
 template <class T>
-__global__ void unary_elements(Unary f, double scale, MatrixView<const T> X, MatrixView<T> out) {
+__global__ void unary_elements(Unary f, double scale, bool in_pieces, MatrixView<const T> X, MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
-    out.data[i * out.stride + j] = static_cast<T>(unary(f, scale * static_cast<double>(X.data[i * X.stride + j])));
+  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces,
+          [&](std::int64_t, T x) { return static_cast<T>(unary(f, scale * static_cast<double>(x))); });
 }
 
 template <class T>
-__global__ void binary_elements(Binary f, MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) {
+__global__ void binary_elements(Binary f, bool in_pieces, MatrixView<const T> X, MatrixView<const T> Y,
+                                MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
   const T* const y = Y.data + (Y.rows == 1 ? 0 : i * Y.stride);
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
-    out.data[i * out.stride + j] = static_cast<T>(
-        binary(f, static_cast<double>(X.data[i * X.stride + j]), static_cast<double>(y[Y.cols == 1 ? 0 : j])));
+  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
+    return static_cast<T>(binary(f, static_cast<double>(x), static_cast<double>(y[Y.cols == 1 ? 0 : j])));
+  });
 }
 
 template <class T>
@@ -84,6 +86,12 @@ __global__ void divide_by_norm(RowNorm norm, MatrixView<T> X) {
   divide_values(norm, X.data + i * X.stride, X.cols);
 }
 
+template <class T>
+__global__ void divide_short_rows(RowNorm norm, bool in_pieces, MatrixView<T> X) {
+  const std::int64_t i = own_item();
+  if (i < X.rows) divide_short(norm, in_pieces, X.data + i * X.stride, static_cast<int>(X.cols));
+}
+
 // Each thread multiplies its own column's chain of features, so that no column waits for its parent.
 template <class T>
 __global__ void multiply_features(MatrixView<const T> X, const std::int32_t* feature, const std::int32_t* parent,
@@ -117,16 +125,24 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
 
   void map_columns(ColumnMap map, VectorView<const double> a, VectorView<const double> b, MatrixView<const T> X,
                    MatrixView<T> out) override {
-    KEDGE_LAUNCH(runtime_, map_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, map,
-                 a.empty() ? nullptr : a.data, b.empty() ? nullptr : b.data, X, out);
+    const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, map_elements<T>, row_blocks(X.rows, across), row_block(across), 0, map,
+                 a.empty() ? nullptr : a.data, b.empty() ? nullptr : b.data, in_pieces, X, out);
   }
 
   void map(Unary f, double scale, MatrixView<const T> X, MatrixView<T> out) override {
-    KEDGE_LAUNCH(runtime_, unary_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, f, scale, X, out);
+    const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, unary_elements<T>, row_blocks(X.rows, across), row_block(across), 0, f, scale, in_pieces, X,
+                 out);
   }
 
   void combine(Binary f, MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) override {
-    KEDGE_LAUNCH(runtime_, binary_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, f, X, Y, out);
+    const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, binary_elements<T>, row_blocks(X.rows, across), row_block(across), 0, f, in_pieces, X, Y,
+                 out);
   }
 
   void quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references,
@@ -149,7 +165,9 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
   }
 
   void normalize_rows(RowNorm norm, MatrixView<T> X) override {
-    KEDGE_LAUNCH(runtime_, divide_by_norm<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, norm, X);
+    if (X.cols <= kShortNorm)
+      KEDGE_LAUNCH(runtime_, divide_short_rows<T>, blocks_for(X.rows, 128), 128, 0, norm, lies_in_pieces(X), X);
+    else KEDGE_LAUNCH(runtime_, divide_by_norm<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, norm, X);
   }
 
   void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,

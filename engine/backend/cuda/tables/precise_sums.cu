@@ -1,5 +1,6 @@
-// Weighted sums and means that hold twice a double's bits: a block sums some rows of a column, its threads by turns,
-// and one block a column adds the blocks. Every order is fixed. Bound by reading the column and the weights once.
+// Weighted sums and means that hold twice a double's bits: a block sums some rows, its threads by turns, neighbours
+// along a row, and one block a column adds the blocks. Every order is fixed. Bound by reading the table and the weights
+// once.
 #include "engine/backend/cuda/tables/precise_sums.cuh"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace kedge::engine {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kBlockRows = 64 * kThreads, kMostColumns = 65535;   // of a grid, in y
+constexpr std::int64_t kThreadRows = 64;
+constexpr int kAtOnce = 4;   // rows that a thread reads before it adds them
 
 // An unevaluated sum, |low| at most half a unit of high (Dekker 1971).
 struct Wide {
@@ -33,39 +35,62 @@ __device__ inline double quotient(Wide a, Wide b) {
   return first + (fma(-first, b.high, a.high) + a.low - first * b.low) / b.high;
 }
 
-// The sum of what the block's threads hold, in thread 0.
+// The sum of what the threads with this threadIdx.x hold, in those with threadIdx.y = 0.
 __device__ inline Wide fold_block(Wide own) {
   __shared__ double high[kThreads], low[kThreads];
-  high[threadIdx.x] = own.high, low[threadIdx.x] = own.low;
-  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+  const unsigned place = threadIdx.y * blockDim.x + threadIdx.x;
+  high[place] = own.high, low[place] = own.low;
+  for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x >= half) continue;
-    own = plus(own, {high[threadIdx.x + half], low[threadIdx.x + half]});
-    high[threadIdx.x] = own.high, low[threadIdx.x] = own.low;
+    if (threadIdx.y >= half) continue;
+    own = plus(own, {high[place + half * blockDim.x], low[place + half * blockDim.x]});
+    high[place] = own.high, low[place] = own.low;
   }
   return own;
 }
 
-// Column Z.cols of `sums` has the weights themselves. sums: (cols + 1) x blocks.
+// What is summed: `columns` of Z, and with one more column the weights. Null weights are 1 each.
 template <class T>
-__global__ void sum_blocks(MatrixView<const T> Z, const double* weights, std::int64_t first_column, Wide* sums) {
-  const std::int64_t j = first_column + blockIdx.y, begin = static_cast<std::int64_t>(blockIdx.x) * kBlockRows,
-                     end = begin + kBlockRows < Z.rows ? begin + kBlockRows : Z.rows;
-  Wide own;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+struct Weighed {
+  MatrixView<const T> Z;
+  const double* weights;
+  __device__ Wide at(std::int64_t i, std::int64_t j) const {
     const double z = j < Z.cols ? static_cast<double>(Z.data[i * Z.stride + j]) : 1.0;
-    own = plus(own, weights ? product(weights[i], z) : Wide{z, 0});
+    return weights ? product(weights[i], z) : Wide{z, 0};
   }
+};
+
+// sums: columns x blocks.
+template <class T>
+__global__ void sum_blocks(Weighed<T> from, std::int64_t columns, Wide* sums) {
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, step = blockDim.y,
+                     begin = blockIdx.x * kThreadRows * step, stop = begin + kThreadRows * step,
+                     end = j >= columns         ? 0
+                           : stop < from.Z.rows ? stop
+                                                : from.Z.rows;
+  Wide own;
+  std::int64_t i = begin + threadIdx.y;
+  for (; i + (kAtOnce - 1) * step < end; i += kAtOnce * step) {
+    Wide some[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) some[k] = from.at(i + k * step, j);
+    for (int k = 0; k < kAtOnce; ++k) own = plus(own, some[k]);
+  }
+  for (; i < end; i += step) own = plus(own, from.at(i, j));
   own = fold_block(own);
-  if (threadIdx.x == 0) sums[j * gridDim.x + blockIdx.x] = own;
+  if (threadIdx.y == 0 && j < columns) sums[j * gridDim.x + blockIdx.x] = own;
 }
 
 __global__ void add_blocks(std::int64_t blocks, Wide* sums) {
   Wide* const of_column = sums + static_cast<std::int64_t>(blockIdx.x) * blocks;
   Wide own;
-  for (std::int64_t b = threadIdx.x; b < blocks; b += kThreads) own = plus(own, of_column[b]);
+  for (std::int64_t b = threadIdx.y; b < blocks; b += kThreads) own = plus(own, of_column[b]);
   own = fold_block(own);
-  if (threadIdx.x == 0) of_column[0] = own;
+  if (threadIdx.y == 0) of_column[0] = own;
+}
+
+// The sum of `rows` weights that are 1 each, where their column's blocks would be.
+__global__ void put_count(double rows, Wide* sum) {
+  *sum = {rows, 0};
 }
 
 __global__ void round_sums(std::int64_t cols, std::int64_t blocks, const Wide* wide, double* sums) {
@@ -81,16 +106,21 @@ __global__ void divide(std::int64_t cols, std::int64_t blocks, const Wide* sums,
   else total[0] = weights.high;
 }
 
-// The sums of the first `columns` columns of Z and the weights, each at the start of its row.
+// The sums of the columns of Z, and of the weights where `with_weights`, each at the start of its row.
 template <class T>
-Matrix<Wide> wide_sums(CudaRuntime& runtime, MatrixView<const T> Z, const double* weights, std::int64_t columns) {
-  Matrix<Wide> sums(runtime, columns, std::max<std::int64_t>(tiles_of(Z.rows, kBlockRows), 1));
-  for (std::int64_t first = 0; first < columns; first += kMostColumns) {
-    const auto count = static_cast<unsigned>(std::min(kMostColumns, columns - first));
-    KEDGE_LAUNCH(runtime, sum_blocks<T>, dim3(static_cast<unsigned>(sums.cols()), count), kThreads, 0, Z, weights,
-                 first, sums.data());
-  }
-  KEDGE_LAUNCH(runtime, add_blocks, static_cast<unsigned>(columns), kThreads, 0, sums.cols(), sums.data());
+Matrix<Wide> wide_sums(CudaRuntime& runtime, MatrixView<const T> Z, const double* weights, bool with_weights) {
+  const std::int64_t columns = Z.cols + (with_weights && weights ? 1 : 0);
+  unsigned across = 1;
+  while (across < 32 && across < columns) across *= 2;
+  const dim3 block(across, kThreads / across);
+  Matrix<Wide> sums(runtime, Z.cols + (with_weights ? 1 : 0),
+                    std::max<std::int64_t>(tiles_of(Z.rows, kThreadRows * block.y), 1));
+  KEDGE_LAUNCH(runtime, sum_blocks<T>,
+               tall_grid(runtime, static_cast<unsigned>(sums.cols()), blocks_for(columns, across)), block, 0,
+               Weighed<T>{Z, weights}, columns, sums.data());
+  KEDGE_LAUNCH(runtime, add_blocks, static_cast<unsigned>(columns), dim3(1, kThreads), 0, sums.cols(), sums.data());
+  if (with_weights && !weights)
+    KEDGE_LAUNCH(runtime, put_count, 1, 1, 0, static_cast<double>(Z.rows), sums.data() + Z.cols * sums.cols());
   return sums;
 }
 
@@ -98,13 +128,13 @@ Matrix<Wide> wide_sums(CudaRuntime& runtime, MatrixView<const T> Z, const double
 
 template <class T>
 void precise_means(CudaRuntime& runtime, MatrixView<const T> Z, const double* weights, double* mean, double* total) {
-  const Matrix<Wide> sums = wide_sums(runtime, Z, weights, Z.cols + 1);
+  const Matrix<Wide> sums = wide_sums(runtime, Z, weights, true);
   KEDGE_LAUNCH(runtime, divide, blocks_for(sums.rows(), 128), 128, 0, Z.cols, sums.cols(), sums.data(), mean, total);
 }
 
 template <class T>
 void precise_sums(CudaRuntime& runtime, MatrixView<const T> Z, const double* weights, double* sums) {
-  const Matrix<Wide> wide = wide_sums(runtime, Z, weights, Z.cols);
+  const Matrix<Wide> wide = wide_sums(runtime, Z, weights, false);
   KEDGE_LAUNCH(runtime, round_sums, blocks_for(Z.cols, 128), 128, 0, Z.cols, wide.cols(), wide.data(), sums);
 }
 

@@ -2,6 +2,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/precise_sums.cuh"
+#include "engine/backend/cuda/tables/tile_block.cuh"
 
 namespace kedge::engine {
 namespace {
@@ -27,8 +28,8 @@ __global__ void add_vector(const T* v, T* Z, std::int64_t rows, std::int64_t col
 
 template <class T>
 __global__ void tile_columns(const T* Z, std::int64_t rows, std::int64_t cols, std::int64_t stride, double* sums) {
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
-  if (j >= cols) return;
+  const std::int64_t j = tile_column(), tile = own_tile();
+  if (j >= cols || tile * kRowTile >= rows) return;
   double sum = 0;
   for (std::int64_t i = tile * kRowTile; i < rows && i < (tile + 1) * kRowTile; ++i)
     sum += static_cast<double>(Z[i * stride + j]);
@@ -79,8 +80,8 @@ class CudaRows final : public RowOps<T>, private CudaBody {
   void column_sums(MatrixView<const T> Z, VectorView<double> sums) override {
     const std::int64_t tiles = tiles_of(Z.rows, kRowTile);
     Array<double> partial(runtime_, tiles * Z.cols);
-    KEDGE_LAUNCH(runtime_, tile_columns<T>, tall_grid(runtime_, blocks_for(Z.rows, kRowTile), blocks_for(Z.cols, 64)),
-                 64, 0, Z.data, Z.rows, Z.cols, Z.stride, partial.data());
+    KEDGE_LAUNCH(runtime_, tile_columns<T>, tile_grid(runtime_, tiles, Z.cols), tile_block(Z.cols), 0, Z.data, Z.rows,
+                 Z.cols, Z.stride, partial.data());
     sum_tables(runtime_, partial.data(), tiles, Z.cols, sums.data);
   }
 

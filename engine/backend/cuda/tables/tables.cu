@@ -4,39 +4,50 @@
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/selection.cuh"
+#include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/tables/tile_block.cuh"
 
 namespace kedge::engine {
 namespace {
 
-constexpr int kColumnThreads = 64;
-
 template <class T>
-__global__ void first_nonfinite(const T* X, std::int64_t rows, std::int64_t cols, std::int64_t stride, unsigned long long* first) {
+__global__ void first_nonfinite(MatrixView<const T> X, bool in_pieces, unsigned long long* first) {
   const std::int64_t i = own_row();
-  if (i >= rows) return;
-  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
-    const T x = X[i * stride + j];
-    if (!(x - x == T{0})) {
-      atomicMin(first, static_cast<unsigned long long>(i * cols + j));
-      return;
+  if (i >= X.rows) return;
+  const T* const row = X.data + i * X.stride;
+  const std::int64_t step = in_pieces ? 4 : 1;
+  for (std::int64_t j = step * threadIdx.x; j < X.cols; j += step * blockDim.x) {
+    T sum = 0;   // of differences that are 0, or NaN
+    if (in_pieces && j + 4 <= X.cols) {
+      const FourValues<T> four = four_at(row + j);
+      for (int e = 0; e < 4; ++e) sum += four.values[e] - four.values[e];
+    } else {
+      for (std::int64_t e = j; e < j + step && e < X.cols; ++e) sum += row[e] - row[e];
     }
+    if (sum == T{0}) continue;
+    std::int64_t at = j;
+    while (row[at] - row[at] == T{0}) ++at;
+    atomicMin(first, static_cast<unsigned long long>(i * X.cols + at));
+    return;
   }
 }
 
 template <class T>
-__global__ void gather_rows(Selection<T> X, const double* shift, const double* scale, T* out, std::int64_t out_stride) {
+__global__ void gather_rows(Selection<T> X, const double* shift, const double* scale, bool in_pieces, T* out,
+                            std::int64_t out_stride) {
   const std::int64_t i = own_row();
   if (i >= X.n) return;
-  const T* const row = X.row(i);
-  for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x) out[i * out_stride + j] = affine(row[j], shift, scale, j);
+  const bool is_mapped = shift || scale;
+  map_row(X.row(i), out + i * out_stride, X.cols, in_pieces,
+          [&](std::int64_t j, T x) { return is_mapped ? affine(x, shift, scale, j) : x; });
 }
 
 // One thread sums one column over one tile of rows. Pass 1: deviations from the first row.
 template <class T>
 __global__ void tile_deviations(Selection<T> X, const double* weights, double* sums) {
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
-  if (j >= X.cols) return;
+  const std::int64_t j = tile_column(), tile = own_tile();
+  if (j >= X.cols || tile * kRowTile >= X.n) return;
   const double origin = static_cast<double>(X.row(0)[j]);
   double sum = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i)
@@ -47,8 +58,8 @@ __global__ void tile_deviations(Selection<T> X, const double* weights, double* s
 // Pass 2: deviations from the mean, and their squares.
 template <class T>
 __global__ void tile_squares(Selection<T> X, const double* weights, const double* mean, double* sums) {
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
-  if (j >= X.cols) return;
+  const std::int64_t j = tile_column(), tile = own_tile();
+  if (j >= X.cols || tile * kRowTile >= X.n) return;
   double sum = 0, squares = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
     const double deviation = static_cast<double>(X.row(i)[j]) - mean[j], weighted = (weights ? weights[i] : 1.0) * deviation;
@@ -80,8 +91,8 @@ __global__ void fill(T* out, std::int64_t n, T value) {
 
 template <class T>
 __global__ void tile_range(Selection<T> X, T infinity, T* low, T* high) {
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x;
-  if (j >= X.cols) return;
+  const std::int64_t j = tile_column(), tile = own_tile();
+  if (j >= X.cols || tile * kRowTile >= X.n) return;
   T minimum = infinity, maximum = -infinity;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
     const T x = X.row(i)[j];
@@ -98,8 +109,8 @@ constexpr std::int64_t kFold = 32;   // tiles that one thread folds
 template <class T>
 __global__ void fold_ranges(const T* low, const T* high, std::int64_t tiles, std::int64_t cols, T infinity, T* least,
                             T* most) {
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, group = blockIdx.x;
-  if (j >= cols) return;
+  const std::int64_t j = tile_column(), group = own_tile();
+  if (j >= cols || group * kFold >= (tiles > 0 ? tiles : 1)) return;
   T minimum = infinity, maximum = -infinity;
   for (std::int64_t t = group * kFold; t < tiles && t < (group + 1) * kFold; ++t) {
     minimum = low[t * cols + j] < minimum ? low[t * cols + j] : minimum;
@@ -119,10 +130,6 @@ __global__ void clip_rows(T* X, std::int64_t rows, std::int64_t cols, std::int64
   }
 }
 
-dim3 tile_grid(const CudaRuntime& gpu, std::int64_t n, std::int64_t cols) {
-  return tall_grid(gpu, blocks_for(n, kRowTile), blocks_for(cols, kColumnThreads));
-}
-
 template <class T>
 class CudaTables final : public TableOps<T>, private CudaBody {
  public:
@@ -132,8 +139,10 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     constexpr unsigned long long kNone = ~0ull;
     if (X.size() == 0) return std::nullopt;
     Array<unsigned long long> first(runtime_, std::span<const unsigned long long>(&kNone, 1));
-    KEDGE_LAUNCH(runtime_, first_nonfinite<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X.data, X.rows, X.cols,
-                 X.stride, first.data());
+    const bool in_pieces = lies_in_pieces(X);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, first_nonfinite<T>, row_blocks(X.rows, across), row_block(across), 0, X, in_pieces,
+                 first.data());
     const unsigned long long cell = first.to_host()[0];
     if (cell == kNone) return std::nullopt;
     return Cell{static_cast<std::int64_t>(cell) / X.cols, static_cast<std::int64_t>(cell) % X.cols};
@@ -141,8 +150,11 @@ class CudaTables final : public TableOps<T>, private CudaBody {
 
   void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
               VectorView<const double> scale, MatrixView<T> out) override {
-    KEDGE_LAUNCH(runtime_, gather_rows<T>, row_blocks(out.rows, X.cols), row_block(X.cols), 0, select(X, rows),
-                 shift.empty() ? nullptr : shift.data, scale.empty() ? nullptr : scale.data, out.data, out.stride);
+    const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, gather_rows<T>, row_blocks(out.rows, across), row_block(across), 0, select(X, rows),
+                 shift.empty() ? nullptr : shift.data, scale.empty() ? nullptr : scale.data, in_pieces, out.data,
+                 out.stride);
   }
 
   void column_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
@@ -157,14 +169,14 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     }
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const double* const w = weights.empty() ? nullptr : weights.data;
-    const dim3 grid = tile_grid(runtime_, x.n, x.cols);
+    const dim3 grid = tile_grid(runtime_, tiles, x.cols), block = tile_block(x.cols);
     Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
     sum_values(runtime_, w, x.n, total.data());
-    KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, kColumnThreads, 0, x, w, partial.data());
+    KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, block, 0, x, w, partial.data());
     sum_tables(runtime_, partial.data(), tiles, x.cols, sums.data());
     KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), mean.data);
     if (variance.empty()) return;
-    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, kColumnThreads, 0, x, w, mean.data, partial.data());
+    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, block, 0, x, w, mean.data, partial.data());
     sum_tables(runtime_, partial.data(), tiles, 2 * x.cols, sums.data());
     KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
                  variance.data);
@@ -176,13 +188,14 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const T infinity = std::numeric_limits<T>::infinity();
     Array<T> low(runtime_, tiles * x.cols), high(runtime_, tiles * x.cols);
-    KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(runtime_, x.n, x.cols), kColumnThreads, 0, x, infinity, low.data(),
+    const dim3 block = tile_block(x.cols);
+    KEDGE_LAUNCH(runtime_, tile_range<T>, tile_grid(runtime_, tiles, x.cols), block, 0, x, infinity, low.data(),
                  high.data());
     std::int64_t left = tiles;
     const auto fold = [&](T* least, T* most) {
-      const auto groups = static_cast<unsigned>(std::max<std::int64_t>(tiles_of(left, kFold), 1));
-      KEDGE_LAUNCH(runtime_, fold_ranges<T>, tall_grid(runtime_, groups, blocks_for(x.cols, kColumnThreads)),
-                   kColumnThreads, 0, low.data(), high.data(), left, x.cols, infinity, least, most);
+      const std::int64_t groups = std::max<std::int64_t>(tiles_of(left, kFold), 1);
+      KEDGE_LAUNCH(runtime_, fold_ranges<T>, tile_grid(runtime_, groups, x.cols), block, 0, low.data(), high.data(),
+                   left, x.cols, infinity, least, most);
     };
     for (; left > kFold; left = tiles_of(left, kFold)) {
       const std::int64_t groups = tiles_of(left, kFold);
