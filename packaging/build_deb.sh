@@ -37,7 +37,13 @@ Copyright: 2026 the Kedge authors
 License: Apache-2.0
  On Debian systems the full text of the Apache License 2.0 is in
  /usr/share/common-licenses/Apache-2.0.
+
+Files: server/ui/preact.js
+Copyright: 2015-present Jason Miller (Preact), 2018 Google Inc. (htm)
+License: MIT and Apache-2.0
+ Both texts are in preact.license.txt beside this file.
 END
+install -m 644 "$here/../server/ui/preact.license.txt" "$root/tree/usr/share/doc/kedge/"
 # The last change of the sources, so that the same sources make the same package.
 date=$(git -C "$here" log -1 --format=%aD 2>/dev/null || date -R)
 printf 'kedge (%s) unstable; urgency=medium\n\n  * The programs of this version.\n\n -- Kedge maintainers <maintainers@kedge.invalid>  %s\n' "$version" "$date" |

@@ -142,7 +142,7 @@ class Journeys(Ui):
         tab = self.page().open("#/new")
         step = tab.locator(".steps > li").nth(1)
         step.get_by_text("Parameters").click()
-        step.locator(".parameter", has=tab.get_by_text("max_iter", exact=True)).locator("input").fill("0")
+        step.locator(".parameter", has=tab.get_by_text("max_iter", exact=True)).locator("input").fill("-1")
         expect(tab.locator("main .problem")).to_contain_text("max_iter")
         expect(tab.locator(".parameter.wrong")).to_have_count(1)
         expect(tab.get_by_role("button", name="Submit")).to_be_disabled()
@@ -285,6 +285,7 @@ class Safety(Ui):
         self.assertIn("connect-src", blocked[0])
         page.faults.clear()   # they were wanted
         reply = server.call("GET", "/ui/")
+        self.assertEqual(server.call("GET", "/ui/", headers={"If-None-Match": reply.headers["ETag"]}).status, 304)
         self.assertIn("frame-ancestors 'none'", reply.headers["Content-Security-Policy"])
 
 
