@@ -2,7 +2,7 @@
 import json
 
 FAMILIES = {   # in the order of the page; a family that is not here comes after them under its own name
-    "linear_model": "Linear models", "neighbors": "Neighbours", "tree": "Trees", "ensemble": "Forests", "naive_bayes": "Naive Bayes",
+    "linear_model": "Linear models", "svm": "Support vectors", "neighbors": "Neighbours", "tree": "Trees", "ensemble": "Forests", "naive_bayes": "Naive Bayes",
     "discriminant_analysis": "Discriminants", "cluster": "Clusters", "decomposition": "Decomposition", "preprocessing": "Preprocessing",
     "impute": "Missing values", "kernel_approximation": "Kernels", "feature_selection": "Selection", "compose": "Composition",
     "pipeline": "Composition of features", "dummy": "Baselines",

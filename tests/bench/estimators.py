@@ -56,6 +56,20 @@ def counts(n, d, k=5):
     return draw.poisson(draw.gamma(1.0, size=(k, d))[y]).astype(float), y
 
 
+def rates(n, d):
+    """Counts whose logarithm of the mean is linear."""
+    draw = np.random.RandomState(0)
+    X = draw.normal(size=(n, d))
+    return X, draw.poisson(np.exp(X @ draw.normal(scale=0.5 / np.sqrt(d), size=d) + 1)).astype(float)
+
+
+def amounts(n, d):
+    """The same of gamma distributed values."""
+    draw = np.random.RandomState(0)
+    X = draw.normal(size=(n, d))
+    return X, draw.gamma(2.0, np.exp(X @ draw.normal(scale=0.5 / np.sqrt(d), size=d)))
+
+
 def pixels(n, d, k=10):
     """Bytes of which four in five are 0, as in pictures of digits."""
     draw = np.random.RandomState(0)
@@ -101,6 +115,15 @@ ROWS = {
     "NuSVR": ("NuSVR", {"C": 100.0}, numbers, (5000, 20), None, "float64"),
     "OneClassSVM": ("OneClassSVM", {"nu": 0.1}, numbers, (5000, 20), None, "float64"),
     "KernelRidge": ("KernelRidge", {"kernel": "rbf", "gamma": 0.05}, numbers, (4000, 20), None, "float64"),
+    "PoissonRegressor": ("PoissonRegressor", {"alpha": 1e-3}, rates, (100000, 50), None, "float64"),
+    "GammaRegressor": ("GammaRegressor", {"alpha": 1e-3}, amounts, (100000, 50), None, "float64"),
+    "TweedieRegressor": ("TweedieRegressor", {"power": 1.5, "alpha": 1e-3}, rates, (100000, 50), None, "float64"),
+    "HuberRegressor": ("HuberRegressor", {}, numbers, (100000, 50), None, "float64"),
+    "LinearSVC": ("LinearSVC", {}, classes, (100000, 50), None, "float64"),
+    "LinearSVC hinge": ("LinearSVC", {"loss": "hinge", "random_state": 0}, classes, (10000, 50), None, "float64"),
+    "LinearSVR": ("LinearSVR", {"random_state": 0}, numbers, (10000, 50), None, "float64"),
+    "BayesianRidge": ("BayesianRidge", {}, numbers, (100000, 50), None, "float64"),
+    "ARDRegression": ("ARDRegression", {}, numbers, (100000, 50), None, "float64"),
     "LinearDiscriminantAnalysis": ("LinearDiscriminantAnalysis", {}, lambda n, d: blobs(n, d), (200000, 50), None, "float64"),
     "GaussianNB": ("GaussianNB", {}, lambda n, d: blobs(n, d), (500000, 50), "predict", "float64"),
     "MultinomialNB": ("MultinomialNB", {}, counts, (200000, 100), "predict", "float64"),

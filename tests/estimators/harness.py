@@ -208,6 +208,34 @@ def regression(n_rows=120, n_cols=8, noise=0.5, offset=0.0, spread=0, seed=1):
     return [[v * 10.0 ** (spread * j / max(1, n_cols - 1)) + offset for j, v in enumerate(row)] for row in X], y
 
 
+def rates(n_rows=150, n_cols=6, seed=11):
+    """Counts whose mean is the exponential of a line."""
+    draw, X = gaussian_rows(seed, n_rows, n_cols)
+    def poisson(mean):
+        count, product = 0, draw.random()
+        while product > math.exp(-mean):
+            count, product = count + 1, product * draw.random()
+        return float(count)
+    return X, [poisson(math.exp(0.3 * v + 0.5)) for v in linear_target(draw, X, 0)]
+
+
+def shifted(data, by):
+    X, y = data
+    return X, [v + by for v in y]
+
+
+def amounts(n_rows=150, n_cols=6, seed=12):
+    """Positive values whose mean is the exponential of a line."""
+    draw, X = gaussian_rows(seed, n_rows, n_cols)
+    return X, [draw.gammavariate(3.0, math.exp(0.3 * v)) for v in linear_target(draw, X, 0)]
+
+
+def outliers(n_rows=150, n_cols=6, seed=13):
+    """A line with noise, from which every seventh row is far."""
+    draw, X = gaussian_rows(seed, n_rows, n_cols)
+    return X, [v + (30 * draw.random() if i % 7 == 0 else 0) for i, v in enumerate(linear_target(draw, X, 0.5))]
+
+
 def rank_deficient():
     draw, X = gaussian_rows(3, 80, 5)
     y = linear_target(draw, X, 0.1)
@@ -281,6 +309,11 @@ SYNTHETIC = {
     "words": lambda: words(240, 150), "many_words": lambda: words(3240, 2000, per_row=30),
     "rated_words": lambda: rated(words(240, 60)), "many_rated_words": lambda: rated(words(4500, 1500, per_row=40)),
     "regression": regression,
+    "rates": rates,
+    "amounts": amounts,
+    "wide_rates": lambda: rates(40, 60),
+    "offset_rates": lambda: shifted(rates(), 30.0),
+    "outliers": outliers,
     "badly_scaled": lambda: regression(spread=8),
     "offset_1e6": lambda: regression(offset=1e6),
     "rank_deficient": rank_deficient,

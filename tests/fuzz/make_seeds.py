@@ -90,7 +90,7 @@ PIPELINES = {
 def models(server):
     """A model of each estimator, of few flowers: so small that any part of it is soon reached."""
     iris = load_iris()
-    lines = [",".join(f"{v:g}" for v in row) for row in numpy.column_stack([iris.data, iris.target])[::8]]
+    lines = [",".join(f"{v:g}" for v in row) for row in numpy.column_stack([iris.data, iris.target + 1])[::8]]
     flowers = {"inline": {"csv": "\n".join(["a,b,c,d,class", *lines]), "target": "class"}}
     pipelines = dict(PIPELINES)
     for entry in server.call("GET", "/v1/estimators").json()["estimators"]:

@@ -50,6 +50,7 @@ def classifiers():
     yield "NuSVC", job(IRIS, ["StandardScaler", step("NuSVC", nu=0.3)], cross_validate(**both))
     yield "NearestCentroid", job(WINE, ["StandardScaler", step("NearestCentroid", priors="empirical", shrink_threshold=0.5)], cross_validate(**with_probabilities))
     yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
+    yield "LinearSVC", job(WINE, ["StandardScaler", step("LinearSVC", loss="hinge")], cross_validate(**both))
     yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
     yield "RandomForestClassifier", job(DIGITS, [step("RandomForestClassifier", n_estimators=20)], cross_validate(**both), select={"dtype": "float32"})
@@ -64,6 +65,10 @@ def regressors():
         yield name, job(DIABETES, ["StandardScaler", name], task)
     for name, params in (("SVR", {"C": 100.0}), ("NuSVR", {"C": 100.0, "nu": 0.3}), ("KernelRidge", {"kernel": "rbf", "gamma": 0.1})):
         yield name, job(DIABETES, ["StandardScaler", step(name, **params)], task)
+    for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression"):
+        yield name, job(DIABETES, ["StandardScaler", name], task)
+    for name in ("PoissonRegressor", "GammaRegressor"):
+        yield name, job(DIABETES, ["StandardScaler", step(name, alpha=0.01)], task)
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
     for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
         yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)

@@ -136,6 +136,29 @@ std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const
 }
 
 template <class T>
+double LinearProblem<T>::residual_squares(const Context& ctx, std::span<const double> coef) const {
+  const std::int64_t p = n_cols_ + n_targets_, step = block_rows(ctx, kBlockRows, p), most = std::min(n_rows_, step),
+                     blocks = (n_rows_ + step - 1) / step;
+  std::vector<double> signs(static_cast<std::size_t>(p), 0.0);   // a row of the design times these is its residual
+  std::ranges::transform(coef, signs.begin(), [](double w) { return -w; });
+  signs[static_cast<std::size_t>(n_cols_)] = 1;
+  const Matrix<double> w(ctx.memory(), 1, p, signs);
+  Matrix<double> block(ctx.memory(), most, p), residual(ctx.memory(), most, 1), sums(ctx.memory(), blocks, 1);
+  Backend<double>& ops = ctx.ops<double>();
+  for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += step) {
+    ctx.check_stop();
+    const MatrixView<double> rows = block.view().row_range(0, std::min(step, n_rows_ - i)),
+                             part = residual.view().row_range(0, rows.rows);
+    ctx.ops<T>().design->gather(design(), i, rows);
+    ops.linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, w.view(), 0.0, part);
+    ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, part, part, 0.0, sums.view().row_range(b, 1));
+  }
+  Array<double> total(ctx.memory(), 1);
+  ops.rows->column_sums(std::as_const(sums).view(), total.view());
+  return total.to_host()[0];
+}
+
+template <class T>
 Matrix<double> LinearProblem<T>::rows(const Context& ctx) const {
   Matrix<double> out(ctx.memory(), n_rows_, n_cols_);
   Design<T> without = design();

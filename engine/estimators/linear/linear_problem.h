@@ -37,6 +37,9 @@ class LinearProblem {
   Matrix<double> triangle(const Context& ctx) const;
   // X'(y - X coef) of the first target, centred and weighted; no coef is 0. One pass over X.
   std::vector<double> slopes(const Context& ctx, std::span<const double> coef = {}) const;
+  // |y - X coef|^2 of the first target, centred and weighted: the sum of the residuals' squares itself. One pass over
+  // X.
+  double residual_squares(const Context& ctx, std::span<const double> coef) const;
   // The rows of the design without its targets (n_rows() x n_cols()), and the targets alone (copied to the host,
   // row-major).
   Matrix<double> rows(const Context& ctx) const;

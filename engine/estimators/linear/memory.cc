@@ -54,4 +54,16 @@ MemoryNeed logistic(const SampleShape& X, const Step&) {
           .kept = coef};
 }
 
+// Newton's method makes and factorises a square of the columns, beyond which L-BFGS keeps pairs of vectors.
+MemoryNeed margins(const SampleShape& X, const Step&) {
+  constexpr std::int64_t kVectors = 12, kPairs = 40;   // of a number a row; of a number a column
+  const std::int64_t squares = X.cols <= 1024 ? 6 * square(X.cols + 2) : kPairs * X.cols * kDouble;
+  return {.work = 2 * block(X) + answers(X) + bytes_of(X.rows, kVectors, kDouble) + squares};
+}
+
+MemoryNeed evidence(const SampleShape& X, const Step&) {
+  const std::int64_t least = X.rows < X.cols ? 3 * doubles(X) : 0;
+  return {.work = block(X) + answers(X) + least + 7 * square(X.cols + 1)};
+}
+
 }  // namespace kedge::engine::memory

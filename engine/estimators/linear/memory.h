@@ -11,5 +11,7 @@ MemoryNeed ridge_cv(const SampleShape& X, const schema::Step& step);
 MemoryNeed coordinate_descent(const SampleShape& X, const schema::Step& step);   // Lasso and ElasticNet
 MemoryNeed coordinate_descent_cv(const SampleShape& X, const schema::Step& step);   // with their searches
 MemoryNeed logistic(const SampleShape& X, const schema::Step& step);
+MemoryNeed margins(const SampleShape& X, const schema::Step& step);      // what MarginProblem fits
+MemoryNeed evidence(const SampleShape& X, const schema::Step& step);     // Bayesian regressions
 
 }  // namespace kedge::engine::memory

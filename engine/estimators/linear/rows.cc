@@ -1,8 +1,13 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/linear/ard_regression.h"
+#include "engine/estimators/linear/bayesian_ridge.h"
 #include "engine/estimators/linear/elastic_net.h"
 #include "engine/estimators/linear/elastic_net_cv.h"
+#include "engine/estimators/linear/glm.h"
+#include "engine/estimators/linear/huber.h"
 #include "engine/estimators/linear/linear_regression.h"
+#include "engine/estimators/linear/linear_svm.h"
 #include "engine/estimators/linear/logistic_regression.h"
 #include "engine/estimators/linear/memory.h"
 #include "engine/estimators/linear/ridge.h"
@@ -23,6 +28,14 @@ void add_linear(Rows& rows) {
   add<LassoCV>(rows, memory::coordinate_descent_cv);
   add<ElasticNetCV>(rows, memory::coordinate_descent_cv);
   add<LogisticRegression>(rows, memory::logistic);
+  add<PoissonRegressor>(rows, memory::margins);
+  add<GammaRegressor>(rows, memory::margins);
+  add<TweedieRegressor>(rows, memory::margins);
+  add<HuberRegressor>(rows, memory::margins);
+  add<LinearSVC>(rows, memory::margins);
+  add<LinearSVR>(rows, memory::margins);
+  add<BayesianRidge>(rows, memory::evidence);
+  add<ARDRegression>(rows, memory::evidence);
 }
 
 }  // namespace kedge::engine

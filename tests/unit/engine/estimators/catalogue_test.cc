@@ -290,6 +290,7 @@ Data twice(const Data& data) {
   both.n_rows *= 2;
   both.X.insert(both.X.end(), data.X.begin(), data.X.end());
   both.y.insert(both.y.end(), data.y.begin(), data.y.end());
+  both.values.insert(both.values.end(), data.values.begin(), data.values.end());
   return both;
 }
 

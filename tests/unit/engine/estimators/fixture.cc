@@ -59,6 +59,7 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
   PhiloxStream random(7, 0);
   for (std::int64_t i = 0; i < n_rows; ++i) {
     data.y.push_back(static_cast<std::int32_t>(i % n_classes));
+    data.values.push_back(data.y.back() + 1.0);   // some regressors take positive values alone
     for (std::int64_t j = 0; j < n_cols; ++j) data.X.push_back(random.uniform() + (j % n_classes == data.y.back() ? 2.0 : 0.0));
   }
   for (std::int32_t c = 0; c < n_classes; ++c) data.classes.push_back(std::to_string(c));

@@ -58,6 +58,14 @@ inline constexpr SyncBudget kSyncBudgets[] = {
     {"SVR", 10, 2, 1500},
     {"NuSVR", 10, 2, 1500},
     {"OneClassSVM", 10, 2, 1500},
+    {"PoissonRegressor", 40, 1},
+    {"GammaRegressor", 40, 1},
+    {"TweedieRegressor", 20, 1},
+    {"HuberRegressor", 60, 1, 8},
+    {"LinearSVC", 60, 3, 16},
+    {"LinearSVR", 200, 1, 64},
+    {"BayesianRidge", 40, 1},
+    {"ARDRegression", 300, 1, 6},
     {"KNeighborsClassifier", 0, 6},
     {"KNeighborsRegressor", 0, 2},
     {"RadiusNeighborsClassifier", 0, 8},
@@ -114,6 +122,9 @@ inline bool fetches_its_answer(std::string_view estimator) {
   for (const std::string_view name : {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem",
                                       "LogisticRegression", "SelectFromModel", "RFE"})
                                       "LogisticRegression", "FactorAnalysis"})
+  for (const std::string_view name :
+       {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression",
+        "HuberRegressor", "ARDRegression", "LinearSVC", "LinearSVR"})
     if (estimator == name) return true;
   return false;
 }
