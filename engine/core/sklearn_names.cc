@@ -113,7 +113,6 @@ std::span<const SklearnName> sklearn_names() {
       {"RegressorChain"},
       {"RidgeClassifierCV", "RidgeClassifier"},
       {"SGDOneClassSVM"},
-      {"SGDRegressor", "Ridge"},
       {"SVC", "LinearSVC"},
       {"SVR", "LinearSVR"},
       {"SelectFdr", "SelectKBest"},

@@ -50,6 +50,8 @@ def classifiers():
     yield "NuSVC", job(IRIS, ["StandardScaler", step("NuSVC", nu=0.3)], cross_validate(**both))
     yield "NearestCentroid", job(WINE, ["StandardScaler", step("NearestCentroid", priors="empirical", shrink_threshold=0.5)], cross_validate(**with_probabilities))
     yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
+    for name in ("SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"):
+        yield name, job(WINE, ["StandardScaler", step(name, random_state=1)], cross_validate(**both))
     yield "LinearSVC", job(WINE, ["StandardScaler", step("LinearSVC", loss="hinge")], cross_validate(**both))
     yield "RadiusNeighborsClassifier", job(IRIS, [step("RadiusNeighborsClassifier", radius=2.0)], cross_validate(shuffle=True, randomState=0))
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
@@ -67,6 +69,8 @@ def regressors():
         yield name, job(DIABETES, ["StandardScaler", step(name, **params)], task)
     for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression"):
         yield name, job(DIABETES, ["StandardScaler", name], task)
+    for name in ("SGDRegressor", "PassiveAggressiveRegressor"):
+        yield name, job(DIABETES, ["StandardScaler", step(name, random_state=1)], task)
     for name in ("PoissonRegressor", "GammaRegressor"):
         yield name, job(DIABETES, ["StandardScaler", step(name, alpha=0.01)], task)
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)

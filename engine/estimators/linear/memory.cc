@@ -61,6 +61,11 @@ MemoryNeed margins(const SampleShape& X, const Step&) {
   return {.work = 2 * block(X) + answers(X) + bytes_of(X.rows, kVectors, kDouble) + squares};
 }
 
+// The rows twice on the host for a moment, and of each line its target and the order of the rows.
+MemoryNeed row_by_row(const SampleShape& X, const Step&) {
+  return {.work = 2 * doubles(X) + answers(X) + bytes_of(X.rows, 2 * X.n_outputs + 2, kDouble), .minimum = doubles(X)};
+}
+
 MemoryNeed evidence(const SampleShape& X, const Step&) {
   const std::int64_t least = X.rows < X.cols ? 3 * doubles(X) : 0;
   return {.work = block(X) + answers(X) + least + 7 * square(X.cols + 1)};

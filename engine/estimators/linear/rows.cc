@@ -13,6 +13,7 @@
 #include "engine/estimators/linear/ridge.h"
 #include "engine/estimators/linear/ridge_classifier.h"
 #include "engine/estimators/linear/ridge_cv.h"
+#include "engine/estimators/linear/sgd.h"
 
 namespace kedge::engine {
 
@@ -34,6 +35,12 @@ void add_linear(Rows& rows) {
   add<HuberRegressor>(rows, memory::margins);
   add<LinearSVC>(rows, memory::margins);
   add<LinearSVR>(rows, memory::margins);
+  constexpr RowTraits kRowByRow{.host_part = "the descent: a row after the other, each line on one thread"};
+  add<SGDClassifier>(rows, memory::row_by_row, kRowByRow);
+  add<SGDRegressor>(rows, memory::row_by_row, kRowByRow);
+  add<Perceptron>(rows, memory::row_by_row, kRowByRow);
+  add<PassiveAggressiveClassifier>(rows, memory::row_by_row, kRowByRow);
+  add<PassiveAggressiveRegressor>(rows, memory::row_by_row, kRowByRow);
   add<BayesianRidge>(rows, memory::evidence);
   add<ARDRegression>(rows, memory::evidence);
 }

@@ -162,6 +162,11 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "BaggingRegressor",
                                         "CalibratedClassifierCV"};
                                         "OneClassSVM",   // rows at the boundary are on either side of it
+                                        "SGDClassifier",
+                                        "SGDRegressor",
+                                        "Perceptron",
+                                        "PassiveAggressiveClassifier",
+                                        "PassiveAggressiveRegressor",
                                         "TruncatedSVD"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
@@ -192,6 +197,9 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "DBSCAN",
                                                "LassoCV",
                                                "ElasticNetCV",
+                                               "SGDClassifier",
+                                               "SGDRegressor",
+                                               "Perceptron",
                                                "RidgeCV",
                                                "SplineTransformer",
                                                "KBinsDiscretizer",

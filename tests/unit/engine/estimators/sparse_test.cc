@@ -95,6 +95,9 @@ TEST_P(Sparse, FindsWhatADenseTableGivesInWhatTakesIt) {
     schema::ValueMap params;
     if (entry.info.name == "StandardScaler") params = {{"with_mean", false}};
     if (entry.info.name == "SelectKBest") params = {{"k", 4}};
+    // scikit-learn's intercept learns more slowly from sparse rows, and their objective counts other columns.
+    if (entry.info.hostPart.starts_with("the descent"))
+      params = {{"fit_intercept", false}, {"max_iter", 3}, {"tol", nullptr}};
     const auto on_dense = entry.make_f64(params), on_sparse = entry.make_f64(params);
     if (!on_sparse->accepts_sparse()) continue;
     ++found;
