@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemas/error.h"
+#include "transfer/authorities.h"
 
 namespace kedge::transfer {
 namespace {
@@ -33,6 +34,7 @@ void Handle::set_shared_options() {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, "kedge");
   set(CURLOPT_CONNECTTIMEOUT, connect_seconds_);
+  if (const std::string file = system_authorities(); !file.empty()) set(CURLOPT_CAINFO, file.c_str());
 }
 
 void Handle::add_header(const std::string& line) {

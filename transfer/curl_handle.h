@@ -13,8 +13,9 @@
 namespace kedge::transfer {
 
 // One transfer at a time. A resource of one thread that does not move. Always set, and set again by reset(): http and
-// https only (CURLOPT_PROTOCOLS_STR), no signals (CURLOPT_NOSIGNAL), "kedge" as CURLOPT_USERAGENT, and
-// CURLOPT_CONNECTTIMEOUT. The rest has libcurl's defaults. Errors: kInternal if libcurl has no memory.
+// https only (CURLOPT_PROTOCOLS_STR), no signals (CURLOPT_NOSIGNAL), "kedge" as CURLOPT_USERAGENT,
+// CURLOPT_CONNECTTIMEOUT, and the system's authorities. The rest has libcurl's defaults. Errors: kInternal if libcurl
+// has no memory.
 class Handle {
  public:
   using Take = std::function<void(std::string_view)>;

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include "tests/unit/server_data/scripted_server.h"
+#include "transfer/authorities.h"
 #include "transfer/curl_handle.h"
 #include "transfer/curl_loop.h"
 
@@ -46,6 +50,30 @@ TEST(CurlHandle, SendsItsHeadersAndGathersTheAnswer) {
   EXPECT_THAT(request, HasSubstr("X-First: 1\r\nX-Second: 2\r\n"));
   EXPECT_THAT(request, HasSubstr("Content-Length: 0\r\n"));
   EXPECT_THAT(request, Not(HasSubstr("Accept:")));
+}
+
+// Where a system keeps its authorities.
+
+class Authorities : public testing::Test {
+ protected:
+  Authorities() { std::ofstream(there_) << "-"; }
+  ~Authorities() override { std::filesystem::remove(there_); }
+
+  const std::string there_ = testing::TempDir() + "authorities.pem", missing_ = testing::TempDir() + "no.pem";
+  const std::array<const char*, 2> elsewhere_{missing_.c_str(), there_.c_str()};
+};
+
+TEST_F(Authorities, ThatLibcurlKnowsAreTaken) {
+  EXPECT_EQ(authorities("", there_, elsewhere_), "");
+}
+
+TEST_F(Authorities, OfAnotherSystemAreFound) {
+  EXPECT_EQ(authorities("", missing_, elsewhere_), there_);
+  EXPECT_EQ(authorities("", missing_, {elsewhere_.data(), 1}), "");
+}
+
+TEST_F(Authorities, ThatAreChosenGoFirst) {
+  EXPECT_EQ(authorities("mine.pem", there_, elsewhere_), "mine.pem");
 }
 
 TEST(CurlHandle, KeepsWhatATakerThrowsAndForgetsItOnceThrownAgain) {
