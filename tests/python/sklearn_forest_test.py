@@ -5,12 +5,13 @@ import pickle
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from sklearn_case import RELEASE, WithServer, quietly
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
-from kedge.sklearn import _trees  # noqa: E402
+from kedge.sklearn import _draws, _trees  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_diabetes, load_digits  # noqa: E402
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor  # noqa: E402
@@ -100,21 +101,44 @@ class Forests(WithServer):
         self.assertEqual(len(forest.estimators_), 7)
 
     def test_rows_of_nodes(self):
-        """Rows where rows are not drawn, with weights too; draws where they are."""
+        """Distinct rows with weights, that were drawn where rows are drawn."""
         X, y = self.digits, self.digit
         weights = np.arange(len(y)) % 3 / 2
         for of, more, n_rows in ((ExtraTreesClassifier, {}, len(y)), (ExtraTreesClassifier, {"sample_weight": weights}, (weights > 0).sum()),
-                                 (RandomForestClassifier, {}, len(y))):
+                                 (RandomForestClassifier, {}, None), (RandomForestClassifier, {"sample_weight": weights}, None)):
             forest = self.call("fit", of(4, random_state=0), X, y, **more)
-            for one in forest.estimators_:
+            every = X if not more else X[weights > 0]
+            drawn = [X[np.unique(rows)] for rows in kedge.sklearn.estimators_samples(forest, len(y), **more)] if forest.bootstrap else [every] * 4
+            for one, rows in zip(forest.estimators_, drawn, strict=True):
                 tree = one.tree_
                 inner = tree.children_left >= 0
-                self.assertEqual(tree.n_node_samples[0], n_rows)
+                self.assertEqual(tree.n_node_samples[0], n_rows or len(rows))
                 np.testing.assert_array_equal(tree.n_node_samples[inner], tree.n_node_samples[tree.children_left[inner]]
                                               + tree.n_node_samples[tree.children_right[inner]])
-                if of is ExtraTreesClassifier:
-                    reached = one.decision_path((X if not more else X[weights > 0]).astype(np.float32)).sum(axis=0)
-                    np.testing.assert_array_equal(tree.n_node_samples, np.asarray(reached).ravel())
+                reached = one.decision_path(rows.astype(np.float32)).sum(axis=0)
+                np.testing.assert_array_equal(tree.n_node_samples, np.asarray(reached).ravel())
+
+    def test_draws_are_the_servers(self):
+        self.assertEqual([f"{word:08x}" for word in _draws.philox(0, 0, 1)[0].tolist()], ["6627e8d5", "e169c58d", "bc57ac4c", "9b00dbd8"])   # Random123
+        X, y = self.numbers, self.number
+        forest = self.call("fit", RandomForestRegressor(8, random_state=4, max_samples=0.4), X, y)
+        for one, rows in zip(forest.estimators_, kedge.sklearn.estimators_samples(forest, len(y)), strict=True):
+            self.assertEqual(len(rows), int(0.4 * len(y)))
+            leaf = one.apply(X[rows].astype(np.float32))
+            np.testing.assert_array_equal(np.bincount(leaf, minlength=one.tree_.node_count)[leaf], one.tree_.weighted_n_node_samples[leaf])
+        whole = self.call("fit", ExtraTreesRegressor(2, random_state=4), X, y)
+        self.assertEqual([rows.tolist() for rows in kedge.sklearn.estimators_samples(whole, len(y))], [list(range(len(y)))] * 2)
+        for refused in (RandomForestClassifier(2), RandomForestClassifier(2, random_state=0, class_weight="balanced")):
+            with self.assertRaises(ValueError):
+                kedge.sklearn.estimators_samples(self.call("fit", refused, self.digits, self.digit), len(self.digit))
+        with self.assertRaisesRegex(ValueError, "it has estimators_samples_"):
+            kedge.sklearn.estimators_samples(RandomForestClassifier(2, random_state=0).fit(self.X, self.y), len(self.y))
+
+    def test_a_server_that_draws_otherwise_is_noticed(self):
+        with mock.patch.object(_trees, "rows_of_tree", lambda seed, tree, n, *more: _draws.rows_of_tree(seed + 1, tree, n, *more)):
+            forest = self.call("fit", RandomForestClassifier(3, random_state=0), self.digits, self.digit)
+        for one in forest.estimators_:   # then it is the number of draws
+            np.testing.assert_array_equal(one.tree_.n_node_samples, one.tree_.weighted_n_node_samples)
 
     def test_options(self):
         X, y = self.digits, self.digit
@@ -184,7 +208,7 @@ class Forests(WithServer):
 
     def test_explain_says_what_will_differ(self):
         said = str(kedge.sklearn.explain(RandomForestClassifier(), self.X, self.y, session=self.session))
-        self.assertEqual(said, "goes to the server: one job, fit; n_node_samples counts draws, there is no estimators_samples_")
+        self.assertEqual(said, "goes to the server: one job, fit; kedge.sklearn.estimators_samples() in place of estimators_samples_")
         self.assertEqual(str(kedge.sklearn.explain(ExtraTreesClassifier(), self.X, self.y, session=self.session)), "goes to the server: one job, fit")
 
     def test_no_model_is_left_behind(self):

@@ -20,7 +20,8 @@ if tuple(int(part) for part in _scikit_learn.__version__.split(".")[:2]) < (1, 4
 from . import _joblib as _joblib
 from ._calls import cross_val_predict, cross_val_score, cross_validate, fit, learning_curve, validation_curve
 from ._decide import Decision, NotSent
+from ._draws import estimators_samples
 from ._patch import explain, patch, unpatch
 from ._profile import Profile
 
-__all__ = ["Decision", "NotSent", "Profile", "cross_val_predict", "cross_val_score", "cross_validate", "explain", "fit", "learning_curve", "patch", "unpatch", "validation_curve"]
+__all__ = ["Decision", "NotSent", "Profile", "cross_val_predict", "cross_val_score", "cross_validate", "estimators_samples", "explain", "fit", "learning_curve", "patch", "unpatch", "validation_curve"]

@@ -235,7 +235,8 @@ def is_heavy(name: str) -> bool:
 def note(estimator: Any) -> str:
     """What a fitted object will have otherwise than scikit-learn's, or ""."""
     if FILLED.get(type(estimator).__name__) is _forest and estimator.bootstrap:
-        return "; n_node_samples counts draws, there is no estimators_samples_"
+        counts = "" if getattr(estimator, "class_weight", None) is None else ", n_node_samples counts draws"
+        return f"; kedge.sklearn.estimators_samples() in place of estimators_samples_{counts}"
     return ""
 
 

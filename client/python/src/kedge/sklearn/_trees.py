@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from ..errors import KedgeError
 from ._decide import Stays
+from ._draws import rows_of_tree
 
 Array = np.ndarray[Any, Any]
 Members = list[tuple[str, Any]]   # as Model.members() gives them
@@ -133,12 +135,41 @@ def _counted(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array:
     return counts
 
 
+def _drawn(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array | None:
+    """Distinct rows that a tree drew, by the node that they come to; None where the draws do not give what the nodes weigh: then the server draws
+    otherwise than this client knows."""
+    n_draws, n = int(np.rint(nodes.weight[0])), int(fit.X.shape[0])
+
+    def count(i: int, tree: Tree) -> tuple[Array, Array]:
+        times = np.bincount(rows_of_tree(fit.seed, i, n, n_draws, fit.weights), minlength=n)
+        leaf = tree.apply(fit.X)
+        return (np.bincount(leaf[times > 0], minlength=tree.node_count), np.bincount(leaf, weights=times, minlength=tree.node_count))
+    trees = trees_of(nodes, n_features, n_classes, np.zeros(len(nodes.feature), np.int64))
+    # On all cores, as the server has grown the trees: this is most of what filling a forest takes.
+    found = Parallel(n_jobs=-1, require="sharedmem")(delayed(count)(i, tree) for i, tree in enumerate(trees))
+    rows, draws = (np.concatenate(parts) for parts in zip(*found))
+    leaves = nodes.is_leaf
+    if not np.array_equal(draws[leaves], np.rint(nodes.weight[leaves])):
+        return None
+    for level in reversed(nodes.levels()):
+        rows[nodes.inner[level]] = rows[nodes.left[level]] + rows[nodes.right[level]]
+    return rows
+
+
+def _node_rows(nodes: Nodes, forest: Any, n_features: int, n_classes: int, fit: Fit) -> Array:
+    """n_node_samples: the server does not keep it for forests."""
+    is_drawn_evenly = forest.bootstrap and getattr(forest, "class_weight", None) is None
+    if is_drawn_evenly and (drawn := _drawn(nodes, n_features, n_classes, fit)) is not None:
+        return drawn
+    is_weighted = fit.weights is not None or getattr(forest, "class_weight", None) is not None
+    return rows_of(nodes, forest.bootstrap, is_weighted, lambda: _counted(nodes, n_features, n_classes, fit))
+
+
 def forest_of(forest: Any, members: Members, n_features: int, classes: Array | None, fit: Fit) -> dict[str, Any]:
     """The attributes that a forest of scikit-learn has beside those of the job. classes: of a classifier."""
     n_classes = 0 if classes is None else len(classes)
     nodes, width = Nodes(members, n_features, n_classes), max(1, n_classes)
-    is_weighted = fit.weights is not None or getattr(forest, "class_weight", None) is not None
-    n_rows = rows_of(nodes, forest.bootstrap, is_weighted, lambda: _counted(nodes, n_features, width, fit))
+    n_rows = _node_rows(nodes, forest, n_features, width, fit)
     maker = clone(forest)
     maker._validate_estimator()
     one = maker._make_estimator(append=False, random_state=0)
