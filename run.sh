@@ -307,7 +307,7 @@ neighbours() {
   local venv=build/neighbours
   build dev kedged kedge kedge-worker
   if [ ! -e "$venv/complete" ]; then
-    say "installing them from PyPI (0.6 GB)"
+    say "installing them from PyPI (1.1 GB on the disk)"
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet scikit-learn pandas skops shap treelite skl2onnx onnxruntime mlflow-skinny skore imbalanced-learn mlxtend skrub ||
       { say "PyPI does not answer: no libraries"; return; }

@@ -106,6 +106,8 @@ class Forests(WithServer):
         weights = np.arange(len(y)) % 3 / 2
         for of, more, n_rows in ((ExtraTreesClassifier, {}, len(y)), (ExtraTreesClassifier, {"sample_weight": weights}, (weights > 0).sum()),
                                  (RandomForestClassifier, {}, None), (RandomForestClassifier, {"sample_weight": weights}, None)):
+            if of is RandomForestClassifier and more and RELEASE < (1, 9):   # whose weights do not draw: it stays here
+                continue
             forest = self.call("fit", of(4, random_state=0), X, y, **more)
             every = X if not more else X[weights > 0]
             drawn = [X[np.unique(rows)] for rows in kedge.sklearn.estimators_samples(forest, len(y), **more)] if forest.bootstrap else [every] * 4
@@ -128,7 +130,8 @@ class Forests(WithServer):
             np.testing.assert_array_equal(np.bincount(leaf, minlength=one.tree_.node_count)[leaf], one.tree_.weighted_n_node_samples[leaf])
         whole = self.call("fit", ExtraTreesRegressor(2, random_state=4), X, y)
         self.assertEqual([rows.tolist() for rows in kedge.sklearn.estimators_samples(whole, len(y))], [list(range(len(y)))] * 2)
-        for refused in (RandomForestClassifier(2), RandomForestClassifier(2, random_state=0, class_weight="balanced")):
+        by_class = [RandomForestClassifier(2, random_state=0, class_weight="balanced")] if RELEASE >= (1, 9) else []   # before, it stays here
+        for refused in (RandomForestClassifier(2), *by_class):
             with self.assertRaises(ValueError):
                 kedge.sklearn.estimators_samples(self.call("fit", refused, self.digits, self.digit), len(self.digit))
         with self.assertRaisesRegex(ValueError, "it has estimators_samples_"):

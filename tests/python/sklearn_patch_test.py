@@ -207,7 +207,7 @@ class Patched(WithServer):
                 LogisticRegression(class_weight={0: 2.0}).fit(self.X, self.y)
                 LogisticRegression(class_weight={0: 2.0}).fit(self.X[:20], self.y[:20])
         said = "LogisticRegression.fit stays local: LogisticRegression: class_weight names classes"
-        self.assertEqual([str(one.message) for one in caught], [said])
+        self.assertEqual([str(one.message) for one in caught if issubclass(one.category, kedge.sklearn.NotSent)], [said])
 
     def test_scikit_learn_is_as_it_was_afterwards(self):
         def found():

@@ -43,7 +43,8 @@ def rows_of_tree(seed: int, tree: int, n_samples: int, n_draws: int, weights: Ar
         return rows
     sums = np.cumsum(weights, dtype=np.float64)
     at = ((high << HALF | low) >> np.uint64(11)).astype(np.float64) * 2.0**-53 * sums[-1]
-    return np.minimum(np.searchsorted(sums, at, side="right"), n_samples - 1).astype(np.int32)
+    drawn: Array = np.minimum(np.searchsorted(sums, at, side="right"), n_samples - 1).astype(np.int32)
+    return drawn
 
 
 def estimators_samples(forest: Any, n_samples: int, sample_weight: Any = None) -> list[Array]:
