@@ -48,9 +48,12 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       insert_event_(connection, "INSERT INTO events (job, seq, time, bytes) VALUES (?1, ?2, ?3, ?4)"),
       insert_result_(connection, "INSERT INTO results (job, bytes) VALUES (?1, ?2)"),
       request_cancel_(connection, "UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND state < 4"),
-      find_key_(connection, "SELECT digest, job, created, EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job) FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
-      insert_key_(connection,
-                  "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
+      find_key_(
+          connection,
+          "SELECT digest, job, created, EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job) FROM idempotency WHERE tenant = ?1 AND key = ?2 AND time > ?3"),
+      insert_key_(
+          connection,
+          "INSERT OR REPLACE INTO idempotency (tenant, key, digest, job, created, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
       expire_keys_(connection, "DELETE FROM idempotency WHERE time <= ?1"),
       trim_(connection, "DELETE FROM events WHERE job = ?1 AND seq < ?2"),
       trimmed_(connection, "UPDATE jobs SET first_seq = MAX(first_seq, ?2) WHERE id = ?1"),
@@ -59,7 +62,9 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       remove_spec_(connection, "DELETE FROM specs WHERE job = ?1"),
       remove_shown_spec_(connection, "DELETE FROM shown_specs WHERE job = ?1"),
       remove_result_(connection, "DELETE FROM results WHERE job = ?1"),
-      insert_model_(connection, "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
+      insert_model_(
+          connection,
+          "INSERT INTO models (id, bytes, tenant) VALUES (?1, ?2, COALESCE((SELECT tenant FROM jobs WHERE id = ?4), ?3))"),
       update_model_(connection, "UPDATE models SET bytes = ?2 WHERE id = ?1"),
       delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id"),
       insert_model_file_(connection, "INSERT INTO model_files (id, bytes) VALUES (?1, ?2)"),

@@ -64,17 +64,16 @@ KernelRidge<T>::KernelRidge(const schema::ValueMap& params) : params_(param_set(
 
 template <class T>
 schema::EstimatorInfo KernelRidge<T>::info() {
-  return {
-      .name = kName,
-      .kind = "regressor",
-      .family = "kernel_ridge",
-      .doc = "Ridge regression on the features of a kernel.",
-      .params = param_set().infos(),
-      .attributes = {"dual_coef_", "X_fit_"},
-      .deviations = {
-          "The kernels chi2, additive_chi2 and precomputed, and callables with their kernel_params, are not "
-          "implemented.",
-          "Where K + alpha I is not positive definite, directions whose eigenvalues are rounding are left out."}};
+  return {.name = kName,
+          .kind = "regressor",
+          .family = "kernel_ridge",
+          .doc = "Ridge regression on the features of a kernel.",
+          .params = param_set().infos(),
+          .attributes = {"dual_coef_", "X_fit_"},
+          .deviations = {
+              "The kernels chi2, additive_chi2 and precomputed, and callables with their kernel_params, are not "
+              "implemented.",
+              "Where K + alpha I is not positive definite, directions whose eigenvalues are rounding are left out."}};
 }
 
 template <class T>

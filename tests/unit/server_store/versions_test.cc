@@ -103,7 +103,8 @@ TEST(StoreVersions, OpensAStoreOfTheSixth) {
     const auto store = open(dir);
     EXPECT_EQ(store->list({}, 50, {}).jobs.size(), 6u);
     const JobChanges changes = store->changes(0, 50);
-    ASSERT_EQ(changes.jobs.size(), 1u) << "what was interrupted has been queued again; the others have not changed since";
+    ASSERT_EQ(changes.jobs.size(), 1u)
+        << "what was interrupted has been queued again; the others have not changed since";
     EXPECT_EQ(changes.jobs.front().job.state, JobState::kQueued);
     EXPECT_EQ(changes.position, 1) << "the second start changes nothing";
   }

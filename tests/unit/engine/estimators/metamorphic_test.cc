@@ -161,13 +161,10 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "BaggingClassifier",
                                         "BaggingRegressor",
                                         "CalibratedClassifierCV"};
-                                        "OneClassSVM",   // rows at the boundary are on either side of it
-                                        "SGDClassifier",
-                                        "SGDRegressor",
-                                        "Perceptron",
-                                        "PassiveAggressiveClassifier",
-                                        "PassiveAggressiveRegressor",
-                                        "TruncatedSVD"};
+"OneClassSVM",   // rows at the boundary are on either side of it
+    "SGDClassifier", "SGDRegressor", "Perceptron", "PassiveAggressiveClassifier", "PassiveAggressiveRegressor",
+    "TruncatedSVD"
+};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
@@ -206,12 +203,9 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "StackingClassifier",
                                                "StackingRegressor",
                                                "CalibratedClassifierCV"};
-                                               "SVC",   // gamma of "scale" is that of all rows
-                                               "NuSVC",
-                                               "SVR",
-                                               "NuSVR",
-                                               "OneClassSVM",
-                                               "KBinsDiscretizer"};
+"SVC",   // gamma of "scale" is that of all rows
+    "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KBinsDiscretizer"
+};
 
 class OfWeights : public ::testing::TestWithParam<std::string> {};
 

@@ -126,7 +126,8 @@ inline constexpr SyncBudget kSyncBudgets[] = {
 inline bool fetches_its_answer(std::string_view estimator) {
   for (const std::string_view name : {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem",
                                       "LogisticRegression", "SelectFromModel", "RFE"})
-                                      "LogisticRegression", "FactorAnalysis"})
+    "LogisticRegression", "FactorAnalysis"
+})
   for (const std::string_view name :
        {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression",
         "HuberRegressor", "ARDRegression", "LinearSVC", "LinearSVR"})
