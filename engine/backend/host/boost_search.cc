@@ -20,18 +20,21 @@ struct GainTerms {
   int count_bits;
 };
 
-// About the gains[b] of the cut that has left[b] on its left; -1 where a side is too small. Without bounds a side's
+constexpr double kRefused = 1e300;   // taken from a gain: branches would keep the loop from becoming vectors
+
+// About the gains[b] of the cut that has left[b] on its left; far below 0 where a side is too small. Without bounds a side's
 // loss is -g^2 / (h + l2).
-KEDGE_CLONES void free_gains(const GainTerms& t, const std::int64_t* left, int n, double* gains) {
+KEDGE_CLONES void free_gains(const GainTerms t, const std::int64_t* __restrict left, int n, double* __restrict gains) {
   const std::int64_t counts = (std::int64_t{1} << t.count_bits) - 1;
+  const auto rows = static_cast<double>(t.rows), least_rows = static_cast<double>(t.least_rows);
   for (int b = 0; b < n; ++b) {
-    const std::int64_t sum = left[2 * b + 1], count = sum & counts;
+    const std::int64_t sum = left[2 * b + 1];
+    const double nl = static_cast<double>(sum & counts), nr = rows - nl, fewest = nl < nr ? nl : nr;
     const double gl = static_cast<double>(left[2 * b]) * t.gradient_unit, gr = t.gradient - gl;
     const double hl = static_cast<double>(sum >> t.count_bits) * t.hessian_unit, hr = t.hessian - hl;
-    const double dl = hl + t.l2, dr = hr + t.l2, gain = t.before + (gl * gl * dr + gr * gr * dl) / (dl * dr);
-    const bool fits =
-        (count >= t.least_rows) & (t.rows - count >= t.least_rows) & (hl >= t.least_hessian) & (hr >= t.least_hessian);
-    gains[b] = fits ? gain : -1.0;
+    const double dl = hl + t.l2, dr = hr + t.l2, lightest = hl < hr ? hl : hr;
+    const double few = fewest < least_rows ? kRefused : 0.0, light = lightest < t.least_hessian ? kRefused : 0.0;
+    gains[b] = t.before + (gl * gl * dr + gr * gr * dl) / (dl * dr) - few - light;
   }
 }
 
@@ -42,6 +45,17 @@ KEDGE_CLONES double greatest(const double* values, int n) {
     for (int l = 0; l < 8; ++l) lanes[l] = values[i + l] > lanes[l] ? values[i + l] : lanes[l];
   for (; i < n; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
   return *std::max_element(lanes, lanes + 8);
+}
+
+// The first place from `at` on whose value is not below `least`; n if there is none.
+KEDGE_CLONES int find_at_least(const double* values, int at, int n, double least) {
+  for (; at + 8 <= n; at += 8) {
+    int found = 0;
+    for (int l = 0; l < 8; ++l) found |= values[at + l] >= least;
+    if (found) break;
+  }
+  while (at < n && values[at] < least) ++at;
+  return at;
 }
 
 // One column in one node.
@@ -108,8 +122,9 @@ class Search {
       least = about - kRounding * (std::fabs(terms_.before) + (about - terms_.before));
     }
     Best best;
+    const bool is_free = !is_bounded();
     for (int b = 0; b < n; ++b) {
-      if (!is_bounded() && gains_[b] < least) continue;
+      if (is_free && (b = find_at_least(gains_, b, n, least)) == n) break;
       const double gain = exact_gain(left_of(b));
       if (gain > best.gain || (takes_last && best.at >= 0 && gain == best.gain)) best = {b, gain};
     }
@@ -131,9 +146,13 @@ class Search {
   void search_filled(int n_cuts) {
     int bin[kMostBins], n = 0;
     BoostSum sum{};
-    for (int b = 0; b < n_cuts; ++b) {
-      sum += bins_[b], left_[2 * n] = sum[0], left_[2 * n + 1] = sum[1], bin[n] = b;
-      n += bins_[b][1] != 0;
+    if (terms_.rows > n_cuts) {   // few bins are empty
+      for (; n < n_cuts; ++n) sum += bins_[n], left_[2 * n] = sum[0], left_[2 * n + 1] = sum[1], bin[n] = n;
+    } else {
+      for (int b = 0; b < n_cuts; ++b) {
+        sum += bins_[b], left_[2 * n] = sum[0], left_[2 * n + 1] = sum[1], bin[n] = b;
+        n += bins_[b][1] != 0;
+      }
     }
     if (const Best best = best_of(n, false); best.at >= 0) take(best, bin[best.at], false);
   }
