@@ -174,8 +174,7 @@ ROWS = {
     "DecisionTreeRegressor": ("DecisionTreeRegressor", {"random_state": 0}, numbers, (20000, 50), None, "float64"),
     "DecisionTreeRegressor absolute": ("DecisionTreeRegressor", {"criterion": "absolute_error", "max_depth": 8, "random_state": 0}, numbers, (5000, 20), None, "float64"),
 }
-PARALLEL = {"BaggingClassifier", "BaggingRegressor", "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV"}
-PARALLEL = {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LocalOutlierFactor", "LassoCV", "ElasticNetCV"}
+PARALLEL = {"BaggingClassifier", "BaggingRegressor", "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor", "KNeighborsClassifier", "KNeighborsRegressor", "DBSCAN", "LassoCV", "ElasticNetCV", "LocalOutlierFactor"}
 
 
 class Probe:

@@ -167,9 +167,10 @@ SmoothMinimum minimize_rounded(const SmoothModel& model, const Vector& hessian, 
     for (std::size_t i = 0; i < n; ++i) gradient[i] = unit * at.gradient[i];
     return at.value;
   };
-  const double size = std::sqrt(2 * std::max(fall, 0.0) / static_cast<double>(n));
-  const LbfgsOptions options{
-      .max_iter = max_iter, .gradient_tolerance = 1e-8 * unit * size, .value_tolerance = 4 * kEps};
+  // Below what rounding moves the value by, a line search finds no step that lowers it.
+  const double left = std::max(1e-16 * fall, 16 * kEps * std::abs(first.value));
+  const double size = std::sqrt(2 * left / static_cast<double>(n));
+  const LbfgsOptions options{.max_iter = max_iter, .gradient_tolerance = unit * size, .value_tolerance = 4 * kEps};
   LbfgsResult result = minimize_lbfgs(rounded, Vector(n, 0.0), options, reporter);
   return {place(result.x), result.iterations,
           result.stop == LbfgsResult::Stop::kGradient || result.stop == LbfgsResult::Stop::kValue, fall};

@@ -32,7 +32,7 @@ SmoothMinimum minimize_curved(const SmoothModel& model, std::vector<double> x0, 
                               const std::function<void(std::int64_t)>& reporter);
 
 // L-BFGS from x0 in variables in which `hessian` is the identity; empty: the variables as they are. Continues until
-// what is left of the value's fall is 1e-16 of `fall`, or rounding.
+// what is left of the value's fall is 1e-16 of `fall`, or what rounding moves it by.
 SmoothMinimum minimize_rounded(const SmoothModel& model, const std::vector<double>& hessian, std::vector<double> x0,
                                double fall, std::int64_t max_iter, const std::function<void(std::int64_t)>& reporter);
 

@@ -124,13 +124,9 @@ inline constexpr SyncBudget kSyncBudgets[] = {
 // Estimators whose fit gives something for each row (labels), or fetches what parameters bound: quantiles, components,
 // and what an iteration needs.
 inline bool fetches_its_answer(std::string_view estimator) {
-  for (const std::string_view name : {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem",
-                                      "LogisticRegression", "SelectFromModel", "RFE"})
-    "LogisticRegression", "FactorAnalysis"
-})
   for (const std::string_view name :
-       {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression",
-        "HuberRegressor", "ARDRegression", "LinearSVC", "LinearSVR"})
+       {"KMeans", "MiniBatchKMeans", "DBSCAN", "QuantileTransformer", "Nystroem", "LogisticRegression", "SelectFromModel",
+        "RFE", "FactorAnalysis", "HuberRegressor", "ARDRegression", "LinearSVC", "LinearSVR"})
     if (estimator == name) return true;
   return false;
 }
