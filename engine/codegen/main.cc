@@ -47,16 +47,21 @@ bool is_transformer(const ParamInfo& param) {
   return std::any_of(param.forms.begin(), param.forms.end(), [](const ParamForm& form) { return has_field(form, "estimator"); });
 }
 
+// A parameter `step`, which RFE has, must differ from the function of that name.
+std::string member_name(const ParamInfo& param) { return param.name == "step" ? "step_" : param.name; }
+
 void print_member(const ParamInfo& param) {
+  const std::string name = member_name(param);
   std::printf("  // %s Default: %s.\n", param.doc.c_str(), to_string(param.defaultValue).c_str());
-  if (const char* part = parts_type(param)) std::printf("  std::vector<%s> %s = {};\n", part, param.name.c_str());
-  else std::printf("  std::optional<%s> %s = {};\n", is_transformer(param) ? "Transformer" : member_type(param).c_str(), param.name.c_str());
+  if (const char* part = parts_type(param)) std::printf("  std::vector<%s> %s = {};\n", part, name.c_str());
+  else std::printf("  std::optional<%s> %s = {};\n", is_transformer(param) ? "Transformer" : member_type(param).c_str(), name.c_str());
 }
 
 void print_assignment(const ParamInfo& param) {
-  const char* const name = param.name.c_str();
-  if (parts_type(param)) std::printf("    if (!%s.empty()) step.params.emplace_back(\"%s\", parts_value(%s));\n", name, name, name);
-  else std::printf("    if (%s) step.params.emplace_back(\"%s\", %s);\n", name, name, (is_transformer(param) ? param.name + "->value()" : "*" + param.name).c_str());
+  const std::string member = member_name(param);
+  const char *const name = param.name.c_str(), *const held = member.c_str();
+  if (parts_type(param)) std::printf("    if (!%s.empty()) made.params.emplace_back(\"%s\", parts_value(%s));\n", held, name, held);
+  else std::printf("    if (%s) made.params.emplace_back(\"%s\", %s);\n", held, name, (is_transformer(param) ? member + "->value()" : "*" + member).c_str());
 }
 
 void print(const EstimatorInfo& info) {
@@ -64,9 +69,9 @@ void print(const EstimatorInfo& info) {
   for (const std::string& deviation : info.deviations) std::printf("// Differs from scikit-learn: %s\n", deviation.c_str());
   std::printf("struct %s {\n", info.name.c_str());
   for (const ParamInfo& param : info.params) print_member(param);
-  std::printf("\n  schema::Step step() const {\n    schema::Step step{\"%s\", {}};\n", info.name.c_str());
+  std::printf("\n  schema::Step step() const {\n    schema::Step made{\"%s\", {}};\n", info.name.c_str());
   for (const ParamInfo& param : info.params) print_assignment(param);
-  std::printf("    return step;\n  }\n};\n\n");
+  std::printf("    return made;\n  }\n};\n\n");
 }
 
 }  // namespace

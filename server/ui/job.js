@@ -85,7 +85,7 @@ function Steps({ job }) {
   if (!steps.length) return null;
   const timings = Object.fromEntries((job.result?.timings?.steps || []).map((s) => [s.name, s.seconds]));
   const device = job.result?.device?.kind;
-  const nameOf = (step) => step.name || step.estimator.toLowerCase();
+  const nameOf = (step) => step.name || step.estimator;   // as the timings have it
   return html`<${Card} title="Steps" id="steps"><div class="scroll" tabindex="0" role="region" aria-label="Steps">
     <table><thead><tr><th>Step</th><th>Parameters</th><th>Ran on</th><th class="number">Time</th></tr></thead><tbody>
     ${steps.map((step) => {

@@ -13,8 +13,7 @@ namespace {
 class RandomForest : public testing::Test {
  protected:
   RandomForest() : device_(make_cpu_device()), data_(make_data(400, 8, 40, 3, 0.5, 21)) {
-    codes_ = Array<std::int32_t>(device_->memory(), std::span<const std::int32_t>(data_.y));
-    target_ = {data_.y, &codes_, {"a", "b", "c"}};
+    target_ = {.codes = data_.y, .classes = {"a", "b", "c"}};
   }
   Samples<float> samples() {
     return samples_of(Matrix<float>(device_->memory(), data_.rows, data_.cols, std::span<const float>(data_.X)));
@@ -28,7 +27,6 @@ class RandomForest : public testing::Test {
 
   std::unique_ptr<Device> device_;
   Data data_;
-  Array<std::int32_t> codes_;
   Target target_;
 };
 
