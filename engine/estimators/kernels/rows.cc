@@ -9,7 +9,7 @@ namespace kedge::engine {
 
 void add_kernels(Rows& rows) {
   add<Nystroem>(rows, memory::landmarks);
-  add<KernelRidge>(rows, memory::kernel_system);
+  add<KernelRidge>(rows, memory::kernel_system, {.host_part = "the target and the dual coefficients"});
   add<PolynomialCountSketch>(rows, PolynomialCountSketch<double>::memory);
 }
 

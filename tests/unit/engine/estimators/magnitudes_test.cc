@@ -25,6 +25,7 @@ Data times(Data data, double factor) {
 
 Data blobs() {
   Data data = testing::make_data(90, 4, 3);
+  data.values.clear();
   for (std::int64_t i = 0; i < data.n_rows; ++i)
     data.values.push_back(2 * data.X[static_cast<std::size_t>(4 * i)] - data.X[static_cast<std::size_t>(4 * i + 2)]);
   return data;
