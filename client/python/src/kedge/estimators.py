@@ -13,6 +13,99 @@ def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in ("self", "__class__") and value is not UNSET}
 
 
+class ARDRegression(Estimator):
+    """Bayesian regression with a precision for each coefficient (automatic relevance determination).
+
+    max_iter: Largest number of iterations. Default 300.
+    tol: Stop when the coefficients change by less, in sum. Default 0.001.
+    alpha_1: Shape of the gamma distribution of the noise's precision. Default 1e-06.
+    alpha_2: Rate of that distribution. Default 1e-06.
+    lambda_1: Shape of the gamma distribution of the coefficients' precisions. Default 1e-06.
+    lambda_2: Rate of that distribution. Default 1e-06.
+    compute_score: Give the objective after each iteration. Default False.
+    threshold_lambda: Coefficients of a greater precision become 0. Default 10000.0.
+    fit_intercept: Fit an intercept, which has no prior. Default True.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 alpha_1: float = UNSET,
+                 alpha_2: float = UNSET,
+                 lambda_1: float = UNSET,
+                 lambda_2: float = UNSET,
+                 compute_score: bool = UNSET,
+                 threshold_lambda: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 copy_X: bool = UNSET,
+                 verbose: int | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class BaggingClassifier(Estimator):
+    """Fit copies of a classifier on rows and columns drawn at random, and average them.
+
+    estimator: What is copied; null takes DecisionTreeClassifier. Default None.
+    n_estimators: How many copies of the estimator are fitted. Default 10.
+    max_samples: Rows that each is fitted on: a number, or a share of all; null takes as many as there are. Default None.
+    max_features: Columns that each is fitted on: a number, or a share of all. Default 1.0.
+    bootstrap: Draw rows with replacement. Default True.
+    bootstrap_features: Draw columns with replacement. Default False.
+    oob_score: Score each row by the estimators that were not fitted on it. Default False.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_estimators: int = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 max_features: int | float = UNSET,
+                 bootstrap: bool = UNSET,
+                 bootstrap_features: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 warm_start: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class BaggingRegressor(Estimator):
+    """Fit copies of a regressor on rows and columns drawn at random, and average them.
+
+    estimator: What is copied; null takes DecisionTreeRegressor. Default None.
+    n_estimators: How many copies of the estimator are fitted. Default 10.
+    max_samples: Rows that each is fitted on: a number, or a share of all; null takes as many as there are. Default None.
+    max_features: Columns that each is fitted on: a number, or a share of all. Default 1.0.
+    bootstrap: Draw rows with replacement. Default True.
+    bootstrap_features: Draw columns with replacement. Default False.
+    oob_score: Score each row by the estimators that were not fitted on it. Default False.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_estimators: int = UNSET,
+                 max_samples: int | float | None = UNSET,
+                 max_features: int | float = UNSET,
+                 bootstrap: bool = UNSET,
+                 bootstrap_features: bool = UNSET,
+                 oob_score: bool = UNSET,
+                 warm_start: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class BayesianGaussianMixture(Estimator):
     """Mixture of normal distributions with priors, by variational inference.
 
@@ -57,6 +150,39 @@ class BayesianGaussianMixture(Estimator):
         super().__init__(**_given(locals()))
 
 
+class BayesianRidge(Estimator):
+    """Ridge regression with the penalty and the noise level of the greatest evidence.
+
+    max_iter: Largest number of iterations. Default 300.
+    tol: Stop when the coefficients change by less, in sum. Default 0.001.
+    alpha_1: Shape of the gamma distribution of the noise's precision. Default 1e-06.
+    alpha_2: Rate of that distribution. Default 1e-06.
+    lambda_1: Shape of the gamma distribution of the coefficients' precision. Default 1e-06.
+    lambda_2: Rate of that distribution. Default 1e-06.
+    alpha_init: The noise's precision at the start; null: 1 / variance of the target. Default None.
+    lambda_init: The coefficients' precision at the start; null: 1. Default None.
+    compute_score: Give the log marginal likelihood of each iteration. Default False.
+    fit_intercept: Fit an intercept, which has no prior. Default True.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 alpha_1: float = UNSET,
+                 alpha_2: float = UNSET,
+                 lambda_1: float = UNSET,
+                 lambda_2: float = UNSET,
+                 alpha_init: float | None = UNSET,
+                 lambda_init: float | None = UNSET,
+                 compute_score: bool = UNSET,
+                 fit_intercept: bool = UNSET,
+                 copy_X: bool = UNSET,
+                 verbose: int | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class BernoulliNB(Estimator):
     """Naive Bayes for columns of 0 and 1.
 
@@ -86,6 +212,25 @@ class Binarizer(Estimator):
     def __init__(self, *,
                  threshold: float = UNSET,
                  copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class CalibratedClassifierCV(Estimator):
+    """Make a classifier's scores probabilities, by rows that it was not fitted on.
+
+    estimator: Gives the scores; null takes LogisticRegression. Default None.
+    method: Platt's sigmoid, or a curve that never falls. Default 'sigmoid'.
+    cv: How many folds; null takes 5. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    ensemble: Average over the folds' classifiers (auto does), or fit one on all rows. Default 'auto'.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 method: str = UNSET,
+                 cv: int | None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 ensemble: bool | str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -543,6 +688,29 @@ class FeatureUnion(Estimator):
         super().__init__(**_given(locals()))
 
 
+class GammaRegressor(Estimator):
+    """Regression of positive values: the gamma distribution with a log link and an L2 penalty.
+
+    alpha: Strength of the L2 penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    solver: Has no influence on the answer. Default 'lbfgs'.
+    max_iter: Largest number of iterations. Default 100.
+    tol: Has no influence: iterations go on to rounding. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 solver: str = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 warm_start: bool = UNSET,
+                 verbose: int | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class GaussianMixture(Estimator):
     """Mixture of normal distributions, by expectation maximisation.
 
@@ -608,6 +776,131 @@ class GaussianRandomProjection(Estimator):
                  eps: float = UNSET,
                  compute_inverse_components: bool = UNSET,
                  random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class HistGradientBoostingClassifier(Estimator):
+    """Gradient boosting: trees on binned columns, each fitted to what those before it leave. Takes missing values and categories.
+
+    loss: The loss. Default 'log_loss'.
+    learning_rate: What the trees' predictions are multiplied by. Default 0.1.
+    max_iter: Most iterations; each grows a tree, with more than two classes one for each. Default 100.
+    max_leaf_nodes: Most leaves of a tree; null for no limit. Default 31.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_leaf: Fewest rows of a leaf. Default 20.
+    l2_regularization: Added to the second derivatives of a leaf: shrinks light leaves. Default 0.0.
+    max_features: Share of the columns, drawn anew, that each node looks at. Default 1.0.
+    max_bins: Most bins of a column; one more is for missing values. Default 255.
+    categorical_features: Columns of categories: those that are nominal in the data set, or a list of names or positions, or a flag for each column.
+        Default 'from_dtype'.
+    monotonic_cst: Columns in which the prediction may only rise (1) or only fall (-1): a number for each column, or an object by name. Default None.
+    interaction_cst: Sets of columns, by position, that may be cut below each other; columns in no set are one more. Default None.
+    warm_start: Only false: every fit starts anew. Default False.
+    early_stopping: Stop when the score does not get better; auto does so with more than 10,000 rows. Default 'auto'.
+    scoring: The score of early stopping: the loss that is fitted. Default 'loss'.
+    validation_fraction: Rows left out to be scored, as a share or a number; null scores the fitted rows. Default 0.1.
+    n_iter_no_change: Iterations within which the score must get better. Default 10.
+    tol: By how much it must get better. Default 1e-07.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 learning_rate: float = UNSET,
+                 max_iter: int = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_leaf: int = UNSET,
+                 l2_regularization: float = UNSET,
+                 max_features: float = UNSET,
+                 max_bins: int = UNSET,
+                 categorical_features: Any = UNSET,
+                 monotonic_cst: Any = UNSET,
+                 interaction_cst: Any = UNSET,
+                 warm_start: bool = UNSET,
+                 early_stopping: str | bool = UNSET,
+                 scoring: str = UNSET,
+                 validation_fraction: float | int | None = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 tol: float = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 class_weight: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class HistGradientBoostingRegressor(Estimator):
+    """Gradient boosting of values: trees on binned columns, each fitted to what those before it leave. Takes missing values and categories.
+
+    loss: The loss. poisson and gamma predict by exp() and need a target of at least, or above, 0. Default 'squared_error'.
+    quantile: Which quantile loss quantile predicts. Default None.
+    learning_rate: What the trees' predictions are multiplied by. Default 0.1.
+    max_iter: Most iterations; each grows a tree, with more than two classes one for each. Default 100.
+    max_leaf_nodes: Most leaves of a tree; null for no limit. Default 31.
+    max_depth: Deepest a tree may get; null for no limit. Default None.
+    min_samples_leaf: Fewest rows of a leaf. Default 20.
+    l2_regularization: Added to the second derivatives of a leaf: shrinks light leaves. Default 0.0.
+    max_features: Share of the columns, drawn anew, that each node looks at. Default 1.0.
+    max_bins: Most bins of a column; one more is for missing values. Default 255.
+    categorical_features: Columns of categories: those that are nominal in the data set, or a list of names or positions, or a flag for each column.
+        Default 'from_dtype'.
+    monotonic_cst: Columns in which the prediction may only rise (1) or only fall (-1): a number for each column, or an object by name. Default None.
+    interaction_cst: Sets of columns, by position, that may be cut below each other; columns in no set are one more. Default None.
+    warm_start: Only false: every fit starts anew. Default False.
+    early_stopping: Stop when the score does not get better; auto does so with more than 10,000 rows. Default 'auto'.
+    scoring: The score of early stopping: the loss that is fitted. Default 'loss'.
+    validation_fraction: Rows left out to be scored, as a share or a number; null scores the fitted rows. Default 0.1.
+    n_iter_no_change: Iterations within which the score must get better. Default 10.
+    tol: By how much it must get better. Default 1e-07.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 quantile: float | None = UNSET,
+                 learning_rate: float = UNSET,
+                 max_iter: int = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_samples_leaf: int = UNSET,
+                 l2_regularization: float = UNSET,
+                 max_features: float = UNSET,
+                 max_bins: int = UNSET,
+                 categorical_features: Any = UNSET,
+                 monotonic_cst: Any = UNSET,
+                 interaction_cst: Any = UNSET,
+                 warm_start: bool = UNSET,
+                 early_stopping: str | bool = UNSET,
+                 scoring: str = UNSET,
+                 validation_fraction: float | int | None = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 tol: float = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class HuberRegressor(Estimator):
+    """Linear regression robust to outliers: Huber's loss, its scale found together with the coefficients.
+
+    epsilon: Scales beyond which a residual counts by its distance. Default 1.35.
+    max_iter: Largest number of iterations. Default 100.
+    alpha: Strength of the L2 penalty. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    tol: Has no influence: iterations go on to rounding. Default 1e-05.
+    """
+
+    def __init__(self, *,
+                 epsilon: float = UNSET,
+                 max_iter: int = UNSET,
+                 alpha: float = UNSET,
+                 warm_start: bool = UNSET,
+                 fit_intercept: bool = UNSET,
+                 tol: float = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -782,6 +1075,27 @@ class KernelDensity(Estimator):
         super().__init__(**_given(locals()))
 
 
+class KernelRidge(Estimator):
+    """Ridge regression on the features of a kernel.
+
+    alpha: Penalty of the squares; a list must have one number, for there is one target. Default 1.0.
+    kernel: The kernel. Default 'linear'.
+    gamma: Factor of the rbf, polynomial, sigmoid and laplacian kernels; null for 1 / n_features. Default None.
+    degree: Degree of the polynomial kernel. Default 3.0.
+    coef0: Constant of the polynomial and sigmoid kernels. Default 1.0.
+    kernel_params: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: Any = UNSET,
+                 kernel: str = UNSET,
+                 gamma: float | None = UNSET,
+                 degree: float = UNSET,
+                 coef0: float = UNSET,
+                 kernel_params: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class Lasso(Estimator):
     """Least squares with an L1 penalty.
 
@@ -900,6 +1214,68 @@ class LinearRegression(Estimator):
                  tol: float = UNSET,
                  n_jobs: int | None = UNSET,
                  positive: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LinearSVC(Estimator):
+    """Linear support vector classification.
+
+    penalty: Which norm of the coefficients is penalised. Default 'l2'.
+    loss: Of a row on the wrong side of its margin. Default 'squared_hinge'.
+    multi_class: ovr: one line a class, against all others. Default 'ovr'.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    C: Inverse of the strength of the penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is penalised. Default True.
+    intercept_scaling: The intercept is penalised divided by this. Default 1.0.
+    dual: Has no influence on the answer, but is checked as scikit-learn does. Default 'auto'.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Accepted for compatibility and ignored. Default None.
+    tol: Has no influence: iterations go on to a relative gap of 1e-9. Default 0.0001.
+    max_iter: Largest number of iterations. Default 1000.
+    """
+
+    def __init__(self, *,
+                 penalty: str = UNSET,
+                 loss: str = UNSET,
+                 multi_class: str = UNSET,
+                 class_weight: Any = UNSET,
+                 C: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 intercept_scaling: float = UNSET,
+                 dual: bool | str = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET,
+                 max_iter: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LinearSVR(Estimator):
+    """Linear support vector regression.
+
+    epsilon: Half the width of the tube in which rows have no loss. Default 0.0.
+    loss: Of a row outside of the tube. Default 'epsilon_insensitive'.
+    C: Inverse of the strength of the penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is penalised. Default True.
+    intercept_scaling: The intercept is penalised divided by this. Default 1.0.
+    dual: Has no influence on the answer, but is checked as scikit-learn does. Default 'auto'.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Accepted for compatibility and ignored. Default None.
+    tol: Has no influence: iterations go on to a relative gap of 1e-9. Default 0.0001.
+    max_iter: Largest number of iterations. Default 1000.
+    """
+
+    def __init__(self, *,
+                 epsilon: float = UNSET,
+                 loss: str = UNSET,
+                 C: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 intercept_scaling: float = UNSET,
+                 dual: bool | str = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET,
+                 max_iter: int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1133,6 +1509,76 @@ class Normalizer(Estimator):
         super().__init__(**_given(locals()))
 
 
+class NuSVC(Estimator):
+    """Support vector machine whose share of support vectors is set.
+
+    nu: Share of errors of the margin at most, and of support vectors at least. Default 0.5.
+    kernel: What takes the place of the product of two rows. Default 'rbf'.
+    degree: Degree of the poly kernel. Default 3.
+    gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
+    coef0: Constant of the poly and sigmoid kernels. Default 0.0.
+    tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
+    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    shrinking: Does not change the result: working sets take its place. Default True.
+    max_iter: Most steps of two multipliers; -1: no limit. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    probability: Whether predict_proba is there: five more fits for each pair of classes; deprecated means false. Default 'deprecated'.
+    class_weight: Factor of C of each class: an object by class name, balanced, or null for 1 each. NuSVC does not read it. Default None.
+    decision_function_shape: ovo is accepted for predictions; decision values have a column for each class in any case. Default 'ovr'.
+    break_ties: Whether predict takes the largest decision value where classes have equal votes. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 nu: float = UNSET,
+                 kernel: str = UNSET,
+                 degree: int = UNSET,
+                 gamma: str | float = UNSET,
+                 coef0: float = UNSET,
+                 tol: float = UNSET,
+                 cache_size: float = UNSET,
+                 shrinking: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET,
+                 probability: bool | str = UNSET,
+                 class_weight: Any = UNSET,
+                 decision_function_shape: str = UNSET,
+                 break_ties: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class NuSVR(Estimator):
+    """Support vector regression whose share of support vectors is set.
+
+    C: Upper bound of a multiplier: the larger, the fewer errors are accepted. Default 1.0.
+    nu: Share of rows outside of the tube at most, and of support vectors at least. Default 0.5.
+    kernel: What takes the place of the product of two rows. Default 'rbf'.
+    degree: Degree of the poly kernel. Default 3.
+    gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
+    coef0: Constant of the poly and sigmoid kernels. Default 0.0.
+    tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
+    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    shrinking: Does not change the result: working sets take its place. Default True.
+    max_iter: Most steps of two multipliers; -1: no limit. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 C: float = UNSET,
+                 nu: float = UNSET,
+                 kernel: str = UNSET,
+                 degree: int = UNSET,
+                 gamma: str | float = UNSET,
+                 coef0: float = UNSET,
+                 tol: float = UNSET,
+                 cache_size: float = UNSET,
+                 shrinking: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class Nystroem(Estimator):
     """Approximate feature map of a kernel, from a subset of the rows.
 
@@ -1171,6 +1617,35 @@ class OAS(Estimator):
         super().__init__(**_given(locals()))
 
 
+class OneClassSVM(Estimator):
+    """A boundary around most of the rows: 1 within it, -1 outside.
+
+    nu: Share of rows outside at most, and of support vectors at least. Default 0.5.
+    kernel: What takes the place of the product of two rows. Default 'rbf'.
+    degree: Degree of the poly kernel. Default 3.
+    gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
+    coef0: Constant of the poly and sigmoid kernels. Default 0.0.
+    tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
+    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    shrinking: Does not change the result: working sets take its place. Default True.
+    max_iter: Most steps of two multipliers; -1: no limit. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 nu: float = UNSET,
+                 kernel: str = UNSET,
+                 degree: int = UNSET,
+                 gamma: str | float = UNSET,
+                 coef0: float = UNSET,
+                 tol: float = UNSET,
+                 cache_size: float = UNSET,
+                 shrinking: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class OneHotEncoder(Estimator):
     """Encode categories as columns of zeros and ones, one for each category.
 
@@ -1194,6 +1669,34 @@ class OneHotEncoder(Estimator):
                  min_frequency: int | float | None = UNSET,
                  max_categories: int | None = UNSET,
                  feature_name_combiner: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OneVsOneClassifier(Estimator):
+    """Fit a classifier for each pair of classes, and let them vote.
+
+    estimator: Tells two classes apart; null takes LogisticRegression. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OneVsRestClassifier(Estimator):
+    """Fit a classifier for each class against all others.
+
+    estimator: Tells two classes apart; null takes LogisticRegression. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1245,6 +1748,146 @@ class PCA(Estimator):
                  n_oversamples: int = UNSET,
                  power_iteration_normalizer: str = UNSET,
                  random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PassiveAggressiveClassifier(Estimator):
+    """Linear classification by passive-aggressive steps.
+
+    C: Longest step. Default 1.0.
+    loss: The first: steps bounded by C; the second: steps made smaller by it. Default 'hinge'.
+    average: Give the average of the coefficients over all steps, or over those from this row on. Default False.
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of epochs. Default 1000.
+    tol: Stop after n_iter_no_change epochs that do not lower the mean objective by this; null: never. Default 0.001.
+    shuffle: Shuffle the rows before each epoch. Default True.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    early_stopping: Only false: there is no set of rows for validation. Default False.
+    validation_fraction: Accepted for compatibility and ignored. Default 0.1.
+    n_iter_no_change: Epochs without improvement before the end. Default 5.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 C: float = UNSET,
+                 loss: str = UNSET,
+                 average: bool | int = UNSET,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float | None = UNSET,
+                 shuffle: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 warm_start: bool = UNSET,
+                 class_weight: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PassiveAggressiveRegressor(Estimator):
+    """Linear regression by passive-aggressive steps.
+
+    C: Longest step. Default 1.0.
+    loss: The first: steps bounded by C; the second: steps made smaller by it. Default 'epsilon_insensitive'.
+    average: Give the average of the coefficients over all steps, or over those from this row on. Default False.
+    epsilon: Half the width of the tube in which rows have no loss. Default 0.1.
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of epochs. Default 1000.
+    tol: Stop after n_iter_no_change epochs that do not lower the mean objective by this; null: never. Default 0.001.
+    shuffle: Shuffle the rows before each epoch. Default True.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    early_stopping: Only false: there is no set of rows for validation. Default False.
+    validation_fraction: Accepted for compatibility and ignored. Default 0.1.
+    n_iter_no_change: Epochs without improvement before the end. Default 5.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 C: float = UNSET,
+                 loss: str = UNSET,
+                 average: bool | int = UNSET,
+                 epsilon: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float | None = UNSET,
+                 shuffle: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 warm_start: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Perceptron(Estimator):
+    """Rosenblatt's perceptron.
+
+    penalty: Null: none. Default None.
+    alpha: Strength of the penalty; the rate optimal depends on it as well. Default 0.0001.
+    l1_ratio: Share of the L1 penalty in elasticnet. Default 0.15.
+    eta0: Length of a step. Default 1.0.
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of epochs. Default 1000.
+    tol: Stop after n_iter_no_change epochs that do not lower the mean objective by this; null: never. Default 0.001.
+    shuffle: Shuffle the rows before each epoch. Default True.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default 0.
+    early_stopping: Only false: there is no set of rows for validation. Default False.
+    validation_fraction: Accepted for compatibility and ignored. Default 0.1.
+    n_iter_no_change: Epochs without improvement before the end. Default 5.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 penalty: str | None = UNSET,
+                 alpha: float = UNSET,
+                 l1_ratio: float | None = UNSET,
+                 eta0: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float | None = UNSET,
+                 shuffle: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 warm_start: bool = UNSET,
+                 class_weight: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class PoissonRegressor(Estimator):
+    """Regression of counts: Poisson's distribution with a log link and an L2 penalty.
+
+    alpha: Strength of the L2 penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    solver: Has no influence on the answer. Default 'lbfgs'.
+    max_iter: Largest number of iterations. Default 100.
+    tol: Has no influence: iterations go on to rounding. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 solver: str = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 warm_start: bool = UNSET,
+                 verbose: int | bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1340,6 +1983,25 @@ class QuantileTransformer(Estimator):
                  subsample: int | None = UNSET,
                  random_state: int | None = UNSET,
                  copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RFE(Estimator):
+    """Leave out the columns that an estimator finds least important, a few at a time.
+
+    estimator: Judges the columns; null takes LogisticRegression. Default None.
+    n_features_to_select: Columns to keep: a number, or a share of all; null takes half. Default None.
+    step: Columns that each round leaves out: a number, or a share of all. Default 1.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    importance_getter: The attribute to read; auto takes coef_, else feature_importances_. Default 'auto'.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_features_to_select: int | float | None = UNSET,
+                 step: int | float = UNSET,
+                 verbose: int = UNSET,
+                 importance_getter: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1581,6 +2243,194 @@ class RobustScaler(Estimator):
         super().__init__(**_given(locals()))
 
 
+class SGDClassifier(Estimator):
+    """Linear classification by stochastic gradient descent: support vectors, logistic regression and others.
+
+    loss: Of a row. Default 'hinge'.
+    epsilon: Width of the losses huber, epsilon_insensitive and squared_epsilon_insensitive. Default 0.1.
+    learning_rate: How long a step is; pa1 and pa2: passive-aggressive. Default 'optimal'.
+    eta0: The first length, or the most aggressive. Default 0.01.
+    power_t: Exponent of invscaling. Default 0.5.
+    penalty: Null: none. Default 'l2'.
+    alpha: Strength of the penalty; the rate optimal depends on it as well. Default 0.0001.
+    l1_ratio: Share of the L1 penalty in elasticnet. Default 0.15.
+    average: Give the average of the coefficients over all steps, or over those from this row on. Default False.
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of epochs. Default 1000.
+    tol: Stop after n_iter_no_change epochs that do not lower the mean objective by this; null: never. Default 0.001.
+    shuffle: Shuffle the rows before each epoch. Default True.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    early_stopping: Only false: there is no set of rows for validation. Default False.
+    validation_fraction: Accepted for compatibility and ignored. Default 0.1.
+    n_iter_no_change: Epochs without improvement before the end. Default 5.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 epsilon: float = UNSET,
+                 learning_rate: str = UNSET,
+                 eta0: float = UNSET,
+                 power_t: float = UNSET,
+                 penalty: str | None = UNSET,
+                 alpha: float = UNSET,
+                 l1_ratio: float | None = UNSET,
+                 average: bool | int = UNSET,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float | None = UNSET,
+                 shuffle: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 warm_start: bool = UNSET,
+                 class_weight: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SGDRegressor(Estimator):
+    """Linear regression by stochastic gradient descent.
+
+    loss: Of a row. Default 'squared_error'.
+    epsilon: Width of the losses huber, epsilon_insensitive and squared_epsilon_insensitive. Default 0.1.
+    learning_rate: How long a step is; pa1 and pa2: passive-aggressive. Default 'invscaling'.
+    eta0: The first length, or the most aggressive. Default 0.01.
+    power_t: Exponent of invscaling. Default 0.25.
+    penalty: Null: none. Default 'l2'.
+    alpha: Strength of the penalty; the rate optimal depends on it as well. Default 0.0001.
+    l1_ratio: Share of the L1 penalty in elasticnet. Default 0.15.
+    average: Give the average of the coefficients over all steps, or over those from this row on. Default False.
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of epochs. Default 1000.
+    tol: Stop after n_iter_no_change epochs that do not lower the mean objective by this; null: never. Default 0.001.
+    shuffle: Shuffle the rows before each epoch. Default True.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    early_stopping: Only false: there is no set of rows for validation. Default False.
+    validation_fraction: Accepted for compatibility and ignored. Default 0.1.
+    n_iter_no_change: Epochs without improvement before the end. Default 5.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 epsilon: float = UNSET,
+                 learning_rate: str = UNSET,
+                 eta0: float = UNSET,
+                 power_t: float = UNSET,
+                 penalty: str | None = UNSET,
+                 alpha: float = UNSET,
+                 l1_ratio: float | None = UNSET,
+                 average: bool | int = UNSET,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float | None = UNSET,
+                 shuffle: bool = UNSET,
+                 verbose: int | bool = UNSET,
+                 random_state: int | None = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int = UNSET,
+                 warm_start: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SVC(Estimator):
+    """Support vector machine with a kernel, one for each pair of classes.
+
+    C: Upper bound of a multiplier: the larger, the fewer errors are accepted. Default 1.0.
+    kernel: What takes the place of the product of two rows. Default 'rbf'.
+    degree: Degree of the poly kernel. Default 3.
+    gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
+    coef0: Constant of the poly and sigmoid kernels. Default 0.0.
+    tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
+    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    shrinking: Does not change the result: working sets take its place. Default True.
+    max_iter: Most steps of two multipliers; -1: no limit. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    probability: Whether predict_proba is there: five more fits for each pair of classes; deprecated means false. Default 'deprecated'.
+    class_weight: Factor of C of each class: an object by class name, balanced, or null for 1 each. NuSVC does not read it. Default None.
+    decision_function_shape: ovo is accepted for predictions; decision values have a column for each class in any case. Default 'ovr'.
+    break_ties: Whether predict takes the largest decision value where classes have equal votes. Default False.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 C: float = UNSET,
+                 kernel: str = UNSET,
+                 degree: int = UNSET,
+                 gamma: str | float = UNSET,
+                 coef0: float = UNSET,
+                 tol: float = UNSET,
+                 cache_size: float = UNSET,
+                 shrinking: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET,
+                 probability: bool | str = UNSET,
+                 class_weight: Any = UNSET,
+                 decision_function_shape: str = UNSET,
+                 break_ties: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SVR(Estimator):
+    """Support vector regression: errors within epsilon cost nothing.
+
+    C: Upper bound of a multiplier: the larger, the fewer errors are accepted. Default 1.0.
+    epsilon: Errors up to it cost nothing. Default 0.1.
+    kernel: What takes the place of the product of two rows. Default 'rbf'.
+    degree: Degree of the poly kernel. Default 3.
+    gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
+    coef0: Constant of the poly and sigmoid kernels. Default 0.0.
+    tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
+    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    shrinking: Does not change the result: working sets take its place. Default True.
+    max_iter: Most steps of two multipliers; -1: no limit. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 C: float = UNSET,
+                 epsilon: float = UNSET,
+                 kernel: str = UNSET,
+                 degree: int = UNSET,
+                 gamma: str | float = UNSET,
+                 coef0: float = UNSET,
+                 tol: float = UNSET,
+                 cache_size: float = UNSET,
+                 shrinking: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SelectFromModel(Estimator):
+    """Keep the columns that an estimator finds important.
+
+    estimator: Judges the columns; null takes LogisticRegression. Default None.
+    threshold: Columns of less importance are left out: a number, "mean", "median" or "1.25*mean"; null takes 1e-5 where the estimator has an L1
+        penalty, else the mean. Default None.
+    norm_order: Of the norm over the classes, where coef_ has a row for each. Default 1.
+    max_features: Columns to keep at most. Default None.
+    importance_getter: The attribute to read; auto takes coef_, else feature_importances_. Default 'auto'.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 threshold: float | str | None = UNSET,
+                 norm_order: int | str = UNSET,
+                 max_features: int | None = UNSET,
+                 importance_getter: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class SelectKBest(Estimator):
     """Keep the columns with the highest scores.
 
@@ -1689,6 +2539,50 @@ class SplineTransformer(Estimator):
         super().__init__(**_given(locals()))
 
 
+class StackingClassifier(Estimator):
+    """Fit a classifier on what other classifiers predict of rows that they were not fitted on.
+
+    estimators: The estimators, {"name", "estimator"} each, or [name, estimator]. Default [].
+    final_estimator: Learns from what the estimators predict; null takes LogisticRegression. Default None.
+    cv: How many folds; null takes 5. Default None.
+    stack_method: What it reads of each estimator; auto takes the first of these that the estimator has. Default 'auto'.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    passthrough: Let it read the columns of the data as well. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 estimators: Any = UNSET,
+                 final_estimator: Any = UNSET,
+                 cv: int | None = UNSET,
+                 stack_method: str = UNSET,
+                 n_jobs: int | None = UNSET,
+                 passthrough: bool = UNSET,
+                 verbose: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class StackingRegressor(Estimator):
+    """Fit a regressor on what other regressors predict of rows that they were not fitted on.
+
+    estimators: The estimators, {"name", "estimator"} each, or [name, estimator]. Default [].
+    final_estimator: Learns from what the estimators predict; null takes RidgeCV. Default None.
+    cv: How many folds; null takes 5. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    passthrough: Let it read the columns of the data as well. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 estimators: Any = UNSET,
+                 final_estimator: Any = UNSET,
+                 cv: int | None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 passthrough: bool = UNSET,
+                 verbose: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class StandardScaler(Estimator):
     """Standardise columns by removing the mean and scaling to unit variance.
 
@@ -1727,6 +2621,33 @@ class TruncatedSVD(Estimator):
         super().__init__(**_given(locals()))
 
 
+class TweedieRegressor(Estimator):
+    """Regression with a distribution of Tweedie's family and an L2 penalty.
+
+    power: Power of the mean to which the variance is proportional: 0 normal, 1 Poisson, 2 gamma, 3 inverse Gaussian. Default 0.0.
+    alpha: Strength of the L2 penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    link: From the linear predictor to the mean; auto: identity for a power up to 0, otherwise log. Default 'auto'.
+    solver: Has no influence on the answer. Default 'lbfgs'.
+    max_iter: Largest number of iterations. Default 100.
+    tol: Has no influence: iterations go on to rounding. Default 0.0001.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    """
+
+    def __init__(self, *,
+                 power: float = UNSET,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 link: str = UNSET,
+                 solver: str = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 warm_start: bool = UNSET,
+                 verbose: int | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class VarianceThreshold(Estimator):
     """Leave out columns that hardly vary.
 
@@ -1735,4 +2656,42 @@ class VarianceThreshold(Estimator):
 
     def __init__(self, *,
                  threshold: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class VotingClassifier(Estimator):
+    """Let several classifiers vote, or average their probabilities.
+
+    estimators: The estimators, {"name", "estimator"} each, or [name, estimator]. Default [].
+    voting: Count the predicted classes, or average the probabilities. Default 'hard'.
+    weights: What the answers weigh, in the order of `estimators`; null weighs all alike. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    flatten_transform: Without effect here: this estimator only predicts. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 estimators: Any = UNSET,
+                 voting: str = UNSET,
+                 weights: Any = UNSET,
+                 n_jobs: int | None = UNSET,
+                 flatten_transform: bool = UNSET,
+                 verbose: bool | int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class VotingRegressor(Estimator):
+    """Average what several regressors predict.
+
+    estimators: The estimators, {"name", "estimator"} each, or [name, estimator]. Default [].
+    weights: What the answers weigh, in the order of `estimators`; null weighs all alike. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 estimators: Any = UNSET,
+                 weights: Any = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: bool | int = UNSET) -> None:
         super().__init__(**_given(locals()))
