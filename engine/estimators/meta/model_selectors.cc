@@ -236,12 +236,12 @@ void SelectFromModel<T>::state(StateArchive& archive) {
 }
 
 template <class T>
-Rfe<T>::Rfe(const schema::ValueMap& params)
+RFE<T>::RFE(const schema::ValueMap& params)
     : params_(rfe_params().parse(params)),
       predictor_(or_default(params_.estimator), "params.estimator", NestedPredictor<T>::Kind::kEither) {}
 
 template <class T>
-schema::EstimatorInfo Rfe<T>::info() {
+schema::EstimatorInfo RFE<T>::info() {
   return {.name = kRfe,
           .kind = "transformer",
           .family = "feature_selection",
@@ -253,7 +253,7 @@ schema::EstimatorInfo Rfe<T>::info() {
 }
 
 template <class T>
-std::int64_t Rfe<T>::wanted(std::int64_t n_features) const {
+std::int64_t RFE<T>::wanted(std::int64_t n_features) const {
   if (params_.n_features_to_select.is_null()) return n_features / 2;
   if (const auto* whole = std::get_if<std::int64_t>(&params_.n_features_to_select.data)) return *whole;
   return static_cast<std::int64_t>(static_cast<double>(n_features) *
@@ -261,14 +261,14 @@ std::int64_t Rfe<T>::wanted(std::int64_t n_features) const {
 }
 
 template <class T>
-std::int64_t Rfe<T>::step_of(std::int64_t n_features) const {
+std::int64_t RFE<T>::step_of(std::int64_t n_features) const {
   if (const auto* whole = std::get_if<std::int64_t>(&params_.step.data)) return *whole;
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::get<double>(params_.step.data) * static_cast<double>(n_features)));
 }
 
 template <class T>
-void Rfe<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+void RFE<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kRfe, X);
   const std::int64_t n_features = X.n_cols();
   require(n_features >= 2, schema::ErrorCode::kBadData, "{}: got 1 column, needs at least 2", kRfe);
@@ -313,13 +313,13 @@ void Rfe<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
 }
 
 template <class T>
-Samples<T> Rfe<T>::transform(const Context& ctx, const Samples<T>& X) const {
+Samples<T> RFE<T>::transform(const Context& ctx, const Samples<T>& X) const {
   require_fitted_columns(kRfe, X, ranking_.size());
   return selected_columns(ctx, X, kept_);
 }
 
 template <class T>
-schema::ValueMap Rfe<T>::attributes() const {
+schema::ValueMap RFE<T>::attributes() const {
   const schema::ValueMap judge = predictor_.last_attributes();
   const Value* const classes = find_value(judge, "classes_");
   schema::ValueMap map{{"estimator_", predictor_.attributes()},
@@ -331,7 +331,7 @@ schema::ValueMap Rfe<T>::attributes() const {
 }
 
 template <class T>
-void Rfe<T>::state(StateArchive& archive) {
+void RFE<T>::state(StateArchive& archive) {
   const std::int64_t d = archive.n_features();
   archive.field("ranking", ranking_, d);
   archive.indices("kept", kept_, kAnySize, 0, d - 1);
@@ -343,7 +343,7 @@ void Rfe<T>::state(StateArchive& archive) {
 
 template class SelectFromModel<float>;
 template class SelectFromModel<double>;
-template class Rfe<float>;
-template class Rfe<double>;
+template class RFE<float>;
+template class RFE<double>;
 
 }   // namespace kedge::engine

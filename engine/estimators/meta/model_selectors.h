@@ -53,9 +53,9 @@ struct RfeParams {
 // n_features_to_select) / step fits. Errors: as SelectFromModel. Source: Guyon et al., "Gene selection for cancer
 // classification using support vector machines", 2002.
 template <class T>
-class Rfe final : public Transformer<T> {
+class RFE final : public Transformer<T> {
  public:
-  explicit Rfe(const schema::ValueMap& params);
+  explicit RFE(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
 
   TargetKind target_kind() const override { return predictor_.target_kind(); }

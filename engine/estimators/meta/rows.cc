@@ -23,7 +23,7 @@ void add_meta(Rows& rows) {
   add<OneVsOneClassifier>(rows, memory::one_vs_one, {.host_part = kAnswers, .is_composed = true});
   add<CalibratedClassifierCV>(rows, memory::calibrated, {.host_part = kAnswers, .is_composed = true});
   add<SelectFromModel>(rows, memory::model_selector, {.is_composed = true});
-  add<Rfe>(rows, memory::model_selector, {.is_composed = true});
+  add<RFE>(rows, memory::model_selector, {.is_composed = true});
 }
 
 }   // namespace kedge::engine
