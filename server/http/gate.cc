@@ -120,8 +120,6 @@ void check_meaning(string_view name, string_view value, Seen& seen, Framing& fra
   } else if (same_name(name, "Content-Encoding")) {
     if (!same_name(value, "identity"))
       throw Refusal(415, "Content-Encoding: a body is taken as it is, without a coding", schema::ErrorCode::kUnsupportedMediaType);
-  } else if (same_name(name, "Content-Range")) {
-    throw Refusal(400, "Content-Range: a body is taken whole, not in parts");
   }
 }
 

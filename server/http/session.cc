@@ -199,6 +199,8 @@ net::awaitable<Session::Reply> Session::serve_request(RequestParser& parser, Fra
   bool keep_alive = !framing.close && !(response && framing.has_body());
   if (!response) {
     const bool in_pieces = comes_in_pieces(*match.route, head);
+    if (match.route->body != BodyForm::kPieces && !head.field("Content-Range").empty())   // RFC 9110, 14.5
+      throw Refusal(400, "Content-Range: a body is taken whole, not in parts");
     const std::uint64_t most = in_pieces ? shared_.limits.upload_bytes : shared_.limits.body_bytes;
     if (framing.content_length.value_or(0) > most)
       throw Refusal(413, fmt::format("the body has {} bytes, at most {} are accepted", *framing.content_length, most),

@@ -155,19 +155,19 @@ class Jobs(WithServer):
             model = await (await session.submit(kedge.builtin("iris"), [StandardScaler(), LogisticRegression()], kedge.fit())).model()
             labels = (await model.predict([[5.1, 3.5, 1.4, 0.2]])).tolist()
             listed = [one["id"] async for one in session.models()]
-            asked = await session.submit(kedge.builtin("iris"), task=kedge.predict(model.id))
+            asked = await session.submit(kedge.builtin("iris"), task=kedge.predict(model.id, format="csv"))
             left = list(await asked.artifacts())
             await asked.download(left[0], folder / left[0])
             again = await session.upload_model(await model.download(open=True))
             await again.remove()
             with self.assertRaises(kedge.KedgeError):
                 await again.info()
-            stored = await session.upload("async", folder / left[0], format="npy")
+            stored = await session.upload("async", folder / left[0], format="csv")
             await session.remove_dataset("async")
             return labels, model.id in listed, left, stored["rows"], [name for name, _ in await model.members()]
         with tempfile.TemporaryDirectory() as folder:
             labels, is_listed, left, rows, members = asyncio.run(work(pathlib.Path(folder)))
-        self.assertEqual((labels, is_listed, left, rows), (["setosa"], True, ["predictions.npy"], 150))
+        self.assertEqual((labels, is_listed, left, rows), (["setosa"], True, ["predictions.csv"], 150))
         self.assertEqual(members.count("n_features"), 2)
 
 

@@ -226,6 +226,7 @@ TEST_F(Tenants, AreToldWhatIsWrongWithARange) {
   EXPECT_EQ(
       as("alice", "PUT", kByContent + "?format=csv", "a,b\n1,2\n3,4\n", "Content-Range: bytes 0-11/12\r\n").status,
       201);
+  EXPECT_EQ(as("alice", "POST", "/v1/jobs", "{}", "Content-Range: bytes 0-1/4\r\n").status, 400);
   EXPECT_THAT(as("alice", "PUT", "/v1/datasets/named.csv", "a,b\n1,2\n", "Content-Range: bytes 0-7/8\r\n").body,
               HasSubstr("only an upload by content"));
 }

@@ -129,6 +129,12 @@ class Job:
     def events(self, after: int = 0, follow: bool = True) -> AsyncIterator[Event]:
         return _each(self._job.events(after, follow))
 
+    async def watch(self) -> Result:
+        return await _on_thread(self._job.watch)
+
+    async def plot(self, what: str | None = None, ax: Any = None) -> Any:
+        return await _on_thread(self._job.plot, what, ax)
+
     async def model(self) -> Model:
         return Model(await _on_thread(self._job.model))
 
