@@ -29,6 +29,13 @@ Value scaler() {
 // An iteration that stops at a tolerance keeps what rounding did before: two devices agree to a part of that tolerance
 // alone.
 constexpr double kStopped64 = 1e-5, kStopped32 = 1e-2;
+constexpr double kGap64 = 1e-3;   // of duality gaps, which are as small as the tolerance
+
+// Two estimators of one kind, for those that are made of others.
+ValueMap two_of(const std::string& kind) {
+  const auto made = [&](const char* name) { return Value(ValueMap{{"estimator", name + kind}}); };
+  return {{"estimators", ValueList{ValueList{"near", made("KNeighbors")}, ValueList{"tree", made("DecisionTree")}}}};
+}
 
 std::vector<Need> needs() {
   using enum DataKind;
@@ -71,6 +78,16 @@ std::vector<Need> needs() {
       {"PolynomialCountSketch", kClasses, {{"n_components", 20}, {"random_state", 0}}},
       {"GaussianMixture", kClasses, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
       {"BayesianGaussianMixture", kClasses, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
+      {"SVC", kClasses, {}, kGap64, kStopped32},
+      {"NuSVC", kClasses, {}, kGap64, kStopped32},
+      {"SVR", kValues, {}, kGap64, kStopped32},
+      {"NuSVR", kValues, {}, kGap64, kStopped32},
+      {"OneClassSVM", kClasses, {}, kGap64, kStopped32},
+      {"VotingClassifier", kClasses, two_of("Classifier")},
+      {"VotingRegressor", kValues, two_of("Regressor")},
+      {"StackingClassifier", kClasses, two_of("Classifier"), kStopped64, kStopped32},
+      {"StackingRegressor", kValues, two_of("Regressor")},
+      {"CalibratedClassifierCV", kClasses, {}, kStopped64, kStopped32},
       {"SelectKBest", kClasses, {{"k", 3}}},
       {"KBinsDiscretizer", kClasses, {{"encode", "ordinal"}}},
       {"QuantileTransformer", kClasses, {{"n_quantiles", 20}}},

@@ -72,7 +72,7 @@ int estimators(const Options& options) {
   const schema::Catalogue catalogue = session.estimators();
   if (options.json) fmt::print("{}\n", schema::to_json(catalogue));
   else
-    for (const auto& info : catalogue.estimators) fmt::print("{:<30}{:<14}{}\n", info.name, info.kind, info.doc);
+    for (const auto& info : catalogue.estimators) fmt::print("{:<32}{:<14}{}\n", info.name, info.kind, info.doc);
   return kSucceeded;
 }
 

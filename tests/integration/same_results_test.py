@@ -34,7 +34,7 @@ def job(dataset, steps, task, **more):
     return {"dataset": dataset, "pipeline": pipeline, "task": task, **more}
 
 
-def step(estimator, **params):
+def step(estimator, /, **params):
     return {"estimator": estimator, "params": params}
 
 

@@ -17,12 +17,13 @@ from kedge.sklearn import _fill  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: E402
 from sklearn.decomposition import PCA, TruncatedSVD  # noqa: E402
-from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, SGDClassifier  # noqa: E402
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge  # noqa: E402
 from sklearn.model_selection import _validation  # noqa: E402
 from sklearn.naive_bayes import GaussianNB, MultinomialNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler  # noqa: E402
+from sklearn.semi_supervised import LabelPropagation  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 from sklearn.utils import all_estimators  # noqa: E402
 
@@ -144,7 +145,7 @@ class Fits(WithServer):
 
     def test_what_does_not_come_back_is_fitted_here(self):
         for reason, model, more in (("a fitted KNeighborsClassifier does not come back yet", KNeighborsClassifier(5), {}),
-                                    ("the server has no SGDClassifier", SGDClassifier(), {}),
+                                    ("the server has no LabelPropagation", LabelPropagation(), {}),
                                     ("warm_start", LogisticRegression(warm_start=True), {}),
                                     ("sample_weight is not one number for each row", Ridge(), {"sample_weight": 2.0})):
             with self.subTest(reason):
@@ -228,7 +229,7 @@ class Patched(WithServer):
         before = self.n_jobs(), len(self.session.datasets()), np.random.get_state()[2]
         for said, model in (("goes to the server: one job, gridSearch, of 6 fits", search), ("goes to the server: one job, fit", Ridge()),
                             ("stays local: a fitted KNeighborsClassifier does not come back yet", KNeighborsClassifier()),
-                            ("stays local: the server has no SGDClassifier", SGDClassifier()),
+                            ("stays local: the server has no LabelPropagation", LabelPropagation()),
                             ("stays local: the scorer <lambda> is a function of the program's own", by_function)):
             self.assertEqual(str(kedge.sklearn.explain(model, self.X, self.y, session=self.session)), said)
         self.assertIn("standardscaler goes", str(kedge.sklearn.explain(self.knn, self.X, self.y, session=self.session)))
@@ -268,7 +269,7 @@ class Scopes(WithServer):
         from joblib import Parallel, delayed, parallel_config
         with parallel_config(backend="kedge", session=self.session, n_jobs=2, fallback="silent"):
             self.assertEqual(Parallel()(delayed(abs)(-i) for i in range(4)), [0, 1, 2, 3])
-            self.assertEqual(len(stock.cross_val_score(SGDClassifier(), self.X, self.y)), 5)
+            self.assertEqual(len(stock.cross_val_score(LabelPropagation(), self.X, self.y)), 5)
 
 
 class Programs(WithServer):
@@ -295,16 +296,16 @@ print(sys.argv[1:], __name__, GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9
 
     def test_a_profile_says_where_the_time_went(self):
         script = pathlib.Path(self.folder.name) / "profiled.py"
-        script.write_text("from sklearn.datasets import load_iris\nfrom sklearn.linear_model import Ridge, SGDRegressor\n"
+        script.write_text("from sklearn.datasets import load_iris\nfrom sklearn.linear_model import Ridge, TheilSenRegressor\n"
                           "from sklearn.model_selection import cross_val_score\nX, y = load_iris(return_X_y=True)\n"
-                          "cross_val_score(Ridge(), X, y)\nRidge().fit(X, y)\ncross_val_score(SGDRegressor(), X, y)\n")
+                          "cross_val_score(Ridge(), X, y)\nRidge().fit(X, y)\ncross_val_score(TheilSenRegressor(), X, y)\n")
         done = self.run_python("-W", "ignore", "-m", "kedge", "--profile", "profiled.py")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [line.split() for line in done.stderr.splitlines()]
         self.assertEqual(lines[0][:7], ["method", "remote", "seconds", "upload", "server", "download", "local"])
         rows = {line[0]: line for line in lines[1:]}
         self.assertEqual((rows["cross_validate"][1], rows["cross_validate"][6]), ("1", "1"))
-        self.assertIn("SGDRegressor", rows["cross_validate"])
+        self.assertIn("TheilSenRegressor", rows["cross_validate"])
         self.assertEqual((rows["Ridge.fit"][1], rows["Ridge.fit"][6]), ("0", "1"))
         self.assertLessEqual(sum(map(float, rows["cross_validate"][3:6])), float(rows["cross_validate"][2]) + 0.01)
 

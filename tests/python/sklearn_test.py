@@ -20,13 +20,14 @@ from sklearn.compose import ColumnTransformer, make_column_selector  # noqa: E40
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.impute import SimpleImputer  # noqa: E402
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier  # noqa: E402
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge  # noqa: E402
 from sklearn.metrics import f1_score, fbeta_score, make_scorer  # noqa: E402
 from sklearn.model_selection import _validation  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler  # noqa: E402
+from sklearn.semi_supervised import LabelPropagation  # noqa: E402
 
 
 class Functions(WithServer):
@@ -224,7 +225,7 @@ class WhatStays(WithServer):
     def test_with_its_reason(self):
         class Mine(KNeighborsClassifier):
             pass
-        self.check("the server has no SGDClassifier", SGDClassifier(random_state=0))
+        self.check("the server has no LabelPropagation", LabelPropagation())
         self.check("Mine is a class of", Mine())
         self.check("is a function of the program's own", scoring=lambda model, X, y: 0.5)
         self.check("the server has no scorer", scoring=make_scorer(fbeta_score, beta=2, average="macro"))
@@ -255,7 +256,7 @@ class WhatStays(WithServer):
 
     def test_raise_and_silent(self):
         with self.assertRaises(kedge.KedgeError) as caught:
-            self.call("cross_val_score", SGDClassifier(), self.X, self.y)
+            self.call("cross_val_score", LabelPropagation(), self.X, self.y)
         self.assertEqual(caught.exception.code, "STAYS_LOCAL")
         with warnings.catch_warnings():
             warnings.simplefilter("error")

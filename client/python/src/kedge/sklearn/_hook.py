@@ -27,7 +27,7 @@ is_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("kedge_sklearn_
 
 # Where scikit-learn has the estimators of the catalogue; those of compose and pipeline are made of others.
 PACKAGES = ("cluster", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute", "kernel_approximation",
-            "linear_model", "naive_bayes", "neighbors", "preprocessing", "tree")
+            "kernel_ridge", "linear_model", "naive_bayes", "neighbors", "preprocessing", "svm", "tree")
 
 
 @functools.cache
