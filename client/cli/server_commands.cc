@@ -53,7 +53,7 @@ std::string form_text(const schema::ParamForm& form) {
 void print_estimator(const schema::EstimatorInfo& info) {
   fmt::print("{} ({}, sklearn.{})\n{}\n\n", info.name, info.kind, info.family, info.doc);
   for (const schema::ParamInfo& param : info.params) {
-    fmt::print("  {:<28}{} (default {})\n{:30}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
+    fmt::print("  {:<32}{} (default {})\n{:34}{}\n", param.name, forms_text(param.forms), schema::to_string(param.defaultValue), "", param.doc);
   }
   for (const std::string& deviation : info.deviations) fmt::print("  differs from scikit-learn: {}\n", deviation);
   if (!info.hostPart.empty()) fmt::print("  on a GPU the host still computes {}\n", info.hostPart);

@@ -151,7 +151,7 @@ def asks():
 def named_in(value):
     """Names of estimators in a description."""
     if isinstance(value, dict):
-        own = {value["estimator"]} if "estimator" in value else set()
+        own = {value["estimator"]} if isinstance(value.get("estimator"), str) else set()
         return own.union(*map(named_in, value.values()))
     return set().union(*map(named_in, value)) if isinstance(value, list) else set()
 
