@@ -246,10 +246,11 @@ std::optional<std::string_view> either(const Request& request, std::string_view 
 }
 
 std::string searched(std::string_view words) {
-  constexpr std::size_t kLongest = 200;
-  if (words.size() > kLongest)
-    throw Error(ErrorCode::kInvalidValue, fmt::format("search has {} bytes, may have {}", words.size(), kLongest),
-                "search");
+  constexpr std::ptrdiff_t kLongest = 50;
+  const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };   // of UTF-8
+  const auto length = std::ranges::count_if(words, begins_character);
+  if (length > kLongest)
+    throw Error(ErrorCode::kInvalidValue, fmt::format("search has {} characters, may have {}", length, kLongest), "search");
   return std::string(words);
 }
 
