@@ -75,9 +75,9 @@ def _notebook(job: Job) -> Callable[[Stage, float], None] | None:
     def show(stage: Stage, seconds: float) -> None:
         share = 1.0 if stage.state == "succeeded" else stage.share
         bar = f'<progress max="1"{"" if share is None else f" value={share:.3f}"}></progress>'
-        picture = HTML(f"<div>{bar} {escape(job.id)}: {escape(stage.line(seconds))}</div>")
+        picture = HTML(f"<div>{bar} {escape(job.id)}: {escape(stage.line(seconds))}</div>")   # type: ignore[no-untyped-call,unused-ignore]
         if handle:
             handle[0].update(picture)
         else:
-            handle.append(display(picture, display_id=True))
+            handle.append(display(picture, display_id=True))   # type: ignore[no-untyped-call,unused-ignore]
     return show
