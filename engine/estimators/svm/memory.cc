@@ -19,7 +19,7 @@ MemoryNeed support_vectors(const SampleShape& X, const Step& step) {
   const std::int64_t cache = std::min(bytes_of(X.rows, X.rows, kFloat), std::max(asked, kLeastRows * one));
   const std::int64_t pairs = std::max<std::int64_t>(1, X.n_outputs * (X.n_outputs - 1) / 2);
   const std::int64_t vectors = X.rows * 16 * kDouble + bytes_of(X.rows, X.n_outputs, 4 * kDouble);
-  const std::int64_t use = 3 * rows + 3 * std::min(bytes_of(X.rows, X.rows, kDouble), kValues * kDouble) + answers(X);
+  const std::int64_t use = 3 * rows + 2 * std::min(bytes_of(X.rows, X.rows, kDouble), kValues * kDouble) + answers(X);
   return {.work = std::max(3 * rows + cache + vectors + pairs * kDouble, use + vectors), .use = use + vectors};
 }
 
