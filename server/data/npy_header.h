@@ -11,7 +11,7 @@
 namespace kedge::server {
 
 struct NpyHeader {
-  char kind = 0;          // b, i, u and f are numbers, U and S texts, others are refused by who reads the elements
+  char kind = 0;          // b, i, u and f are numbers, U and S texts, readers of the elements refuse others
   std::size_t size = 0;   // bytes of an element
   bool swapped = false, fortran = false;
   std::vector<std::int64_t> shape;   // each at least 0

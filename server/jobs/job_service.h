@@ -106,8 +106,8 @@ class JobService {
   std::optional<schema::Job> find(std::string_view id) const;     // with its result once there
   std::optional<OwnedJob> find_owned(std::string_view id) const;
   schema::JobPage list(const JobFilter& filter) const;
-  // What has changed in the list since position `after`, 0 at first; one who waits for the next change subscribes to
-  // "". Positions are numbers that never come back, also not after a restart. Removed jobs are not told.
+  // What has changed in the list since position `after`, 0 at first. To wait for the next change, subscribe to "".
+  // Positions are numbers that never come back, also not after a restart. Removed jobs are left out.
   JobChanges changes(std::int64_t after, std::size_t limit, const std::optional<std::string>& tenant) const;
   // Grows when jobs were removed. A job that was found, and had ended, is found unchanged for as long as the number is what it was before.
   std::uint64_t removals() const;

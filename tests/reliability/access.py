@@ -178,7 +178,7 @@ def a1(row):
 
 
 def list_streams(row, server, callers, things):
-    """The changes of the list: each caller gets its tenant's jobs, an admin all, and nobody without the scope any."""
+    """The changes of the list: each caller gets its tenant's jobs, an admin gets all, and a caller without the scope gets none."""
     for name, (field, tenant, scopes) in callers.items():
         answer = server.ask("GET", "/v1/events?list=1&after=0&follow=false", headers={"Authorization": field} if field else {})
         wanted = 401 if tenant is None else 200 if "read" in scopes else 403
