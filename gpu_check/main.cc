@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--only", plan.only, "Only these sections")->type_name("SECTION ...");
+  app.add_option("--items", plan.items, "Only the checks whose names contain this")->type_name("TEXT");
   app.add_option("--json", output.json, "Write the report as JSON; -: to standard output")->type_name("FILE");
   app.add_option("--markdown", output.markdown, "Write the report as Markdown; -: to standard output")
       ->type_name("FILE");

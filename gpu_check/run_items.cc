@@ -59,7 +59,8 @@ int run_items(const Section& section, const Plan& plan, std::int64_t skip) {
   const auto begin = std::chrono::steady_clock::now();
   const std::unique_ptr<Bench> bench = opened(plan);
   if (!bench) return EXIT_FAILURE;
-  const std::vector<Item> items = section.items(*bench);
+  std::vector<Item> items = section.items(*bench);
+  std::erase_if(items, [&plan](const Item& item) { return item.name.find(plan.items) == std::string::npos; });
   const engine::DeviceInfo &device = bench->device().info(), &cpu = bench->cpu().info();
   say(Opened{entry_of(id_of(device), device), entry_of("cpu", cpu), static_cast<std::int64_t>(items.size())});
   for (std::size_t i = static_cast<std::size_t>(skip); i < items.size(); ++i) {

@@ -13,6 +13,7 @@ struct Plan {
   double seconds = 480;                 // for all
   double item_seconds = 60;             // an item that takes longer is killed, and has failed
   std::vector<std::string> only = {};   // sections; empty: all
+  std::string items;                    // only those whose names contain this
   bool tells = true;                    // a line to stderr for each section
 };
 
