@@ -51,9 +51,10 @@ void fill_counts(engine::PhiloxStream& random, int label, Row& row) {
 Row row_of(engine::PhiloxStream& random, DataKind kind, std::int64_t i, std::int64_t cols) {
   Row row{.cells = std::vector<double>(static_cast<std::size_t>(cols))};
   const int label = static_cast<int>(i % kClasses);
-  if (kind == DataKind::kValues) fill_values(random, row);
+  if (kind == DataKind::kValues || kind == DataKind::kPositive) fill_values(random, row);
   else if (kind == DataKind::kCounts) fill_counts(random, label, row);
   else fill_classes(random, label, row);
+  if (kind == DataKind::kPositive) row.target = std::abs(row.target) + 1 / kStep;
   if (kind == DataKind::kGaps || kind == DataKind::kMixed) {
     for (std::size_t j = 0; j + 1 < row.cells.size(); ++j)
       if (random.below(7) == 0) row.cells[j] = std::numeric_limits<double>::quiet_NaN();
@@ -69,7 +70,7 @@ engine::DatasetMeta meta_of(DataKind kind, std::int64_t rows, std::int64_t cols)
     meta.columns.push_back({.name = name, .type = ColumnInfo::Type::kNominal, .categories = std::move(categories)});
   };
   if (kind == DataKind::kMixed) add_nominal("colour", {"red", "green", "blue", "none"});
-  if (kind == DataKind::kValues) meta.columns.push_back({.name = "y"});
+  if (kind == DataKind::kValues || kind == DataKind::kPositive) meta.columns.push_back({.name = "y"});
   else add_nominal("y", {"a", "b", "c"});
   for (ColumnInfo& column : meta.columns) column.values_column = meta.n_values_columns++;
   return meta;

@@ -30,6 +30,10 @@ Value scaler() {
 // alone.
 constexpr double kStopped64 = 1e-5, kStopped32 = 1e-2;
 constexpr double kGap64 = 1e-3;   // of duality gaps, which are as small as the tolerance
+// The place of a minimum is known to the root of what the function is known to.
+constexpr double kFlat64 = 1e-6, kFlat32 = 1e-3;
+// In float32 what a matrix that is close to singular, or close eigenvalues, make of its rounding.
+constexpr double kIllPosed32 = 2e-3;
 
 // Two estimators of one kind, for those that are made of others.
 ValueMap two_of(const std::string& kind) {
@@ -68,7 +72,7 @@ std::vector<Need> needs() {
       {"ExtraTreesRegressor", kValues, {{"n_estimators", 8}}},
       {"HistGradientBoostingClassifier", kClasses, {{"max_iter", 8}}},
       {"HistGradientBoostingRegressor", kValues, {{"max_iter", 8}}},
-      {"PCA", kClasses, {{"n_components", 3}}},
+      {"PCA", kClasses, {{"n_components", 3}}, 1e-9, kIllPosed32},
       {"FactorAnalysis", kClasses, {{"n_components", 3}}, kStopped64, kStopped32, {"components_", "transform"}},
       {"IncrementalPCA", kClasses, {{"n_components", 3}}},
       {"TruncatedSVD", kClasses, {{"n_components", 3}}},
@@ -89,6 +93,10 @@ std::vector<Need> needs() {
       {"StackingRegressor", kValues, two_of("Regressor")},
       {"CalibratedClassifierCV", kClasses, {}, kStopped64, kStopped32},
       {"SelectKBest", kClasses, {{"k", 3}}},
+      {"PowerTransformer", kClasses, {}, kFlat64, kFlat32},
+      {"KernelRidge", kValues, {}, 1e-9, kIllPosed32},
+      {"PoissonRegressor", kPositive, {}, kStopped64, kStopped32},
+      {"GammaRegressor", kPositive, {}, kStopped64, kStopped32},
       {"KBinsDiscretizer", kClasses, {{"encode", "ordinal"}}},
       {"QuantileTransformer", kClasses, {{"n_quantiles", 20}}},
       {"SplineTransformer", kClasses, {{"n_knots", 4}}},

@@ -9,7 +9,7 @@
 
 namespace kedge::gpu_check {
 
-enum class DataKind { kClasses, kValues, kCounts, kGaps, kMixed };
+enum class DataKind { kClasses, kValues, kPositive, kCounts, kGaps, kMixed };   // kPositive: values above 0
 
 struct CheckedJob {
   std::string name;   // the estimator, or what the job does

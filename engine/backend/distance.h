@@ -11,6 +11,16 @@ namespace kedge::engine {
 
 enum class Metric : int { kEuclidean, kManhattan, kChebyshev, kMinkowski };
 
+// size^power, size at least 0. Whole powers are products, which every device rounds alike; libraries' pow() differ in the last bit.
+KEDGE_HD inline double minkowski_term(double size, double power) {
+  constexpr int kMostFactors = 16;
+  const int whole = power <= kMostFactors ? static_cast<int>(power) : 0;
+  if (whole < 1 || whole != power) return pow(size, power);
+  double product = size;
+  for (int i = 1; i < whole; ++i) product *= size;
+  return product;
+}
+
 // A distance between rows. Searches compare and return its reduced form, which saves the root: the sum of the columns' terms,
 // |difference|^2, |difference| or |difference|^power, or the largest |difference| of the Chebyshev distance.
 struct Distance {
@@ -19,7 +29,7 @@ struct Distance {
 
   double reduced(double distance) const {
     if (metric == Metric::kEuclidean) return distance * distance;
-    return metric == Metric::kMinkowski ? std::pow(distance, power) : distance;
+    return metric == Metric::kMinkowski ? minkowski_term(distance, power) : distance;
   }
   double restored(double reduced) const {
     if (metric == Metric::kEuclidean) return std::sqrt(reduced);
@@ -35,7 +45,7 @@ template <Metric M>
 KEDGE_HD double distance_term(double difference, double power) {
   if constexpr (M == Metric::kEuclidean) return difference * difference;
   const double size = fabs(difference);
-  if constexpr (M == Metric::kMinkowski) return pow(size, power);
+  if constexpr (M == Metric::kMinkowski) return minkowski_term(size, power);
   return size;
 }
 
