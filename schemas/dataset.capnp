@@ -41,6 +41,13 @@ struct StoredRef $Json.bare {
   # An upload's name, or sha256: and its digest.
 }
 
+struct GenerateRef {
+  # scikit-learn's function of that name, with the same numbers for the same random_state (0 by default).
+
+  name @0 :Text $Json.required $Json.choices(["make_classification", "make_regression", "make_friedman1", "make_blobs", "make_moons", "make_circles", "make_swiss_roll", "make_s_curve"]);
+  params @1 :List(V.NamedValue) $Json.map $Json.optional;
+}
+
 struct DatasetRef $Json.schema("Dataset") $Json.variant("source") {
   # One of these.
 
@@ -50,6 +57,7 @@ struct DatasetRef $Json.schema("Dataset") $Json.variant("source") {
     builtin @2 :BuiltinRef;
     inline @3 :InlineRef;
     stored @4 :StoredRef;
+    generate @5 :GenerateRef;
   }
 }
 

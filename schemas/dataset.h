@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/value.h"
+
 namespace kedge::schema {
 
 // OpenML by id, or by name with an optional version (0: the newest active one).
@@ -50,9 +52,19 @@ struct StoredRef {
   friend bool operator==(const StoredRef&, const StoredRef&) = default;
 };
 
-// JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}} | {"stored": "name"}
+// Made by the server as scikit-learn's function of that name makes it, with the same numbers for the same seed
+// (random_state, 0 by default): make_classification, make_regression, make_blobs, make_moons, make_circles,
+// make_friedman1, make_swiss_roll, make_s_curve. Columns x0, x1 ... and the target y.
+struct GenerateRef {
+  std::string name;
+  ValueMap params = {};
+  friend bool operator==(const GenerateRef&, const GenerateRef&) = default;
+};
+
+// JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}} | {"stored": "name"} |
+// {"generate": {...}}
 struct DatasetRef {
-  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef, StoredRef> source;
+  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef, StoredRef, GenerateRef> source;
   friend bool operator==(const DatasetRef&, const DatasetRef&) = default;
 };
 

@@ -26,6 +26,7 @@ struct DatasetName {
   std::string operator()(const schema::BuiltinRef& builtin) const { return builtin.name; }
   std::string operator()(const schema::InlineRef&) const { return "inline"; }
   std::string operator()(const schema::StoredRef& stored) const { return stored.name; }
+  std::string operator()(const schema::GenerateRef& generated) const { return generated.name; }
 };
 
 }   // namespace

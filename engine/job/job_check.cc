@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/core/value_size.h"
+#include "engine/generate/generate.h"
 #include "engine/job/refuse.h"
 #include "engine/job/task_check.h"
 #include "engine/table/typed_columns.h"
@@ -48,6 +49,10 @@ void check(const schema::InlineRef& ref) {
 
 void check(const schema::StoredRef& ref) {
   if (ref.name.empty()) refuse("dataset.stored", "the name of the data set is empty");
+}
+
+void check(const schema::GenerateRef& ref) {
+  check_generated(ref);
 }
 
 void check_types(const schema::Select& select) {

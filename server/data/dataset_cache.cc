@@ -47,6 +47,10 @@ std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
 
 std::string key_of(const schema::StoredRef& ref, const DataOptions&) { return "stored " + ref.name; }
 
+std::string key_of(const schema::GenerateRef& ref, const DataOptions&) {
+  return fmt::format("generated {} {}", ref.name, schema::to_string(ref.params));
+}
+
 std::string key_of(const schema::InlineRef& ref, const DataOptions&) {
   return fmt::format("inline {} {}", crypto::hex_digest(crypto::DigestKind::kSha256, ref.csv), ref.target);
 }

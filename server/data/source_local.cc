@@ -1,9 +1,11 @@
-// Data sets that need no network: built in, and inline in the job.
+// Data sets that need no network: built in, made here, and inline in the job.
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "crypto/digest.h"
+#include "engine/core/stop.h"
+#include "engine/generate/generate.h"
 #include "schemas/error.h"
 #include "server/data/builtin.h"
 #include "server/data/source_steps.h"
@@ -50,6 +52,15 @@ AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string&, c
     throw schema::Error(schema::ErrorCode::kDatasetNotFound,
                         fmt::format("stored: there is no upload '{}'; PUT /v1/datasets/NAME makes one", ref.name), "dataset.stored");
   return {.path = context.store.path(file)};
+}
+
+AcquiredDataset acquire_from(const schema::GenerateRef& ref, const std::string& key, const SourceContext& context) {
+  const std::string file =
+      fmt::format("generated-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40));
+  return ensure_local(file, key, context, [&] {
+    const engine::StopScope stops(context.stop);
+    engine::write_generated(ref, context.store.path(file));
+  });
 }
 
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context) {

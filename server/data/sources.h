@@ -42,5 +42,6 @@ AcquiredDataset acquire_from(const schema::UrlRef& ref, const std::string& key, 
 AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::GenerateRef& ref, const std::string& key, const SourceContext& context);
 
 }  // namespace kedge::server

@@ -19,6 +19,7 @@ struct NameOf {
   std::string operator()(const schema::BuiltinRef& ref) const { return ref.name; }
   std::string operator()(const schema::InlineRef&) const { return "inline"; }
   std::string operator()(const schema::StoredRef& ref) const { return ref.name; }
+  std::string operator()(const schema::GenerateRef& ref) const { return ref.name; }
 };
 
 constexpr std::array<std::string_view, std::variant_size_v<schema::Task>> kTasks{

@@ -30,6 +30,10 @@ inline Dataset openml(std::int64_t id) { return Dataset({schema::OpenmlRef{.id =
 inline Dataset builtin(std::string name) { return Dataset({schema::BuiltinRef{std::move(name)}}); }
 // An upload, by the name that it was stored under, or by "sha256:" and its digest.
 inline Dataset stored(std::string name) { return Dataset({schema::StoredRef{std::move(name)}}); }
+// Made by the server as scikit-learn makes it: generate("make_blobs", {{"n_samples", 1000}, {"random_state", 7}}).
+inline Dataset generate(std::string name, schema::ValueMap params = {}) {
+  return Dataset({schema::GenerateRef{std::move(name), std::move(params)}});
+}
 // A CSV, ARFF or libsvm file that the server downloads; format "csv", "arff" or "libsvm", sha256 in hex or empty.
 inline Dataset url(std::string address, std::string format = "csv", std::string sha256 = {}) {
   return Dataset({schema::UrlRef{.url = std::move(address), .format = std::move(format), .sha256 = std::move(sha256)}});

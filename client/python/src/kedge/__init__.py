@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._plot import learning_curve as plot_learning_curve
-from .data import Dataset, builtin, inline, openml, stored, url
+from .data import Dataset, builtin, generate, inline, openml, stored, url
 from .errors import ConnectionFailed, JobFailed, KedgeError
 from .job import Event, Job, Result
 from .local import server
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
-           "fit_score", "grid_search", "halving_grid_search", "inline", "machine", "openml", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
+           "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "machine", "openml", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
 
 
 def __getattr__(name: str) -> Any:

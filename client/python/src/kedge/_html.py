@@ -27,7 +27,7 @@ def ask(transport: Transport, path: str) -> dict[str, Any] | None:
 def preview(dataset: Any) -> dict[str, Any] | None:
     """None for data that the server would have to fetch first."""
     from .session import connect
-    if not {"builtin", "inline", "stored"} & set(dataset.reference):
+    if not {"builtin", "generate", "inline", "stored"} & set(dataset.reference):
         return None
     try:
         session = connect()

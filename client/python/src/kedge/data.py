@@ -58,6 +58,11 @@ def builtin(name: str) -> Dataset:
     return Dataset({"builtin": name})
 
 
+def generate(name: str, **params: Any) -> Dataset:
+    """Made by the server as scikit-learn's function makes it: generate("make_blobs", n_samples=1000, random_state=7)."""
+    return Dataset({"generate": {"name": name, "params": params}})
+
+
 def stored(name: str) -> Dataset:
     """An upload, by its name."""
     return Dataset({"stored": name})
