@@ -30,12 +30,14 @@ std::vector<std::string> DeviceTable::usable() const {
 bool DeviceTable::serves(std::string_view device, std::string_view wish) const {
   const std::vector<std::string> ids = usable();
   if (std::ranges::find(ids, device) == ids.end()) return false;
-  if (wish == "auto") return is_cuda(device) || std::ranges::none_of(ids, is_cuda);
+  if (wish == kAutoSmall && std::ranges::find(ids, "cpu") != ids.end()) return device == "cpu";
+  if (wish == "auto" || wish == kAutoSmall) return is_cuda(device) || std::ranges::none_of(ids, is_cuda);
   if (wish == "cuda") return is_cuda(device);
   return device == wish;
 }
 
 std::string DeviceTable::missing_reason(std::string_view wish) const {
+  if (wish == kAutoSmall) wish = "auto";
   const std::vector<std::string> ids = usable();
   for (const std::string& id : ids)
     if (serves(id, wish)) return {};

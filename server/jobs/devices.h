@@ -9,6 +9,9 @@
 
 namespace kedge::server {
 
+// The wish "auto" of a job with a small data set: the CPU, where there is one. No job can ask for it.
+inline constexpr std::string_view kAutoSmall = "auto:small";
+
 // A value. Wishes are "auto", "cpu", "cuda", "cuda:N"; devices are "cpu" and "cuda:N".
 class DeviceTable {
  public:

@@ -183,6 +183,16 @@ TEST(DeviceTable, AutoTakesCudaWhereThereIsOne) {
   EXPECT_TRUE(cpu.serves("cpu", "auto"));
 }
 
+TEST(DeviceTable, TakesTheCpuForSmallDataWhereItRunsOne) {
+  DeviceTable both({{.id = "cpu"}, {.id = "cuda:0"}}, {});
+  EXPECT_TRUE(both.serves("cpu", kAutoSmall));
+  EXPECT_FALSE(both.serves("cuda:0", kAutoSmall));
+  both.set_missing("cpu", "its worker does not start");
+  EXPECT_TRUE(both.serves("cuda:0", kAutoSmall));
+  EXPECT_EQ(both.missing_reason(kAutoSmall), "");
+  EXPECT_THAT(DeviceTable({{.id = "cuda:0", .missing = "no driver"}}, {}).missing_reason(kAutoSmall), HasSubstr("\"auto\" is not available"));
+}
+
 TEST(DeviceTable, SaysWhyADeviceIsMissing) {
   const DeviceTable table({{.id = "cpu"}, {.id = "cuda", .missing = "no NVIDIA driver"}}, {});
   EXPECT_THAT(table.missing_reason("cuda"), HasSubstr("no NVIDIA driver"));
