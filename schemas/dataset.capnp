@@ -89,6 +89,21 @@ struct Select $Json.schema("Select") {
 
   types @9 :List(NamedText) $Json.map $Json.optional;
   # By column: number, category, date (days since 1970-01-01), date:parts (year, month, day, weekday), date:dmy, date:mdy, or drop.
+
+  where @10 :List(Text) $Json.optional;
+  # Rows that meet all of these: age >= 30, city in ['Paris', 'Rome'], `net income` notna; ==, !=, <, <=, >, >=, in, not in, isna, notna.
+
+  dropna @11 :Bool $Json.optional;
+  # Without the rows that have a missing cell in the columns of the selection.
+
+  dropDuplicates @12 :Bool $Json.optional;
+  # Of rows that are equal in these columns, only the first.
+
+  sample @13 :V.BoxedInt64 $Json.optional $Json.minimum(1);
+  # So many of the rows that are left, at random, as pandas draws them.
+
+  sampleSeed @14 :V.BoxedInt64 $Json.optional $Json.minimum(0);
+  # The random_state of sample; 0 where none is given.
 }
 
 struct NamedText {

@@ -82,6 +82,13 @@ struct Select {
   // By column: "number", "category", "date" (days since 1970-01-01), "date:parts" (year, month, day, weekday), "drop". Dates with
   // the day or the month first are "date:dmy", "date:mdy", "date:dmy:parts" ...
   std::vector<std::pair<std::string, std::string>> types = {};
+  // Which rows, before `rows` takes the first of what is left, in this order.
+  std::vector<std::string> where =
+      {};                        // those that meet all: "age >= 30", "city in ['Paris', 'Rome']", "`net income` notna"
+  bool dropna = false;           // without a missing cell in the columns of the selection
+  bool dropDuplicates = false;   // the first of those that are equal there
+  std::optional<std::int64_t> sample = {};       // so many at random, as pandas' sample() draws them
+  std::optional<std::int64_t> sampleSeed = {};   // its random_state; 0 where none is given
   friend bool operator==(const Select&, const Select&) = default;
 };
 

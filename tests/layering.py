@@ -19,7 +19,7 @@ ALLOWED = {
     "engine/estimators": ["schemas", "engine/core", "engine/backend"],
     "engine/metrics": ["schemas", "engine/core", "engine/backend"],
     "engine/model_selection": ["schemas", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics"],
-    "engine/job": ["schemas", "engine/generate", "engine/table/typed_columns.h", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics", "engine/model_selection"],
+    "engine/job": ["schemas", "engine/generate", "engine/table/row_filter.h", "engine/table/typed_columns.h", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics", "engine/model_selection"],
     "engine/table": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection"],
     "engine/memory": ["schemas", "engine/core", "engine/estimators", "engine/model_selection", "engine/job", "engine/table"],
     "engine/model": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection", "engine/job", "engine/table",

@@ -11,6 +11,7 @@
 #include "engine/generate/generate.h"
 #include "engine/job/refuse.h"
 #include "engine/job/task_check.h"
+#include "engine/table/row_filter.h"
 #include "engine/table/typed_columns.h"
 
 namespace kedge::engine {
@@ -80,6 +81,7 @@ void check(const schema::Select& select) {
     }
   }
   check_types(select);
+  check_row_filter(select);
 }
 
 // --- pipeline ---

@@ -144,6 +144,19 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
   }
 }
 
+AcquiredDataset DatasetCache::derived(AcquiredDataset from, const std::string& how,
+                                      const std::function<void(const std::filesystem::path& output)>& make,
+                                      std::stop_token stop) {
+  const std::string key = from.path.filename().string() + "\n" + how;
+  const std::string file =
+      fmt::format("derived-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40));
+  AcquiredDataset made = from;   // which stays on the disk meanwhile
+  made.path = impl_->store.path(file);
+  made.hold = impl_->store.ensure(file, [&] { make(made.path); }, std::move(stop));
+  impl_->store.evict(impl_->max_bytes);
+  return made;
+}
+
 bool DatasetCache::needs_network(const schema::DatasetRef& ref, const std::string& tenant) const {
   const bool is_remote = std::holds_alternative<schema::OpenmlRef>(ref.source) || std::holds_alternative<schema::UrlRef>(ref.source);
   if (!is_remote || !is_exact(ref)) return is_remote;

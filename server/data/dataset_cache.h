@@ -60,6 +60,11 @@ class DatasetCache {
   AcquiredDataset acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                           std::stop_token stop, const DataCaller& caller = {});
 
+  // What make() writes from that data set, kept in the cache like others and made once for each `how`. Errors: those of
+  // make(); kCancelled.
+  AcquiredDataset derived(AcquiredDataset from, const std::string& how,
+                          const std::function<void(const std::filesystem::path& output)>& make, std::stop_token stop);
+
   // True if acquire() may need to ask another server. One look at the disk at most.
   bool needs_network(const schema::DatasetRef& ref, const std::string& tenant) const;
 

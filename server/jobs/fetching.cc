@@ -8,6 +8,7 @@
 
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
+#include "engine/table/row_filter.h"
 #include "schemas/error.h"
 #include "server/data/flight.h"
 
@@ -72,7 +73,9 @@ void Fetching::start(const TableLock& held, Supply supply, FetchSlots& slots) {
 
 // Saves a job that is on its way to the disk a change of threads, if its data set is in the cache.
 bool Fetching::takes_at_hand(const TableLock& held, const JobPointer& job) {
-  if (!source_.recall || !job->unsaved || schema::model_of(job->unsaved->task)) return false;
+  if (!source_.recall || !job->unsaved || schema::model_of(job->unsaved->task) ||
+      engine::filters_rows(job->unsaved->select))
+    return false;
   KEDGE_FAIL_POINT("job.fetch.before");
   std::optional<AcquiredDataset> data = source_.recall(job->unsaved->dataset, job->tenant);
   if (!data) return false;
@@ -96,6 +99,7 @@ void Fetching::fetch(const JobPointer& job) {
       source_.check_model(*model);
     AcquiredDataset data =
         source_.acquire(spec->dataset, emit, job->stop.get_token(), {.tenant = job->tenant, .trace = job->trace});
+    if (engine::filters_rows(spec->select)) data = source_.filter(spec->select, std::move(data), job->stop.get_token());
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));
   } catch (...) {

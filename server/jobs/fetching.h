@@ -24,6 +24,8 @@ struct DataSource {
   std::function<AcquiredDataset(const schema::DatasetRef&, const std::function<void(schema::EventBody)>&,
                                 std::stop_token, const DataCaller& caller)>
       acquire;
+  // The rows that the selection leaves, as a data set of their own. Errors: those of engine::write_filtered_rows().
+  std::function<AcquiredDataset(const schema::Select&, AcquiredDataset, std::stop_token)> filter = {};
   // May be empty. The first is called under the table's lock.
   std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&, const std::string& tenant)> recall = {};
   std::function<bool(const schema::DatasetRef&, const std::string& tenant)> needs_network = {};

@@ -11,6 +11,7 @@
 #include "engine/faults/fail_point.h"
 #include "engine/job/job_check.h"
 #include "engine/table/preview.h"
+#include "engine/table/row_filter.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/data/inline_data.h"
@@ -100,6 +101,19 @@ JobServiceOptions complete(JobServiceOptions options, std::unique_ptr<DatasetCac
   return options;
 }
 
+// The rows that the selection leaves, in the cache as well.
+AcquiredDataset filtered(DatasetCache& cache, const schema::Select& select, AcquiredDataset from,
+                         std::stop_token stop) {
+  const auto write = [&select, path = from.path, name = from.name, stop](const std::filesystem::path& output) {
+    const engine::StopScope scope(stop);
+    engine::DatasetFile data(path);
+    data.name_columns();
+    if (!name.empty()) data.set_name(name);
+    engine::write_filtered_rows(select, data, output);
+  };
+  return cache.derived(std::move(from), engine::row_filter_key(select), write, stop);
+}
+
 // cache: null where the options have an acquire() of their own
 DispatcherOptions dispatcher_options(const JobServiceOptions& options, const JobFiles& files, ModelJournal& models,
                                      std::function<void(const std::string&)> check_model) {
@@ -142,6 +156,9 @@ struct JobService::Impl {
   DispatcherOptions wired_options() {
     DispatcherOptions wired = dispatcher_options(options, files, models, [this](const std::string& model) { check(model); });
     if (cache) {
+      wired.data.filter = [this](const schema::Select& select, AcquiredDataset from, std::stop_token stop) {
+        return filtered(*cache, select, std::move(from), std::move(stop));
+      };
       wired.data.recall = [this](const schema::DatasetRef& ref, const std::string& tenant) {
         return cache->recall(ref, tenant);
       };
@@ -272,7 +289,10 @@ TenantBytes& JobService::tenant_bytes() { return impl_->bytes; }
 schema::DatasetPreview JobService::preview(const schema::PreviewRequest& request, const std::string& tenant, std::int64_t n_rows,
                                            std::stop_token stop) const {
   engine::check_dataset(request.dataset, request.select);
-  const AcquiredDataset acquired = impl_->options.acquire(request.dataset, [](schema::EventBody) {}, stop, {.tenant = tenant});
+  AcquiredDataset acquired =
+      impl_->options.acquire(request.dataset, [](schema::EventBody) {}, stop, {.tenant = tenant});
+  if (impl_->cache && engine::filters_rows(request.select))
+    acquired = filtered(*impl_->cache, request.select, std::move(acquired), stop);
   const engine::StopScope scope(std::move(stop));
   schema::DatasetPreview preview = engine::preview_of(request, engine::DatasetFile(acquired.path), n_rows);
   if (!acquired.name.empty()) preview.name = acquired.name;   // what the caller calls it

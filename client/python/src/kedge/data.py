@@ -21,12 +21,21 @@ class Dataset:
     selection: dict[str, Any] = field(default_factory=dict)
 
     def select(self, **fields: Any) -> Dataset:
-        """Fields of the selection: rows, columns, target, weights, groups, na_values, keep_default_na, types, dtype, scale."""
+        """Fields of the selection: rows, columns, target, weights, groups, na_values, keep_default_na, types, dtype, scale, where, dropna,
+        drop_duplicates, sample, sample_seed."""
         from .tasks import given
         return dataclasses.replace(self, selection={**self.selection, **given(fields)})
 
     def rows(self, n: int) -> Dataset:
         return self.select(rows=n)
+
+    def where(self, *conditions: str) -> Dataset:
+        """Only rows that meet all conditions: where("age >= 30", "city in ['Paris', 'Rome']", "`net income` notna")."""
+        return self.select(where=[*self.selection.get("where", []), *conditions])
+
+    def sample(self, n: int, random_state: int = 0) -> Dataset:
+        """So many rows at random, those that pandas' sample() draws."""
+        return self.select(sample=n, sample_seed=random_state)
 
     def target(self, column: str) -> Dataset:
         return self.select(target=column)

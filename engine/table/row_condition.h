@@ -1,0 +1,27 @@
+// One condition of select.where: "age >= 30", "city in ['Paris', 'Rome']", "`net income` notna".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace kedge::engine {
+
+enum class Comparison { kEqual, kNotEqual, kLess, kAtMost, kMore, kAtLeast, kIn, kNotIn, kMissing, kPresent };
+
+using Literal = std::variant<double, std::string>;
+
+// A value.
+struct RowCondition {
+  std::string column;
+  Comparison comparison = Comparison::kEqual;
+  std::vector<Literal> literals = {};   // one; of kIn and kNotIn any number; of kMissing and kPresent none
+};
+
+// COLUMN, then ==, !=, <, <=, >, >= and a number or a quoted text; `in` or `not in` and a list of them in brackets;
+// `isna`; `notna`. A column's name stands as it is or, with blanks or signs in it, between backticks. Errors:
+// kInvalidValue at `path`, with the place.
+RowCondition parse_row_condition(std::string_view text, const std::string& path);
+
+}   // namespace kedge::engine
