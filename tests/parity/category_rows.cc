@@ -1,4 +1,4 @@
-// Parity of the ops on categories and missing cells.
+// Parity of the ops on categories, missing cells and codes of classes.
 #include <limits>
 
 #include "tests/parity/probe.h"
@@ -114,6 +114,25 @@ void check_missing(Probe<T>& probe) {
   probe.expect_near(device.to_table(), filled, 1, "filled");
 }
 
+// A class without a row, few classes, and more than one table in shared memory has.
+template <class T>
+void check_codes(Probe<T>& probe) {
+  for (const int classes : {1, probe.shape().k + 1, 300, 20000}) {
+    const auto codes = probe.codes(probe.shape().rows, classes, 6);
+    std::vector<double> counts(at(classes), 0.0), mapped;
+    std::vector<std::int32_t> to;
+    for (int c = 0; c < classes; ++c) to.push_back((c * 7 + 3) % classes - 1);
+    for (const std::int32_t code : codes) ++counts[at(code)], mapped.push_back(to[at(code)]);
+    const Array<std::int32_t> device = probe.upload(codes);
+    Array<std::int64_t> counted(probe.memory(), classes);
+    Array<std::int32_t> out(probe.memory(), device.size());
+    probe.ops().categories->count_codes(device.view(), counted.view());
+    probe.ops().categories->map_codes(device.view(), probe.upload(to).view(), out.view());
+    probe.expect_near(counted, counts, 1, "counts");
+    probe.expect_near(out, mapped, 1, "mapped");
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -123,6 +142,7 @@ std::vector<Row<T>> category_rows() {
       {"translate", kExact, &check_translate<T>, tall_shapes()},
       {"one_hot", kExact, &check_one_hot<T>, tall_shapes()},
       {"missing_cells", kExact, &check_missing<T>, tall_shapes()},
+      {"codes", kExact, &check_codes<T>, tall_shapes()},
   };
 }
 

@@ -1,4 +1,4 @@
-// Columns of categories and of missing cells.
+// Columns of categories and of missing cells; codes of classes.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,11 @@ class CategoryOps {
   // out[i, c] = 1 where X[i, columns[c]] is missing[columns[c]], otherwise 0.
   virtual void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                             MatrixView<T> out) = 0;
+  // counts[c] = how many of `codes`, each in 0 .. counts.size - 1, are c.
+  virtual void count_codes(VectorView<const std::int32_t> codes, VectorView<std::int64_t> counts) = 0;
+  // out[i] = to[codes[i]], each code in 0 .. to.size - 1. `out` may be `codes`.
+  virtual void map_codes(VectorView<const std::int32_t> codes, VectorView<const std::int32_t> to,
+                         VectorView<std::int32_t> out) = 0;
 };
 
 }   // namespace kedge::engine

@@ -1,6 +1,8 @@
 // Categories and missing cells on the CPU: take columns, look cells up in dictionaries, one-hot codes, fill in what is
-// missing.
+// missing; classes counted and renumbered.
 #include <algorithm>
+#include <mutex>
+#include <vector>
 
 #include "engine/backend/category_functors.h"
 #include "engine/backend/cpu/cpu_ops.h"
@@ -9,7 +11,9 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kLookupNs = 8;   // about what one search among keys takes
+constexpr std::int64_t kLookupNs = 8;             // about what one search among keys takes
+constexpr std::int64_t kCountTile = 1 << 16;      // codes that are counted in a table of their own, at least
+constexpr std::int64_t kCountTileOfClasses = 4;   // and so many for each entry of that table
 
 template <class T>
 class CpuCategories final : public CategoryOps<T> {
@@ -63,6 +67,23 @@ class CpuCategories final : public CategoryOps<T> {
         out.data[i * out.stride + c] = is_missing_cell(in[j], missing.data[j]) ? T{1} : T{0};
       }
     });
+  }
+
+  void count_codes(VectorView<const std::int32_t> codes, VectorView<std::int64_t> counts) override {
+    std::fill_n(counts.data, counts.size, std::int64_t{0});
+    std::mutex adding;
+    const std::int64_t tile = std::max(kCountTile, kCountTileOfClasses * counts.size);
+    for_tiles(codes.size, tile, codes.size, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      std::vector<std::int64_t> own(static_cast<std::size_t>(counts.size));
+      for (std::int64_t i = begin; i < end; ++i) ++own[static_cast<std::size_t>(codes.data[i])];
+      const std::lock_guard lock(adding);
+      for (std::int64_t c = 0; c < counts.size; ++c) counts.data[c] += own[static_cast<std::size_t>(c)];
+    });
+  }
+
+  void map_codes(VectorView<const std::int32_t> codes, VectorView<const std::int32_t> to,
+                 VectorView<std::int32_t> out) override {
+    for_rows(codes.size, 1, [&](std::int64_t i) { out.data[i] = to.data[codes.data[i]]; });
   }
 };
 

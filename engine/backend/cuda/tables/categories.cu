@@ -1,6 +1,9 @@
-// Categories and missing cells on the GPU: take columns, look cells up in dictionaries, one-hot codes, fill in what is missing.
-// All are bound by reading their input and writing their output once; neighbouring threads write neighbouring cells. Dictionaries
-// are small and stay in the caches.
+// Categories and missing cells on the GPU: take columns, look cells up in dictionaries, one-hot codes, fill in what is
+// missing. All are bound by reading their input and writing their output once; neighbouring threads write neighbouring
+// cells. Dictionaries are small and stay in the caches. Classes are counted in shared memory, by each lane of a warp
+// apart while they are few.
+#include <algorithm>
+
 #include "engine/backend/category_functors.h"
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
@@ -77,6 +80,35 @@ __global__ void mark_cells(Cells<const T> X, const T* missing, const std::int32_
     out.row(i)[c] = is_missing_cell(X.row(i)[columns[c]], missing[columns[c]]) ? T{1} : T{0};
 }
 
+constexpr int kCountWords = 8192;   // of shared memory, 32 KiB
+constexpr int kCountThreads = 256, kCountsOfThread = 32;
+constexpr unsigned kMostCountBlocks = 1024;
+
+// `copies` counts of each class, the lanes of a warp spread over them: of few classes all would meet at one word. None:
+// the classes are too many for shared memory.
+__global__ void count_classes(const std::int32_t* codes, std::int64_t n, int classes, int copies,
+                              unsigned long long* counts) {
+  __shared__ unsigned own[kCountWords];
+  const int thread = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+  for (int w = thread; w < classes * copies; w += step) own[w] = 0;
+  __syncthreads();
+  for (std::int64_t i = own_item(); i < n; i += static_cast<std::int64_t>(gridDim.x) * step) {
+    if (copies > 0) atomicAdd(own + codes[i] * copies + thread % copies, 1u);
+    else atomicAdd(counts + codes[i], 1ull);
+  }
+  __syncthreads();
+  for (int c = thread; c < classes && copies > 0; c += step) {
+    unsigned long long sum = 0;
+    for (int k = 0; k < copies; ++k) sum += own[c * copies + k];
+    if (sum > 0) atomicAdd(counts + c, sum);
+  }
+}
+
+__global__ void renumber(const std::int32_t* codes, std::int64_t n, const std::int32_t* to, std::int32_t* out) {
+  const std::int64_t i = own_item();
+  if (i < n) out[i] = to[codes[i]];
+}
+
 template <class T>
 class CudaCategories final : public CategoryOps<T>, private CudaBody {
  public:
@@ -110,6 +142,21 @@ class CudaCategories final : public CategoryOps<T>, private CudaBody {
                     MatrixView<T> out) override {
     KEDGE_LAUNCH(runtime_, mark_cells<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, cells(X),
                  missing.data, columns.data, cells(out));
+  }
+
+  void count_codes(VectorView<const std::int32_t> codes, VectorView<std::int64_t> counts) override {
+    if (counts.empty()) return;
+    runtime_.zero(counts.data, static_cast<std::size_t>(counts.size) * sizeof(std::int64_t));
+    const auto copies = static_cast<int>(std::min<std::int64_t>(kCountWords / counts.size, kLanes));
+    const unsigned blocks = std::min(blocks_for(codes.size, kCountThreads * kCountsOfThread), kMostCountBlocks);
+    KEDGE_LAUNCH(runtime_, count_classes, blocks, kCountThreads, 0, codes.data, codes.size,
+                 static_cast<int>(counts.size), copies, reinterpret_cast<unsigned long long*>(counts.data));
+  }
+
+  void map_codes(VectorView<const std::int32_t> codes, VectorView<const std::int32_t> to,
+                 VectorView<std::int32_t> out) override {
+    KEDGE_LAUNCH(runtime_, renumber, blocks_for(codes.size, kCountThreads), kCountThreads, 0, codes.data, codes.size,
+                 to.data, out.data);
   }
 };
 
