@@ -119,6 +119,30 @@ void check_design_products(Probe<T>& probe) {   // of the second target, every t
 }
 
 template <class T>
+void check_design_slopes(Probe<T>& probe) {   // of the first target
+  auto c = make_case(probe);
+  const std::int64_t d = probe.shape().cols;
+  engine::Design<T> design = c.design();
+  design.Y.cols = 1;
+  std::vector<double> coef;
+  for (std::int64_t j = 0; j < d; ++j) coef.push_back(0.125 * static_cast<double>(j % 7) - 0.25);
+  const auto device_coef = probe.upload(coef);
+  for (const bool from_zero : {false, true}) {
+    std::vector<double> expected(coef.size(), 0.0);
+    for (std::int64_t i = 0; i < c.expected.rows; ++i) {
+      double residual = c.expected.at(i, d);
+      for (std::int64_t j = 0; j < d && !from_zero; ++j)
+        residual -= c.expected.at(i, j) * coef[static_cast<std::size_t>(j)];
+      for (std::int64_t j = 0; j < d; ++j) expected[static_cast<std::size_t>(j)] += c.expected.at(i, j) * residual;
+    }
+    Array<double> slopes(probe.memory(), d);
+    probe.ops().design->slopes(design, from_zero ? VectorView<const double>() : device_coef.view(), slopes.view());
+    const auto rows = static_cast<double>(c.expected.rows + 1);
+    probe.expect_near(slopes, expected, 100 * rows * static_cast<double>(d + 1), "slopes");
+  }
+}
+
+template <class T>
 void check_design_triangle(Probe<T>& probe) {
   auto c = make_case(probe);
   const std::int64_t p = c.expected.cols;
@@ -206,6 +230,7 @@ std::vector<Row<T>> regression_rows() {
       {"design_rows", kExact, &check_design_rows<T>, tall_shapes()},
       {"design_gram", kSums, &check_design_gram<T>, wide},
       {"design_products", kSums, &check_design_products<T>, products},
+      {"design_slopes", kSums, &check_design_slopes<T>, wide},
       {"elastic_net_paths", kExact, &check_elastic_net<T>, {{20, 1, 0}, {30, 3, 0}, {80, 40, 0}, {400, 70, 0}}},
       {"design_triangle", kFactor, &check_design_triangle<T>, tiles},
   };

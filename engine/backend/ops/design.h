@@ -33,6 +33,9 @@ class DesignOps {
   // of column j of D (p). One pass over X. Sums in double over fixed tiles.
   virtual void products(const Design<T>& design, VectorView<const std::int32_t> columns, MatrixView<double> P,
                         VectorView<double> squares) = 0;
+  // slopes = A'(y - A coef) (device, design.X.cols) for the design [A, y], whose one target is y; an empty coef is 0.
+  // One pass over X. Sums in double over fixed tiles: CPU and CUDA agree within n d eps of the sum of the sizes.
+  virtual void slopes(const Design<T>& design, VectorView<const double> coef, VectorView<double> slopes) = 0;
   // The upper triangle R (p x p, no padding, 0 below) of D = Q R by Householder's method, over fixed tiles of rows and
   // then over their triangles: R'R = D'D within a small multiple of p units of each column's norm, on every device.
   // Fewer rows than columns leave rows of 0.

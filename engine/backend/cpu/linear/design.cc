@@ -20,6 +20,7 @@ constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles kep
 constexpr std::int64_t kMostGroups = 64;                          // of tiles, with a partial sum each
 constexpr std::int64_t kFewProducts = kFewColumns * kFewColumns;
 constexpr std::int64_t kChunkEntries = std::int64_t{1} << 23;   // doubles of gathered rows where columns are many, 64 MiB
+constexpr std::int64_t kSlopeRows = 4096;                       // that are gathered at once for slopes
 constexpr std::int64_t kMultipliesPerNs = 8;                    // one core
 
 template <class T>
@@ -194,6 +195,33 @@ class CpuDesign final : public DesignOps<T> {
     }
   }
 
+  // Products with one row or column start from 0, not from what the result holds: such products read the rows in place.
+  void slopes(const Design<T>& design, VectorView<const double> coef, VectorView<double> slopes) override {
+    const std::int64_t n = design.n_rows(), d = design.X.cols, most = std::min(n, kSlopeRows),
+                       blocks = tiles_of(n, kSlopeRows);
+    std::vector<double> block(static_cast<std::size_t>(most * d)), fitted(static_cast<std::size_t>(most)),
+        rest(fitted.size()), sums(static_cast<std::size_t>(blocks * d));
+    Design<T> columns = design;
+    columns.Y = {};
+    const double one = 1;
+    for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += kSlopeRows) {
+      check_job_stop();
+      const MatrixView<double> rows(block.data(), std::min(kSlopeRows, n - i), d), residual(rest.data(), rows.rows, 1),
+          product(fitted.data(), rows.rows, 1);
+      gather_rows(columns, i, rows);
+      for (std::int64_t r = 0; r < rows.rows; ++r) {
+        const double y = design.Y.data[(i + r) * design.Y.stride];
+        residual.data[r] = design.weights.empty() ? y : design.weights.data[i + r] * y;
+      }
+      if (!coef.empty()) {
+        linear_->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, {coef.data, 1, d}, 0.0, product);
+        linear_->gemm(Transpose::kNo, Transpose::kNo, -1.0, product, {&one, 1, 1}, 1.0, residual);
+      }
+      linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, residual, rows, 0.0, {sums.data() + b * d, 1, d});
+    }
+    row_ops_->column_sums({sums.data(), blocks, d}, slopes);
+  }
+
   void triangle(const Design<T>& design, MatrixView<double> R) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols(), height = std::max(kLeastTriangleRows, 8 * p);
     if (p == 0) return;
@@ -213,6 +241,7 @@ class CpuDesign final : public DesignOps<T> {
  private:
   std::unique_ptr<LinearOps<double>> linear_ = make_cpu_linear<double>();
   std::unique_ptr<CategoryOps<double>> categories_ = make_cpu_categories<double>();
+  std::unique_ptr<RowOps<double>> row_ops_ = make_cpu_rows<double>();
 };
 
 }   // namespace

@@ -5,6 +5,7 @@
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/linear/tall_gram.cuh"
+#include "engine/backend/cuda/linear/tall_slopes.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
@@ -153,6 +154,27 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     }
   }
 
+  void slopes(const Design<T>& design, VectorView<const double> coef, VectorView<double> slopes) override {
+    const std::int64_t n = design.n_rows(), d = design.X.cols, p = d + 1;
+    if (d == 0) return;
+    runtime_.zero(slopes.data, static_cast<std::size_t>(d) * sizeof(double));
+    if (n == 0) return;
+    Array<double> signs(runtime_, p);
+    KEDGE_LAUNCH(runtime_, put_signs, blocks_for(p, 64), 64, 0, coef.empty() ? nullptr : coef.data, d, signs.data());
+    if (d <= kSlopeColumns) return slopes_in_one_pass(design, signs.data(), slopes);
+    const std::int64_t chunk = chunk_rows(n, p);
+    Array<double> rows(runtime_, chunk * p), residuals(runtime_, chunk), sums(runtime_, p);
+    for (std::int64_t i = 0; i < n; i += chunk) {
+      const MatrixView<double> some(rows.data(), std::min(chunk, n - i), p), rest(residuals.data(), some.rows, 1);
+      gather(design, i, some);
+      libraries_.template gemm<double>(false, false, 1.0, some, MatrixView<const double>(signs.data(), p, 1), 0.0,
+                                       rest);
+      libraries_.template gemm<double>(true, false, 1.0, rest, some, i == 0 ? 0.0 : 1.0,
+                                       MatrixView<double>(sums.data(), 1, p));
+    }
+    runtime_.copy(slopes.data, sums.data(), static_cast<std::size_t>(d) * sizeof(double));
+  }
+
   void triangle(const Design<T>& design, MatrixView<double> R) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     if (p == 0) return;
@@ -171,6 +193,19 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
   }
 
  private:
+  void slopes_in_one_pass(const Design<T>& design, const double* signs, VectorView<double> slopes) {
+    const std::int64_t n = design.n_rows(), d = design.X.cols;
+    const int stride = static_cast<int>(d + 1) | 1;   // odd: threads read rows one below the other
+    const TileCut cut = cut_tile(design, kSlopeLoads, 1, stride);
+    const std::int64_t block_rows = rows_of_block(n, cut, kMostSlopeBlocks), blocks = tiles_of(n, block_rows);
+    const std::int64_t tile = std::max<std::int64_t>(std::int64_t{cut.rows} * stride, kRowTileThreads);
+    Array<double> parts(runtime_, blocks * d);
+    KEDGE_LAUNCH(runtime_, tall_slopes<T>, static_cast<unsigned>(blocks), kRowTileThreads,
+                 static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(double), rows_of(design), cut, signs, n,
+                 block_rows, parts.data());
+    sum_tables(runtime_, parts.data(), blocks, d, slopes.data);
+  }
+
   void gram_in_one_pass(const Design<T>& design, MatrixView<double> G) {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     const GramCut gram(p);
