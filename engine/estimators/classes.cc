@@ -27,11 +27,18 @@ std::vector<T> host_copy(const Context& ctx, MatrixView<const T> view) {
   return host;
 }
 
+std::vector<std::int64_t> counted(const Target& y) {
+  std::vector<std::int64_t> counts(y.classes.size());
+  for (const std::int32_t code : y.codes) ++counts[static_cast<std::size_t>(code)];
+  return counts;
+}
+
 }  // namespace
 
-PresentClasses::PresentClasses(const Target& y) : positions(y.classes.size(), -1) {
-  std::vector<std::int64_t> all_counts(y.classes.size());
-  for (const std::int32_t code : y.codes) ++all_counts[static_cast<std::size_t>(code)];
+PresentClasses::PresentClasses(const Target& y) : PresentClasses(y, counted(y)) {}
+PresentClasses::PresentClasses(const Context& ctx, const Target& y) : PresentClasses(y, y.class_counts(ctx)) {}
+PresentClasses::PresentClasses(const Target& y, const std::vector<std::int64_t>& all_counts)
+    : positions(y.classes.size(), -1) {
   for (std::int32_t code = 0; code < y.n_classes(); ++code) {
     if (all_counts[code] == 0) continue;
     positions[code] = size();
@@ -39,10 +46,35 @@ PresentClasses::PresentClasses(const Target& y) : positions(y.classes.size(), -1
   }
 }
 
-Array<std::int32_t> device_positions(const Context& ctx, const PresentClasses& present, const Target& y) {
-  std::vector<std::int32_t> host(y.codes.size());
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = present.positions[static_cast<std::size_t>(y.codes[i])];
-  return Array<std::int32_t>(ctx.memory(), std::span<const std::int32_t>(host));
+DevicePositions::DevicePositions(const Context& ctx, const PresentClasses& present, const Target& y)
+    : view_(y.device_codes(ctx)) {
+  if (present.size() == present.n_all()) return;
+  const Array<std::int32_t> to(ctx.memory(), std::span<const std::int32_t>(present.positions));
+  own_ = Array<std::int32_t>(ctx.memory(), view_.size);
+  ctx.ops<double>().categories->map_codes(view_, to.view(), own_.view());
+  view_ = std::as_const(own_).view();
+}
+
+RowWeights::RowWeights(const Context& ctx, const std::vector<double>& by_class, const PresentClasses& present,
+                       const Target& y)
+    : view_(y.device_weights(ctx)) {
+  if (by_class.empty()) return;
+  own_ = Array<double>(ctx.memory(), static_cast<std::int64_t>(y.codes.size()));
+  const MatrixView<double> out(own_.data(), own_.size(), 1);
+  put_rows_by_class(ctx, present, y, by_class, out);
+  if (!view_.empty())
+    ctx.ops<double>().maps->combine(Binary::kMultiply, out, MatrixView<const double>(view_.data, view_.size, 1), out);
+  view_ = std::as_const(own_).view();
+}
+
+void put_rows_by_class(const Context& ctx, const PresentClasses& present, const Target& y,
+                       const std::vector<double>& rows, MatrixView<double> out) {
+  std::vector<double> by_code(static_cast<std::size_t>(present.n_all() * out.cols));
+  for (std::size_t c = 0; c < present.codes.size(); ++c)
+    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(c) * out.cols, out.cols,
+                by_code.begin() + present.codes[c] * out.cols);
+  const Matrix<double> table(ctx.memory(), present.n_all(), out.cols, by_code);
+  ctx.ops<double>().tables->gather(table.view(), y.device_codes(ctx), {}, {}, out);
 }
 
 void PresentClasses::state(StateArchive& archive) {
@@ -57,9 +89,10 @@ void PresentClasses::state(StateArchive& archive) {
 }
 
 std::vector<double> class_totals(const PresentClasses& present, const Target& y) {
+  if (y.weights.empty()) return {present.counts.begin(), present.counts.end()};
   std::vector<double> totals(present.codes.size());
   for (std::size_t i = 0; i < y.codes.size(); ++i)
-    totals[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])] += y.weights.empty() ? 1.0 : y.weights[i];
+    totals[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])] += y.weights[i];
   return totals;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/core/context.h"
 #include "engine/estimators/samples.h"
+#include "engine/estimators/target.h"
 #include "schemas/value.h"
 
 namespace kedge::engine {
@@ -24,16 +25,6 @@ enum class Squares {
   kEachColumn,   // of columns, in double, and none may vanish
   kRows,         // of the distances of rows, in T
   kProducts,     // of the whole table, in T
-};
-
-// What the rows of a Samples are to be mapped to, and what they weigh, in its row order. By the estimator's
-// target_kind() either the class members or `values` are filled; host memory.
-struct Target {
-  std::vector<std::int32_t> codes;                        // class codes, one per row
-  std::vector<std::string> classes;                       // names, in code order; all classes of the data set
-  std::vector<double> values;                             // what a regressor fits, one per row; all finite
-  std::vector<double> weights;                            // sample weights, one per row, finite and >= 0; empty: all weigh 1
-  std::int32_t n_classes() const { return static_cast<std::int32_t>(classes.size()); }
 };
 
 // T is float or double. fit() may be called again; it forgets the former fit. Not thread safe.

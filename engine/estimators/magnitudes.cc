@@ -104,8 +104,8 @@ std::vector<double> column_factors(const Context& ctx, const Samples<T>& X) {
   return factors;
 }
 
-double value_factor(const std::vector<double>& values) {
-  return factor_within(bounds_of<double>(static_cast<double>(values.size())), largest_of(values));
+double value_factor(const Context& ctx, const Target& y) {
+  return factor_within(bounds_of<double>(static_cast<double>(y.values.size())), y.largest_value(ctx));
 }
 
 template <class T>
@@ -124,7 +124,7 @@ void require_magnitudes(const Context& ctx, std::string_view owner, const Estima
   if (const Squares squares = estimator.squares(); squares != Squares::kNone) require_columns(ctx, owner, X, squares);
   if (!estimator.squares_target()) return;
   const SquareBounds bounds = bounds_of<double>(static_cast<double>(y.values.size()));
-  const double size = largest_of(y.values);
+  const double size = y.largest_value(ctx);
   if (is_small(bounds, size)) refuse_values(owner, "the target", size, "small", false);
   if (is_large(bounds, size)) refuse_values(owner, "the target", size, "large", false);
 }

@@ -21,8 +21,8 @@ double table_factor(const Context& ctx, const Samples<T>& X);
 template <class T>
 std::vector<double> column_factors(const Context& ctx, const Samples<T>& X);
 
-// The same of n values; 1 or a power of two.
-double value_factor(const std::vector<double>& values);
+// The same of the values of a target; 1 or a power of two.
+double value_factor(const Context& ctx, const Target& y);
 
 // A copy of (dense) X with every column multiplied by its factor.
 template <class T>

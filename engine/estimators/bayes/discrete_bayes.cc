@@ -10,6 +10,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/class_moments.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -223,21 +224,16 @@ template <class T, BayesKind K>
 void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (X.is_sparse()) return count_sparse(ctx, X, y);
   const std::int64_t k = present_.size(), n = X.n_rows();
-  const Array<std::int32_t> positions = device_positions(ctx, present_, y);
-  const Array<double> weights(ctx.memory(), std::span<const double>(y.weights));
-  Array<double> count(ctx.memory(), k);
-  Matrix<double> mean(ctx.memory(), k, width_), variance(ctx.memory(), k, width_);
+  const DevicePositions positions(ctx, present_, y);
+  const VectorView<const double> weights = y.device_weights(ctx);
   feature_count_.assign(static_cast<std::size_t>(k * width_), 0.0);
   const auto add = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first,
                        std::int64_t size) {
-    ctx.ops<T>().bayes->class_moments(
-        block, rows, positions.view().slice(first, size),
-        y.weights.empty() ? VectorView<const double>() : weights.view().slice(first, size), count.view(), mean.view(),
-        variance.view());
-    const std::vector<double> counts = count.to_host(), means = mean.to_host();
-    for (std::size_t e = 0; e < means.size(); ++e) {
-      const double of_class = counts[e / static_cast<std::size_t>(width_)];
-      if (of_class > 0) feature_count_[e] += of_class * means[e];
+    const ClassMoments found = fetch_class_moments(ctx, block, rows, positions.view().slice(first, size),
+                                                   weights.empty() ? weights : weights.slice(first, size), k);
+    for (std::size_t e = 0; e < found.mean.size(); ++e) {
+      const double of_class = found.count[e / static_cast<std::size_t>(width_)];
+      if (of_class > 0) feature_count_[e] += of_class * found.mean[e];
     }
   };
   const Samples<T> rows = prepared(X);
@@ -340,7 +336,7 @@ template <class T, BayesKind K>
 void DiscreteNB<T, K>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(name_of(K), X);
   ctx.check_stop();
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   n_features_ = width_ = X.n_cols();
   check_values(ctx, X, true);
   if (K == kCategorical) set_categories(ctx, X);

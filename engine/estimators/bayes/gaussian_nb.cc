@@ -8,6 +8,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/class_moments.h"
 
 namespace kedge::engine {
 namespace {
@@ -94,19 +95,16 @@ template <class T>
 void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows("GaussianNB", X);
   ctx.check_stop();
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   n_features_ = X.n_cols();
   set_priors(y);
-  const Array<std::int32_t> positions = device_positions(ctx, present_, y);
-  const Array<double> weights(ctx.memory(), std::span<const double>(y.weights));
-  Array<double> count(ctx.memory(), present_.size());
-  Matrix<double> mean(ctx.memory(), present_.size(), n_features_), variance(ctx.memory(), present_.size(), n_features_);
+  const DevicePositions positions(ctx, present_, y);
   Matrix<T> scratch;
   const bool in_place = !X.is_affine();   // the rows are read where they lie
-  ctx.ops<T>().bayes->class_moments(in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
-                                    in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(),
-                                    weights.view(), count.view(), mean.view(), variance.view());
-  class_count_ = count.to_host(), theta_ = mean.to_host(), variance_ = variance.to_host();
+  ClassMoments found = fetch_class_moments(ctx, in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
+                                           in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(),
+                                           y.device_weights(ctx), present_.size());
+  class_count_ = std::move(found.count), theta_ = std::move(found.mean), variance_ = std::move(found.variance);
   for (std::vector<double>* moments : {&theta_, &variance_})   // a class of weight 0 has none
     for (double& m : *moments) m = std::isnan(m) ? 0.0 : m;
   epsilon_ = params_.var_smoothing * largest_variance(ctx, X, y);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/estimators/centred_design.h"
+#include "engine/estimators/class_moments.h"
 #include "engine/estimators/covariance/shrinkage.h"
 
 namespace kedge::engine {
@@ -19,12 +20,10 @@ ClassScatter<T>::ClassScatter(const Context& ctx, const Samples<T>& X, const Pre
   for (std::size_t i = 0; i < y.codes.size(); ++i)
     rows_[static_cast<std::size_t>(present.positions[static_cast<std::size_t>(y.codes[i])])].push_back(
         X.rows ? table_rows[i] : static_cast<std::int32_t>(i));
-  const Array<std::int32_t> positions = device_positions(ctx, present, y);
-  Array<double> count(ctx.memory(), k);
-  Matrix<double> mean(ctx.memory(), k, d), variance(ctx.memory(), k, d);
-  ctx.ops<T>().bayes->class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(),
-                                    mean.view(), variance.view());
-  means_ = mean.to_host(), variances_ = variance.to_host();
+  const DevicePositions positions(ctx, present, y);
+  ClassMoments found =
+      fetch_class_moments(ctx, std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, k);
+  means_ = std::move(found.mean), variances_ = std::move(found.variance);
   for (std::size_t e = 0; e < means_.size() && X.is_affine(); ++e) {
     const std::size_t j = e % static_cast<std::size_t>(d);
     means_[e] = (means_[e] - X.shift[j]) * X.scale[j], variances_[e] *= X.scale[j] * X.scale[j];

@@ -103,7 +103,7 @@ template <class T>
 void LinearDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X, 2);
   ctx.check_stop();
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   const std::int64_t k = present_.size(), d = n_features_ = X.n_cols();
   require(k >= 2, schema::ErrorCode::kBadData, "{}: the target has {} class, needs at least 2", kName, k);
   require(X.n_rows() > k, schema::ErrorCode::kBadData, "{}: got {} rows and {} classes, needs more rows than classes", kName,

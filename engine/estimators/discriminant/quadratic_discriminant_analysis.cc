@@ -104,7 +104,7 @@ template <class T>
 void QuadraticDiscriminantAnalysis<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X);
   ctx.check_stop();
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   n_features_ = X.n_cols();
   require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has {} class, needs at least 2", kName,
           present_.size());

@@ -188,7 +188,7 @@ schema::EstimatorInfo ARDRegression<T>::info() {
 template <class T>
 void ARDRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X, 2);
-  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, {}, params_.fit_intercept);
+  const LinearProblem<T> problem(ctx, kName, X, y.device_values(ctx), {}, params_.fit_intercept);
   const Relevance<T> relevance(ctx, problem);
   const auto d = static_cast<std::size_t>(problem.n_cols());
   const double n = static_cast<double>(problem.n_rows());

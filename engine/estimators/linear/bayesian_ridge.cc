@@ -183,7 +183,7 @@ schema::EstimatorInfo BayesianRidge<T>::info() {
 
 template <class T>
 void BayesianRidge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  const LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  const LinearProblem<T> problem(ctx, kName, X, y, params_.fit_intercept);
   const Basis basis = problem.n_rows() < problem.n_cols() ? wide_basis(ctx, problem) : tall_basis(ctx, problem);
   Evidence found;
   found.rows = y.weights.empty() ? static_cast<double>(problem.n_rows())

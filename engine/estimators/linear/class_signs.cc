@@ -19,6 +19,18 @@ std::vector<double> class_signs(const PresentClasses& present, const Target& y) 
   return Y;
 }
 
+Matrix<double> device_class_signs(const Context& ctx, const PresentClasses& present, const Target& y) {
+  const auto targets = static_cast<std::size_t>(sign_targets(present)), classes = present.codes.size();
+  std::vector<double> signs(classes * targets, -1.0);
+  for (std::size_t c = 0; c < classes; ++c) {
+    if (targets > 1) signs[c * targets + c] = 1;
+    else if (c == 1) signs[c] = 1;
+  }
+  Matrix<double> Y(ctx.memory(), static_cast<std::int64_t>(y.codes.size()), static_cast<std::int64_t>(targets));
+  put_rows_by_class(ctx, present, y, signs, Y.view());
+  return Y;
+}
+
 std::vector<double> class_row_weights(const std::vector<double>& by_class, const PresentClasses& present,
                                       const Target& y) {
   if (by_class.empty()) return y.weights;

@@ -16,6 +16,9 @@ inline std::int64_t sign_targets(const PresentClasses& present) {
 // n_rows x sign_targets: 1 where the row has the target's class (of two: the second), otherwise -1.
 std::vector<double> class_signs(const PresentClasses& present, const Target& y);
 
+// The same on the device.
+Matrix<double> device_class_signs(const Context& ctx, const PresentClasses& present, const Target& y);
+
 // Sample weight times class weight of each row; empty if all weigh 1.
 std::vector<double> class_row_weights(const std::vector<double>& by_class, const PresentClasses& present,
                                       const Target& y);

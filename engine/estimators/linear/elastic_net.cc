@@ -76,6 +76,17 @@ std::vector<double> normalised_weights(std::vector<double> weights) {
   return weights;
 }
 
+Array<double> normalised_weights(const Context& ctx, VectorView<const double> weights) {
+  Array<double> scaled(ctx.memory(), weights.size);
+  if (weights.empty()) return scaled;
+  const double sum = weight_sum(ctx, weights);
+  const std::vector<double> factor{sum > 0 ? static_cast<double>(weights.size) / sum : 1.0};
+  const Array<double> device_factor(ctx.memory(), std::span<const double>(factor));
+  ctx.ops<double>().maps->combine(Binary::kMultiply, {weights.data, weights.size, 1}, {device_factor.data(), 1, 1},
+                                  {scaled.data(), weights.size, 1});
+  return scaled;
+}
+
 template <class T>
 std::string ElasticNetModel<T>::problem_key(const std::string& content) const {
   return fmt::format("{} {}", content, params_.fit_intercept);
@@ -138,14 +149,14 @@ template <class T>
 void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (params_.alpha == 0)
     ctx.warn(std::string(name_) + ": alpha is 0, for which coordinate descent is slow; LinearRegression is better");
-  const std::vector<double> weights = normalised_weights(y.weights);
   const bool is_shared = ctx.work && !X.content.empty();
   const auto make = [&] {
-    return LinearProblem<T>(ctx, name_, densified(ctx, std::string(name_) + " without an L1 penalty", X), y.values, 1, weights,
+    return LinearProblem<T>(ctx, name_, densified(ctx, std::string(name_) + " without an L1 penalty", X),
+                            y.device_values(ctx), normalised_weights(ctx, y.device_weights(ctx)).view(),
                             params_.fit_intercept);
   };
   if (is_large_sparse(X) && params_.alpha * params_.l1_ratio > 0) {
-    const SparseProblem<T> problem(ctx, name_, X, y.values, 1, weights, params_.fit_intercept);
+    const SparseProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
     const ElasticNetSolutions found = solve_elastic_nets(ctx, problem, {params_.alpha}, params_.l1_ratio, options(ctx));
     fit_ = {found.coef, problem.intercepts(found.coef)[0], found.gap[0], found.n_iter[0]};
   } else if (is_shared) {
@@ -153,8 +164,9 @@ void ElasticNetModel<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
     fit_ = solve_shared(ctx, *problem, X.content).at(params_.alpha);
   } else if (const ElasticNetPenalty penalty{params_.alpha, params_.l1_ratio};
              !X.is_sparse() && takes_sample(X.n_rows(), X.n_cols(), penalty)) {
-    const TallSolution found =
-        solve_tall_elastic_net(ctx, name_, X, y.values, weights, params_.fit_intercept, penalty, options(ctx));
+    const Array<double> weights = normalised_weights(ctx, y.device_weights(ctx));
+    const TallSolution found = solve_tall_elastic_net(ctx, name_, X, y.device_values(ctx), weights.view(),
+                                                      params_.fit_intercept, penalty, options(ctx));
     fit_ = {found.coef, found.intercept, found.gap, found.n_iter};
   } else {
     fit_ = solve_alone(ctx, make()).at(params_.alpha);

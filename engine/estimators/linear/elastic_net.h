@@ -28,6 +28,7 @@ ElasticNetOptions descent_options(const Context& ctx, double tol, std::int64_t m
                                   const std::string& selection, const std::optional<std::int64_t>& random_state);
 // Weights that sum to the number of rows, as scikit-learn scales them; empty stays empty.
 std::vector<double> normalised_weights(std::vector<double> weights);
+Array<double> normalised_weights(const Context& ctx, VectorView<const double> weights);   // the same on the device
 std::vector<std::string> elastic_net_deviations();
 
 // Coordinate descent in double until the duality gap is at most tol * |y|^2 / n: see solve_elastic_nets(), and on very

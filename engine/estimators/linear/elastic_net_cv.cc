@@ -121,7 +121,8 @@ void ElasticNetCVModel<T>::fit(const Context& ctx, const Samples<T>& X, const Ta
   require_rows(name_, X);
   const std::vector<FoldRange> folds = fold_ranges(name_, X.n_rows(), params_.cv.value_or(kDefaultFolds));
   n_folds_ = static_cast<std::int64_t>(folds.size());
-  const LinearProblem<T> problem(ctx, name_, X, y.values, 1, normalised_weights(y.weights), params_.fit_intercept);
+  const LinearProblem<T> problem(ctx, name_, X, y.device_values(ctx),
+                                 normalised_weights(ctx, y.device_weights(ctx)).view(), params_.fit_intercept);
   const ElasticNetOptions options =
       descent_options(ctx, params_.tol, params_.max_iter, params_.positive, params_.selection, params_.random_state);
   alphas_ = alpha_grids(ctx, problem);

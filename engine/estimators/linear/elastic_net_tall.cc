@@ -8,6 +8,7 @@
 #include "engine/estimators/linear/elastic_net.h"
 #include "engine/estimators/linear/elastic_net_folds.h"
 #include "engine/estimators/linear/tall_products.h"
+#include "engine/estimators/target.h"
 
 namespace kedge::engine {
 namespace {
@@ -54,18 +55,23 @@ Columns choose(const TargetGram& gram, const std::vector<double>& coef, const st
   return chosen;
 }
 
+std::vector<double> entries_at(const Context& ctx, MatrixView<const double> column, const Columns& positions) {
+  const Array<std::int32_t> rows(ctx.memory(), std::span<const std::int32_t>(positions));
+  Matrix<double> some(ctx.memory(), rows.size(), 1);
+  ctx.ops<double>().tables->gather(column, rows.view(), {}, {}, some.view());
+  return some.to_host();
+}
+
 template <class T>
-Pilot look_at_sample(const Context& ctx, const char* owner, const Samples<T>& X, const std::vector<double>& y,
-                     const std::vector<double>& weights, bool fit_intercept, const ElasticNetPenalty& penalty,
+Pilot look_at_sample(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> y,
+                     VectorView<const double> weights, bool fit_intercept, const ElasticNetPenalty& penalty,
                      ElasticNetOptions options) {
   const std::int64_t n = X.n_rows(), m = std::min(n, sample_rows(X.n_cols()));
   std::vector<std::int32_t> positions;
-  std::vector<double> values, some;
-  for (std::int64_t i = 0; i < m; ++i) {
-    const std::int64_t row = i * n / m;
-    positions.push_back(static_cast<std::int32_t>(row)), values.push_back(y[at(row)]);
-    if (!weights.empty()) some.push_back(weights[at(row)]);
-  }
+  for (std::int64_t i = 0; i < m; ++i) positions.push_back(static_cast<std::int32_t>(i * n / m));
+  const std::vector<double> values = entries_at(ctx, y, positions);
+  std::vector<double> some;
+  if (!weights.empty()) some = entries_at(ctx, {weights.data, weights.size, 1}, positions);
   if (std::ranges::none_of(some, [](double w) { return w > 0; })) some.clear();
   const LinearProblem<T> problem(ctx, owner, rows_at(ctx, X, positions), values, 1, normalised_weights(some), fit_intercept);
   const TargetGram gram = target_gram(ctx, problem);
@@ -159,10 +165,10 @@ bool takes_sample(std::int64_t n_rows, std::int64_t n_cols, const ElasticNetPena
 }
 
 template <class T>
-TallSolution solve_tall_elastic_net(const Context& ctx, const char* owner, const Samples<T>& X, const std::vector<double>& y,
-                                    const std::vector<double>& weights, bool fit_intercept, const ElasticNetPenalty& penalty,
-                                    const ElasticNetOptions& options) {
-  require(weights.empty() || std::ranges::any_of(weights, [](double w) { return w > 0; }), schema::ErrorCode::kBadData,
+TallSolution solve_tall_elastic_net(const Context& ctx, const char* owner, const Samples<T>& X,
+                                    MatrixView<const double> y, VectorView<const double> weights, bool fit_intercept,
+                                    const ElasticNetPenalty& penalty, const ElasticNetOptions& options) {
+  require(weights.empty() || weight_sum(ctx, weights) > 0, schema::ErrorCode::kBadData,
           "{}: the sample weights sum to 0, must be more", owner);
   Pilot pilot = look_at_sample(ctx, owner, X, y, weights, fit_intercept, penalty, options);
   TallProducts<T> products(ctx, X, y, weights, fit_intercept, std::move(pilot.mean));
@@ -174,11 +180,11 @@ TallSolution solve_tall_elastic_net(const Context& ctx, const char* owner, const
   return {descent.coef(), products.intercept(descent.coef()), descent.gap() / rows, descent.n_iter()};
 }
 
-template TallSolution solve_tall_elastic_net(const Context&, const char*, const Samples<float>&, const std::vector<double>&,
-                                             const std::vector<double>&, bool, const ElasticNetPenalty&,
-                                             const ElasticNetOptions&);
-template TallSolution solve_tall_elastic_net(const Context&, const char*, const Samples<double>&, const std::vector<double>&,
-                                             const std::vector<double>&, bool, const ElasticNetPenalty&,
-                                             const ElasticNetOptions&);
+template TallSolution solve_tall_elastic_net(const Context&, const char*, const Samples<float>&,
+                                             MatrixView<const double>, VectorView<const double>, bool,
+                                             const ElasticNetPenalty&, const ElasticNetOptions&);
+template TallSolution solve_tall_elastic_net(const Context&, const char*, const Samples<double>&,
+                                             MatrixView<const double>, VectorView<const double>, bool,
+                                             const ElasticNetPenalty&, const ElasticNetOptions&);
 
 }   // namespace kedge::engine

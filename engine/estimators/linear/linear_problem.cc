@@ -19,23 +19,20 @@ constexpr double kConstant =
 }   // namespace
 
 template <class T>
-LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y,
-                                std::int64_t n_targets, const std::vector<double>& weights, bool fit_intercept)
-    : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(n_targets) {
+LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> Y,
+                                VectorView<const double> weights, bool fit_intercept)
+    : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(Y.cols) {
   ctx.check_stop();
   require_rows(owner, X);
   const auto n = static_cast<std::size_t>(n_cols_), k = static_cast<std::size_t>(n_targets_);
-  const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
-  device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_, Y);
+  device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_);
   Array<double> found(ctx.memory(), 2 * n_cols_ + n_targets_ + 1);   // fetched at once: waits cost more than bytes
   const VectorView<double> mean = found.view().slice(0, n_cols_), variance = found.view().slice(n_cols_, n_cols_),
                            y_mean = found.view().slice(2 * n_cols_, n_targets_);
   found.zero();
-  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), device_weights.view(), mean,
-                                      variance);
+  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), weights, mean, variance);
   if (fit_intercept || !weights.empty())
-    ctx.ops<double>().rows->precise_means(std::as_const(device_targets_).view(), device_weights.view(), y_mean,
-                                          found.view().slice(2 * n_cols_ + n_targets_, 1));
+    ctx.ops<double>().rows->precise_means(Y, weights, y_mean, found.view().slice(2 * n_cols_ + n_targets_, 1));
   const std::vector<double> host = found.to_host(), table_mean(host.begin(), host.begin() + n_cols_),
                             table_variance(host.begin() + n_cols_, host.begin() + 2 * n_cols_);
   require(weights.empty() || host.back() > 0, schema::ErrorCode::kBadData,
@@ -43,8 +40,9 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   y_mean_.assign(k, 0.0);
   if (fit_intercept) {
     y_mean_.assign(host.begin() + 2 * n_cols_, host.end() - 1);
-    ctx.ops<double>().maps->combine(Binary::kSubtract, device_targets_.view(), {y_mean.data, 1, n_targets_},
-                                    device_targets_.view());
+    ctx.ops<double>().maps->combine(Binary::kSubtract, Y, {y_mean.data, 1, n_targets_}, device_targets_.view());
+  } else {
+    ctx.ops<double>().tables->gather(Y, {}, {}, {}, device_targets_.view());
   }
   std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
   scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
@@ -57,9 +55,9 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   }
   device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));
   device_scale_ = Array<double>(ctx.memory(), std::span<const double>(scale_));
-  device_weights_ = Array<double>(ctx.memory(), device_weights.size());
-  ctx.ops<double>().maps->map(Unary::kSqrt, 1, {device_weights.data(), device_weights.size(), 1},
-                              {device_weights_.data(), device_weights.size(), 1});
+  device_weights_ = Array<double>(ctx.memory(), weights.size);
+  ctx.ops<double>().maps->map(Unary::kSqrt, 1, {weights.data, weights.size, 1},
+                              {device_weights_.data(), weights.size, 1});
 }
 
 template <class T>
@@ -106,33 +104,15 @@ Matrix<double> LinearProblem<T>::triangle(const Context& ctx) const {
   return R;
 }
 
-// Products with one row or column start from 0, not from what the result holds: such products read X in place.
 template <class T>
 std::vector<double> LinearProblem<T>::slopes(const Context& ctx, std::span<const double> coef) const {
-  Design<T> without = design();
-  without.Y = {};
-  const std::int64_t step = block_rows(ctx, kBlockRows, n_cols_), most = std::min(n_rows_, step),
-                     blocks = (n_rows_ + step - 1) / step;
-  Matrix<double> block(ctx.memory(), most, n_cols_), fitted(ctx.memory(), most, 1), sums(ctx.memory(), blocks, n_cols_);
-  Matrix<double> y = weighted_targets(ctx, 1);   // becomes the residual, block by block
-  const Matrix<double> w(ctx.memory(), coef.empty() ? 0 : 1, n_cols_, coef), one(ctx.memory(), 1, 1, std::vector<double>{1.0});
-  Backend<double>& ops = ctx.ops<double>();
-  for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += step) {
-    ctx.check_stop();
-    const MatrixView<double> rows = block.view().row_range(0, std::min(step, n_rows_ - i)),
-                             part = y.view().row_range(i, rows.rows);
-    ctx.ops<T>().design->gather(without, i, rows);
-    if (!coef.empty()) {
-      ops.linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, w.view(), 0.0,
-                       fitted.view().row_range(0, rows.rows));
-      ops.linear->gemm(Transpose::kNo, Transpose::kNo, -1.0, fitted.view().row_range(0, rows.rows), one.view(), 1.0,
-                       part);
-    }
-    ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, part, rows, 0.0, sums.view().row_range(b, 1));
-  }
-  Array<double> total(ctx.memory(), n_cols_);
-  ops.rows->column_sums(std::as_const(sums).view(), total.view());
-  return total.to_host();
+  ctx.check_stop();
+  Design<T> first = design();
+  first.Y.cols = 1;
+  const Array<double> w(ctx.memory(), coef);
+  Array<double> found(ctx.memory(), n_cols_);
+  ctx.ops<T>().design->slopes(first, w.view(), found.view());
+  return found.to_host();
 }
 
 template <class T>

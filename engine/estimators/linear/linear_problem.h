@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "engine/core/context.h"
+#include "engine/core/uploaded.h"
 #include "engine/estimators/samples.h"
+#include "engine/estimators/target.h"
 
 namespace kedge::engine {
 
@@ -15,10 +17,17 @@ namespace kedge::engine {
 template <class T>
 class LinearProblem {
  public:
-  // Y (host): X.n_rows() x n_targets, row-major. weights: one per row, or empty. Errors: kBadData naming `owner`, for no rows, no
-  // columns, or weights that sum to 0; kCancelled.
-  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
-                const std::vector<double>& weights, bool fit_intercept);
+  // Y (device): X.n_rows() x targets. weights (device): one per row, or empty. Errors: kBadData naming `owner`, for no
+  // rows, no columns, or weights that sum to 0; kCancelled.
+  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> Y,
+                VectorView<const double> weights, bool fit_intercept);
+  // The same with the values and weights of a target, and with Y (row-major) and weights on the host.
+  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y, bool fit_intercept)
+      : LinearProblem(ctx, owner, X, y.device_values(ctx), y.device_weights(ctx), fit_intercept) {}
+  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y,
+                std::int64_t n_targets, const std::vector<double>& weights, bool fit_intercept)
+      : LinearProblem(ctx, owner, X, Uploaded<double>(ctx, Y).matrix(n_targets), Uploaded<double>(ctx, weights).view(),
+                      fit_intercept) {}
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }

@@ -193,7 +193,7 @@ void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& given, const
   const bool is_sparse = is_large_sparse(given) && !params_.positive;
   const Samples<T> X = is_sparse ? given : densified(ctx, "LinearRegression with these parameters", given);
   const std::vector<double> factors = std::is_same_v<T, double> ? column_factors(ctx, X) : std::vector<double>();
-  const double factor = value_factor(y.values);
+  const double factor = value_factor(ctx, y);
   if (factors.empty() && factor == 1) return solve(ctx, X, y);
   for (std::size_t j = 0; is_sparse && j < factors.size(); ++j)
     require(factors[j] == 1, schema::ErrorCode::kBadData, "{}: the squares of column {} leave float64; scale it first", kName,
@@ -217,7 +217,7 @@ void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& given, const
 template <class T>
 void LinearRegression<T>::solve(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (is_large_sparse(X) && !params_.positive) return solve_sparse(ctx, X, y);
-  LinearProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  LinearProblem<T> problem(ctx, kName, X, y, params_.fit_intercept);
   if (X.n_rows() < X.n_cols() && !params_.positive)
     solve_wide(ctx, problem);
   else

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
-#include <numeric>
 
 #include "engine/backend/host/side_by_side.h"
 #include "engine/core/state_archive.h"
@@ -72,15 +71,6 @@ void check_pairs(const P& params, const std::string& penalty) {
     refuse_param(kName, "dual", params.dual, "must be false for solver " + solver + " with the penalty " + penalty);
 }
 
-// Sample weight times class weight of each row; empty if all weigh 1.
-std::vector<double> row_weights(const std::vector<double>& by_class, const PresentClasses& present, const Target& y) {
-  if (by_class.empty()) return y.weights;
-  std::vector<double> rows(y.codes.size());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = by_class[present.positions[y.codes[i]]] * (y.weights.empty() ? 1.0 : y.weights[i]);
-  return rows;
-}
-
 }  // namespace
 
 template <class T>
@@ -131,7 +121,7 @@ LogisticPenalty LogisticRegression<T>::penalty(double C, double weight_sum, std:
 template <class T>
 void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X);
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the target has only the class \"{}\", needs at least 2", kName,
           present_.names.empty() ? "" : present_.names[0]);
   require(present_.size() == 2 || params_.solver != "liblinear", schema::ErrorCode::kBadData,
@@ -227,11 +217,10 @@ LogisticFit LogisticRegression<T>::minimize_sparse(const Context& ctx, const Sam
 template <class T>
 template <class V, class Visit>
 auto LogisticRegression<T>::with_targets(const Context& ctx, LogisticData<V> data, const Target& y, Visit&& visit) const {
-  const Array<std::int32_t> positions = device_positions(ctx, present_, y);
-  const std::vector<double> weights = row_weights(class_weights(kName, params_.class_weight, present_, y), present_, y);
-  const Array<double> device_weights(ctx.memory(), std::span<const double>(weights));
-  data.y = positions.view(), data.weights = device_weights.view(), data.n_classes = present_.size();
-  data.weight_sum = weights.empty() ? static_cast<double>(y.codes.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+  const DevicePositions positions(ctx, present_, y);
+  const RowWeights weights(ctx, class_weights(kName, params_.class_weight, present_, y), present_, y);
+  data.y = positions.view(), data.weights = weights.view(), data.n_classes = present_.size();
+  data.weight_sum = data.weights.empty() ? static_cast<double>(y.codes.size()) : weight_sum(ctx, data.weights);
   require(data.weight_sum > 0, schema::ErrorCode::kInvalidValue,
           "{}: class_weight or the sample weights give every row the weight 0", kName);
   return visit(std::as_const(data));

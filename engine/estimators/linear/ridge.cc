@@ -46,7 +46,8 @@ schema::EstimatorInfo Ridge<T>::info() {
 
 template <class T>
 void Ridge<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  model_.fit(ctx, kName, X, "values", params_, alphas_, [&] { return RidgeTargets{y.values, 1, y.weights}; });
+  model_.fit(ctx, kName, X, "values", params_, alphas_,
+             [&] { return RidgeTargets{y.device_values(ctx), y.device_weights(ctx)}; });
 }
 
 template <class T>

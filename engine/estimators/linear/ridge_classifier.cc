@@ -44,11 +44,14 @@ schema::EstimatorInfo RidgeClassifier<T>::info() {
 template <class T>
 void RidgeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X);
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   n_features_ = X.n_cols();
   const std::vector<double> by_class = class_weights(kName, params_.class_weight, present_, y);
   model_.fit(ctx, kName, X, schema::to_string(params_.class_weight), params_, alphas_, [&] {
-    return RidgeTargets{class_signs(present_, y), sign_targets(present_), class_row_weights(by_class, present_, y)};
+    RidgeTargets targets{.own_Y = device_class_signs(ctx, present_, y),
+                         .own_weights = RowWeights(ctx, by_class, present_, y)};
+    targets.Y = std::as_const(targets.own_Y).view(), targets.weights = targets.own_weights->view();
+    return targets;
   });
 }
 

@@ -275,7 +275,7 @@ std::vector<double> RidgeCV<T>::fold_scores(const Context& ctx, const Samples<T>
 
 template <class T>
 void RidgeCV<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  RidgeProblem<T> problem(ctx, kName, X, y.values, 1, y.weights, params_.fit_intercept);
+  RidgeProblem<T> problem(ctx, kName, X, y.device_values(ctx), y.device_weights(ctx), params_.fit_intercept);
   require(X.n_rows() >= 2 || params_.cv, schema::ErrorCode::kBadData, "{}: got 1 row, needs at least 2 to leave one out", kName);
   cv_results_.clear();
   const std::vector<double> scores = params_.cv ? fold_scores(ctx, X, y) : left_out_scores(ctx, problem, y);

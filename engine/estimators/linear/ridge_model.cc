@@ -84,7 +84,7 @@ void RidgeModel<T>::fit(const Context& ctx, const char* owner, const Samples<T>&
   const auto make_problem = [&] {
     const RidgeTargets targets = make_targets();
     return RidgeProblem<T>(ctx, owner, densified(ctx, std::string(owner) + " with these parameters", X), targets.Y,
-                           targets.n_targets, targets.weights, options.fit_intercept);
+                           targets.weights, options.fit_intercept);
   };
   if (!ctx.work || X.content.empty() || alphas.size() > 1) {
     solution_ = make_problem().solve(ctx, alphas, options);

@@ -230,7 +230,11 @@ bool solves_sparse(bool is_large_sparse, const RidgeOptions& options) {
 template <class T>
 RidgeSolution solve_sparse_ridge(const Context& ctx, const char* owner, const Samples<T>& X, const RidgeTargets& targets,
                                  const std::vector<double>& alphas, bool fit_intercept) {
-  const SparseProblem<T> problem(ctx, owner, X, targets.Y, targets.n_targets, targets.weights, fit_intercept);
+  std::vector<double> Y(static_cast<std::size_t>(targets.Y.size())),
+      weights(static_cast<std::size_t>(targets.weights.size));
+  ctx.memory().to_host(Y.data(), targets.Y.data, Y.size() * sizeof(double));
+  if (!weights.empty()) ctx.memory().to_host(weights.data(), targets.weights.data, weights.size() * sizeof(double));
+  const SparseProblem<T> problem(ctx, owner, X, Y, targets.Y.cols, weights, fit_intercept);
   RidgeSolution solution{.coef = solve_sparse_least_squares(ctx, owner, problem, alphas), .intercept = {}, .solver = "sparse_cg"};
   solution.intercept = problem.intercepts(solution.coef);
   return solution;

@@ -9,6 +9,7 @@
 
 #include "engine/core/params.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/classes.h"
 #include "engine/estimators/linear/least_squares.h"
 #include "engine/estimators/linear/linear_problem.h"
 
@@ -39,6 +40,9 @@ template <class T>
 class RidgeProblem {
  public:
   // As LinearProblem.
+  RidgeProblem(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> Y,
+               VectorView<const double> weights, bool fit_intercept)
+      : owner_(owner), linear_(ctx, owner, X, Y, weights, fit_intercept) {}
   RidgeProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y, std::int64_t n_targets,
                const std::vector<double>& weights, bool fit_intercept)
       : owner_(owner), linear_(ctx, owner, X, Y, n_targets, weights, fit_intercept) {}
@@ -84,9 +88,10 @@ class RidgeProblem {
 
 // What is to be fitted, in addition to the samples.
 struct RidgeTargets {
-  std::vector<double> Y;   // n x n_targets
-  std::int64_t n_targets = 1;
-  std::vector<double> weights;   // of rows; empty: 1 each
+  MatrixView<const double> Y;         // device, n x targets, no padding
+  VectorView<const double> weights;   // device, of rows; empty: 1 each
+  Matrix<double> own_Y = {};          // what is not the Target's is held here
+  std::optional<RowWeights> own_weights = {};
 };
 
 // Whether large sparse samples stay sparse.

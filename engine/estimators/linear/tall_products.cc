@@ -6,8 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/estimators/preprocessing/column_stats.h"
-
 namespace kedge::engine {
 namespace {
 
@@ -22,16 +20,11 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-std::vector<double> square_roots(std::vector<double> weights) {
-  for (double& w : weights) w = std::sqrt(w);
-  return weights;
-}
-
 }   // namespace
 
 template <class T>
-TallProducts<T>::TallProducts(const Context& ctx, const Samples<T>& X, const std::vector<double>& y,
-                              const std::vector<double>& weights, bool fit_intercept, std::vector<double> mean)
+TallProducts<T>::TallProducts(const Context& ctx, const Samples<T>& X, MatrixView<const double> y,
+                              VectorView<const double> weights, bool fit_intercept, std::vector<double> mean)
     : ctx_(ctx),
       X_(X),
       d_(X.n_cols()),
@@ -39,12 +32,16 @@ TallProducts<T>::TallProducts(const Context& ctx, const Samples<T>& X, const std
       mean_(std::move(mean)),
       off_(at(d_), 0.0),
       is_taken_(at(d_)) {
-  if (fit_intercept) y_mean_ = weighted_mean(y, weights);
-  std::vector<double> targets;
-  targets.reserve(2 * y.size());
-  for (const double value : y) targets.push_back(value - y_mean_), targets.push_back(1.0);
-  targets_ = Matrix<double>(ctx.memory(), X.n_rows(), 2, targets);
-  roots_ = Array<double>(ctx.memory(), std::span<const double>(square_roots(weights)));
+  Backend<double>& ops = ctx.ops<double>();
+  Array<double> of_target(ctx.memory(), 2);   // its mean, and the sum of the weights
+  of_target.zero();
+  if (fit_intercept) ops.rows->precise_means(y, weights, of_target.view().slice(0, 1), of_target.view().slice(1, 1));
+  y_mean_ = of_target.to_host()[0];
+  const std::int64_t n = y.rows;
+  targets_ = Matrix<double>(ctx.memory(), n, 2), roots_ = Array<double>(ctx.memory(), weights.size);
+  ops.maps->combine(Binary::kSubtract, y, {of_target.data(), 1, 1}, {targets_.data(), n, 1, 2});
+  ops.maps->map(Unary::kExp, 0, y, {targets_.data() + 1, n, 1, 2});   // ones: the target is finite
+  ops.maps->map(Unary::kSqrt, 1, {weights.data, weights.size, 1}, {roots_.data(), weights.size, 1});
 }
 
 template <class T>

@@ -12,9 +12,10 @@ namespace kedge::engine {
 template <class T>
 class TallProducts {
  public:
-  // y and weights: one a row, weights that sum to the number of rows, or none. `mean`: about the means of the columns, from a
-  // sample; sums are taken of differences from these, and once more where one is far off the mean for the spread of its column.
-  TallProducts(const Context& ctx, const Samples<T>& X, const std::vector<double>& y, const std::vector<double>& weights,
+  // y and weights (device): one a row, weights that sum to the number of rows, or none. `mean`: about the means of the
+  // columns, from a sample; sums are taken of differences from these, and once more where one is far off the mean for
+  // the spread of its column.
+  TallProducts(const Context& ctx, const Samples<T>& X, MatrixView<const double> y, VectorView<const double> weights,
                bool fit_intercept, std::vector<double> mean);
 
   // The products with these columns, none of them there yet: one pass over X. Many columns bring all others along. Errors:

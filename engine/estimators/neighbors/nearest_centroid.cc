@@ -8,6 +8,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/class_moments.h"
 #include "engine/estimators/memory_terms.h"
 #include "engine/estimators/preprocessing/column_stats.h"
 
@@ -40,19 +41,12 @@ double median(Numbers values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Mean and variance of each column over the rows of each class, of the mapped values; host.
-struct ClassMoments {
-  Numbers count, mean, variance;
-};
-
+// Of the mapped values.
 template <class T>
 ClassMoments class_moments(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y) {
-  const Array<std::int32_t> positions = device_positions(ctx, present, y);
-  Array<double> count(ctx.memory(), present.size());
-  Matrix<double> mean(ctx.memory(), present.size(), X.n_cols()), variance(ctx.memory(), present.size(), X.n_cols());
-  ctx.ops<T>().bayes->class_moments(std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, count.view(),
-                                    mean.view(), variance.view());
-  ClassMoments made{count.to_host(), mean.to_host(), variance.to_host()};
+  const DevicePositions positions(ctx, present, y);
+  ClassMoments made =
+      fetch_class_moments(ctx, std::as_const(X.table->X).view(), X.row_view(), positions.view(), {}, present.size());
   for (std::size_t e = 0; X.is_affine() && e < made.mean.size(); ++e) {
     const std::size_t j = e % at(X.n_cols());
     made.mean[e] = (made.mean[e] - X.shift[j]) * X.scale[j], made.variance[e] *= X.scale[j] * X.scale[j];
@@ -154,7 +148,7 @@ template <class T>
 void NearestCentroid<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kName, X);
   ctx.check_stop();
-  present_ = PresentClasses(y);
+  present_ = PresentClasses(ctx, y);
   n_features_ = X.n_cols();
   require(present_.size() >= 2, schema::ErrorCode::kBadData, "{}: the rows have {} class, needs at least 2", kName,
           present_.size());

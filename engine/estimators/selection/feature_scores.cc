@@ -6,16 +6,13 @@
 #include <numeric>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/class_moments.h"
 #include "engine/estimators/classes.h"
 #include "engine/estimators/selection/tail_probabilities.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
 namespace {
-
-struct ClassMoments {   // of the present classes, row-major
-  std::vector<double> count, mean, variance;
-};
 
 // A pass over the columns for each class, whose rows weigh 1 and all others 0.
 template <class T>
@@ -40,26 +37,21 @@ ClassMoments sparse_class_moments(const Context& ctx, const Samples<T>& X, const
 
 template <class T>
 ClassMoments class_moments(const Context& ctx, const Samples<T>& X, const PresentClasses& present, const Target& y) {
-  const Array<std::int32_t> codes = device_positions(ctx, present, y);
   if (X.is_sparse()) return sparse_class_moments(ctx, X, present, y);
-  Array<double> count(ctx.memory(), present.size());
-  Matrix<double> mean(ctx.memory(), present.size(), X.n_cols()), variance(ctx.memory(), present.size(), X.n_cols());
+  const DevicePositions codes(ctx, present, y);
   Matrix<T> scratch;
-  ctx.ops<T>().bayes->class_moments(X.values(ctx, scratch), {}, codes.view(), {}, count.view(), mean.view(),
-                                    variance.view());
-  return {count.to_host(), mean.to_host(), variance.to_host()};
+  return fetch_class_moments(ctx, X.values(ctx, scratch), {}, codes.view(), {}, present.size());
 }
 
-template <class T>
-PresentClasses two_classes(const char* owner, const Samples<T>&, const Target& y) {
-  PresentClasses present(y);
+PresentClasses two_classes(const Context& ctx, const char* owner, const Target& y) {
+  PresentClasses present(ctx, y);
   require(present.size() >= 2, schema::ErrorCode::kBadData, "{}: got {} class, needs at least 2", owner, present.size());
   return present;
 }
 
 template <class T>
 FeatureScores f_classif(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y) {
-  const PresentClasses present = two_classes(owner, X, y);
+  const PresentClasses present = two_classes(ctx, owner, y);
   const ClassMoments m = class_moments(ctx, X, present, y);
   const Moments all = column_moments(ctx, X);
   const auto k = static_cast<std::size_t>(present.size()), d = static_cast<std::size_t>(X.n_cols());
@@ -82,7 +74,7 @@ FeatureScores f_classif(const Context& ctx, const char* owner, const Samples<T>&
 
 template <class T>
 FeatureScores chi_squared(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y) {
-  const PresentClasses present = two_classes(owner, X, y);
+  const PresentClasses present = two_classes(ctx, owner, y);
   const Ranges ranges = column_ranges(ctx, X);
   const ClassMoments m = class_moments(ctx, X, present, y);
   const auto k = static_cast<std::size_t>(present.size()), d = static_cast<std::size_t>(X.n_cols());

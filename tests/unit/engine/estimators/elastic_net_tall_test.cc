@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/core/rng.h"
+#include "engine/core/uploaded.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/linear/elastic_net_solver.h"
 #include "engine/estimators/linear/linear_problem.h"
@@ -50,7 +51,8 @@ template <class T = double>
 TallSolution solve(const Data& data, const Asked& asked) {
   const Context ctx{.device = testing::device_named(asked.device)};
   const testing::Loaded<T> loaded(ctx.device, data);
-  return solve_tall_elastic_net(ctx, "Lasso", loaded.all(), data.values, asked.weights, asked.fit_intercept, asked.penalty,
+  return solve_tall_elastic_net(ctx, "Lasso", loaded.all(), Uploaded<double>(ctx, data.values).matrix(1),
+                                Uploaded<double>(ctx, asked.weights).view(), asked.fit_intercept, asked.penalty,
                                 {.tol = kTol, .max_iter = 100000, .positive = asked.positive});
 }
 
