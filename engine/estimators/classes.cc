@@ -69,6 +69,7 @@ RowWeights::RowWeights(const Context& ctx, const std::vector<double>& by_class, 
 
 void put_rows_by_class(const Context& ctx, const PresentClasses& present, const Target& y,
                        const std::vector<double>& rows, MatrixView<double> out) {
+  if (out.rows == 0) return;   // no codes would mean all rows of the table
   std::vector<double> by_code(static_cast<std::size_t>(present.n_all() * out.cols));
   for (std::size_t c = 0; c < present.codes.size(); ++c)
     std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(c) * out.cols, out.cols,
