@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from client_test import WithServer
+from client_case import WithServer
 from kedge_server import BIN
 import kedge
 from kedge.estimators import GaussianNB, StandardScaler

@@ -8,7 +8,7 @@ from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from client_test import WithServer, has  # noqa: E402
+from client_case import WithServer, has  # noqa: E402
 from kedge_server import BIN, ROOT  # noqa: E402
 import kedge  # noqa: E402
 from kedge import _watch  # noqa: E402
