@@ -8,9 +8,10 @@
 namespace kedge::engine {
 
 class CudaRuntime;
+class DeviceLibraries;
 
-// Both borrow their argument for the lifetime of the result.
+// Both borrow their arguments for the lifetime of the result.
 std::unique_ptr<TreeOps> make_cpu_trees(Memory& memory);
-std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime);   // on the emulated device as well
+std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime, DeviceLibraries& libraries);   // on the emulated device as well
 
 }  // namespace kedge::engine

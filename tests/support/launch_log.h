@@ -20,10 +20,12 @@ class LaunchLog {
   LaunchLog(const LaunchLog&) = delete;
   LaunchLog& operator=(const LaunchLog&) = delete;
 
-  // Whether a kernel of this name ran, with any template arguments.
+  // Whether a kernel of this name ran, with any template arguments. Several of them put the name in parentheses.
   bool has(std::string_view name) const {
-    for (const std::string& kernel : kernels_)
-      if (kernel.substr(0, kernel.find('<')) == name) return true;
+    for (const std::string& kernel : kernels_) {
+      const std::size_t begin = kernel.starts_with('(') ? 1 : 0;
+      if (kernel.substr(begin, kernel.find('<') - begin) == name) return true;
+    }
     return false;
   }
 

@@ -10,7 +10,7 @@ namespace {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
-      : runtime_(options), libraries_(runtime_), trees_(make_cuda_trees(runtime_)) {
+      : runtime_(options), libraries_(runtime_), trees_(make_cuda_trees(runtime_, libraries_)) {
     fill(f32_);
     fill(f64_);
   }

@@ -29,8 +29,8 @@ std::int32_t ClassDraft::add(const std::int32_t* node_counts, std::int32_t depth
 bool DraftTree::accept_split(std::int32_t node, double min_impurity_decrease) {
   DraftNode& parent = nodes[node];
   const DraftNode &left = nodes[parent.left], &right = nodes[parent.right];
-  parent.improvement = parent.weight / nodes[0].weight *
-                       (parent.impurity - right.weight / parent.weight * right.impurity - left.weight / parent.weight * left.impurity);
+  parent.improvement = split_improvement(nodes[0].weight, {parent.weight, parent.impurity}, {left.weight, left.impurity},
+                                         {right.weight, right.impurity});
   return parent.improvement + kPureImpurity >= min_impurity_decrease;
 }
 
@@ -43,24 +43,12 @@ void ClassDraft::append_value(std::int32_t node, const TreeRules& rules, Forest&
     share[c] = node_counts[c] != 0 && weight > 0 ? rules.weight_of(c) * node_counts[c] / weight : 0.0;
 }
 
-double middle_of(double a, double b) {
-  const double middle = a / 2 + b / 2;
-  return middle < b && middle >= a ? middle : a;   // the halves of neighbouring numbers may round up to b; b may be infinite
-}
-
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin) {
-  const double* low = edges.low.data() + edges.offset[feature];
-  const double* high = edges.high.data() + edges.offset[feature];
-  double threshold = middle_of(high[left_bin], low[right_bin]);
-  const double* const above = std::upper_bound(low + left_bin + 1, low + std::max(right_bin, left_bin + 1), threshold);
-  const int bin = static_cast<int>(above - low) - 1;
-  if (high[bin] > threshold) threshold = middle_of(high[bin], low[bin + 1]);
-  return {bin, threshold};
+  return choose_cut(edges.low.data() + edges.offset[feature], edges.high.data() + edges.offset[feature], left_bin, right_bin);
 }
 
 double random_threshold(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin, double drawn) {
-  const double end = edges.high[edges.offset[feature] + left_bin], next = edges.low[edges.offset[feature] + right_bin];
-  return drawn >= end && drawn < next ? drawn : middle_of(end, next);
+  return random_threshold(edges.high[edges.offset[feature] + left_bin], edges.low[edges.offset[feature] + right_bin], drawn);
 }
 
 namespace {
@@ -193,8 +181,8 @@ void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, 
 }
 
 bool may_split(const DraftNode& node, std::int64_t n_rows, const ForestOptions& options, const TreeRules& rules) {
-  return node.depth < options.max_depth && n_rows >= options.min_samples_split && n_rows >= 2 * options.min_samples_leaf &&
-         !(node.weight < 2 * rules.min_weight_leaf) && node.impurity > kPureImpurity;
+  return may_split(SplitLimits{options.max_depth, options.min_samples_split, options.min_samples_leaf}, node.depth, n_rows,
+                   node.weight, node.impurity, rules.min_weight_leaf);
 }
 
 TreeRules make_rules(const ForestOptions& options, std::span<const std::int32_t> drawn) {

@@ -64,13 +64,13 @@ struct ClassDraft : DraftTree {
 // Expands the nodes with the largest improvement first until there are max_leaf_nodes leaves; equal improvements by
 // key. evaluate(node) returns whether the node has an acceptable split. It may look for it only then.
 template <class Evaluate>
-void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate) {
+void expand_best_first(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evaluate, std::int32_t root = 0) {
   const auto worse = [&](std::int32_t a, std::int32_t b) {
     const DraftNode &x = tree.nodes[a], &y = tree.nodes[b];
     return x.improvement != y.improvement ? x.improvement < y.improvement : x.key > y.key;
   };
   std::priority_queue<std::int32_t, std::vector<std::int32_t>, decltype(worse)> frontier(worse);
-  if (evaluate(0)) frontier.push(0);
+  if (evaluate(root)) frontier.push(root);
   for (std::int64_t leaves = 1; leaves < max_leaf_nodes && !frontier.empty(); ++leaves) {
     const std::int32_t node = frontier.top();
     frontier.pop();
@@ -94,15 +94,7 @@ void expand(DraftTree& tree, std::int64_t max_leaf_nodes, const Evaluate& evalua
   }
 }
 
-// Where to cut column `feature` between two neighbouring bins that are present in a node.
-struct Cut {
-  std::int32_t bin = 0;
-  double threshold = 0;
-};
-// The threshold is the midpoint, as in scikit-learn; where that falls into a quantile bin that the node does not have,
-// the next gap between bins, so that bytes and values always go the same way. Between a and b, a < b: a <= the result <
-// b, also if the midpoint rounds or overflows.
-double middle_of(double a, double b);
+// Cuts a column between two bins; choose_cut() of tree_functors.h.
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin);
 // The threshold of a random cut between these bins: the value drawn, where it lies between them.
 double random_threshold(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin, double drawn);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/backend/cpu/trees/trees.h"
+#include "engine/backend/cuda/libraries.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/emulated/gpu_models.h"
 #include "engine/backend/trees_factory.h"
@@ -12,13 +13,18 @@
 namespace kedge::engine::test {
 namespace {
 
+Grown run_emulated(CudaRuntime& runtime, const Case& c) {
+  DeviceLibraries libraries(runtime);
+  return run_case(*make_cuda_trees(runtime, libraries), runtime, c);
+}
+
 class EmulatedForest : public testing::TestWithParam<Case> {};
 
 TEST_P(EmulatedForest, IsTheForestOfTheCpu) {
   HostMemory memory;
   CudaRuntime runtime({.seed = 5});
   const kedge::test::LaunchLog log(runtime);
-  const Grown emulated = run_case(*make_cuda_trees(runtime), runtime, GetParam());
+  const Grown emulated = run_emulated(runtime, GetParam());
   const ForestOptions& options = GetParam().options;
   EXPECT_EQ(log.has(options.splitter == Splitter::kRandom ? "cut_columns" : "score_columns"), grows_in_kernels(GetParam()));
   expect_same(run_case(*make_cpu_trees(memory, 2), memory, GetParam()), emulated);
@@ -33,7 +39,7 @@ TEST(EmulatedForestEdges, LooksPastConstantColumnsAsTheCpuDoes) {
   const Case c{"", data, {.n_trees = 3, .max_features = 2, .seed = 2}};
   HostMemory memory;
   CudaRuntime runtime({.seed = 6});
-  const Grown grown = run_case(*make_cuda_trees(runtime), runtime, c);
+  const Grown grown = run_emulated(runtime, c);
   EXPECT_EQ(grown.forest.feature[0], 61);
   expect_same(run_case(*make_cpu_trees(memory, 1), memory, c), grown);
 }
@@ -56,7 +62,7 @@ TEST_P(EmulatedForestOfManyClasses, IsTheForestOfTheCpu) {
   HostMemory memory;
   CudaRuntime runtime({.seed = 7, .model = &emulated::gpu_model(gpu)});
   const kedge::test::LaunchLog log(runtime);
-  const Grown emulated = run_case(*make_cuda_trees(runtime), runtime, c);
+  const Grown emulated = run_emulated(runtime, c);
   EXPECT_TRUE(log.has("part_rows"));
   expect_same(run_case(*make_cpu_trees(memory, 2), memory, c), emulated);
 }
@@ -72,7 +78,7 @@ TEST(EmulatedForestEdges, RefusesMoreClassesThanTheSharedMemoryHolds) {
   const Data data = make_data(210, 3, 60, 63, 0.0, 8);
   CudaRuntime runtime({.model = &emulated::gpu_model("T4")});
   try {
-    run_case(*make_cuda_trees(runtime), runtime, {"", data, {.n_trees = 1, .max_features = 2}});
+    run_emulated(runtime, {"", data, {.n_trees = 1, .max_features = 2}});
     FAIL() << "63 classes on a T4";
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.message, "a forest for 63 classes on a GPU, at most 62 are possible");

@@ -64,6 +64,7 @@ struct Case {
 inline std::vector<Case> forest_cases(int size) {
   const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
   const Data shifted = make_data(75 * size, 9, 2, 3, 0.3, 3), many = make_data(125 * size, 6, 90, 23, 0.6, 4);
+  const Data tall = make_data(6000, 4, 300, 3, 0.2, 6);
   const ForestOptions plain{.n_trees = size + 1, .max_features = 3, .seed = 7};
   const auto with = [&](auto change) { ForestOptions o = plain; change(o); return o; };
   return {
@@ -90,6 +91,8 @@ inline std::vector<Case> forest_cases(int size) {
       {"random_cuts_leaf_nodes", many, with([](auto& o) { o.splitter = Splitter::kRandom, o.max_leaf_nodes = 13, o.min_samples_leaf = 2; })},
       {"random_cuts_decrease", sparse, with([](auto& o) { o.splitter = Splitter::kRandom, o.min_impurity_decrease = 0.004, o.min_weight_fraction_leaf = 0.02; })},
       {"random_cuts_entropy", dense, with([](auto& o) { o.splitter = Splitter::kRandom, o.criterion = Criterion::kEntropy; })},
+      {"many_rows", tall, with([](auto& o) { o.n_trees = 2, o.min_samples_leaf = 5; })},   // nodes for big blocks, and their small children
+      {"random_cuts_many_rows", tall, with([](auto& o) { o.splitter = Splitter::kRandom, o.n_trees = 2, o.max_depth = 6; })},
   };
 }
 
@@ -97,6 +100,7 @@ inline std::vector<Case> forest_cases(int size) {
 inline std::vector<Case> host_cases(int size) {
   const Data sparse = make_data(175 * size, 20, 200, 4, 0.75, 1), dense = make_data(100 * size, 7, 5000, 3, 0.0, 2);
   const Data many = make_data(125 * size, 6, 90, 23, 0.6, 4);
+  const Data tall = make_data(6000, 4, 300, 3, 0.2, 6);
   const Data large = make_data(2600, 3, 5000, 2, 0.2, 5);   // more rows than a tile of sums
   const auto values_of = [](const Data& data) {
     std::vector<double> values;
@@ -126,6 +130,7 @@ inline std::vector<Case> host_cases(int size) {
       {"values_random_weighted", sparse, with(kSquaredError, random), true, values_of(sparse), weights_of(sparse)},
       {"values_leaf_weight", sparse, with(kSquaredError, [](auto& o) { o.min_weight_fraction_leaf = 0.05, o.n_trees = 1; }), true, values_of(sparse), weights_of(sparse)},
       {"values_decrease", dense, with(kSquaredError, [](auto& o) { o.min_impurity_decrease = 0.2, o.max_depth = 6; }), false, values_of(dense)},
+      {"values_many_rows", tall, with(kSquaredError, [](auto& o) { o.n_trees = 1, o.min_samples_leaf = 20; }), false, values_of(tall)},
       {"values_large", large, with(kSquaredError, [](auto& o) { o.n_trees = 1, o.max_depth = 4; }), false, values_of(large)},
       {"poisson_random", sparse, with(kPoisson, random), false, values_of(sparse)},
       {"poisson_weighted", dense, with(kPoisson, same), false, values_of(dense), weights_of(dense)},

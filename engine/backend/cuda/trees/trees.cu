@@ -1,5 +1,5 @@
-// The CUDA body of the tree operations: bins on the host, grows batches of trees on the device. Absolute errors, exact cuts, and
-// weighted or random forests of more classes than shared memory holds grow on the host.
+// The CUDA body of the tree operations: bins and grows batches of trees on the device. Absolute errors, exact cuts, and weighted or
+// random forests of more classes than shared memory holds grow on the host.
 #include <algorithm>
 #include <string>
 
@@ -34,7 +34,7 @@ class CudaReadyForest final : public ReadyForest {
 
 class CudaTrees final : public TreeOps {
  public:
-  explicit CudaTrees(CudaRuntime& runtime) : runtime_(runtime) {}
+  CudaTrees(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
 
   BinnedTable bin(MatrixView<const float> X) override { return bin_any(X); }
   BinnedTable bin(MatrixView<const double> X) override { return bin_any(X); }
@@ -51,8 +51,8 @@ class CudaTrees final : public TreeOps {
     std::vector<Forest> trees;
     for (std::int64_t first = 0; first < options.n_trees; first += batch) {
       const auto drawn = draw(options, first, std::min(batch, options.n_trees - first), n);
-      for (Forest& tree : grow_batch(runtime_, {table, host}, options.first_tree + first, drawn)) trees.push_back(std::move(tree));
-      if (progress) progress(static_cast<std::int64_t>(trees.size()), options.n_trees);
+      trees.push_back(grow_batch(runtime_, {table, host}, options.first_tree + first, drawn));
+      if (progress) progress(first + static_cast<std::int64_t>(drawn.size()), options.n_trees);
     }
     return join_trees(std::move(trees), target.n_classes, table.n_cols);
   }
@@ -86,9 +86,10 @@ class CudaTrees final : public TreeOps {
  private:
   template <class T>
   BinnedTable bin_any(MatrixView<const T> X) {
-    const std::vector<T> values = values_of(X);
-    std::vector<std::uint8_t> codes(static_cast<std::size_t>(X.size()));
     BinnedTable table{.n_rows = X.rows, .n_cols = X.cols};
+    if (X.size() > 0 && bin_on_device(runtime_, libraries_, X, table)) return table;
+    const std::vector<T> values = values_of(X);   // without values, or with NaN, which the host names
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(X.size()));
     table.edges = bin_columns(MatrixView<const T>(values.data(), X.rows, X.cols, X.stride), codes.data(), tree_threads());
     table.codes = Array<std::uint8_t>(runtime_, std::span<const std::uint8_t>(codes));
     return table;
@@ -144,10 +145,13 @@ class CudaTrees final : public TreeOps {
   }
 
   CudaRuntime& runtime_;
+  DeviceLibraries& libraries_;
 };
 
 }  // namespace
 
-std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime) { return std::make_unique<CudaTrees>(runtime); }
+std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime, DeviceLibraries& libraries) {
+  return std::make_unique<CudaTrees>(runtime, libraries);
+}
 
 }  // namespace kedge::engine

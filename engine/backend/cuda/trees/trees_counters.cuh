@@ -6,7 +6,9 @@
 
 namespace kedge::engine {
 
-inline constexpr int kTreeThreads = 64, kTreeWarps = kTreeThreads / 32;
+// Threads of a block for a node, and for one of at least kBigNode rows; and of one that takes a node a thread.
+inline constexpr int kSmallThreads = 64, kBigThreads = 512, kNodeThreads = 64;
+inline constexpr std::int32_t kBigNode = 2048;
 inline constexpr std::int32_t kBins = 256;
 
 // Inclusive sums of `n` places by one warp; get(place) and set(place, sum).
@@ -27,14 +29,14 @@ __device__ void scan_places(int n, const Get& get, const Set& set) {
 
 // n_wide counters of 64 bits and n_narrow of 32, each for kPlaces places: bins, or one for each thread, which then needs no atomics.
 // A wide one is two planes of words, as shared memory adds 32 bits at once only.
-template <int kPlaces>
+template <int kPlaces, int kThreads>
 class Counters {
  public:
   static std::size_t bytes(std::int32_t n_wide, std::int32_t n_narrow) { return static_cast<std::size_t>(2 * n_wide + n_narrow) * kPlaces * 4; }
   __device__ Counters(std::uint32_t* words, std::int32_t n_wide, std::int32_t n_narrow) : words_(words), n_wide_(n_wide), n_narrow_(n_narrow) {}
 
   __device__ void clear() {
-    for (std::int32_t i = static_cast<int>(threadIdx.x); i < (2 * n_wide_ + n_narrow_) * kPlaces; i += kTreeThreads) words_[i] = 0;
+    for (std::int32_t i = static_cast<int>(threadIdx.x); i < (2 * n_wide_ + n_narrow_) * kPlaces; i += kThreads) words_[i] = 0;
     __syncthreads();
   }
   __device__ void add(std::int32_t counter, int place, std::uint32_t n) { add_word(plane(counter) + place, n); }
@@ -52,7 +54,7 @@ class Counters {
   // Makes each place the sum of those up to it.
   __device__ void scan() {
     __syncthreads();
-    for (std::int32_t c = static_cast<int>(threadIdx.x) / 32; c < n_wide_ + n_narrow_; c += kTreeWarps) {
+    for (std::int32_t c = static_cast<int>(threadIdx.x) / 32; c < n_wide_ + n_narrow_; c += kThreads / 32) {
       if (c < n_wide_)
         scan_places<std::int64_t>(kPlaces, [&](int place) { return wide_at(c, place); }, [&](int place, std::int64_t sum) {
           std::uint32_t* const low = wide_plane(c) + place;
@@ -69,7 +71,7 @@ class Counters {
   __device__ std::uint32_t* wide_plane(std::int32_t counter) const { return words_ + 2 * counter * kPlaces; }
   __device__ std::uint32_t* plane(std::int32_t counter) const { return words_ + (2 * n_wide_ + counter) * kPlaces; }
   __device__ static std::uint32_t add_word(std::uint32_t* word, std::uint32_t n) {
-    if constexpr (kPlaces != kTreeThreads) return atomicAdd(word, n);
+    if constexpr (kPlaces != kThreads) return atomicAdd(word, n);
     const std::uint32_t before = *word;
     *word = before + n;
     return before;
@@ -79,16 +81,34 @@ class Counters {
   std::int32_t n_wide_, n_narrow_;
 };
 
+template <class Total>
+__device__ std::int64_t sum_of_classes(std::int32_t n_classes, const Total& total) {
+  std::int64_t sum = 0;
+  for (std::int32_t c = 0; c < n_classes; ++c) sum += total(c);
+  return sum;
+}
+
+// The weight and the impurity of a node of classes; weight_of(c): what its rows of class c weigh.
+template <class Weight>
+KEDGE_HD NodeMeasure measure_classes(std::int32_t n_classes, bool entropy, const Weight& weight_of) {
+  SideSum sum;
+  for (std::int32_t c = 0; c < n_classes; ++c) sum.add(weight_of(c), entropy);
+  return {0, node_impurity(sum, entropy), sum.weight};
+}
+
 // Each kind of rows says which counters they need, adds one, and judges the cut that leaves the rows of the places up to `place`
-// on the left. `total` are the n_totals() sums of the node, which are the counters' but for the rows.
+// on the left. `total` are the n_totals() sums of the node, which are the counters' but for the rows. class_weight() is what rows
+// of a class weigh that sum up to `total`; weight() what a node weighs in the rows' unit.
 
 // Rows of classes that count as often as they were drawn.
 struct CountedKind {
   using Row = CountedRow;
+  static constexpr bool kMeasured = false;
   std::int32_t n_classes;
-  const double* class_weight = nullptr;      // trees x n_classes, or null
+  const double* of_class = nullptr;          // trees x n_classes, or null
   const double* min_weight_leaf = nullptr;   // by tree
   bool entropy = false;
+  bool counts_draws = false;                 // a row that is drawn twice counts as two rows of its node
 
   KEDGE_HD std::int32_t n_wide() const { return 0; }
   KEDGE_HD std::int32_t n_narrow() const { return n_classes + 1; }
@@ -104,17 +124,29 @@ struct CountedKind {
   __device__ std::int64_t sum(const C& counters, std::int32_t k, int place) const { return counters.at(k, place); }
   template <class C>
   __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
-    const double* const weights = class_weight ? class_weight + std::int64_t{node.tree} * n_classes : nullptr;
+    const double* const weights = of_class ? of_class + std::int64_t{node.tree} * n_classes : nullptr;
     return cut_score(CutRules{entropy, weights, min_weight_leaf[node.tree]}, n_classes, total, node.weight,
                      [&](std::int32_t c) { return counters.at(c, place); });
   }
+  KEDGE_HD double class_weight(std::int32_t tree, std::int32_t c, std::int64_t total) const {
+    return (of_class ? of_class[std::int64_t{tree} * n_classes + c] : 1.0) * static_cast<double>(total);
+  }
+  template <class Total>
+  __device__ std::int64_t weight(const Total& total) const { return sum_of_classes(n_classes, total); }
+  template <class Total>
+  __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
+    return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
+  }
+  KEDGE_HD std::int64_t rows_of_node(std::int64_t weight, std::int32_t n) const { return counts_draws ? weight : n; }
 };
 
 // Rows of classes with weights of their own.
 struct WeighedKind {
   using Row = WeighedRow;
+  static constexpr bool kMeasured = false;
   std::int32_t n_classes;
   const double* min_weight = nullptr;   // of a leaf, by tree
+  const double* scale = nullptr;        // of the weights, by tree
   bool entropy = false;
 
   KEDGE_HD std::int32_t n_wide() const { return n_classes; }
@@ -134,11 +166,22 @@ struct WeighedKind {
     return share_cut_score(entropy, min_weight[node.tree], n_classes, total, node.weight,
                            [&](std::int32_t c) { return counters.wide_at(c, place); });
   }
+  KEDGE_HD double class_weight(std::int32_t tree, std::int32_t, std::int64_t total) const {
+    return static_cast<double>(total) / scale[tree];
+  }
+  template <class Total>
+  __device__ std::int64_t weight(const Total& total) const { return sum_of_classes(n_classes, total); }
+  template <class Total>
+  __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
+    return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
+  }
+  KEDGE_HD std::int64_t rows_of_node(std::int64_t, std::int32_t n) const { return n; }
 };
 
 // Rows of values. totals: weight, weighted value.
 struct SummedKind {
   using Row = SummedRow;
+  static constexpr bool kMeasured = true;   // nodes need more than their sums
   const double* min_weight = nullptr;   // of a leaf, by tree
   bool poisson = false;
 
@@ -158,12 +201,15 @@ struct SummedKind {
   __device__ double score(const C& counters, int place, const LevelNode& node, const std::int64_t* total) const {
     return value_cut_score(poisson, min_weight[node.tree], total[0], counters.wide_at(0, place), total[1], counters.wide_at(1, place));
   }
+  template <class Total>
+  __device__ std::int64_t weight(const Total& total) const { return total(0); }
+  KEDGE_HD std::int64_t rows_of_node(std::int64_t, std::int32_t n) const { return n; }
 };
 
 // Shared memory of a kernel that adds up rows of this kind.
 template <int kPlaces, class Kind>
 std::size_t counter_bytes(const Kind& kind) {
-  return Counters<kPlaces>::bytes(kind.n_wide(), kind.n_narrow());
+  return Counters<kPlaces, kSmallThreads>::bytes(kind.n_wide(), kind.n_narrow());
 }
 
 }  // namespace kedge::engine

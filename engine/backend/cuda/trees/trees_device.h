@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/backend/cuda/libraries.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/tree_draft.h"
@@ -42,6 +43,18 @@ struct LevelNode {
   std::int64_t begin = 0, weight = 0;  // first of its rows; what they weigh in the rows' unit
   std::uint64_t key = 0;
   std::int32_t n = 0, tree = 0;        // rows; tree within the batch
+  std::int32_t node = 0;               // which DeviceNode
+};
+
+// A node of a tree that grows on the device. The nodes of a batch lie in the order in which they were made, the root of tree t at t,
+// the right child of a node after its left one.
+struct DeviceNode {
+  double threshold = 0, impurity = 0, weight = 0, mean = 0, improvement = 0;   // mean: of trees of values
+  std::uint64_t key = 0;
+  std::int32_t tree = 0, n_rows = 0;
+  std::int32_t feature = -1, left = -1, bin = 0;   // left: -1 for a leaf
+  std::int32_t size = 0;                           // nodes from here on down; set when all are made
+  std::int32_t place = -1;                         // in the batch's forest; -1: not in it
 };
 
 // The best cut of a column, or of a node; feature -1 and kRefusedCut where there is none.
@@ -56,7 +69,7 @@ struct DeviceCut {
 struct DeviceTable {
   const std::uint8_t* codes;
   std::int64_t n_rows;
-  const std::int32_t* offset;   // of the edges, as BinEdges; null where no cut is random
+  const std::int32_t* offset;   // of the edges, as BinEdges
   const double *low, *high;
 };
 
@@ -77,6 +90,11 @@ struct DeviceForest {
 // Threads of the host that draw and take the rows of a batch.
 inline int tree_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
 
+// Sets the codes and edges of X's columns, as bin_columns() does; false, and neither, where a value is NaN. X has rows and columns. Waits once
+// for each 128 MiB of columns.
+template <class T>
+bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<const T> X, BinnedTable& table);
+
 // What all trees of a forest share. `host` names no codes.
 struct DeviceForestInput {
   const BinnedTable& table;
@@ -90,8 +108,8 @@ std::int64_t trees_at_once(const HostForestInput& input);
 
 // Grows trees first .. first + count - 1, all level by level together. drawn[t] is how often each position was drawn for tree first + t.
 // Waits for the device a few times per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
-std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
-                               const std::vector<std::vector<std::uint32_t>>& drawn);
+Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
+                  const std::vector<std::vector<std::uint32_t>>& drawn);
 
 // out = mean outputs, over bytes; rows are of the table.
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,

@@ -1,10 +1,12 @@
-// Growing trees on the device, level by level, many trees per launch. What is added up is integers and the formulas are shared with the
-// CPU, so the trees are the same bit for bit.
+// Growing trees on the device, level by level, many trees per launch; the host only learns how many nodes a level has. What is added up
+// is integers and the formulas are shared with the CPU, so the trees are the same bit for bit.
 #include <algorithm>
 #include <string>
 
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/cuda/trees/trees_kinds.h"
+#include "engine/backend/cuda/trees/trees_nodes.cuh"
+#include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "schemas/error.h"
 
@@ -14,202 +16,306 @@ namespace {
 constexpr std::int64_t kSlots = 1 << 21;   // columns of nodes that are scored by one launch
 constexpr std::int32_t kExtraColumns = 16;
 constexpr std::int64_t kBatchBytes = std::int64_t{1} << 30, kBatchTrees = 256;   // of rows, which are kept twice
-constexpr std::size_t kStaticShared = 1024;   // bytes that the kernels use beside their counters, and more
+constexpr std::size_t kStaticShared = 1024;      // bytes that the kernels use beside their counters, and more
+constexpr std::size_t kBigShared = 40 * 1024;    // that the counters of a big block may have, so that several run at once
+
+// Device memory that is made anew only where more is needed.
+template <class T>
+T* at_least(CudaRuntime& runtime, Array<T>& array, std::int64_t size) {
+  if (array.size() < size) array = {}, array = Array<T>(runtime, size + size / 2);
+  return array.data();
+}
+
+// The same, keeping the first `used` elements.
+template <class T>
+void grow_to(CudaRuntime& runtime, Array<T>& array, std::int64_t used, std::int64_t size) {
+  if (array.size() >= size) return;
+  Array<T> more(runtime, size + size / 2);
+  if (used > 0) runtime.copy(more.data(), array.data(), static_cast<std::size_t>(used) * sizeof(T));
+  array = std::move(more);
+}
 
 // A batch of trees while it grows; Trees are its trees of one kind.
 template <class Trees>
 class Batch {
  public:
   Batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn)
-      : runtime_(runtime), in_(input), options_(input.host.options), is_random_(options_.splitter == Splitter::kRandom), trees_(input.host, drawn.size()) {
-    if (is_random_) {
-      const BinEdges& edges = in_.table.edges;
-      offset_ = upload(runtime_, edges.offset), low_ = upload(runtime_, edges.low), high_ = upload(runtime_, edges.high);
-    }
-    take_rows(first, drawn);
+      : runtime_(runtime), in_(input), options_(input.host.options), is_random_(options_.splitter == Splitter::kRandom),
+        n_trees_(static_cast<std::int32_t>(drawn.size())), trees_(input.host, drawn.size()), counts_(runtime, 1) {
+    const BinEdges& edges = in_.table.edges;
+    offset_ = upload(runtime_, edges.offset), low_ = upload(runtime_, edges.low), high_ = upload(runtime_, edges.high);
+    make_roots(first, take_rows(drawn));
   }
 
-  std::vector<Forest> grow() {
-    while (!level_.empty()) split_level();
-    std::vector<Forest> forests;
-    for (std::size_t t = 0; t < drafts_.size(); ++t) {
-      if (options_.max_leaf_nodes > 0)
-        expand_best_first(drafts_[t], options_.max_leaf_nodes, [&](std::int32_t node) { return wanted_[t][node]; });
-      forests.push_back(finish_tree(drafts_[t], in_.host.target.n_classes, in_.table.edges, in_.table.n_cols,
-                                    [&](std::int32_t node, Forest& out) { trees_.append_value(t, node, out); }));
-    }
-    return forests;
+  Forest grow() {
+    while (now_.big + now_.small > 0) split_level();
+    if (options_.max_leaf_nodes > 0) keep_best();
+    return finish();
   }
 
  private:
-  using Row = typename Trees::Kind::Row;
-  // A node of the level with what only the host knows of it.
-  struct HostNode {
-    LevelNode device;
-    std::int32_t node;
-  };
+  using Kind = typename Trees::Kind;
+  using Row = typename Kind::Row;
 
-  void take_rows(std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn) {
+  // Takes the drawn rows to the device, and returns how many each tree has.
+  std::vector<std::int64_t> take_rows(const std::vector<std::vector<std::uint32_t>>& drawn) {
     trees_.upload_rows(runtime_, drawn);
     std::vector<std::vector<Row>> rows(drawn.size());
-    parallel_tasks(tree_threads(), static_cast<std::int64_t>(drawn.size()), [&](std::int64_t t, int) { rows[t] = trees_.take(t, drawn[t]); });
+    parallel_tasks(tree_threads(), n_trees_, [&](std::int64_t t, int) { rows[t] = trees_.take(t, drawn[t]); });
+    std::vector<std::int64_t> sizes;
     std::int64_t n = 0;
-    for (const auto& of_tree : rows) n += static_cast<std::int64_t>(of_tree.size());
+    for (const auto& of_tree : rows) sizes.push_back(static_cast<std::int64_t>(of_tree.size())), n += sizes.back();
     rows_ = Array<Row>(runtime_, n), parted_ = Array<Row>(runtime_, n);
-    drafts_.resize(rows.size()), totals_.resize(rows.size()), wanted_.resize(rows.size());
-    std::vector<LevelNode> roots;
     for (std::int64_t begin = 0; const auto& of_tree : rows) {
-      const auto t = static_cast<std::int32_t>(roots.size());
       runtime_.to_device(rows_.data() + begin, of_tree.data(), of_tree.size() * sizeof(Row));
-      roots.push_back({.begin = begin, .key = tree_root_key(first + t), .n = static_cast<std::int32_t>(of_tree.size()), .tree = t});
       begin += static_cast<std::int64_t>(of_tree.size());
     }
-    const std::vector<NodeMeasure> measures = measure(upload(runtime_, roots), nullptr, nullptr, rows_);
-    for (const LevelNode& root : roots) {
-      add_node(root.tree, trees_.root(root.tree).data(), of(measures, root.tree), root.n, 0, root.key);
-      add_to_level(root.tree, 0, root.begin, root.n);
+    return sizes;
+  }
+
+  void make_roots(std::int64_t first, const std::vector<std::int64_t>& sizes) {
+    std::vector<LevelNode> roots;
+    std::vector<std::int64_t> totals;
+    for (std::int64_t begin = 0; const std::int64_t n : sizes) {
+      const auto t = static_cast<std::int32_t>(roots.size());
+      const std::vector<std::int64_t>& of_root = trees_.root(t);
+      totals.insert(totals.end(), of_root.begin(), of_root.end());
+      roots.push_back({.begin = begin, .weight = trees_.weight(of_root.data()), .key = tree_root_key(first + t), .n = static_cast<std::int32_t>(n),
+                       .tree = t, .node = t});
+      begin += n;
     }
-    trees_.upload_limits(runtime_);
-    level_.swap(next_level_);
+    std::vector<NodeMeasure> measures(roots.size());
+    if constexpr (Kind::kMeasured) {
+      const Array<LevelNode> nodes = upload(runtime_, roots);
+      Array<NodeMeasure> measured(runtime_, n_trees_);
+      trees_.template measure<kBigThreads>(runtime_, nodes.data(), n_trees_, nullptr, nullptr, rows_.data(), measured.data());
+      measures = measured.to_host();
+    }
+    std::vector<DeviceNode> made(roots.size());
+    for (const LevelNode& root : roots) {
+      const NodeMeasure of = trees_.root_measure(root.tree, measures[root.tree]);
+      DeviceNode& node = made[root.tree];
+      node.impurity = of.impurity, node.weight = of.weight, node.mean = of.mean, node.key = root.key, node.tree = root.tree;
+      node.n_rows = root.n;
+    }
+    trees_.upload_limits(runtime_), leaf_weight_ = upload(runtime_, leaf_limits(trees_.rules()));
+    for (const LevelNode& root : roots) made[root.tree].n_rows = static_cast<std::int32_t>(trees_.kind().rows_of_node(root.weight, root.n));
+    nodes_ = upload(runtime_, made), totals_ = upload(runtime_, totals), now_.nodes = n_trees_;
+    runtime_.to_device(counts_.data(), &now_, sizeof now_);
+    first_level(roots, made);
   }
 
-  // What the trees need of nodes beside their sums: of each node, or of its left part and its right one.
-  std::vector<NodeMeasure> measure(const Array<LevelNode>& nodes, const DeviceCut* cuts, const std::int32_t* left_rows, const Array<Row>& rows) {
-    if constexpr (Trees::kMeasured) return trees_.measure(runtime_, nodes, cuts, left_rows, rows.data());
-    return {};
-  }
-  static NodeMeasure of(const std::vector<NodeMeasure>& measures, std::int64_t i) { return measures.empty() ? NodeMeasure{} : measures[i]; }
-
-  std::int32_t add_node(std::size_t t, const std::int64_t* totals, const NodeMeasure& measure, std::int32_t n_rows, std::int32_t depth, std::uint64_t key) {
-    DraftNode node = trees_.add(t, totals, measure);
-    node.depth = depth, node.key = key;
-    if (node.n_rows == 0) node.n_rows = n_rows;
-    totals_[t].insert(totals_[t].end(), totals, totals + trees_.kind().n_totals());
-    drafts_[t].nodes.push_back(node), wanted_[t].push_back(false);
-    return static_cast<std::int32_t>(drafts_[t].nodes.size()) - 1;
-  }
-  const std::int64_t* totals_of(std::int32_t t, std::int32_t node) const {
-    return totals_[t].data() + std::int64_t{node} * trees_.kind().n_totals();
+  // Big roots from the front, small ones from the back, as add_to_level() does.
+  void first_level(const std::vector<LevelNode>& roots, const std::vector<DeviceNode>& made) {
+    std::vector<LevelNode> level(roots.size());
+    for (const LevelNode& root : roots) {
+      const DeviceNode& node = made[root.tree];
+      if (!may_split(limits(), 0, root.n, node.weight, node.impurity, trees_.rules()[root.tree].min_weight_leaf)) continue;
+      if (root.n >= big_rows()) level[now_.big++] = root;
+      else level[level.size() - 1 - now_.small++] = root;
+    }
+    level_ = upload(runtime_, level);
   }
 
-  void add_to_level(std::int32_t t, std::int32_t node, std::int64_t begin, std::int32_t n) {
-    const DraftNode& at = drafts_[t].nodes[node];
-    if (may_split(at, n, options_, trees_.rules(t))) next_level_.push_back({{begin, trees_.weight(totals_of(t, node)), at.key, n, t}, node});
+  SplitLimits limits() const { return {options_.max_depth, options_.min_samples_split, options_.min_samples_leaf}; }
+  // Rows of nodes that big blocks take: none where these would need too much shared memory.
+  std::int32_t big_rows() const {
+    const bool fits = counter_bytes<kBigThreads>(trees_.kind()) <= kBigShared && counter_bytes<kBins>(trees_.kind()) <= kBigShared;
+    return fits ? kBigNode : 0x7fffffff;
   }
 
   void split_level() {
-    const auto steps = std::max<std::int64_t>(1, options_.max_features);
-    const std::int64_t chunk = std::max<std::int64_t>(1, kSlots / steps);
-    for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(level_.size()); begin += chunk)
-      split_chunk({level_.begin() + begin, level_.begin() + std::min<std::int64_t>(begin + chunk, static_cast<std::int64_t>(level_.size()))});
-    std::swap(rows_, parted_);
-    level_.swap(next_level_);
-    next_level_.clear();
+    const std::int64_t n = now_.big + now_.small;
+    const std::int64_t most = now_.nodes + 2 * n;
+    if (most > 0x7fffffff)
+      throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest has more than 2147483647 nodes");
+    grow_to(runtime_, nodes_, now_.nodes, most);
+    grow_to(runtime_, totals_, now_.nodes * std::int64_t{trees_.kind().n_totals()}, most * trees_.kind().n_totals());
+    level_end_.push_back(now_.nodes);
+    next_level_ = Array<LevelNode>(runtime_, 2 * n);
+    runtime_.zero(&counts_.data()->big, 2 * sizeof(std::int32_t));
+    split_nodes<kBigThreads>(level_.data(), now_.big);
+    split_nodes<kSmallThreads>(level_.data() + level_.size() - now_.small, now_.small);
+    runtime_.to_host(&now_, counts_.data(), sizeof now_);
+    std::swap(rows_, parted_), std::swap(level_, next_level_);
   }
 
-  void split_chunk(const std::vector<HostNode>& nodes) {
-    if (in_.host.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
-    std::vector<DeviceCut> cuts = find_cuts(nodes, 0, options_.max_features);
-    std::int32_t first = options_.max_features;
-    for (std::vector<HostNode> constant; first < in_.table.n_cols; first += kExtraColumns) {
-      constant.clear();
-      std::vector<std::size_t> of;
-      for (std::size_t i = 0; i < nodes.size(); ++i)
-        if (!cuts[i].varies) constant.push_back(nodes[i]), of.push_back(i);
-      if (constant.empty()) break;
-      const std::vector<DeviceCut> more = find_cuts(constant, first, kExtraColumns);
-      for (std::size_t i = 0; i < of.size(); ++i) cuts[of[i]] = more[i];
+  template <int kThreads>
+  void split_nodes(const LevelNode* nodes, std::int64_t n) {
+    const std::int64_t chunk = std::max<std::int64_t>(1, kSlots / std::max<std::int64_t>(1, options_.max_features));
+    for (std::int64_t begin = 0; begin < n; begin += chunk) {
+      if (in_.host.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+      const std::int64_t count = std::min(chunk, n - begin);
+      DeviceCut* const cuts = at_least(runtime_, cuts_, count);
+      find_cuts<kThreads>(nodes + begin, count, 0, options_.max_features, cuts);
+      look_further<kThreads>(nodes + begin, count, cuts);
+      part<kThreads>(nodes + begin, count, cuts);
     }
-    part(nodes, cuts);
   }
 
-  std::vector<LevelNode> device_nodes(const std::vector<HostNode>& nodes) const {
-    std::vector<LevelNode> device;
-    for (const HostNode& node : nodes) device.push_back(node.device);
-    return device;
+  // Nodes whose columns are all constant try further ones, in the order in which they are drawn.
+  template <int kThreads>
+  void look_further(const LevelNode* nodes, std::int64_t n, DeviceCut* cuts) {
+    const std::int32_t* of = nullptr;
+    const DeviceCut* found = cuts;
+    for (std::int32_t first = options_.max_features, round = 0; first < in_.table.n_cols; first += kExtraColumns, ++round) {
+      LevelNode* const constant = at_least(runtime_, constant_[round % 2], n);
+      std::int32_t* const constant_of = at_least(runtime_, constant_of_[round % 2], n);
+      std::int32_t* const count = &counts_.data()->constant;
+      runtime_.zero(count, sizeof *count);
+      KEDGE_LAUNCH(runtime_, list_constant, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, of, found, n, cuts, constant, constant_of, count);
+      std::int32_t left = 0;
+      runtime_.to_host(&left, count, sizeof left);
+      if (left == 0) return;
+      nodes = constant, of = constant_of, n = left;
+      DeviceCut* const more = at_least(runtime_, more_cuts_, n);
+      find_cuts<kThreads>(nodes, n, first, kExtraColumns, more);
+      found = more;
+    }
+    if (of)
+      KEDGE_LAUNCH(runtime_, put_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, of, found, n, cuts);
   }
+
   DeviceTable device_table() const { return {in_.table.codes.data(), in_.table.n_rows, offset_.data(), low_.data(), high_.data()}; }
 
   // The best cut of each node among the columns first .. first + width - 1 of its order.
-  std::vector<DeviceCut> find_cuts(const std::vector<HostNode>& host, std::int32_t first, std::int32_t width) {
-    const auto n = static_cast<std::int64_t>(host.size());
+  template <int kThreads>
+  void find_cuts(const LevelNode* nodes, std::int64_t n, std::int32_t first, std::int32_t width, DeviceCut* chosen) {
     const auto n_cols = static_cast<std::int32_t>(in_.table.n_cols);
     width = std::min(width, n_cols - first);
-    const auto kind = trees_.kind();
-    std::vector<std::int64_t> node_totals;
-    for (const HostNode& node : host) {
-      const std::int64_t* const of_node = totals_of(node.device.tree, node.node);
-      node_totals.insert(node_totals.end(), of_node, of_node + kind.n_totals());
-    }
-    const Array<LevelNode> nodes = upload(runtime_, device_nodes(host));
-    const Array<std::int64_t> totals = upload(runtime_, node_totals);
-    Array<std::int32_t> swapped(runtime_, n * (first + width)), displaced(runtime_, n * (first + width)), columns(runtime_, n * width);
-    Array<DeviceCut> cuts(runtime_, n * width), chosen(runtime_, n);
-    KEDGE_LAUNCH(runtime_, draw_columns, blocks_for(n, kTreeThreads), kTreeThreads, 0, nodes.data(), n, options_.seed, n_cols, first, width,
-                 swapped.data(), displaced.data(), columns.data());
+    const Kind kind = trees_.kind();
+    std::int32_t* const swapped = at_least(runtime_, swapped_, n * (first + width));
+    std::int32_t* const displaced = at_least(runtime_, displaced_, n * (first + width));
+    std::int32_t* const columns = at_least(runtime_, columns_, n * width);
+    DeviceCut* const cuts = at_least(runtime_, column_cuts_, n * width);
+    KEDGE_LAUNCH(runtime_, draw_columns, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n, options_.seed, n_cols, first, width,
+                 swapped, displaced, columns);
     const std::int64_t min_rows = std::max<std::int64_t>(1, options_.min_samples_leaf);
     if (is_random_)
-      KEDGE_LAUNCH(runtime_, cut_columns<typename Trees::Kind>, blocks_for(n * width, 1), kTreeThreads, counter_bytes<kTreeThreads>(kind),
-                   nodes.data(), rows_.data(), totals.data(), device_table(), columns.data(), first, width, options_.seed, min_rows, kind,
-                   cuts.data());
+      KEDGE_LAUNCH(runtime_, (cut_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads, counter_bytes<kThreads>(kind), nodes, rows_.data(),
+                   totals_.data(), device_table(), columns, first, width, options_.seed, min_rows, kind, cuts);
     else
-      KEDGE_LAUNCH(runtime_, score_columns<typename Trees::Kind>, blocks_for(n * width, 1), kTreeThreads, counter_bytes<kBins>(kind),
-                   nodes.data(), rows_.data(), totals.data(), device_table(), columns.data(), width, min_rows, kind, cuts.data());
-    KEDGE_LAUNCH(runtime_, choose_cuts, blocks_for(n, kTreeThreads), kTreeThreads, 0, cuts.data(), n, width, first > 0, chosen.data());
-    return chosen.to_host();
+      KEDGE_LAUNCH(runtime_, (score_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads, counter_bytes<kBins>(kind), nodes, rows_.data(),
+                   totals_.data(), device_table(), columns, width, min_rows, kind, cuts);
+    KEDGE_LAUNCH(runtime_, choose_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, cuts, n, width, first > 0, chosen);
   }
 
-  void part(const std::vector<HostNode>& host, const std::vector<DeviceCut>& cuts_host) {
-    const auto n = static_cast<std::int64_t>(host.size());
-    const auto kind = trees_.kind();
-    const Array<LevelNode> nodes = upload(runtime_, device_nodes(host));
-    const Array<DeviceCut> cuts = upload(runtime_, cuts_host);
-    Array<std::int32_t> left_rows(runtime_, n);
-    Array<std::int64_t> left_totals(runtime_, n * kind.n_totals());
-    KEDGE_LAUNCH(runtime_, part_rows<typename Trees::Kind>, blocks_for(n, 1), kTreeThreads, counter_bytes<kTreeThreads>(kind), nodes.data(),
-                 cuts.data(), rows_.data(), device_table(), kind, parted_.data(), left_rows.data(), left_totals.data());
-    const std::vector<std::int32_t> rows_left = left_rows.to_host();
-    const std::vector<std::int64_t> totals_left = left_totals.to_host();
-    const std::vector<NodeMeasure> measures = measure(nodes, cuts.data(), left_rows.data(), parted_);
-    for (std::int64_t i = 0; i < n; ++i)
-      if (cuts_host[i].feature >= 0)
-        add_children(host[i], cuts_host[i], rows_left[i], totals_left.data() + i * kind.n_totals(), of(measures, 2 * i), of(measures, 2 * i + 1));
+  // Parts the rows of nodes, and makes their children.
+  template <int kThreads>
+  void part(const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts) {
+    const Kind kind = trees_.kind();
+    std::int32_t* const left_rows = at_least(runtime_, left_rows_, n);
+    std::int64_t* const left_totals = at_least(runtime_, left_totals_, n * kind.n_totals());
+    KEDGE_LAUNCH(runtime_, (part_rows<kThreads, Kind>), blocks_for(n, 1), kThreads, counter_bytes<kThreads>(kind), nodes, cuts, rows_.data(),
+                 device_table(), kind, parted_.data(), left_rows, left_totals);
+    const NodeMeasure* measures = nullptr;
+    if constexpr (Kind::kMeasured) {
+      NodeMeasure* const measured = at_least(runtime_, measures_, 2 * n);
+      trees_.template measure<kThreads>(runtime_, nodes, n, cuts, left_rows, parted_.data(), measured);
+      measures = measured;
+    }
+    const SplitRules rules{limits(), options_.min_impurity_decrease, leaf_weight_.data(), static_cast<std::int32_t>(level_end_.size()), is_random_};
+    KEDGE_LAUNCH(runtime_, add_children<Kind>, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n,
+                 LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules, nodes_.data(), totals_.data(),
+                 NextLevel{next_level_.data(), next_level_.size(), big_rows(), counts_.data()});
   }
 
-  void add_children(const HostNode& host, const DeviceCut& cut, std::int32_t n_left, const std::int64_t* left_totals,
-                    const NodeMeasure& left_measure, const NodeMeasure& right_measure) {
-    const std::int32_t t = host.device.tree;
-    DraftTree& draft = drafts_[t];
-    const std::int64_t* const totals = totals_of(t, host.node);
-    std::vector<std::int64_t> right_totals(totals, totals + trees_.kind().n_totals());
-    for (std::size_t k = 0; k < right_totals.size(); ++k) right_totals[k] -= left_totals[k];
-    const DraftNode at = draft.nodes[host.node];
-    const std::int32_t n_right = host.device.n - n_left;
-    const std::int32_t left = add_node(t, left_totals, left_measure, n_left, at.depth + 1, tree_child_key(at.key, false));
-    const std::int32_t right = add_node(t, right_totals.data(), right_measure, n_right, at.depth + 1, tree_child_key(at.key, true));
-    DraftNode& split = draft.nodes[host.node];
-    split.feature = cut.feature, split.left = left, split.right = right;
-    split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;
-    if (is_random_) split.threshold = random_threshold(in_.table.edges, cut.feature, cut.left_bin, cut.right_bin, cut.threshold);
-    if (!draft.accept_split(host.node, options_.min_impurity_decrease)) return;
-    wanted_[t][host.node] = true;
-    split.expanded = options_.max_leaf_nodes == 0;
-    add_to_level(t, left, host.device.begin, n_left);
-    add_to_level(t, right, host.device.begin + n_left, n_right);
+  // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in their order.
+  void keep_best() {
+    std::vector<DeviceNode> nodes(static_cast<std::size_t>(now_.nodes));
+    runtime_.to_host(nodes.data(), nodes_.data(), nodes.size() * sizeof(DeviceNode));
+    DraftTree draft;
+    for (const DeviceNode& node : nodes)
+      draft.nodes.push_back({.left = node.left, .right = node.left + 1, .improvement = node.improvement, .key = node.key});
+    for (std::int32_t t = 0; t < n_trees_; ++t)
+      expand_best_first(draft, options_.max_leaf_nodes, [&](std::int32_t node) { return draft.nodes[node].left >= 0; }, t);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (!draft.nodes[i].expanded) nodes[i].left = -1;
+    runtime_.to_device(nodes_.data(), nodes.data(), nodes.size() * sizeof(DeviceNode));
   }
 
+  // The trees depth first, as finish_tree() lays them out.
+  Forest finish() {
+    level_end_.push_back(now_.nodes);
+    const auto by_level = [&](const auto& launch, std::size_t level) {
+      const std::int64_t begin = level > 0 ? level_end_[level - 1] : 0, end = level_end_[level];
+      launch(begin, end, blocks_for(end - begin, kThreads));
+    };
+    for (std::size_t level = level_end_.size(); level-- > 0;)
+      by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+        KEDGE_LAUNCH(runtime_, sum_sizes, blocks, kThreads, 0, nodes_.data(), begin, end);
+      }, level);
+    Array<std::int64_t> offset(runtime_, n_trees_ + 1);
+    KEDGE_LAUNCH(runtime_, place_roots, 1, 1, 0, nodes_.data(), n_trees_, offset.data());
+    for (std::size_t level = 0; level < level_end_.size(); ++level)
+      by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+        KEDGE_LAUNCH(runtime_, place_children, blocks, kThreads, 0, nodes_.data(), begin, end);
+      }, level);
+    Forest forest{.n_classes = in_.host.target.n_classes, .n_cols = in_.table.n_cols, .tree_offset = offset.to_host()};
+    put_forest(forest);
+    return forest;
+  }
+
+  void put_forest(Forest& forest) {
+    const std::int64_t n = forest.tree_offset.back(), n_values = n * forest.n_classes, n_means = forest.n_classes > 0 ? 0 : n;
+    rows_ = {}, parted_ = {};
+    Array<std::int32_t> feature(runtime_, n), left(runtime_, n), right(runtime_, n), n_rows(runtime_, n);
+    Array<std::uint8_t> bin(runtime_, n);
+    Array<double> threshold(runtime_, n), value(runtime_, n_values), mean(runtime_, n_means), impurity(runtime_, n), weight(runtime_, n);
+    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), totals_.data(),
+                 static_cast<std::int64_t>(now_.nodes), trees_.kind(),
+                 ForestColumns{feature.data(), left.data(), right.data(), n_rows.data(), bin.data(), threshold.data(), value.data(), mean.data(),
+                               impurity.data(), weight.data()});
+    // A task for each member: most of the host's time goes into new pages.
+    const auto make = [](auto& to, std::int64_t size) {
+      to.reserve(static_cast<std::size_t>(size));
+      advise_huge_pages(to.data(), size * static_cast<std::int64_t>(sizeof to[0]));
+      to.resize(static_cast<std::size_t>(size));
+    };
+    parallel_tasks(tree_threads(), 10, [&](std::int64_t task, int) {
+      switch (task) {
+        case 0: return make(forest.value, n_values);
+        case 1: return make(forest.threshold, n);
+        case 2: return make(forest.impurity, n);
+        case 3: return make(forest.weight, n);
+        case 4: return make(forest.mean, n_means);
+        case 5: return make(forest.feature, n);
+        case 6: return make(forest.left, n);
+        case 7: return make(forest.right, n);
+        case 8: return make(forest.bin, n);
+        default: return make(forest.n_rows, n_trees_ == 1 ? n : 0);
+      }
+    });
+    const auto fetch = [&](auto& to, const auto& from) {
+      if (!to.empty()) runtime_.to_host(to.data(), from.data(), to.size() * sizeof to[0]);
+    };
+    fetch(forest.value, value), fetch(forest.threshold, threshold), fetch(forest.impurity, impurity), fetch(forest.weight, weight);
+    fetch(forest.mean, mean), fetch(forest.feature, feature), fetch(forest.left, left), fetch(forest.right, right), fetch(forest.bin, bin);
+    fetch(forest.n_rows, n_rows);
+  }
+
+  static constexpr int kThreads = 256;
   CudaRuntime& runtime_;
   const DeviceForestInput& in_;
   const ForestOptions& options_;
   bool is_random_;
+  std::int32_t n_trees_;
   Trees trees_;
-  std::vector<DraftTree> drafts_;
-  std::vector<std::vector<std::int64_t>> totals_;   // by tree: those of its nodes
-  std::vector<std::vector<bool>> wanted_;           // by tree and node: it has a split that may be taken
-  std::vector<HostNode> level_, next_level_;
+  Array<LevelCounts> counts_;
+  LevelCounts now_{};                        // as the host knows them
+  std::vector<std::int64_t> level_end_;      // of the nodes of each level
+  Array<DeviceNode> nodes_;
+  Array<std::int64_t> totals_;               // n_totals() sums of each node
+  Array<LevelNode> level_, next_level_;      // big nodes from the front, small ones from the back
   Array<Row> rows_, parted_;
-  Array<std::int32_t> offset_;   // of the edges
-  Array<double> low_, high_;
+  Array<std::int32_t> offset_;               // of the edges
+  Array<double> low_, high_, leaf_weight_;   // leaf_weight_: by tree, that a leaf must have
+  // What the steps of a level work with.
+  Array<DeviceCut> cuts_, more_cuts_, column_cuts_;
+  Array<LevelNode> constant_[2];
+  Array<std::int32_t> constant_of_[2], swapped_, displaced_, columns_, left_rows_;
+  Array<std::int64_t> left_totals_;
+  Array<NodeMeasure> measures_;
 };
 
 bool is_random(const HostForestInput& input) { return input.options.splitter == Splitter::kRandom; }
@@ -232,7 +338,7 @@ auto with_kind(const HostForestInput& input, const Visit& visit) {
 std::size_t shared_bytes(const HostForestInput& input) {
   return kStaticShared + with_kind(input, [&]<class Trees>(std::type_identity<Trees>) {
     const auto kind = Trees::kind_of(input.target.n_classes);
-    return is_random(input) ? counter_bytes<kTreeThreads>(kind) : counter_bytes<kBins>(kind);
+    return is_random(input) ? counter_bytes<kSmallThreads>(kind) : counter_bytes<kBins>(kind);
   });
 }
 
@@ -249,8 +355,8 @@ std::int64_t trees_at_once(const HostForestInput& input) {
   return std::clamp<std::int64_t>(kBatchBytes / (2 * static_cast<std::int64_t>(row_bytes)) / input.n_rows, 1, kBatchTrees);
 }
 
-std::vector<Forest> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
-                               const std::vector<std::vector<std::uint32_t>>& drawn) {
+Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
+                  const std::vector<std::vector<std::uint32_t>>& drawn) {
   if (shared_bytes(input.host) > runtime.max_shared_bytes())
     throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(input.host.target.n_classes) +
                         " classes on a GPU, at most " + std::to_string((runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1) +

@@ -1,4 +1,4 @@
-// The kernels that split the nodes of a level: draw columns, score their cuts, choose, part the rows.
+// The kernels that split the nodes of a level: draw columns, score their cuts, choose, part the rows. A block has kThreads threads.
 #pragma once
 
 #include "engine/backend/cuda/sums.cuh"
@@ -30,36 +30,52 @@ static __global__ void draw_columns(const LevelNode* nodes, std::int64_t n_nodes
   }
 }
 
+// Calls visit(row, code) for a node's rows. A thread has kAhead of them under way at a time, so that it waits for memory less often.
+template <int kThreads, class Row, class Visit>
+__device__ void for_rows(const Row* rows, std::int32_t n, const std::uint8_t* codes, const Visit& visit) {
+  constexpr int kAhead = 4;
+  const int thread = static_cast<int>(threadIdx.x);
+  std::int32_t first = thread;
+  for (; first + (kAhead - 1) * kThreads < n; first += kAhead * kThreads) {
+    Row row[kAhead];
+    std::int32_t code[kAhead];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) row[k] = rows[first + k * kThreads];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) code[k] = codes[row[k].row];
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) visit(row[k], code[k]);
+  }
+  for (; first < n; first += kThreads) visit(rows[first], codes[rows[first].row]);
+}
+
 // The best cut of one column in one node per block; the lowest of equal ones. Shared: the kind's counters for 256 bins. Reads the row (8 bytes of
 // a counted class, 16 of a weighed one, 24 of a value; coalesced) and a code near its neighbours', as rows stay in order, and adds 2, 2 to 3 or 3 to
 // 5 shared atomics; for nodes below about 500 rows clearing and scanning the counters, 2,816 words for ten classes, is the limit instead.
-template <class Kind>
+template <int kThreads, class Kind>
 __global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
                               const std::int32_t* columns, std::int32_t width, std::int64_t min_rows, Kind kind, DeviceCut* cuts) {
   KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
-  __shared__ double best_score[kTreeWarps];
-  __shared__ std::int32_t best_bin[kTreeWarps], any_cut[kTreeWarps];
+  __shared__ double best_score[kThreads / 32];
+  __shared__ std::int32_t best_bin[kThreads / 32], any_cut[kThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const std::int64_t slot = blockIdx.x, at = slot / width;
   const LevelNode node = nodes[at];
   const std::int32_t column = columns[slot];
   const std::uint8_t* const codes = table.codes + column * table.n_rows;
-  Counters<kBins> counters(words, kind.n_wide(), kind.n_narrow());
+  Counters<kBins, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
   counters.clear();
-  for (std::int32_t i = thread; i < node.n; i += kTreeThreads) {
-    const typename Kind::Row row = rows[node.begin + i];
-    kind.add(counters, codes[row.row], row);
-  }
+  for_rows<kThreads>(rows + node.begin, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) { kind.add(counters, code, row); });
   counters.scan();
 
   double score = kRefusedCut;
   std::int32_t bin = kBins, varies = 0;
-  for (std::int32_t b = thread; b < kBins; b += kTreeThreads) {
+  for (std::int32_t b = thread; b < kBins; b += kThreads) {
     const std::int32_t left_rows = kind.rows(counters, b);
     if (left_rows == (b ? kind.rows(counters, b - 1) : 0) || left_rows == node.n) continue;   // not in the node, or nothing to its right
     varies = 1;
     if (left_rows < min_rows || node.n - left_rows < min_rows) continue;
-    const double cut = kind.score(counters, b, node, totals + at * kind.n_totals());
+    const double cut = kind.score(counters, b, node, totals + std::int64_t{node.node} * kind.n_totals());
     if (cut > score) score = cut, bin = b;   // b rises
   }
   for (int step = 16; step > 0; step /= 2) {
@@ -71,7 +87,7 @@ __global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* 
   if (lane == 0) best_score[warp] = score, best_bin[warp] = bin, any_cut[warp] = varies;
   __syncthreads();
   if (thread != 0) return;
-  for (int w = 1; w < kTreeWarps; ++w) {
+  for (int w = 1; w < kThreads / 32; ++w) {
     varies |= any_cut[w];
     if (best_score[w] > score || (best_score[w] == score && best_bin[w] < bin)) score = best_score[w], bin = best_bin[w];
   }
@@ -81,8 +97,9 @@ __global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* 
 }
 
 // How many of the n ascending numbers are at most `limit`; asked by all threads of a block, which search in two steps.
-__device__ inline std::int32_t count_up_to(const double* numbers, std::int32_t n, double limit) {
-  const std::int32_t thread = static_cast<std::int32_t>(threadIdx.x), step = (n + kTreeThreads - 1) / kTreeThreads;
+template <int kThreads>
+__device__ std::int32_t count_up_to(const double* numbers, std::int32_t n, double limit) {
+  const std::int32_t thread = static_cast<std::int32_t>(threadIdx.x), step = (n + kThreads - 1) / kThreads;
   const std::int32_t last = (thread + 1) * step - 1;
   const std::int32_t begin = step * __syncthreads_count(last < n && numbers[last] <= limit), place = begin + thread;
   return begin + __syncthreads_count(thread < step && place < n && numbers[place] <= limit);
@@ -90,22 +107,20 @@ __device__ inline std::int32_t count_up_to(const double* numbers, std::int32_t n
 
 // A random cut of one column in one node per block. Reads each row and its code twice, the second time from a cache where the node is small; a
 // thread adds up in places of its own, without atomics. Clearing and folding them, 704 words for ten classes, is the limit below about 100 rows.
-template <class Kind>
+template <int kThreads, class Kind>
 __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
                             const std::int32_t* columns, std::int32_t first, std::int32_t width, std::uint64_t seed, std::int64_t min_rows,
                             Kind kind, DeviceCut* cuts) {
   KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
-  __shared__ std::int32_t least_of[kTreeWarps], most_of[kTreeWarps];
+  __shared__ std::int32_t least_of[kThreads / 32], most_of[kThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const std::int64_t slot = blockIdx.x, at = slot / width;
   const LevelNode node = nodes[at];
   const std::int32_t column = columns[slot];
   const std::uint8_t* const codes = table.codes + column * table.n_rows;
   std::int32_t least = kBins - 1, most = 0;
-  for (std::int32_t i = thread; i < node.n; i += kTreeThreads) {
-    const std::int32_t code = codes[rows[node.begin + i].row];
-    least = min(least, code), most = max(most, code);
-  }
+  for_rows<kThreads>(rows + node.begin, node.n, codes,
+                     [&](const typename Kind::Row&, std::int32_t code) { least = min(least, code), most = max(most, code); });
   for (int step = 16; step > 0; step /= 2) {
     least = min(least, __shfl_down_sync(kFullWarp, least, step));
     most = max(most, __shfl_down_sync(kFullWarp, most, step));
@@ -113,7 +128,7 @@ __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* ro
   if (lane == 0) least_of[warp] = least, most_of[warp] = most;
   __syncthreads();
   least = least_of[0], most = most_of[0];
-  for (int w = 1; w < kTreeWarps; ++w) least = min(least, least_of[w]), most = max(most, most_of[w]);
+  for (int w = 1; w < kThreads / 32; ++w) least = min(least, least_of[w]), most = max(most, most_of[w]);
   DeviceCut cut;
   cut.feature = column;
   if (least == most) {
@@ -124,19 +139,18 @@ __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* ro
   const std::uint32_t place = static_cast<std::uint32_t>(first + slot % width);
   const std::uint32_t word = philox(seed, random_cut_stream(node.key), place / 4).word[place % 4];
   cut.threshold = random_cut_value(table.low[base + least], table.high[base + most], word);
-  const std::int32_t ended = count_up_to(table.high + base + least, most - least, cut.threshold), bin = least + ended - (ended > 0);
-  Counters<kTreeThreads> counters(words, kind.n_wide(), kind.n_narrow());
+  const std::int32_t ended = count_up_to<kThreads>(table.high + base + least, most - least, cut.threshold), bin = least + ended - (ended > 0);
+  Counters<kThreads, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
   counters.clear();
-  for (std::int32_t i = thread; i < node.n; i += kTreeThreads) {
-    const typename Kind::Row row = rows[node.begin + i];
-    if (codes[row.row] <= bin) kind.add(counters, thread, row);
-  }
+  for_rows<kThreads>(rows + node.begin, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) {
+    if (code <= bin) kind.add(counters, thread, row);
+  });
   counters.scan();
   if (thread != 0) return;
-  const std::int32_t left_rows = kind.rows(counters, kTreeThreads - 1);
+  const std::int32_t left_rows = kind.rows(counters, kThreads - 1);
   cut.left_bin = static_cast<std::int16_t>(bin), cut.right_bin = static_cast<std::int16_t>(bin + 1), cut.varies = 1;
   if (left_rows >= min_rows && node.n - left_rows >= min_rows)
-    cut.score = kind.score(counters, kTreeThreads - 1, node, totals + at * kind.n_totals());
+    cut.score = kind.score(counters, kThreads - 1, node, totals + std::int64_t{node.node} * kind.n_totals());
   cuts[slot] = cut;
 }
 
@@ -157,42 +171,59 @@ static __global__ void choose_cuts(const DeviceCut* cuts, std::int64_t n_nodes, 
 
 // Copies the rows of each node, one block each, left ones first and in order, and sums up the left ones. Reads each row and its code twice and
 // writes the row once.
-template <class Kind>
+template <int kThreads, class Kind>
 __global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const typename Kind::Row* rows, DeviceTable table, Kind kind,
                           typename Kind::Row* out, std::int32_t* left_rows, std::int64_t* left_totals) {
+  constexpr int kWarps = kThreads / 32, kItems = kWarps >= 8 ? 4 : 1, kGroups = kItems * kWarps;   // groups of 32 rows in order
   KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
-  __shared__ std::int32_t warp_left[kTreeWarps];
+  __shared__ std::int32_t left_in[kGroups];
   const LevelNode node = nodes[blockIdx.x];
   const DeviceCut cut = cuts[blockIdx.x];
   if (cut.feature < 0) return;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const std::uint8_t* const codes = table.codes + cut.feature * table.n_rows;
-  Counters<kTreeThreads> counters(words, kind.n_wide(), kind.n_narrow());
+  const typename Kind::Row* const own = rows + node.begin;
+  Counters<kThreads, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
   counters.clear();
-  for (std::int32_t i = thread; i < node.n; i += kTreeThreads) {
-    const typename Kind::Row row = rows[node.begin + i];
-    if (codes[row.row] <= cut.left_bin) kind.add(counters, thread, row);
-  }
+  for_rows<kThreads>(own, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) {
+    if (code <= cut.left_bin) kind.add(counters, thread, row);
+  });
   counters.scan();
-  const std::int32_t total = kind.rows(counters, kTreeThreads - 1);
+  const std::int32_t total = kind.rows(counters, kThreads - 1);
   std::int32_t left_before = 0;   // of the chunks so far
-  for (std::int32_t first = 0; first < node.n; first += kTreeThreads) {
-    const std::int32_t i = first + thread;
-    const typename Kind::Row row = rows[node.begin + (i < node.n ? i : 0)];
-    const bool left = i < node.n && codes[row.row] <= cut.left_bin;
-    const unsigned ballot = __ballot_sync(kFullWarp, left);
-    if (lane == 0) warp_left[warp] = __popc(ballot);
+  for (std::int32_t first = 0; first < node.n; first += kItems * kThreads) {
+    typename Kind::Row row[kItems];
+    unsigned ballot[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) row[k] = own[min(first + k * kThreads + thread, node.n - 1)];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      ballot[k] = __ballot_sync(kFullWarp, first + k * kThreads + thread < node.n && codes[row[k].row] <= cut.left_bin);
+      if (lane == 0) left_in[k * kWarps + warp] = __popc(ballot[k]);
+    }
     __syncthreads();
-    std::int32_t before = left_before + __popc(ballot & ((1u << lane) - 1));
-    for (int w = 0; w < warp; ++w) before += warp_left[w];
-    for (int w = 0; w < kTreeWarps; ++w) left_before += warp_left[w];
-    if (left) out[node.begin + before] = row;
-    else if (i < node.n) out[node.begin + total + i - before] = row;
+    if constexpr (kGroups >= 32) {
+      if (warp == 0)
+        scan_places<std::int32_t>(kGroups, [&](int group) { return left_in[group]; }, [&](int group, std::int32_t sum) { left_in[group] = sum; });
+      __syncthreads();
+    }
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      const int group = k * kWarps + warp;
+      const std::int32_t i = first + k * kThreads + thread;
+      std::int32_t before = left_before + __popc(ballot[k] & ((1u << lane) - 1));
+      if constexpr (kGroups >= 32) before += group > 0 ? left_in[group - 1] : 0;
+      else for (int g = 0; g < group; ++g) before += left_in[g];
+      if (ballot[k] >> lane & 1) out[node.begin + before] = row[k];
+      else if (i < node.n) out[node.begin + total + i - before] = row[k];
+    }
+    if constexpr (kGroups >= 32) left_before += left_in[kGroups - 1];
+    else for (int g = 0; g < kGroups; ++g) left_before += left_in[g];
     __syncthreads();
   }
   if (thread == 0) left_rows[blockIdx.x] = total;
-  for (std::int32_t k = thread; k < kind.n_totals(); k += kTreeThreads)
-    left_totals[std::int64_t{blockIdx.x} * kind.n_totals() + k] = kind.sum(counters, k, kTreeThreads - 1);
+  for (std::int32_t k = thread; k < kind.n_totals(); k += kThreads)
+    left_totals[std::int64_t{blockIdx.x} * kind.n_totals() + k] = kind.sum(counters, k, kThreads - 1);
 }
 
 // The values, the draws and the weights that the positions of a forest's rows have. draws: trees x n; weights: null for 1 each.
@@ -204,18 +235,18 @@ struct MeasuredRows {
 };
 
 // The sum of term(i), i < n, in the order of sum_in_lanes() and in every thread of the block; a tile for each warp at a time.
-template <class Term>
+template <int kThreads, class Term>
 __device__ double sum_tiles(std::int32_t n, double* of_warp, const Term& term) {
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes, lane = thread % kLanes;
   double total = 0;
-  for (std::int32_t first = 0; first < n; first += kTreeWarps * kSumTile) {
+  for (std::int32_t first = 0; first < n; first += kThreads / kLanes * kSumTile) {
     const std::int32_t begin = first + warp * kSumTile, end = min(n, begin + kSumTile);
     double sum = 0;
     for (std::int32_t i = begin + lane; i < end; i += kLanes) sum += term(i);
     sum = fold_lanes(sum);
     if (lane == 0) of_warp[warp] = sum;
     __syncthreads();
-    for (int w = 0; w < kTreeWarps; ++w) total += of_warp[w];   // 0 beyond the last tile
+    for (int w = 0; w < kThreads / kLanes; ++w) total += of_warp[w];   // 0 beyond the last tile
     __syncthreads();
   }
   return total;
@@ -223,9 +254,10 @@ __device__ double sum_tiles(std::int32_t n, double* of_warp, const Term& term) {
 
 // Measures each node, one block each, or the two parts of each where left_rows says how many rows are on the left. Reads the row and, near
 // its neighbours', 18 bytes by position three times.
-static __global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cuts, const std::int32_t* left_rows, const SummedRow* rows,
+template <int kThreads>
+__global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cuts, const std::int32_t* left_rows, const SummedRow* rows,
                                      MeasuredRows of, bool poisson, NodeMeasure* measures) {
-  __shared__ double sums[kTreeWarps], least[kTreeWarps], most[kTreeWarps];
+  __shared__ double sums[kThreads / kLanes], least[kThreads / kLanes], most[kThreads / kLanes];
   const std::int64_t at = left_rows ? blockIdx.x / 2 : blockIdx.x;
   const LevelNode node = nodes[at];
   if (cuts && cuts[at].feature < 0) return;
@@ -242,7 +274,7 @@ static __global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cu
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes, lane = thread % kLanes;
   const double first = value(0);
   double low = first, high = first;
-  for (std::int32_t i = thread; i < n; i += kTreeThreads) low = min(low, value(i)), high = max(high, value(i));
+  for (std::int32_t i = thread; i < n; i += kThreads) low = min(low, value(i)), high = max(high, value(i));
   for (int step = kLanes / 2; step > 0; step /= 2) {
     low = min(low, __shfl_down_sync(kFullWarp, low, step));
     high = max(high, __shfl_down_sync(kFullWarp, high, step));
@@ -250,12 +282,12 @@ static __global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cu
   if (lane == 0) least[warp] = low, most[warp] = high;
   __syncthreads();
   low = least[0], high = most[0];
-  for (int w = 1; w < kTreeWarps; ++w) low = min(low, least[w]), high = max(high, most[w]);
-  NodeMeasure measure{first, 0, sum_tiles(n, sums, weight_of)};
+  for (int w = 1; w < kThreads / kLanes; ++w) low = min(low, least[w]), high = max(high, most[w]);
+  NodeMeasure measure{first, 0, sum_tiles<kThreads>(n, sums, weight_of)};
   if (low != high) {
-    const double mean = sum_tiles(n, sums, [&](std::int32_t i) { return weight_of(i) * value(i); }) / measure.weight;
+    const double mean = sum_tiles<kThreads>(n, sums, [&](std::int32_t i) { return weight_of(i) * value(i); }) / measure.weight;
     measure.mean = mean;
-    measure.impurity = sum_tiles(n, sums, [&](std::int32_t i) { return weight_of(i) * value_error(value(i), mean, poisson); }) / measure.weight;
+    measure.impurity = sum_tiles<kThreads>(n, sums, [&](std::int32_t i) { return weight_of(i) * value_error(value(i), mean, poisson); }) / measure.weight;
   }
   if (thread == 0) measures[blockIdx.x] = measure;
 }

@@ -1,11 +1,10 @@
-// The trees of a batch on the host, by kind: the rows that they take to the device, and what their nodes weigh and predict.
+// The trees of a batch on the host, by kind: the rows that they take to the device, and what their roots weigh.
 #pragma once
 
 #include <numeric>
 #include <vector>
 
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
-#include "engine/backend/host/tree_nodes.h"
 #include "engine/backend/host/tree_rows.h"
 
 namespace kedge::engine {
@@ -22,11 +21,14 @@ inline std::vector<double> fixed_limits(const std::vector<TreeRules>& rules, con
   return limits;
 }
 
+// The least weights of leaves, by tree.
+inline std::vector<double> leaf_limits(const std::vector<TreeRules>& rules) { return fixed_limits(rules, std::vector<double>(rules.size(), 1.0)); }
+
 // Trees of classes whose rows count as often as they are drawn.
 class CountedTrees {
  public:
   using Kind = CountedKind;
-  CountedTrees(const HostForestInput& in, std::size_t n_trees) : in_(in), roots_(n_trees), rules_(n_trees), nodes_(n_trees) {}
+  CountedTrees(const HostForestInput& in, std::size_t n_trees) : in_(in), roots_(n_trees), rules_(n_trees) {}
 
   void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
   // The rows of tree t by how often each position is drawn. Trees may be taken at once.
@@ -41,22 +43,18 @@ class CountedTrees {
       counts[cls] += static_cast<std::int32_t>(drawn[i]);
     }
     rules_[t] = make_rules(in_.options, counts);
-    nodes_[t].start(in_.target.n_classes, rules_[t].entropy);
     roots_[t].assign(counts.begin(), counts.end());
     return rows;
   }
   const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
-  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+  const std::vector<TreeRules>& rules() const { return rules_; }
 
-  static constexpr bool kMeasured = false;   // nodes need more than their sums
-  // The next node of tree t, from its sums.
-  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure&) {
-    DraftNode node = nodes_[t].add([&](std::int32_t c) { return rules_[t].weight_of(c) * static_cast<double>(totals[c]); });
-    if (in_.options.splitter == Splitter::kBest) node.n_rows = static_cast<std::int32_t>(weight(totals));   // as the CPU's grower of these
-    return node;
+  // What the root of tree t weighs, and how impure it is, from its sums.
+  NodeMeasure root_measure(std::size_t t, const NodeMeasure&) {
+    return measure_classes(in_.target.n_classes, rules_[t].entropy,
+                           [&](std::int32_t c) { return rules_[t].weight_of(c) * static_cast<double>(roots_[t][c]); });
   }
   std::int64_t weight(const std::int64_t* totals) const { return std::accumulate(totals, totals + in_.target.n_classes, std::int64_t{0}); }
-  void append_value(std::size_t t, std::int32_t node, Forest& out) const { nodes_[t].append_value(node, out); }
 
   // What kind() points to; once all trees are taken and have a root.
   void upload_limits(CudaRuntime& runtime) {
@@ -70,14 +68,13 @@ class CountedTrees {
   static CountedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
   CountedKind kind() const {
     return {in_.target.n_classes, class_weight_.size() > 0 ? class_weight_.data() : nullptr, min_weight_.data(),
-            in_.options.criterion == Criterion::kEntropy};
+            in_.options.criterion == Criterion::kEntropy, in_.options.splitter == Splitter::kBest};   // as the CPU's grower of these
   }
 
  private:
   const HostForestInput& in_;
   std::vector<std::vector<std::int64_t>> roots_;   // sums of the root, by tree
   std::vector<TreeRules> rules_;
-  std::vector<ShareNodes> nodes_;
   Array<double> class_weight_, min_weight_;
 };
 
@@ -86,7 +83,7 @@ class WeighedTrees {
  public:
   using Kind = WeighedKind;
   WeighedTrees(const HostForestInput& in, std::size_t n_trees)
-      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees), nodes_(n_trees) {}
+      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees) {}
 
   void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
   std::vector<WeighedRow> take(std::int64_t t, const std::vector<std::uint32_t>& drawn) {
@@ -98,24 +95,24 @@ class WeighedTrees {
       roots_[t][rows[i].cls] += rows[i].weight;
     }
     scale_[t] = taken.weight_scale;
-    nodes_[t].start(in_.target.n_classes, is_entropy());
     return rows;
   }
   const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
-  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+  const std::vector<TreeRules>& rules() const { return rules_; }
 
-  static constexpr bool kMeasured = false;
-  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure&) {
-    const DraftNode node = nodes_[t].add([&](std::int32_t c) { return static_cast<double>(totals[c]) / scale_[t]; });
-    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * node.weight;
-    return node;
+  NodeMeasure root_measure(std::size_t t, const NodeMeasure&) {
+    const NodeMeasure root = measure_classes(in_.target.n_classes, is_entropy(),
+                                             [&](std::int32_t c) { return static_cast<double>(roots_[t][c]) / scale_[t]; });
+    rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * root.weight;
+    return root;
   }
   std::int64_t weight(const std::int64_t* totals) const { return std::accumulate(totals, totals + in_.target.n_classes, std::int64_t{0}); }
-  void append_value(std::size_t t, std::int32_t node, Forest& out) const { nodes_[t].append_value(node, out); }
 
-  void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
+  void upload_limits(CudaRuntime& runtime) {
+    min_weight_ = upload(runtime, fixed_limits(rules_, scale_)), device_scale_ = upload(runtime, scale_);
+  }
   static WeighedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
-  WeighedKind kind() const { return {in_.target.n_classes, min_weight_.data(), is_entropy()}; }
+  WeighedKind kind() const { return {in_.target.n_classes, min_weight_.data(), device_scale_.data(), is_entropy()}; }
 
  private:
   bool is_entropy() const { return in_.options.criterion == Criterion::kEntropy; }
@@ -124,8 +121,7 @@ class WeighedTrees {
   std::vector<std::vector<std::int64_t>> roots_;
   std::vector<double> scale_;   // of the weights, by tree
   std::vector<TreeRules> rules_;
-  std::vector<ShareNodes> nodes_;
-  Array<double> min_weight_;
+  Array<double> min_weight_, device_scale_;
 };
 
 // Trees of values.
@@ -133,7 +129,7 @@ class SummedTrees {
  public:
   using Kind = SummedKind;
   SummedTrees(const HostForestInput& in, std::size_t n_trees)
-      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees), means_(n_trees) {}
+      : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees) {}
 
   // What measure() reads.
   void upload_rows(CudaRuntime& runtime, const std::vector<std::vector<std::uint32_t>>& drawn) {
@@ -158,25 +154,21 @@ class SummedTrees {
     return rows;
   }
   const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
-  const TreeRules& rules(std::size_t t) const { return rules_[t]; }
+  const std::vector<TreeRules>& rules() const { return rules_; }
 
-  static constexpr bool kMeasured = true;
-  // Measures nodes, or their parts; left_rows and cuts are null for nodes as they are. Waits for the device.
-  std::vector<NodeMeasure> measure(CudaRuntime& runtime, const Array<LevelNode>& nodes, const DeviceCut* cuts, const std::int32_t* left_rows,
-                                   const SummedRow* rows) const {
-    Array<NodeMeasure> measures(runtime, left_rows ? 2 * nodes.size() : nodes.size());
+  // Measures nodes, or their parts; left_rows and cuts are null for nodes as they are.
+  template <int kThreads>
+  void measure(CudaRuntime& runtime, const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts, const std::int32_t* left_rows,
+               const SummedRow* rows, NodeMeasure* measures) const {
     const MeasuredRows of{in_.n_rows, values_.data(), draws_.data(), in_.target.weights.empty() ? nullptr : weights_.data()};
-    KEDGE_LAUNCH(runtime, measure_nodes, blocks_for(measures.size(), 1), kTreeThreads, 0, nodes.data(), cuts, left_rows, rows, of,
-                 is_poisson(), measures.data());
-    return measures.to_host();
+    KEDGE_LAUNCH(runtime, measure_nodes<kThreads>, blocks_for(left_rows ? 2 * n : n, 1), kThreads, 0, nodes, cuts, left_rows, rows, of,
+                 is_poisson(), measures);
   }
-  DraftNode add(std::size_t t, const std::int64_t* totals, const NodeMeasure& measure) {
-    if (totals == roots_[t].data()) rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measure.weight;
-    means_[t].push_back(measure.mean);
-    return {.impurity = measure.impurity, .weight = measure.weight};
+  NodeMeasure root_measure(std::size_t t, const NodeMeasure& measured) {
+    rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measured.weight;
+    return measured;
   }
   std::int64_t weight(const std::int64_t* totals) const { return totals[0]; }
-  void append_value(std::size_t t, std::int32_t node, Forest& out) const { out.mean.push_back(means_[t][node]); }
 
   void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
   static SummedKind kind_of(std::int32_t) { return {}; }
@@ -189,7 +181,6 @@ class SummedTrees {
   std::vector<std::vector<std::int64_t>> roots_;
   std::vector<double> scale_;   // of the weights, by tree
   std::vector<TreeRules> rules_;
-  std::vector<std::vector<double>> means_;   // by tree and node
   Array<double> values_, weights_, min_weight_;
   Array<std::uint16_t> draws_;
 };
