@@ -70,7 +70,7 @@ class Agreement(WithFakeGpu):
         self.assertIn("## Limits", self.markdown.read_text())
 
     def test_every_estimator_agrees(self):
-        _, report = self.check("--only", "estimators", code=AGREES)
+        _, report = self.check("--only", "estimators", code=AGREES, seconds=500)
         section = self.section(report, "estimators")
         self.assertEqual((section["state"], section["leftOut"]), ("passed", 0), section)
 
@@ -101,7 +101,7 @@ class Faults(WithFakeGpu):
         self.assertGreater(section["agreed"], 100)
 
     def test_a_wrong_bit_is_found_in_an_estimator(self):
-        section = self.planted("wrong 1", section="estimators")
+        section = self.planted("wrong 1", "--items", "NB", section="estimators")   # a few: all of them take half a minute
         (disagreement,) = section["disagreements"]
         self.assertRegex(disagreement["item"], "^float32 [A-Z]")
         self.assertIn("on the CPU", disagreement["what"][0])
