@@ -141,15 +141,13 @@ void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixVi
 }
 
 template <class T>
-void DeviceLibraries::gram_lower(T alpha, MatrixView<const T> A, MatrixView<T> C) {
-  const Call call(impl_->memory, "gram", sizeof(T), product(A.rows, A.cols, A.cols),
-                  product(A.rows, A.cols) + product(C.rows, C.cols));
-  for (std::int64_t i = 0; i < C.rows; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < A.rows; ++k) sum += static_cast<double>(A.data[k * A.stride + i]) * static_cast<double>(A.data[k * A.stride + j]);
-      C.data[i * C.stride + j] = static_cast<T>(static_cast<double>(alpha) * sum);
-    }
+void DeviceLibraries::gemm_pieces(bool transpose_a, bool transpose_b, MatrixView<const T> A, std::int64_t a_step,
+                                  MatrixView<const T> B, std::int64_t b_step, std::int64_t count, T* C) {
+  const std::int64_t m = transpose_a ? A.cols : A.rows, n = transpose_b ? B.rows : B.cols;
+  for (std::int64_t c = 0; c < count; ++c) {
+    MatrixView<const T> left = A, right = B;
+    left.data += c * a_step, right.data += c * b_step;
+    gemm<T>(transpose_a, transpose_b, T{1}, left, right, T{0}, MatrixView<T>(C + c * m * n, m, n));
   }
 }
 
@@ -302,8 +300,10 @@ template void DeviceLibraries::sort_rows(MatrixView<float>);
 template void DeviceLibraries::sort_rows(MatrixView<double>);
 template void DeviceLibraries::gemm(bool, bool, float, MatrixView<const float>, MatrixView<const float>, float, MatrixView<float>);
 template void DeviceLibraries::gemm(bool, bool, double, MatrixView<const double>, MatrixView<const double>, double, MatrixView<double>);
-template void DeviceLibraries::gram_lower(float, MatrixView<const float>, MatrixView<float>);
-template void DeviceLibraries::gram_lower(double, MatrixView<const double>, MatrixView<double>);
+template void DeviceLibraries::gemm_pieces(bool, bool, MatrixView<const float>, std::int64_t, MatrixView<const float>,
+                                           std::int64_t, std::int64_t, float*);
+template void DeviceLibraries::gemm_pieces(bool, bool, MatrixView<const double>, std::int64_t, MatrixView<const double>,
+                                           std::int64_t, std::int64_t, double*);
 template void DeviceLibraries::eigh(MatrixView<float>, VectorView<float>);
 template void DeviceLibraries::eigh(MatrixView<double>, VectorView<double>);
 template void DeviceLibraries::svd(MatrixView<float>, MatrixView<float>, VectorView<float>, MatrixView<float>);

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "engine/core/stop.h"
+#include "engine/estimators/centred_design.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -61,6 +62,27 @@ double rank_likelihood(const std::vector<double>& spectrum, std::int64_t rank, d
   return likelihood - curvature / 2 - r * std::log(n) / 2;
 }
 
+// (X - mean)' (X - mean): by the design's one pass over X, in double, where rows lie on a device, and by blocks of rows
+// in T, which processors multiply faster, where they lie in the host's memory. Sparse samples are made dense block by
+// block.
+template <class T>
+std::vector<double> centred_gram(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean) {
+  const std::int64_t d = X.n_cols();
+  if (!ctx.device.traits().uses_host_memory && !X.is_sparse()) {
+    Matrix<double> gram(ctx.memory(), d, d);
+    ctx.ops<T>().design->gram(CentredDesign<T>(ctx, X, mean).design, gram.view());
+    return gram.to_host();
+  }
+  Matrix<T> gram(ctx.memory(), d, d);
+  std::vector<double> sum(static_cast<std::size_t>(d * d));
+  for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t, MatrixView<const T> block) {
+    ctx.ops<T>().linear->gram(T{1}, block, gram.view());
+    const std::vector<T> host = gram.to_host();
+    for (std::size_t i = 0; i < host.size(); ++i) sum[i] += host[i];
+  });
+  return sum;
+}
+
 // Multiplies by the centred matrix or its transpose (the one that is tall), and makes the result orthonormal if the
 // caller wants it.
 template <class T>
@@ -93,11 +115,13 @@ class RangeFinder {
 template <class T>
 void for_centred_blocks(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean,
                         const std::function<void(std::int64_t, MatrixView<const T>)>& visit) {
-  const Samples<T> rows = centred(X, mean);
+  const bool is_centred = std::ranges::all_of(mean, [](double m) { return m == 0; });   // and need not be copied
+  const Samples<T> rows = is_centred ? X : centred(X, mean);
+  const std::int64_t height = block_rows(ctx, kBlockRows, X.n_cols());
   Matrix<T> block;
-  for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {
+  for (std::int64_t first = 0; first < X.n_rows(); first += height) {
     ctx.check_stop();
-    visit(first, rows.values(ctx, first, std::min(kBlockRows, X.n_rows() - first), block));
+    visit(first, rows.values(ctx, first, std::min(height, X.n_rows() - first), block));
   }
 }
 
@@ -105,13 +129,7 @@ template <class T>
 Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, std::int64_t count) {
   const std::int64_t d = X.n_cols(), n = X.n_rows();
   const std::int64_t r = 4 * count <= d ? count : d;   // beyond a quarter, all of them cost no more
-  std::vector<double> covariance(static_cast<std::size_t>(d * d));
-  Matrix<T> gram(ctx.memory(), d, d);
-  for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t, MatrixView<const T> block) {
-    ctx.ops<T>().linear->gram(T{1}, block, gram.view());
-    const std::vector<T> host = gram.to_host();
-    for (std::size_t i = 0; i < host.size(); ++i) covariance[i] += host[i];
-  });
+  std::vector<double> covariance = centred_gram(ctx, X, mean);
   for (double& c : covariance) c /= static_cast<double>(std::max<std::int64_t>(n - 1, 1));
   Matrix<double> vectors(ctx.memory(), d, d, covariance);
   double total = 0;

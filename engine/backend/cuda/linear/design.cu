@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/linear/long_products.cuh"
 #include "engine/backend/cuda/linear/tall_gram.cuh"
 #include "engine/backend/cuda/linear/tall_slopes.cuh"
 #include "engine/backend/cuda/sums.cuh"
@@ -51,12 +52,6 @@ __global__ void take_triangle(const double* a, std::int64_t height, std::int64_t
   const std::int64_t i = own_row();
   if (i >= p) return;
   for (std::int64_t j = threadIdx.x; j < p; j += blockDim.x) R[i * p + j] = j < i ? 0.0 : a[j * height + i];
-}
-
-__global__ void mirror(double* G, std::int64_t p) {
-  const std::int64_t i = own_row();
-  if (i >= p) return;
-  for (std::int64_t j = i + 1 + threadIdx.x; j < p; j += blockDim.x) G[i * p + j] = G[j * p + i];
 }
 
 // P[c, :] = G[columns[c], :], squares[j] = G[j, j].
@@ -108,17 +103,14 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     if (p == 0) return;
     if (n > 0 && p <= kTallColumns) return gram_in_one_pass(design, G);
-    runtime_.zero(G.data, static_cast<std::size_t>(p * p) * sizeof(double));
-    if (n == 0) return;
+    if (n == 0) return runtime_.zero(G.data, static_cast<std::size_t>(p * p) * sizeof(double));
     const std::int64_t chunk = chunk_rows(n, p);
     Array<double> rows(runtime_, chunk * p);
     for (std::int64_t i = 0; i < n; i += chunk) {
       const MatrixView<double> some(rows.data(), std::min(chunk, n - i), p);
       gather(design, i, some);
-      if (i == 0) libraries_.template gram_lower<double>(1.0, some, G);
-      else libraries_.template gemm<double>(true, false, 1.0, some, some, 1.0, G);
+      long_gram<double, double>(runtime_, libraries_, 1, some, i == 0 ? 0 : 1, G);
     }
-    KEDGE_LAUNCH(runtime_, mirror, row_blocks(p, p), row_block(p), 0, G.data, p);
   }
 
   // The squares of a chunk begin from those before it, which stand in front of its own tiles.

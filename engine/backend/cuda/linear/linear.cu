@@ -1,55 +1,72 @@
-// Products of dense matrices on the GPU: cuBLAS through libraries.h.
+// Products of dense matrices on the GPU: cuBLAS through libraries.h, and Gram matrices of few columns in one pass.
+#include <utility>
+#include <vector>
+
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/linear/long_products.cuh"
+#include "engine/backend/cuda/linear/row_tiles.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
 namespace {
 
-template <class T>
-__global__ void mirror_lower(T* C, std::int64_t n, std::int64_t stride) {
-  const std::int64_t i = own_row();
-  if (i >= n) return;
-  for (std::int64_t j = threadIdx.x; j < n; j += blockDim.x) {
-    if (j > i) C[i * stride + j] = C[j * stride + i];
-  }
+__global__ void square_roots(const double* values, std::int64_t n, std::int64_t stride, double* roots) {
+  const std::int64_t i = own_item();
+  if (i < n) roots[i] = sqrt(values[i * stride]);
 }
 
-// out (rows x q, no padding) = sqrt(w[i]) * row i of X, followed by a 1 where q is one more than X's columns.
+// C = alpha G, which has no padding.
 template <class T>
-__global__ void scale_rows(MatrixView<const T> X, const double* w, std::int64_t w_stride, T* out, std::int64_t q) {
+__global__ void narrow(const double* G, double alpha, MatrixView<T> C) {
   const std::int64_t i = own_row();
-  if (i >= X.rows) return;
-  const T factor = static_cast<T>(sqrt(w[i * w_stride]));
-  for (std::int64_t j = threadIdx.x; j < q; j += blockDim.x)
-    out[i * q + j] = j < X.cols ? X.data[i * X.stride + j] * factor : factor;
+  if (i >= C.rows) return;
+  for (std::int64_t j = threadIdx.x; j < C.cols; j += blockDim.x)
+    C.data[i * C.stride + j] = static_cast<T>(alpha * G[i * C.cols + j]);
 }
 
 template <class T>
 class CudaLinear final : public LinearOps<T>, private CudaBody {
  public:
-  using CudaBody::CudaBody;
+  explicit CudaLinear(const CudaParts<T>& parts) : CudaBody(parts), ops_(parts.ops) {}
 
+  // cuBLAS alone adds all terms in T.
   void gemm(Transpose ta, Transpose tb, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta,
             MatrixView<T> C) override {
     if (C.size() == 0) return;
+    const std::int64_t depth = ta == Transpose::kYes ? A.rows : A.cols;
+    if (sizeof(T) == sizeof(float) && depth > kPieceDepth)
+      return long_product<T, T>(runtime_, libraries_, ta == Transpose::kYes, tb == Transpose::kYes, alpha, A, B, beta,
+                                C);
     libraries_.gemm(ta == Transpose::kYes, tb == Transpose::kYes, alpha, A, B, beta, C);
   }
 
   void gram(T alpha, MatrixView<const T> A, MatrixView<T> C) override {
     if (C.size() == 0) return;
-    libraries_.gram_lower(alpha, A, C);
-    KEDGE_LAUNCH(runtime_, mirror_lower<T>, row_blocks(C.rows, C.cols), row_block(C.cols), 0, C.data, C.rows, C.stride);
+    if (A.cols > kTallColumns) return long_gram<T, T>(runtime_, libraries_, alpha, A, 0, C);
+    put_gram({.X = A}, alpha, C);
   }
 
   void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_ones, MatrixView<T> C) override {
     const std::int64_t q = X.cols + (with_ones ? 1 : 0);
-    Matrix<T> scaled(runtime_, X.rows, q);
+    const Array<double> one(runtime_,
+                            std::vector<double>{1});   // the column of ones: a target whose rows are one place
+    Array<double> roots(runtime_, X.rows);
+    Design<T> design{.X = X, .weights = std::as_const(roots).view()};
+    if (with_ones) design.Y = {one.data(), X.rows, 1, 0};
     for (std::int64_t m = 0; m < W.cols; ++m) {
-      KEDGE_LAUNCH(runtime_, scale_rows<T>, row_blocks(X.rows, q), row_block(q), 0, X, W.data + m, W.stride,
-                   scaled.data(), q);
-      gram(T{1}, std::as_const(scaled).view(), C.row_range(m * q, q));
+      KEDGE_LAUNCH(runtime_, square_roots, blocks_for(X.rows, 256), 256, 0, W.data + m, X.rows, W.stride, roots.data());
+      put_gram(design, 1, C.row_range(m * q, q));
     }
   }
+
+ private:
+  void put_gram(const Design<T>& design, double alpha, MatrixView<T> C) {
+    Array<double> G(runtime_, C.size());
+    ops_.design->gram(design, {G.data(), C.rows, C.cols});
+    KEDGE_LAUNCH(runtime_, narrow<T>, row_blocks(C.rows, C.cols), row_block(C.cols), 0, G.data(), alpha, C);
+  }
+
+  const Backend<T>& ops_;
 };
 
 }   // namespace

@@ -10,8 +10,7 @@ namespace kedge::engine {
 
 inline constexpr int kSide = 6;            // a thread has the products of kSide by kSide columns
 inline constexpr int kGramLoads = 2;       // rows that a thread reads at once
-inline constexpr int kMostResidues = 22;   // whose 253 pairs a block's threads take
-inline constexpr std::int64_t kTallColumns = kSide * kMostResidues;
+static_assert(kTallColumns == 22 * kSide);   // 22 residues have 253 pairs, which a block's threads take
 
 // Columns of the same residue modulo `residues` belong together: pair (a, b), b <= a, stands for the products of
 // columns a + residues * i with b + residues * j. Threads next to each other read columns next to each other.
