@@ -15,6 +15,14 @@
 #define KEDGE_LAUNCH(runtime, kernel, grid, block, shared_bytes, ...) \
   ::kedge::engine::launch_kernel(runtime, #kernel, kernel, grid, block, shared_bytes __VA_OPT__(, ) __VA_ARGS__)
 
+// KEDGE_UNROLL before a loop over an array that must stay in registers: an index that is not known when it is compiled
+// would put the whole array into memory.
+#if defined(__CUDACC__)
+#define KEDGE_UNROLL _Pragma("unroll")
+#else
+#define KEDGE_UNROLL
+#endif
+
 // KEDGE_DYNAMIC_SHARED(T, name): inside a kernel, `T* name` is the block's dynamic shared memory, aligned to 16 bytes.
 #if defined(__CUDACC__)
 #define KEDGE_DYNAMIC_SHARED(T, name)                                          \

@@ -1,5 +1,8 @@
 // Logistic loss and its derivatives on the GPU: one thread a row.
+#include <cstdint>
+
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/linear/logistic_pass.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
 namespace kedge::engine {
@@ -37,6 +40,19 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
 
   double gradient(MatrixView<const T> X, MatrixView<const T> B, VectorView<const T> b, VectorView<const std::int32_t> y,
                   VectorView<const double> weights, MatrixView<T> Z, MatrixView<T> G) override {
+    if (B.rows == 1 && Z.cols == 2 && X.rows > 0) {
+      const LogisticRows<T> rows{.X = X,
+                                 .coefficients = B.data,
+                                 .intercepts = b.empty() ? nullptr : b.data,
+                                 .y = y.data,
+                                 .weights = weights.empty() ? nullptr : weights.data,
+                                 .Z = Z,
+                                 .in_pieces = lies_in_pieces(X),
+                                 .in_pairs = lies_in_pairs(Z)};
+      if (X.cols <= kMostOfDouble) return in_one_pass<kMostOfDouble>(rows, G);
+      if constexpr (sizeof(T) == sizeof(float))
+        if (X.cols <= 2 * kMostOfDouble) return in_one_pass<2 * kMostOfDouble>(rows, G);
+    }
     return gradient_by_products(*ops_.linear, *this, X, B, b, y, weights, Z, G);
   }
 
@@ -47,6 +63,27 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
   }
 
  private:
+  static constexpr int kMostOfDouble = 16;   // columns of one pass: a row and its sums stay in registers
+
+  static bool lies_in_pairs(MatrixView<T> Z) {
+    return Z.stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(Z.data) % sizeof(TwoMargins<T>) == 0;
+  }
+
+  template <int kMost>
+  double in_one_pass(const LogisticRows<T>& rows, MatrixView<T> G) {
+    const std::int64_t n = rows.X.rows, d = rows.X.cols,
+                       block_rows = tiles_of(tiles_of(n, kPassBlocks), kPassThreads) * kPassThreads,
+                       blocks = tiles_of(n, block_rows);
+    Array<double> parts(runtime_, blocks * (d + 1)), sums(runtime_, d + 1);
+    KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T>), static_cast<unsigned>(blocks), kPassThreads, 0, rows, block_rows,
+                 parts.data());
+    sum_tables(runtime_, parts.data(), blocks, d + 1, sums.data());
+    KEDGE_LAUNCH(runtime_, put_gradient<T>, blocks_for(d, 128), 128, 0, sums.data(), d, G.data);
+    double loss = 0;
+    runtime_.to_host(&loss, sums.data() + d, sizeof loss);
+    return loss;
+  }
+
   const Backend<T>& ops_;
 };
 

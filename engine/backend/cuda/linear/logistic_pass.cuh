@@ -1,0 +1,115 @@
+// Loss and gradient of two classes in one pass over X with few columns: one thread a row, which it reads once. The
+// limit is reading X, n d values, and 2 n margins each way; per row one exponential and one logarithm in double.
+#pragma once
+
+#include "engine/backend/cuda/pieces.cuh"
+#include "engine/backend/cuda/sums.cuh"
+#include "engine/core/view.h"
+
+namespace kedge::engine {
+
+inline constexpr int kPassThreads = 128;
+inline constexpr std::int64_t kPassBlocks = 2048;   // at most; each has its own sums
+
+template <class T>
+struct alignas(2 * sizeof(T)) TwoMargins {
+  T first, second;
+};
+
+// logistic_row() of two classes, with one exponential: that of the larger margin is 1.
+template <class T>
+__device__ double two_class_row(TwoMargins<T>& z, bool is_second, double weight) {
+  const bool second_is_larger = z.second > z.first;
+  const double top = static_cast<double>(second_is_larger ? z.second : z.first),
+               low = static_cast<double>(second_is_larger ? z.first : z.second),
+               own = static_cast<double>(is_second ? z.second : z.first) - top;
+  const double one = 1 + (top - top), less = exp(low - top);   // NaN stays NaN
+  const double first = second_is_larger ? less : one, second = second_is_larger ? one : less;
+  const double sum = first + second, share = weight / sum;
+  const auto derivative = [&](double e, bool is_own) {
+    return static_cast<T>(static_cast<double>(static_cast<T>(e)) * share - (is_own ? weight : 0.0));
+  };
+  z = {derivative(first, !is_second), derivative(second, is_second)};
+  return weight * (log(sum) - own);
+}
+
+template <class T>
+struct LogisticRows {
+  MatrixView<const T> X;
+  const T *coefficients, *intercepts;   // null intercepts: 0
+  const std::int32_t* y;
+  const double* weights;   // null: 1 each
+  MatrixView<T> Z;         // of two columns, the second of which is X B'
+  bool in_pieces, in_pairs;
+
+  __device__ TwoMargins<T> margins(std::int64_t i) const {
+    const T* const z = Z.data + i * Z.stride;
+    return {z[0], T{0}};
+  }
+  __device__ void put(std::int64_t i, const TwoMargins<T>& z) const {
+    T* const to = Z.data + i * Z.stride;
+    if (in_pairs) *reinterpret_cast<TwoMargins<T>*>(to) = z;
+    else to[0] = z.first, to[1] = z.second;
+  }
+};
+
+// parts[block, j]: the block's sum of derivative * X[:, j], then of the losses. A block takes block_rows rows.
+template <int kMost, class T>
+__global__ void __launch_bounds__(kPassThreads, kMost * sizeof(T) > 64 ? 3 : 4)
+    logistic_pass(LogisticRows<T> rows, std::int64_t block_rows, double* parts) {
+  constexpr int kWarps = kPassThreads / kLanes;
+  __shared__ T coefficients[kMost];
+  __shared__ double sums[kWarps][kMost + 1];
+  const int thread = static_cast<int>(threadIdx.x), d = static_cast<int>(rows.X.cols);
+  if (thread < kMost) coefficients[thread] = thread < d ? rows.coefficients[thread] : T{0};
+  __syncthreads();
+  double gradient[kMost], loss = 0;
+  KEDGE_UNROLL
+  for (int j = 0; j < kMost; ++j) gradient[j] = 0;
+  const std::int64_t begin = blockIdx.x * block_rows,
+                     end = begin + block_rows < rows.X.rows ? begin + block_rows : rows.X.rows;
+  for (std::int64_t i = begin + thread; i < end; i += kPassThreads) {
+    const T* const from = rows.X.data + i * rows.X.stride;
+    T x[kMost];
+    KEDGE_UNROLL
+    for (int j = 0; j < kMost; j += 4) {
+      FourValues<T> four{};
+      if (rows.in_pieces && j + 4 <= d) four = four_at(from + j);
+      else
+        for (int e = 0; e < 4; ++e) four.values[e] = j + e < d ? from[j + e] : T{0};
+      for (int e = 0; e < 4; ++e) x[j + e] = four.values[e];
+    }
+    TwoMargins<T> z = rows.margins(i);
+    KEDGE_UNROLL
+    for (int j = 0; j < kMost; ++j) z.second = fma(x[j], coefficients[j], z.second);
+    if (rows.intercepts) z.first += rows.intercepts[0], z.second += rows.intercepts[1];
+    loss += two_class_row(z, rows.y[i] == 1, rows.weights ? rows.weights[i] : 1.0);
+    rows.put(i, z);
+    const double derivative = static_cast<double>(z.second);
+    KEDGE_UNROLL
+    for (int j = 0; j < kMost; ++j) gradient[j] = fma(derivative, static_cast<double>(x[j]), gradient[j]);
+  }
+  const int lane = thread % kLanes, warp = thread / kLanes;
+  KEDGE_UNROLL
+  for (int j = 0; j < kMost; ++j) {
+    const double sum = fold_lanes(gradient[j]);
+    if (lane == 0) sums[warp][j] = sum;
+  }
+  loss = fold_lanes(loss);
+  if (lane == 0) sums[warp][kMost] = loss;
+  __syncthreads();
+  for (int j = thread; j <= d; j += kPassThreads) {
+    double sum = 0;
+    for (int w = 0; w < kWarps; ++w) sum += sums[w][j < d ? j : kMost];
+    parts[static_cast<std::int64_t>(blockIdx.x) * (d + 1) + j] = sum;
+  }
+}
+
+// G = the sums of the derivatives, rounded.
+template <class T>
+__global__ void put_gradient(const double* sums, std::int64_t d, T* G) {
+  const std::int64_t j = own_item();
+  if (j < d) G[j] = static_cast<T>(sums[j]);
+}
+
+}   // namespace kedge::engine
