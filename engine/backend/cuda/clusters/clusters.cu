@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(256) best_centers(MatrixView<const T> X, Matri
   for (int i = 0; i < kMicro; ++i) own[i] = {infinity, infinity, 0x7fffffff};
   T dots[kMicro][kMicro];
   for (std::int64_t center = 0; center < centers.rows; center += Shape::kTile) {
-    multiply_tiles<T>(X, centers, row, center, centers.rows, shared, dots);
+    multiply_tiles<T, false>(X, centers, row, center, centers.rows, shared, dots);
     for (int j = 0; j < kMicro; ++j) {
-      const std::int64_t c = center + x + 16 * j;
+      const std::int64_t c = center + tile_place(x, j);
       if (c >= centers.rows) continue;
       for (int i = 0; i < kMicro; ++i) own[i].take(norms[c] - 2 * dots[i][j], static_cast<std::int32_t>(c));
     }
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(256) best_centers(MatrixView<const T> X, Matri
         if (second < own[i].second) own[i].second = second;
       }
     }
-    const std::int64_t r = row + y + 16 * i;
+    const std::int64_t r = row + tile_place(y, i);
     if (x == 0 && r < X.rows) best[r] = own[i].center, gaps[r] = own[i].second - own[i].best;
   }
 }

@@ -1,6 +1,9 @@
 // DBSCAN's components on the GPU, as passes over the pairs within a distance: count, join, then border points.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
 #include "engine/backend/cuda/neighbours/union_find.cuh"
@@ -109,7 +112,7 @@ struct CentredPoints {
   T largest;        // of the norms, not squared
 };
 
-// Whether point i is within the limit of another: by its score, and exactly where rounding might decide.
+// Whether point i is within the limit of another, by its score, as far as rounding lets it tell.
 template <class T>
 struct Within {
   double limit, norm, error;
@@ -122,12 +125,15 @@ struct Within {
     const double bound = limit + 2 * error - norm;   // the second error is for the rounding of the scores
     far = static_cast<T>(bound + fabs(bound) * 0x1p-20);
   }
-  __device__ bool holds(MatrixView<const T> points, std::int64_t i, std::int64_t j, T other_norm, T dot) const {
-    if (other_norm - 2 * dot > far) return false;   // NaN goes on
+  // Sets bit e of `hits`, or of `doubts` where only the exact distance tells.
+  template <class Word>
+  __device__ void look(T other_norm, T dot, int e, Word& hits, Word& doubts) const {
+    if (other_norm - 2 * dot > far) return;   // NaN goes on
     const double score = static_cast<double>(other_norm) - 2 * static_cast<double>(dot) + norm;
-    if (score > limit + error) return false;
-    return score <= limit - error ||
-           serial_distance(points.data + i * points.stride, points.data + j * points.stride, points.cols) <= limit;
+    if (score > limit + error) return;
+    const auto bit = static_cast<Word>(Word{1} << e);
+    if (score <= limit - error) hits |= bit;
+    else doubts |= bit;
   }
 };
 
@@ -148,55 +154,124 @@ __device__ bool is_settled(std::int32_t a, std::int32_t b) {
   return kPass == Pass::kBorder && a == b;
 }
 
-// Adds the hits of the 16 threads of one row.
-__device__ inline void add_row_hits(int hits, int x, std::int32_t* count) {
-  for (int width = 8; width > 0; width /= 2) hits += __shfl_down_sync(kFullWarp, hits, width, 16);
-  if (x == 0 && hits > 0) atomicAdd(count, hits);
+// Adds the hits of a block to the counts of its rows and columns. `columns` is in shared memory, and 0.
+template <class T>
+__device__ void count_hits(unsigned long long hits, std::int32_t* columns, std::int32_t* left_counts,
+                           std::int32_t* right_counts) {
+  constexpr int kMicro = TileShape<T>::kMicro;
+  const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
+  if (!__syncthreads_or(hits != 0)) return;
+  constexpr unsigned long long kRow = (1ull << kMicro) - 1, kColumn = kMicro == 8 ? 0x0101010101010101ull : 0x1111ull;
+  for (int a = 0; a < kMicro; ++a) {   // the 16 threads of a row
+    int of_row = __popcll(hits >> (kMicro * a) & kRow);
+    for (int width = 8; width > 0; width /= 2) of_row += __shfl_down_sync(kFullWarp, of_row, width, 16);
+    if (x == 0 && of_row > 0) atomicAdd(left_counts + tile_place(y, a), of_row);
+    const int of_column = __popcll(hits >> a & kColumn);
+    if (of_column > 0) atomicAdd(columns + tile_place(x, a), of_column);
+  }
+  __syncthreads();
+  if (thread < TileShape<T>::kTile && columns[thread] > 0) atomicAdd(right_counts + thread, columns[thread]);
 }
 
-// Block (x, y) takes tile x against tile y <= x. 2 n^2 d / 2 flops a pass.
+// What the first pass found, for those after it: of each pair of tiles where its bits lie, one of each pair of rows.
+template <class T>
+struct PairMasks {
+  using Word = std::conditional_t<sizeof(T) == 4, unsigned long long, std::uint16_t>;   // kMicro x kMicro bits
+  static constexpr std::int32_t kNothing = -1, kNotKept = -2;
+  std::int32_t* places;   // null: nothing is kept
+  Word* words;            // kThreads a place
+  std::int32_t *used, capacity;
+
+  __device__ std::int32_t* place_of(std::int64_t left, std::int64_t right) const {
+    return places + left * (left + 1) / 2 + right;
+  }
+  // All threads of the block call it; `slot` is in shared memory.
+  __device__ void keep(std::int64_t left, std::int64_t right, Word bits, std::int32_t* slot) const {
+    const bool has_any = __syncthreads_or(bits != 0);
+    if (threadIdx.x == 0) {
+      const std::int32_t next = has_any ? atomicAdd(used, 1) : std::int32_t{kNothing};
+      *slot = next < capacity ? next : std::int32_t{kNotKept};
+      *place_of(left, right) = *slot;
+    }
+    __syncthreads();
+    if (*slot >= 0) words[std::int64_t{*slot} * TileShape<T>::kThreads + threadIdx.x] = bits;
+  }
+};
+
+// What a pass does with the hits of a pair of tiles; marks: those of the left tile's points, then of the right's.
 template <Pass kPass, class T>
-__global__ void __launch_bounds__(256) tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job) {
+__device__ void meet_hits(const DensityView& job, typename PairMasks<T>::Word bits, std::int64_t left,
+                          std::int64_t right, const std::int32_t* marks) {
+  constexpr int kMicro = TileShape<T>::kMicro, kTile = TileShape<T>::kTile;
+  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+  for (int e = 0; e < kMicro * kMicro; ++e) {
+    if ((bits >> e & 1) == 0) continue;
+    const int i = tile_place(y, e / kMicro), j = tile_place(x, e % kMicro);
+    if (is_settled<kPass>(marks[i], marks[kTile + j])) continue;
+    meet_pair<kPass>(job, static_cast<std::int32_t>(left + i), static_cast<std::int32_t>(right + j), true);
+  }
+}
+
+// Block (x, y) takes tile x against tile y <= x. 2 n^2 d / 2 flops in the first pass, and where its hits were not kept.
+template <Pass kPass, class T>
+__global__ void __launch_bounds__(256, 2)
+    tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job, PairMasks<T> masks) {
   using Shape = TileShape<T>;
+  using Word = typename PairMasks<T>::Word;
   constexpr int kMicro = Shape::kMicro, kTile = Shape::kTile;
-  const std::int64_t tile_y = block_y(), n = points.rows;
-  if (tile_y > blockIdx.x) return;   // also what tall_grid() adds
+  const std::int64_t tile_x = blockIdx.x, tile_y = block_y(), n = points.rows;
+  if (tile_y > tile_x) return;   // also what tall_grid() adds
   KEDGE_DYNAMIC_SHARED(T, shared);
   const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
-  const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * kTile, right = tile_y * kTile;
+  const std::int64_t left = tile_x * kTile, right = tile_y * kTile;
+  const std::int32_t place =
+      kPass != Pass::kCount && masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks<T>::kNotKept};
+  if (place == PairMasks<T>::kNothing) return;
   const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n),
                      right_mark = mark_of<kPass>(job, right + thread % kTile, n);
   if (kPass == Pass::kJoin && (!__syncthreads_or(left_mark >= 0) || !__syncthreads_or(right_mark >= 0))) return;
   if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) return;
+  std::int32_t* const marks = reinterpret_cast<std::int32_t*>(shared);   // of both tiles; counts in the first pass
+  const auto put_marks = [&] {
+    if (thread < kTile) marks[thread] = kPass == Pass::kCount ? 0 : left_mark, marks[kTile + thread] = right_mark;
+    __syncthreads();
+  };
+  if (place >= 0) {
+    put_marks();
+    return meet_hits<kPass, T>(job, masks.words[std::int64_t{place} * Shape::kThreads + thread], left, right, marks);
+  }
   T dots[kMicro][kMicro], norms[kMicro];
   multiply_tiles<T>(c.centred, c.centred, left, right, n, shared, dots);
-  std::int32_t* const marks = reinterpret_cast<std::int32_t*>(shared);   // of the left tile; counts in that pass
-  if (thread < kTile) marks[thread] = kPass == Pass::kCount ? 0 : left_mark, marks[kTile + thread] = right_mark;
-  __syncthreads();
-  for (int b = 0; b < kMicro; ++b) norms[b] = right + x + 16 * b < n ? c.norms[right + x + 16 * b] : T{0};
-  unsigned long long column_hits = 0;   // 8 bits for each of the thread's columns
+  put_marks();
+  KEDGE_UNROLL
+  for (int b = 0; b < kMicro; ++b) {
+    const std::int64_t j = right + tile_place(x, b);
+    norms[b] = j < n ? c.norms[j] : T{0};
+  }
+  Word hits = 0, doubts = 0;
+  KEDGE_UNROLL
   for (int a = 0; a < kMicro; ++a) {
-    const std::int64_t i = left + y + 16 * a;
-    int hits = 0;
-    if (i < n) {
-      const Within<T> within(job, c, i);
-      for (int b = 0; b < kMicro; ++b) {
-        const std::int64_t j = right + x + 16 * b;
-        if (j >= i || is_settled<kPass>(marks[y + 16 * a], marks[kTile + x + 16 * b])) continue;
-        if (!within.holds(points, i, j, norms[b], dots[a][b])) continue;
-        if constexpr (kPass == Pass::kCount) ++hits, column_hits += 1ull << (8 * b);
-        else meet_pair<kPass>(job, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), true);
-      }
+    const std::int64_t i = left + tile_place(y, a);
+    if (i >= n) continue;
+    const Within<T> within(job, c, i);
+    KEDGE_UNROLL
+    for (int b = 0; b < kMicro; ++b) {
+      if (right + tile_place(x, b) >= i) continue;
+      if (is_settled<kPass>(marks[tile_place(y, a)], marks[kTile + tile_place(x, b)])) continue;
+      within.look(norms[b], dots[a][b], kMicro * a + b, hits, doubts);
     }
-    if constexpr (kPass == Pass::kCount) add_row_hits(hits, x, job.counts + i);
+  }
+  for (int e = 0; doubts != 0 && e < kMicro * kMicro; ++e) {
+    if ((doubts >> e & 1) == 0) continue;
+    const std::int64_t i = left + tile_place(y, e / kMicro), j = right + tile_place(x, e % kMicro);
+    if (serial_distance(points.data + i * points.stride, points.data + j * points.stride, points.cols) <= job.limit)
+      hits |= static_cast<Word>(Word{1} << e);
   }
   if constexpr (kPass == Pass::kCount) {
-    for (int b = 0; b < kMicro; ++b) {
-      const auto hits = static_cast<std::int32_t>(column_hits >> (8 * b) & 0xff);
-      if (hits > 0) atomicAdd(marks + x + 16 * b, hits);
-    }
-    __syncthreads();
-    if (thread < kTile && marks[thread] > 0) atomicAdd(job.counts + right + thread, marks[thread]);
+    count_hits<T>(hits, marks, job.counts + left, job.counts + right);
+    if (masks.places) masks.keep(tile_x, tile_y, hits, marks + 2 * kTile);
+  } else {
+    meet_hits<kPass, T>(job, hits, left, right, marks);
   }
 }
 

@@ -165,6 +165,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
     KEDGE_LAUNCH(gpu_, name_core, blocks_for(n, kThreads), kThreads, 0, job, n);
     pass<Pass::kBorder>(job);
     gpu_.synchronize();
+    masks_ = {}, mask_places_ = {}, mask_words_ = {}, masks_used_ = {};
   }
 
  private:
@@ -177,12 +178,27 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       } else if (M == Metric::kEuclidean && !(job.weights && kPass == Pass::kCount)) {
         const CentredPoints<T> centred = this->centred();
         const unsigned tiles = blocks_for(n, TileShape<T>::kTile);
+        if (kPass == Pass::kCount) reserve_masks(tiles);
         KEDGE_LAUNCH(gpu_, (tile_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), TileShape<T>::kThreads,
-                     TileShape<T>::kTileBytes, points_, centred, job);
+                     TileShape<T>::kTileBytes, points_, centred, job, masks_);
       } else {
         KEDGE_LAUNCH(gpu_, (scan_pairs<M, kPass, T>), blocks_for(n, 8), dim3(kLanes, 8), 0, points_, distance_.power, job);
       }
     });
+  }
+
+  // Room for the hits of the first pass, in a small part of the free memory: of as many pairs of tiles as fit.
+  void reserve_masks(std::int64_t tiles) {
+    constexpr std::int64_t kMostBytes = std::int64_t{1} << 32, kFreeShare = 8;
+    constexpr std::int64_t kPlaceBytes = TileShape<T>::kThreads * sizeof(typename PairMasks<T>::Word);
+    const std::int64_t pairs = tiles * (tiles + 1) / 2, free = gpu_.free_bytes(),
+                       most = free > 0 ? std::min(free / kFreeShare, kMostBytes) / kPlaceBytes : tiles_of(pairs, 2);
+    const std::int64_t capacity = std::min({pairs, most, std::int64_t{0x7fffffff}});
+    if (pairs > capacity * (kPlaceBytes / 16)) return;   // their places would take more than their bits
+    mask_places_ = Array<std::int32_t>(gpu_, pairs), masks_used_ = Array<std::int32_t>(gpu_, 1);
+    mask_words_ = Array<typename PairMasks<T>::Word>(gpu_, capacity * TileShape<T>::kThreads);
+    masks_used_.zero();
+    masks_ = {mask_places_.data(), mask_words_.data(), masks_used_.data(), static_cast<std::int32_t>(capacity)};
   }
 
   CentredPoints<T> centred() {
@@ -208,6 +224,9 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
   Matrix<T> centred_;   // made on first use
   Array<T> norms_;
   T largest_ = 0;
+  PairMasks<T> masks_{};   // of one call of density_components()
+  Array<std::int32_t> mask_places_, masks_used_;
+  Array<typename PairMasks<T>::Word> mask_words_;
 };
 
 }  // namespace

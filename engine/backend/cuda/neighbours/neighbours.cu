@@ -134,10 +134,21 @@ Centred<T> centred(CudaRuntime& gpu, MatrixView<const T> X, const Array<T>& cent
   return c;
 }
 
-// Points are cut into ranges where the query tiles alone would leave multiprocessors idle.
+// Points are cut into ranges, each with a block for every tile of queries, so that few multiprocessors idle at the end;
+// into no more than that takes, for each range has lists of its own, which are ranked one after the other.
 std::int64_t ranges_of(std::int64_t query_tiles, std::int64_t points, int multiprocessors) {
-  const std::int64_t wanted = tiles_of(std::int64_t{2} * multiprocessors, query_tiles);
-  return std::clamp<std::int64_t>(wanted, 1, tiles_of(points, 4096));
+  constexpr std::int64_t kFew = 4;
+  constexpr double kNearlyBest = 1.1;
+  const std::int64_t slots = std::int64_t{2} * multiprocessors,
+                     most = std::min(tiles_of(points, 4096), std::max(kFew, tiles_of(slots, query_tiles)));
+  const auto time = [&](std::int64_t ranges) {   // in that of all points
+    return static_cast<double>(tiles_of(query_tiles * ranges, slots)) / static_cast<double>(ranges);
+  };
+  double least = time(1);
+  for (std::int64_t ranges = 2; ranges <= most; ++ranges) least = std::min(least, time(ranges));
+  std::int64_t ranges = 1;
+  while (ranges < most && time(ranges) > kNearlyBest * least) ++ranges;
+  return ranges;
 }
 
 template <class T>

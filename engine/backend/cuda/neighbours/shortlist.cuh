@@ -51,7 +51,7 @@ __device__ void prune(const ShortlistJob<T>& job, std::int64_t list, T error, Sh
 
 // Block (query tile, range of points).
 template <class T>
-__global__ void __launch_bounds__(256) shortlist_points(ShortlistJob<T> job, T infinity) {
+__global__ void __launch_bounds__(256, 2) shortlist_points(ShortlistJob<T> job, T infinity) {
   using Shape = TileShape<T>;
   constexpr int kMicro = Shape::kMicro, kTile = Shape::kTile;
   KEDGE_DYNAMIC_SHARED(T, shared);
@@ -72,14 +72,20 @@ __global__ void __launch_bounds__(256) shortlist_points(ShortlistJob<T> job, T i
   for (std::int64_t point = begin; point < end; point += kTile) {
     multiply_tiles<T>({job.queries, job.m, job.d}, {job.points, job.n, job.d}, query, point, end, shared, dots);
     T norms[kMicro];
-    for (int j = 0; j < kMicro; ++j) norms[j] = point + x + 16 * j < end ? job.norms[point + x + 16 * j] : infinity;
+    KEDGE_UNROLL
+    for (int j = 0; j < kMicro; ++j) {
+      const std::int64_t p = point + tile_place(x, j);
+      norms[j] = p < end ? job.norms[p] : infinity;
+    }
+    KEDGE_UNROLL
     for (int i = 0; i < kMicro; ++i) {
-      const int q = y + 16 * i;
+      const int q = tile_place(y, i);
       const T limit = limits[q];   // of a list that was given up: below every score
+      KEDGE_UNROLL
       for (int j = 0; j < kMicro; ++j) {
         const T score = norms[j] - 2 * dots[i][j];
         if (!(score <= limit)) continue;
-        const std::int64_t p = point + x + 16 * j;
+        const std::int64_t p = point + tile_place(x, j);
         if (p >= end || counts[q] < 0) continue;
         const std::int64_t slot = ((query + q) * ranges + blockIdx.y) * job.capacity + atomicAdd(&counts[q], 1);
         job.scores[slot] = score;
