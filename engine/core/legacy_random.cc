@@ -2,6 +2,8 @@
 #include "engine/core/legacy_random.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "engine/core/stop.h"
@@ -84,6 +86,43 @@ CumulatedWeights::CumulatedWeights(std::span<const double> weights) : shares_(we
 std::int64_t CumulatedWeights::at(double draw) const {
   const auto found = std::upper_bound(shares_.begin(), shares_.end(), draw);
   return std::min<std::int64_t>(found - shares_.begin(), static_cast<std::int64_t>(shares_.size()) - 1);
+}
+
+// Adding a number to a sum rounds to the units of the sum's power of two. Within it all steps are alike: a tie goes to
+// even, and so do all after it. Only the step before may differ, where a sum is odd and the next ones are ties.
+EqualWeights::EqualWeights(std::int64_t n) : n_(n) {
+  const double share = 1.0 / static_cast<double>(n);
+  lines_.push_back({0, share, 0});
+  double last = share;   // the sum at the position before
+  for (std::int64_t position = 1; position < n; ++position) {
+    const double first = last + share, second = first + share, step = second - first;
+    int exponent = 0;
+    std::frexp(first, &exponent);
+    const double end = std::ldexp(1.0, exponent);   // the next power of two
+    const bool is_line = (second + share) - second == step;
+    const auto steps = is_line ? static_cast<std::int64_t>((end - first) / step) : 1;
+    const std::int64_t more = std::clamp<std::int64_t>(steps - 1, 0, n - 1 - position);
+    lines_.push_back({position, first, step});
+    last = first + static_cast<double>(more) * step;
+    position += more;
+  }
+  total_ = sum(n - 1);
+}
+
+double EqualWeights::sum(std::int64_t position) const {
+  const auto after = std::ranges::upper_bound(lines_, position, {}, &Line::begin);
+  const Line& line = *std::prev(after);
+  return line.first + static_cast<double>(position - line.begin) * line.step;
+}
+
+std::int64_t EqualWeights::at(double draw) const {
+  std::int64_t first = 0, count = n_;
+  while (count > 0) {   // the first whose share exceeds the draw
+    const std::int64_t half = count / 2;
+    if (sum(first + half) / total_ > draw) count = half;
+    else first += half + 1, count -= half + 1;
+  }
+  return std::min(first, n_ - 1);
 }
 
 }  // namespace kedge::engine

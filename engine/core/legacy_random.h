@@ -53,4 +53,23 @@ class CumulatedWeights {
   std::vector<double> shares_;
 };
 
+// The same for n equal weights of 1 / n, to the bit, without a list of their sums: where adding does not leave a power of
+// two, each addition rounds alike, so sums are few straight lines.
+class EqualWeights {
+ public:
+  explicit EqualWeights(std::int64_t n);   // at least 1
+  std::int64_t at(double draw) const;
+
+ private:
+  struct Line {   // sums first, first + step ... at positions begin, begin + 1 ...
+    std::int64_t begin;
+    double first, step;
+  };
+  double sum(std::int64_t position) const;
+
+  std::int64_t n_;
+  std::vector<Line> lines_;
+  double total_;
+};
+
 }  // namespace kedge::engine

@@ -219,7 +219,7 @@ std::vector<Row<T>> cluster_rows() {
        kSum,
        &check_label_sums<T>,
        {{1, 1, 1}, {3000, 17, 5}, {2100, 70, 3}, {9000, 4, 30}, {1500, 3, 200}}},
-      {"nearest_within", kRounded<T>, &check_nearest_within<T>, {{1, 1, 1}, {700, 3, 4}, {300, 40, 6}}},
+      {"nearest_within", kRounded<T>, &check_nearest_within<T>, {{1, 1, 1}, {700, 3, 4}, {600, 16, 11}, {300, 40, 6}}},
       {"cumulative_search", kExact, &check_cumulative_search<T>, {{1, 1, 3}, {257, 1, 5}, {70000, 1, 40}}},
       {"distances", kRounded<T>, &check_distances<T>, {{0, 3, 2}, {1, 1, 1}, {40, 16, 9}, {20, 33, 30}}},
   };

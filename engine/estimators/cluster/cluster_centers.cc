@@ -103,7 +103,9 @@ std::vector<T> plus_plus_centers(const Context& ctx, MatrixView<const T> X, std:
                                  LegacyRandom& random) {
   const auto trials = 2 + static_cast<std::int64_t>(std::log(static_cast<double>(n_clusters)));
   PlusPlus<T> search(ctx, X, weights, trials);
-  std::int64_t chosen = CumulatedWeights(shares_of(weights, X.rows)).at(random.uniform());
+  const double draw = random.uniform();
+  std::int64_t chosen =
+      weights.empty() ? EqualWeights(X.rows).at(draw) : CumulatedWeights(shares_of(weights, X.rows)).at(draw);
   std::vector<T> centers = row_at(ctx, X, chosen);
   if (n_clusters > 1) search.start(chosen);
   for (std::int64_t c = 1; c < n_clusters; ++c) {

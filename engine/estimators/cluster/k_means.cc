@@ -35,7 +35,7 @@ struct Run {
   std::vector<T> centers;
   std::vector<std::int32_t> labels;
   double inertia = 0;
-  std::int64_t n_iter = 0;
+  std::int64_t n_iter = 0, n_found = 0;   // different labels
 };
 
 // One run: the data, and the buffers of its iterations.
@@ -47,8 +47,6 @@ class Lloyd {
         sums_(ctx.memory(), k, X.cols + 1), labels_(ctx.memory(), X.rows) {}
 
   Run<T> run(std::vector<T> start, std::int64_t max_iter, double tol) {
-    const std::vector<std::int32_t> none(static_cast<std::size_t>(X_.rows), -1);
-    ctx_.memory().to_device(labels_.data(), none.data(), none.size() * sizeof(std::int32_t));
     Run<T> result{.centers = std::move(start)};
     const auto rows = ctx_.ops<T>().clusters->follow_centers(X_, weights_.view(), labels_.view());
     bool settled = false;   // labels fit the centres
@@ -63,6 +61,7 @@ class Lloyd {
     else upload(result.centers);
     result.inertia =
         inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_.view());
+    result.n_found = different_labels();
     result.labels = labels_.to_host();
     return result;
   }
@@ -72,6 +71,12 @@ class Lloyd {
   std::int64_t assign(MovingCenters<T>& rows, const std::vector<T>& centers) {
     upload(centers);
     return rows.assign(std::as_const(centers_).view());
+  }
+  std::int64_t different_labels() {   // those that have a row
+    Matrix<double> counts(ctx_.memory(), k_, 1);
+    const MatrixView<const T> no_columns(X_.data, X_.rows, 0, X_.stride);
+    ctx_.ops<T>().clusters->label_sums(no_columns, std::as_const(labels_).view(), {}, counts.view());
+    return std::ranges::count_if(counts.to_host(), [](double count) { return count > 0; });
   }
   static double shift(const std::vector<T>& a, const std::vector<T>& b) {
     double total = 0;
@@ -202,10 +207,9 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   n_features_ = X.n_cols();
   for (std::size_t i = 0; i < centers_.size(); ++i)
     centers_[i] = static_cast<T>(static_cast<double>(centers_[i]) + moments.mean[i % moments.mean.size()]);
-  std::vector<bool> seen(static_cast<std::size_t>(params_.n_clusters));
-  for (const std::int32_t label : labels_) seen[static_cast<std::size_t>(label)] = true;
-  if (const auto found = std::count(seen.begin(), seen.end(), true); found < params_.n_clusters)
-    ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found, params_.n_clusters));
+  if (best.n_found < params_.n_clusters)
+    ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, best.n_found,
+                         params_.n_clusters));
 }
 
 template <class T>

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "engine/core/legacy_random.h"
 #include "schemas/error.h"
 
@@ -73,6 +77,21 @@ TEST(LegacyRandom, DrawsTheUniformNumbersAndChoicesOfNumpy) {   // numpy 2: Rand
   EXPECT_EQ(choice.choice_without_replacement(p, 4), (std::vector<std::int64_t>{0, 2, 1, 5}));
   const CumulatedWeights cumulated(p);
   for (const std::int64_t expected : {1, 1, 0, 1, 1}) EXPECT_EQ(cumulated.at(choice.uniform()), expected);
+}
+
+TEST(EqualWeights, DrawWhatTheirListDraws) {   // at the borders between two positions, and one unit beside them
+  for (const std::int64_t n : {1, 2, 3, 7, 10, 100, 255, 256, 257, 1000, 4099, 65536, 99991, 1000003}) {
+    const std::vector<double> weights(static_cast<std::size_t>(n), 1.0 / static_cast<double>(n));
+    const CumulatedWeights listed(weights);
+    const EqualWeights equal(n);
+    std::vector<double> sums(weights.size());
+    std::partial_sum(weights.begin(), weights.end(), sums.begin());
+    for (std::int64_t i = 0; i < n; i += std::max<std::int64_t>(1, n / 1009)) {
+      const double border = sums[static_cast<std::size_t>(i)] / sums.back();
+      for (const double draw : {border, std::nextafter(border, 0.0), std::nextafter(border, 2.0)})
+        ASSERT_EQ(equal.at(draw), listed.at(draw)) << n << " weights, position " << i;
+    }
+  }
 }
 
 TEST(KFold, GivesTheFoldsOfScikitLearn) {

@@ -122,16 +122,23 @@ class CpuClusters final : public ClusterOps<T> {
     for_tiles(n, kRowTile, n, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) tiles[static_cast<std::size_t>(tile)] += share(i);
     });
+    std::vector<double> groups(static_cast<std::size_t>(tiles_of(static_cast<std::int64_t>(tiles.size()), kRowTile)));
+    for (std::size_t tile = 0; tile < tiles.size(); ++tile) groups[tile / kRowTile] += tiles[tile];
     for (std::int64_t e = 0; e < thresholds.size; ++e) {
       double before = 0;
-      std::size_t tile = 0;
-      while (tile + 1 < tiles.size() && before + tiles[tile] < thresholds.data[e]) before += tiles[tile++];
-      found.data[e] = search_tile(static_cast<std::int64_t>(tile) * kRowTile, n, before, thresholds.data[e], share);
+      const auto pass = [&](const std::vector<double>& sums, std::size_t first, std::size_t end) {
+        while (first + 1 < end && before + sums[first] < thresholds.data[e]) before += sums[first++];
+        return first;
+      };
+      const std::size_t tile = pass(groups, 0, groups.size()) * kRowTile;
+      const auto found_in = static_cast<std::int64_t>(pass(tiles, tile, std::min(tiles.size(), tile + kRowTile)));
+      found.data[e] = search_tile(found_in * kRowTile, n, before, thresholds.data[e], share);
     }
   }
 
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
                                                    VectorView<std::int32_t> labels) override {
+    std::fill_n(labels.data, labels.size, -1);
     return make_moving_centers(X, weights, labels);
   }
 };

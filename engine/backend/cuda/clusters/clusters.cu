@@ -1,9 +1,11 @@
 // The ops of k-means on the GPU. Assignment to few centres reads X once (few_centers.cuh); to many, 2 n k d flops on
 // tiles that are never stored, then one pass over X that proves each label or searches it exactly. Sums by label read X
 // once, bound by memory.
+#include <algorithm>
 #include <limits>
 
 #include "engine/backend/cuda/clusters/few_centers.cuh"
+#include "engine/backend/cuda/clusters/seeding.cuh"
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
@@ -13,29 +15,33 @@
 namespace kedge::engine {
 namespace {
 
-constexpr int kMostTiles = 8;   // of a block that sums by label
+constexpr int kSumThreads = 256, kMostTiles = 16;   // of a block that sums by label
 constexpr int kAtOnce = 4;      // rows that it reads before it adds them
 
 // A block takes a tile of rows past all centers; gaps[i] is how far the second best score of row i lies behind the best.
 template <class T>
-__global__ void __launch_bounds__(256) best_centers(MatrixView<const T> X, MatrixView<const T> centers, const T* norms, T infinity,
-                                                    std::int32_t* best, T* gaps) {
+__global__ void __launch_bounds__(256, 2) best_centers(MatrixView<const T> X, MatrixView<const T> centers,
+                                                       const T* norms, T infinity, std::int32_t* best, T* gaps) {
   using Shape = TileShape<T>;
   constexpr int kMicro = Shape::kMicro;
   KEDGE_DYNAMIC_SHARED(T, shared);
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * Shape::kTile;
   BestTwo<T> own[kMicro];
+  KEDGE_UNROLL
   for (int i = 0; i < kMicro; ++i) own[i] = {infinity, infinity, 0x7fffffff};
   T dots[kMicro][kMicro];
   for (std::int64_t center = 0; center < centers.rows; center += Shape::kTile) {
     multiply_tiles<T, false>(X, centers, row, center, centers.rows, shared, dots);
+    KEDGE_UNROLL
     for (int j = 0; j < kMicro; ++j) {
       const std::int64_t c = center + tile_place(x, j);
       if (c >= centers.rows) continue;
+      KEDGE_UNROLL
       for (int i = 0; i < kMicro; ++i) own[i].take(norms[c] - 2 * dots[i][j], static_cast<std::int32_t>(c));
     }
   }
+  KEDGE_UNROLL
   for (int i = 0; i < kMicro; ++i) {
     for (int width = 8; width > 0; width /= 2) {
       const T score = __shfl_down_sync(kFullWarp, own[i].best, width, 16), second = __shfl_down_sync(kFullWarp, own[i].second, width, 16);
@@ -140,68 +146,9 @@ __global__ void put_rows(const double* from, MatrixView<double> to) {
   for (std::int64_t j = threadIdx.x; j < to.cols; j += blockDim.x) to.data[i * to.stride + j] = from[i * to.cols + j];
 }
 
-// One warp a row; shares: candidates x rows.
-template <class T>
-__global__ void closer(MatrixView<const T> X, VectorView<const std::int32_t> candidates, const T* closest, const double* weights,
-                       MatrixView<T> least, double* shares) {
-  const std::int64_t i = own_row();
-  if (i >= X.rows) return;
-  for (std::int64_t c = 0; c < candidates.size; ++c) {
-    const T squared = static_cast<T>(
-        warp_distance<Metric::kEuclidean>(X.data + i * X.stride, X.data + candidates.data[c] * X.stride, X.cols, 2.0));
-    if (threadIdx.x != 0) continue;
-    const T kept = closest && closest[i] < squared ? closest[i] : squared;
-    least.data[c * least.stride + i] = kept;
-    shares[c * X.rows + i] = (weights ? weights[i] : 1.0) * static_cast<double>(kept);
-  }
-}
-
-template <class T>
-struct Shares {
-  const T* values;
-  const double* weights;
-  __device__ double operator()(std::int64_t i) const { return (weights ? weights[i] : 1.0) * static_cast<double>(values[i]); }
-};
-
-// One block a tile: read side by side, summed in order.
-template <class T>
-__global__ void tile_shares(Shares<T> share, std::int64_t n, double* tiles) {
-  __shared__ double values[kRowTile];
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kRowTile + threadIdx.x;
-  values[threadIdx.x] = i < n ? share(i) : 0.0;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  double sum = 0;
-  for (std::int64_t e = 0; e < kRowTile && blockIdx.x * kRowTile + e < n; ++e) sum += values[e];
-  tiles[blockIdx.x] = sum;
-}
-
-// One block a threshold: tiles are read side by side, passed in order by the first thread.
-template <class T>
-__global__ void search_tiles(Shares<T> share, std::int64_t n, const double* tiles, std::int64_t n_tiles, const double* thresholds,
-                             std::int32_t* found) {
-  __shared__ double values[kRowTile];
-  __shared__ bool done;
-  double before = 0;
-  const double threshold = thresholds[blockIdx.x];
-  if (threadIdx.x == 0) done = false;
-  for (std::int64_t first = 0; first < n_tiles; first += kRowTile) {
-    __syncthreads();
-    if (done) return;
-    const std::int64_t own = first + threadIdx.x;
-    values[threadIdx.x] = own < n_tiles ? tiles[own] : 0.0;
-    __syncthreads();
-    if (threadIdx.x != 0) continue;
-    for (std::int64_t e = first; e < n_tiles && e < first + kRowTile; ++e) {
-      const bool last = e + 1 == n_tiles || before + values[e - first] >= threshold;
-      if (last) {
-        found[blockIdx.x] = search_tile(e * kRowTile, n, before, threshold, share);
-        done = true;
-        break;
-      }
-      before += values[e - first];
-    }
-  }
+__global__ void unlabel(VectorView<std::int32_t> labels) {
+  const std::int64_t i = own_item();
+  if (i < labels.size) labels.data[i] = -1;
 }
 
 // Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle.
@@ -253,12 +200,13 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     CudaRuntime& gpu = runtime_;
     const std::int64_t k = sums.rows, cols = X.cols + 1, tile_rows = class_tile_rows(X.rows, k * cols),
                        tiles = tiles_of(X.rows, tile_rows);
-    unsigned across = 1, high = kMostTiles;
-    while (across < kLanes && across < cols) across *= 2;
+    const auto across = static_cast<unsigned>(std::min<std::int64_t>(cols, kLanes)),
+               most = std::min<unsigned>(kSumThreads / across, kMostTiles);
+    unsigned high = most;
     const auto table_bytes = [&] { return static_cast<std::size_t>(high * across * k) * sizeof(double); };
     while (high > 1 && table_bytes() > kPlainSharedBytes) high /= 2;
     const bool in_shared = table_bytes() <= kPlainSharedBytes;
-    if (!in_shared) high = kMostTiles;
+    if (!in_shared) high = most;
     Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
     KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, blocks_for(tiles, high), blocks_for(cols, across)),
                  dim3(across, high), in_shared ? table_bytes() : 0,
@@ -271,9 +219,10 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override {
     CudaRuntime& gpu = runtime_;
+    const Nearest<T> before{closest.empty() ? nullptr : closest.data, weights.empty() ? nullptr : weights.data};
+    if (X.cols <= kShortRow) return nearest_of_short(X, candidates, before, least, totals);
     Array<double> shares(gpu, candidates.size * X.rows);
-    KEDGE_LAUNCH(gpu, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, candidates,
-                 closest.empty() ? nullptr : closest.data, weights.empty() ? nullptr : weights.data, least,
+    KEDGE_LAUNCH(gpu, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, candidates, before, least,
                  shares.data());
     for (std::int64_t c = 0; c < candidates.size; ++c)
       sum_values(gpu, shares.data() + c * X.rows, X.rows, totals.data + c);
@@ -283,19 +232,34 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
                          VectorView<const double> thresholds, VectorView<std::int32_t> found) override {
     CudaRuntime& gpu = runtime_;
     const Shares<T> share{values.data, weights.empty() ? nullptr : weights.data};
-    const std::int64_t tiles = tiles_of(values.size, kRowTile);
-    Array<double> sums(gpu, tiles);
-    KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(values.size, kRowTile), kRowTile, 0, share, values.size, sums.data());
-    KEDGE_LAUNCH(gpu, search_tiles<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, values.size,
-                 sums.data(), tiles, thresholds.data, found.data);
+    const std::int64_t n = values.size, n_tiles = tiles_of(n, kRowTile), n_groups = tiles_of(n_tiles, kRowTile);
+    Array<double> tiles(gpu, n_tiles), groups(gpu, n_groups);
+    KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(n, kRowTile), kRowTile, 0, share, n, tiles.data());
+    KEDGE_LAUNCH(gpu, tile_shares<double>, blocks_for(n_tiles, kRowTile), kRowTile, 0,
+                 Shares<double>{tiles.data(), nullptr}, n_tiles, groups.data());
+    KEDGE_LAUNCH(gpu, search_shares<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, n, tiles.data(),
+                 groups.data(), thresholds.data, found.data);
   }
 
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
                                                    VectorView<std::int32_t> labels) override {
+    KEDGE_LAUNCH(runtime_, unlabel, blocks_for(labels.size, 256), 256, 0, labels);
     return std::make_unique<FollowedCenters<T>>(*this, X, weights, labels);
   }
 
  private:
+  void nearest_of_short(MatrixView<const T> X, VectorView<const std::int32_t> candidates, const Nearest<T>& before,
+                        MatrixView<T> least, VectorView<double> totals) {
+    const std::int64_t tiles = tiles_of(X.rows, kRowTile), k = candidates.size;
+    Array<double> sums(runtime_, tiles * k);
+    for (std::int64_t c = 0; c < k; c += kFewCandidates) {
+      const std::int64_t some = std::min<std::int64_t>(kFewCandidates, k - c);
+      KEDGE_LAUNCH(runtime_, closer_short<T>, static_cast<unsigned>(tiles), kRowTile, 0, X, candidates.slice(c, some),
+                   before, lies_in_pieces(X), least.row_range(c, some), sums.data() + c, k);
+    }
+    sum_tables(runtime_, sums.data(), tiles, k, totals.data);
+  }
+
   // False where the centres are too many, or too long for shared memory.
   bool assign_to_few(MatrixView<const T> X, MatrixView<const T> centers, const Array<T>& norms,
                      VectorView<std::int32_t> labels, Array<unsigned long long>& changed) {
