@@ -53,8 +53,8 @@ class CumulatedWeights {
   std::vector<double> shares_;
 };
 
-// The same for n equal weights of 1 / n, to the bit, without a list of their sums: where adding does not leave a power of
-// two, each addition rounds alike, so sums are few straight lines.
+// The same for n equal weights of 1 / n, to the bit, without a list of their sums: where adding does not leave a power
+// of two, each addition rounds alike, so sums are few straight lines.
 class EqualWeights {
  public:
   explicit EqualWeights(std::int64_t n);   // at least 1

@@ -19,11 +19,11 @@ class DeviceLibraries {
   // C = alpha op(A) op(B) + beta C, row-major.
   template <class T>
   void gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C);
-  // The products of `count` equal pieces: C[c] (no padding, piece after piece) = op(A[c]) op(B[c]), where A and B are the
-  // views of the first pieces, and the next begin a_step and b_step values further.
+  // The products of `count` equal pieces: C[c] (no padding, piece after piece) = op(A[c]) op(B[c]), where A and B are
+  // the views of the first pieces, and the next begin a_step and b_step values further.
   template <class T>
-  void gemm_pieces(bool transpose_a, bool transpose_b, MatrixView<const T> A, std::int64_t a_step, MatrixView<const T> B,
-                   std::int64_t b_step, std::int64_t count, T* C);
+  void gemm_pieces(bool transpose_a, bool transpose_b, MatrixView<const T> A, std::int64_t a_step,
+                   MatrixView<const T> B, std::int64_t b_step, std::int64_t count, T* C);
   // B = A^-1 B for a symmetric positive definite A (no padding), which is overwritten. False if a pivot is not positive. Waits.
   template <class T>
   bool solve_positive(MatrixView<T> A, MatrixView<T> B);

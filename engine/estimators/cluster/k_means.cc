@@ -35,7 +35,7 @@ struct Run {
   std::vector<T> centers;
   std::vector<std::int32_t> labels;
   double inertia = 0;
-  std::int64_t n_iter = 0, n_found = 0;   // different labels
+  std::int64_t n_iter = 0;
 };
 
 // One run: the data, and the buffers of its iterations.
@@ -61,7 +61,6 @@ class Lloyd {
     else upload(result.centers);
     result.inertia =
         inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_.view());
-    result.n_found = different_labels();
     result.labels = labels_.to_host();
     return result;
   }
@@ -71,12 +70,6 @@ class Lloyd {
   std::int64_t assign(MovingCenters<T>& rows, const std::vector<T>& centers) {
     upload(centers);
     return rows.assign(std::as_const(centers_).view());
-  }
-  std::int64_t different_labels() {   // those that have a row
-    Matrix<double> counts(ctx_.memory(), k_, 1);
-    const MatrixView<const T> no_columns(X_.data, X_.rows, 0, X_.stride);
-    ctx_.ops<T>().clusters->label_sums(no_columns, std::as_const(labels_).view(), {}, counts.view());
-    return std::ranges::count_if(counts.to_host(), [](double count) { return count > 0; });
   }
   static double shift(const std::vector<T>& a, const std::vector<T>& b) {
     double total = 0;
@@ -143,6 +136,17 @@ class Lloyd {
   Array<std::int32_t> labels_;
 };
 
+// How many of k labels occur; as a rule the first rows have them all.
+std::int64_t different_labels(const std::vector<std::int32_t>& labels, std::int64_t k) {
+  std::vector<bool> seen(static_cast<std::size_t>(k));
+  std::int64_t found = 0;
+  for (std::size_t i = 0; i < labels.size() && found < k; ++i) {
+    const auto label = static_cast<std::size_t>(labels[i]);
+    if (!seen[label]) seen[label] = true, ++found;
+  }
+  return found;
+}
+
 // Whether two labellings differ only in the names of the clusters.
 bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b, std::int64_t k) {
   std::vector<std::int32_t> names(static_cast<std::size_t>(k), -1);
@@ -207,8 +211,8 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   n_features_ = X.n_cols();
   for (std::size_t i = 0; i < centers_.size(); ++i)
     centers_[i] = static_cast<T>(static_cast<double>(centers_[i]) + moments.mean[i % moments.mean.size()]);
-  if (best.n_found < params_.n_clusters)
-    ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, best.n_found,
+  if (const std::int64_t found = different_labels(labels_, params_.n_clusters); found < params_.n_clusters)
+    ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found,
                          params_.n_clusters));
 }
 

@@ -24,8 +24,9 @@ struct Spectrum {
   std::int64_t n_rest = 0;          // how many those are
 };
 
-// Leading eigenvectors of the covariance matrix: count or more of them. Rows are centred before they are multiplied, and
-// blocks of them are summed in double, so nothing is lost to a large mean. Error of each variance: a few eps(T) of the largest one.
+// Leading eigenvectors of the covariance matrix: count or more of them. Rows are centred before they are multiplied,
+// and blocks of them are summed in double, so nothing is lost to a large mean. Error of each variance: a few eps(T) of
+// the largest one.
 template <class T>
 Spectrum covariance_spectrum(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, std::int64_t count);
 

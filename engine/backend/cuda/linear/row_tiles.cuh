@@ -13,7 +13,7 @@
 namespace kedge::engine {
 
 inline constexpr int kRowTileThreads = 256;
-inline constexpr int kMostTileDoubles = 5120;     // 40 KiB of shared memory
+inline constexpr int kMostTileDoubles = 5120;       // 40 KiB of shared memory
 inline constexpr std::int64_t kTallColumns = 132;   // of a Gram matrix that is made in one pass
 
 template <class T>
