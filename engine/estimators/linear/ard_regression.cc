@@ -8,7 +8,6 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
-#include "engine/estimators/linear/bayesian_ridge.h"
 #include "engine/estimators/linear/least_squares.h"
 #include "engine/estimators/linear/linear_problem.h"
 
@@ -192,8 +191,8 @@ void ARDRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   const Relevance<T> relevance(ctx, problem);
   const auto d = static_cast<std::size_t>(problem.n_cols());
   const double n = static_cast<double>(problem.n_rows());
-  alpha_ = 1 / (target_variance(y) + kEps), lambda_.assign(d, 1.0), coef_.assign(d, 0.0);
-  scores_.clear(), n_iter_ = 0;
+  model_.alpha = 1 / (target_variance(y) + kEps), lambda_.assign(d, 1.0), model_.coef.assign(d, 0.0);
+  model_.scores.clear(), model_.n_iter = 0;
   Columns kept = below(lambda_, std::numeric_limits<double>::infinity());
   Vector before;
   const auto set_coef = [&](const Posterior& posterior) {
@@ -201,82 +200,70 @@ void ARDRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target
       double sum = 0;
       for (std::size_t j = 0; j < kept.size(); ++j)
         sum += posterior.sigma[i * kept.size() + j] * relevance.with_target(kept[j]);
-      coef_[kept[i]] = alpha_ * sum;
+      model_.coef[kept[i]] = model_.alpha * sum;
     }
   };
-  while (n_iter_ < params_.max_iter && !kept.empty()) {
+  while (model_.n_iter < params_.max_iter && !kept.empty()) {
     ctx.check_stop();
-    const Posterior posterior = relevance.posterior(kept, lambda_, alpha_, params_.compute_score);
+    const Posterior posterior = relevance.posterior(kept, lambda_, model_.alpha, params_.compute_score);
     set_coef(posterior);
-    const double residual = relevance.residual(problem, coef_);
+    const double residual = relevance.residual(problem, model_.coef);
     double used = 0;   // degrees of freedom
     for (std::size_t i = 0; i < kept.size(); ++i) {
       double& lambda = lambda_[kept[i]];
-      const double own = 1 - lambda * posterior.sigma[i * (kept.size() + 1)], coef = coef_[kept[i]];
+      const double own = 1 - lambda * posterior.sigma[i * (kept.size() + 1)], coef = model_.coef[kept[i]];
       used += own, lambda = (own + 2 * params_.lambda_1) / (coef * coef + 2 * params_.lambda_2);
     }
-    alpha_ = (n - used + 2 * params_.alpha_1) / (residual + 2 * params_.alpha_2);
+    model_.alpha = (n - used + 2 * params_.alpha_1) / (residual + 2 * params_.alpha_2);
     kept = below(lambda_, params_.threshold_lambda);
     for (std::size_t j = 0; j < d; ++j)
-      if (!(lambda_[j] < params_.threshold_lambda)) coef_[j] = 0;
-    if (params_.compute_score) scores_.push_back(score(posterior.log_det, residual, n));
-    ++n_iter_;
-    ctx.progress("iterations", n_iter_, params_.max_iter, "iterations");
-    double change = 0;
-    for (std::size_t j = 0; j < before.size(); ++j) change += std::abs(before[j] - coef_[j]);
-    if (n_iter_ > 1 && change < params_.tol) break;
-    before = coef_;
+      if (!(lambda_[j] < params_.threshold_lambda)) model_.coef[j] = 0;
+    if (params_.compute_score) model_.scores.push_back(score(posterior.log_det, residual, n));
+    ++model_.n_iter;
+    ctx.progress("iterations", model_.n_iter, params_.max_iter, "iterations");
+    if (model_.n_iter > 1 && total_change(before, model_.coef) < params_.tol) break;
+    before = model_.coef;
   }
-  sigma_.clear(), n_kept_ = static_cast<std::int64_t>(kept.size());
+  model_.sigma.clear(), n_kept_ = static_cast<std::int64_t>(kept.size());
   if (!kept.empty()) {
-    Posterior posterior = relevance.posterior(kept, lambda_, alpha_, false);
+    Posterior posterior = relevance.posterior(kept, lambda_, model_.alpha, false);
     set_coef(posterior);
-    if (n_kept_ <= kMostCovariances) sigma_ = std::move(posterior.sigma);
+    if (n_kept_ <= kMostCovariances) model_.sigma = std::move(posterior.sigma);
   }
-  mean_ = problem.mean(), intercept_ = problem.intercepts(coef_)[0];
+  model_.mean = problem.mean(), model_.intercept = problem.intercepts(model_.coef)[0];
 }
 
 template <class T>
 double ARDRegression<T>::score(double log_det, double residual, double n) const {
-  double score = params_.alpha_1 * std::log(alpha_) - params_.alpha_2 * alpha_ +
-                 0.5 * (log_det + n * std::log(alpha_) - alpha_ * residual);
+  double score = params_.alpha_1 * std::log(model_.alpha) - params_.alpha_2 * model_.alpha +
+                 0.5 * (log_det + n * std::log(model_.alpha) - model_.alpha * residual);
   for (std::size_t j = 0; j < lambda_.size(); ++j)
     score += params_.lambda_1 * std::log(lambda_[j]) - params_.lambda_2 * lambda_[j] +
-             0.5 * (std::log(lambda_[j]) - lambda_[j] * coef_[j] * coef_[j]);
+             0.5 * (std::log(lambda_[j]) - lambda_[j] * model_.coef[j] * model_.coef[j]);
   return score;
 }
 
 template <class T>
 std::vector<double> ARDRegression<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, coef_.size());
-  return linear_values(ctx, X, coef_, {&intercept_, 1}).to_host();
+  return model_.predict(kName, ctx, X);
 }
 
 template <class T>
 schema::ValueMap ARDRegression<T>::attributes() const {
-  schema::ValueMap map{{"coef_", coef_},
-                       {"intercept_", intercept_},
-                       {"alpha_", alpha_},
-                       {"lambda_", lambda_},
-                       {"n_iter_", n_iter_},
-                       {"X_offset_", mean_},
-                       {"X_scale_", Vector(mean_.size(), 1.0)}};
-  if (n_kept_ <= kMostCovariances) map.emplace_back("sigma_", rows_value(sigma_, n_kept_));
-  map.emplace_back("scores_", scores_);
-  return map;
+  return model_.attributes(lambda_, n_kept_, n_kept_ <= kMostCovariances);
 }
 
 template <class T>
 void ARDRegression<T>::state(StateArchive& archive) {
-  archive.field("coef", coef_, archive.n_features());
+  archive.field("coef", model_.coef, archive.n_features());
   archive.field("lambda", lambda_, archive.n_features());
-  archive.field("mean", mean_, archive.n_features());
+  archive.field("mean", model_.mean, archive.n_features());
   archive.number("n_kept", n_kept_, 0, archive.n_features());
-  archive.field("sigma", sigma_, n_kept_ <= kMostCovariances ? n_kept_ : 0, n_kept_);
-  archive.field("scores", scores_, kAnySize);
-  archive.field("intercept", intercept_);
-  archive.field("alpha", alpha_);
-  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  archive.field("sigma", model_.sigma, n_kept_ <= kMostCovariances ? n_kept_ : 0, n_kept_);
+  archive.field("scores", model_.scores, kAnySize);
+  archive.field("intercept", model_.intercept);
+  archive.field("alpha", model_.alpha);
+  archive.number("n_iter", model_.n_iter, 0, kMaxSize);
 }
 
 template class ARDRegression<float>;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
-#include "engine/estimators/estimator.h"
+#include "engine/estimators/linear/bayesian_model.h"
 
 namespace kedge::engine {
 
@@ -37,9 +37,9 @@ class ARDRegression final : public Regressor<T> {
   double score(double log_det, double residual, double n) const;   // after an update
 
   ArdParams params_;
-  std::vector<double> coef_, lambda_, sigma_, mean_, scores_;
-  double intercept_ = 0, alpha_ = 1;
-  std::int64_t n_iter_ = 0, n_kept_ = 0;
+  BayesianModel model_;
+  std::vector<double> lambda_;   // of each coefficient
+  std::int64_t n_kept_ = 0;      // coefficients that have a covariance; the others are 0
 };
 
 }   // namespace kedge::engine

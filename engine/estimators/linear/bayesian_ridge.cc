@@ -156,15 +156,6 @@ Vector covariance(const Context& ctx, const Basis& basis, const Evidence& found)
 
 }   // namespace
 
-double target_variance(const Target& y) {
-  double total = 0, mean = 0, variance = 0;
-  const auto weight = [&](std::size_t i) { return y.weights.empty() ? 1.0 : y.weights[i]; };
-  for (std::size_t i = 0; i < y.values.size(); ++i) total += weight(i), mean += weight(i) * y.values[i];
-  mean /= total;
-  for (std::size_t i = 0; i < y.values.size(); ++i) variance += weight(i) * (y.values[i] - mean) * (y.values[i] - mean);
-  return variance / total;
-}
-
 template <class T>
 BayesianRidge<T>::BayesianRidge(const schema::ValueMap& params) : params_(param_set().parse(params)) {}
 
@@ -191,57 +182,46 @@ void BayesianRidge<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   found.alpha = params_.alpha_init.value_or(1 / (target_variance(y) + kEps));
   found.lambda = params_.lambda_init.value_or(1.0);
   Vector before;
-  scores_.clear(), n_iter_ = 0;
-  while (n_iter_ < params_.max_iter) {
+  model_.scores.clear(), model_.n_iter = 0;
+  while (model_.n_iter < params_.max_iter) {
     ctx.check_stop();
     found.solve(basis);
-    if (params_.compute_score) scores_.push_back(found.score(basis, params_, problem.n_cols()));
+    if (params_.compute_score) model_.scores.push_back(found.score(basis, params_, problem.n_cols()));
     const Evidence at = found;
     found.update(basis, params_);
-    ++n_iter_;
-    coef_ = combined(ctx, basis, at.along);
-    double change = 0;
-    for (std::size_t j = 0; j < before.size(); ++j) change += std::abs(before[j] - coef_[j]);
-    if (n_iter_ > 1 && change < params_.tol) break;
-    before = coef_;
+    ++model_.n_iter;
+    model_.coef = combined(ctx, basis, at.along);
+    if (model_.n_iter > 1 && total_change(before, model_.coef) < params_.tol) break;
+    before = model_.coef;
   }
   found.solve(basis);
-  if (params_.compute_score) scores_.push_back(found.score(basis, params_, problem.n_cols()));
-  coef_ = combined(ctx, basis, found.along);
-  sigma_ = problem.n_cols() <= kMostCovariances ? covariance(ctx, basis, found) : Vector();
-  alpha_ = found.alpha, lambda_ = found.lambda, mean_ = problem.mean(), intercept_ = problem.intercepts(coef_)[0];
+  if (params_.compute_score) model_.scores.push_back(found.score(basis, params_, problem.n_cols()));
+  model_.coef = combined(ctx, basis, found.along);
+  model_.sigma = problem.n_cols() <= kMostCovariances ? covariance(ctx, basis, found) : Vector();
+  model_.alpha = found.alpha, lambda_ = found.lambda, model_.mean = problem.mean(),
+  model_.intercept = problem.intercepts(model_.coef)[0];
 }
 
 template <class T>
 std::vector<double> BayesianRidge<T>::predict(const Context& ctx, const Samples<T>& X) const {
-  require_fitted_columns(kName, X, coef_.size());
-  return linear_values(ctx, X, coef_, {&intercept_, 1}).to_host();
+  return model_.predict(kName, ctx, X);
 }
 
 template <class T>
 schema::ValueMap BayesianRidge<T>::attributes() const {
-  schema::ValueMap map{{"coef_", coef_},
-                       {"intercept_", intercept_},
-                       {"alpha_", alpha_},
-                       {"lambda_", lambda_},
-                       {"n_iter_", n_iter_},
-                       {"X_offset_", mean_},
-                       {"X_scale_", Vector(mean_.size(), 1.0)}};
-  if (!sigma_.empty()) map.emplace_back("sigma_", rows_value(sigma_, static_cast<std::int64_t>(coef_.size())));
-  map.emplace_back("scores_", scores_);
-  return map;
+  return model_.attributes(lambda_, static_cast<std::int64_t>(model_.coef.size()), !model_.sigma.empty());
 }
 
 template <class T>
 void BayesianRidge<T>::state(StateArchive& archive) {
-  archive.field("coef", coef_, archive.n_features());
-  archive.field("mean", mean_, archive.n_features());
-  archive.field("sigma", sigma_, kAnySize, archive.n_features());
-  archive.field("scores", scores_, kAnySize);
-  archive.field("intercept", intercept_);
-  archive.field("alpha", alpha_);
+  archive.field("coef", model_.coef, archive.n_features());
+  archive.field("mean", model_.mean, archive.n_features());
+  archive.field("sigma", model_.sigma, kAnySize, archive.n_features());
+  archive.field("scores", model_.scores, kAnySize);
+  archive.field("intercept", model_.intercept);
+  archive.field("alpha", model_.alpha);
   archive.field("lambda", lambda_);
-  archive.number("n_iter", n_iter_, 0, kMaxSize);
+  archive.number("n_iter", model_.n_iter, 0, kMaxSize);
 }
 
 template class BayesianRidge<float>;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
-#include "engine/estimators/estimator.h"
+#include "engine/estimators/linear/bayesian_model.h"
 
 namespace kedge::engine {
 
@@ -38,15 +38,8 @@ class BayesianRidge final : public Regressor<T> {
 
  private:
   BayesianRidgeParams params_;
-  std::vector<double> coef_, mean_, scores_, sigma_;   // sigma_: empty where there are too many columns
-  double intercept_ = 0, alpha_ = 1, lambda_ = 1;
-  std::int64_t n_iter_ = 0;
+  BayesianModel model_;
+  double lambda_ = 1;
 };
-
-// Population variance of the values, weighted.
-double target_variance(const Target& y);
-
-// Covariances of the coefficients are attributes up to this many columns: 2 MB.
-inline constexpr std::int64_t kMostCovariances = 512;
 
 }   // namespace kedge::engine
