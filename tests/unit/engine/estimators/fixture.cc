@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -64,6 +65,11 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
   }
   for (std::int32_t c = 0; c < n_classes; ++c) data.classes.push_back(std::to_string(c));
   return data;
+}
+
+bool compares_all_rows(const std::string& estimator) {
+  static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge"};
+  return names.contains(estimator);
 }
 
 schema::ValueMap small_params(const std::string& estimator) {

@@ -28,6 +28,9 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
 // Parameters with which the estimator of a catalogue row takes ordinary data, small enough for the emulated device.
 schema::ValueMap small_params(const std::string& estimator);
 
+// Whether a fit compares all rows with all, so that thousands of them take seconds.
+bool compares_all_rows(const std::string& estimator);
+
 std::string read_text(const std::string& name);   // of tests/data/estimators/NAME
 
 // Device copies of a Data, and selections of its rows. Must outlive the samples and targets that it gives.

@@ -3,8 +3,6 @@
 
 #include <malloc.h>
 
-#include <set>
-
 #include "engine/core/process_memory.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/row_scores.h"
@@ -55,8 +53,7 @@ Data data_for(const Row& row) {
   if (row.estimator == "MinCovDet" || row.estimator == "EllipticEnvelope" || row.estimator == "KernelDensity")
     return row.is_wide ? testing::make_data(200, 80, 3)
                        : testing::make_data(4000, 8, 3);   // all rows with all, or many trials
-  const std::set<std::string> squared = {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge"};   // in the rows
-  const std::int64_t n_tall = squared.contains(row.estimator) ? 1500 : 20000;
+  const std::int64_t n_tall = testing::compares_all_rows(row.estimator) ? 1500 : 20000;
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
     for (double& value : data.X) value = value > 1;
