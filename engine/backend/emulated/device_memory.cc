@@ -29,6 +29,16 @@ std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1
   throw schema::Error(schema::ErrorCode::kOutOfMemory, fmt::format("emulated GPU: no memory for {} bytes", bytes));
 }
 
+// In the stream's order. One without pinned bytes fills a block that was given back.
+template <class Writes>
+void finish(Writes& writes) noexcept {
+  for (const auto& write : writes) {
+    if (write.pinned) std::memcpy(write.device, write.pinned, write.bytes);
+    std::memset(write.pinned ? write.pinned : write.device, kRubbish, write.bytes);
+  }
+  writes.clear();
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory() {
@@ -52,9 +62,9 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 }
 
 void DeviceMemory::deallocate(void* p) noexcept {
+  if (kProtected) return give_back(static_cast<std::size_t>(static_cast<char*>(p) - region_));
   const DeviceAccess access(*this);
-  if (kProtected) give_back(static_cast<std::size_t>(static_cast<char*>(p) - region_));
-  else std::free(p);
+  std::free(p);
 }
 
 std::size_t DeviceMemory::live_bytes() const {
@@ -90,7 +100,11 @@ void DeviceMemory::give_back(std::size_t at) noexcept {
   const auto block = taken_.extract(at);
   const auto next = free_.lower_bound(at);
   std::size_t size = block.mapped();
-  std::memset(region_ + at, kRubbish, size);
+  // Filled when the memory is opened next: nothing can read it until then, and opening it for each block that goes
+  // takes a tenth of a test's time. While it is open, the block may be given out and written without being opened
+  // again.
+  late_copies_.push_back({region_ + at, nullptr, size});
+  if (open_ > 0) finish(late_copies_);
   if (next != free_.end() && next->first == at + size) size += next->second, free_.erase(next);
   const auto after = free_.lower_bound(at);
   if (after != free_.begin()) {
@@ -111,11 +125,7 @@ void DeviceMemory::copy_late(void* device, void* pinned, std::size_t bytes) {
 void DeviceMemory::open() {
   const std::lock_guard lock(mutex_);
   if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
-  for (const LateCopy& copy : late_copies_) {
-    std::memcpy(copy.device, copy.pinned, copy.bytes);
-    std::memset(copy.pinned, kRubbish, copy.bytes);
-  }
-  late_copies_.clear();
+  finish(late_copies_);
 }
 
 void DeviceMemory::close() noexcept {
