@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | neighbours | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET [TARGET...]] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION | --since COMMIT] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | neighbours | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -59,10 +59,12 @@ cuda12() {
 run_tests() {
   build dev
   say "running the tests"
-  local tests=(ctest --test-dir build/dev --output-on-failure --timeout 900 "$@")
-  "${tests[@]}" -LE 'integration|reliability'
-  # These run servers by the clock, kill, stop and starve them: on a machine that does other work one may need a second try, which shows in the output.
-  "${tests[@]}" -L 'integration|reliability' --repeat until-pass:2
+  local tests=(ctest --test-dir build/dev --output-on-failure --timeout 900)
+  # Threads that wait for others do not spin, because another program has the core.
+  OMP_WAIT_POLICY=passive "${tests[@]}" -j "$(nproc)" -LE 'integration|reliability' "$@"
+  # These run servers by the clock, kill, stop and starve them. Most of their time they wait, so two cores run four of them. One may need a second try
+  # beside the others, which shows in the output.
+  "${tests[@]}" -j "$(($(nproc) < 6 ? $(nproc) + 2 : 8))" -L 'integration|reliability' --repeat until-pass:2 "$@"
 }
 
 threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_auth_test kedge_server_api_test)
@@ -73,7 +75,7 @@ sanitized() {   # sanitized PRESET [TEST...]: builds and runs these tests, or al
   local preset=$1 reports=$PWD/build/$1/reports failed=0; shift
   build "$preset" "$@" || return
   rm -rf "$reports"
-  ctest --preset "$preset" ${1:+-R "^($(IFS='|'; echo "$*"))\$"} || failed=1
+  OMP_WAIT_POLICY=passive ctest --preset "$preset" -j "$(nproc)" ${1:+-R "^($(IFS='|'; echo "$*"))\$"} || failed=1
   # A worker, or a server that a test kills, may have found something and the test be content.
   if compgen -G "$reports/*" >/dev/null; then
     cat "$reports"/*
@@ -234,13 +236,15 @@ scikit_learn() {
   "$venv/bin/pip" install --quiet "scikit-learn==$version" pytest || { say "PyPI does not answer: no live comparison"; return 1; }
 }
 
-# differential [VERSION]: every estimator compared with scikit-learn itself, the version of the recorded answers unless another is named.
+# differential [VERSION | --since COMMIT]: every estimator compared with scikit-learn itself, the version of the recorded answers unless another is named;
+# or only the families whose cases or recorded answers have changed.
 differential() {
-  local venv
+  local venv which=()
+  if [ "${1:-}" = --since ]; then which=("$1" "$2"); shift 2; fi
   build dev kedge_estimator_probe kedged kedge-worker
   scikit_learn "$@" || return 0
-  say "comparing every estimator with scikit-learn, $venv"
-  "$venv/bin/python" tests/estimators/differential.py
+  say "comparing estimators with scikit-learn, $venv ${which[*]}"
+  "$venv/bin/python" tests/estimators/differential.py "${which[@]}"
   "$venv/bin/python" tests/estimators/sklearn_names.py
   say "cross-validating pipelines on both sides"
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py
@@ -340,7 +344,7 @@ demo() {
 }
 
 case "${1:-}" in
-  build) build "${2:-release}" ;;
+  build) shift; build "${@:-release}" ;;
   cuda12) cuda12 "${2:-release}" ;;
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
