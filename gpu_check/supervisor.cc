@@ -97,7 +97,8 @@ class SectionRun {
           tool, "--tool", section_.tool, "--target-processes", "all", "--error-exitcode", std::to_string(kToolFound)};
     for (const std::string& word :
          {own_program(), std::string("--section"), std::string(section_.name), std::string("--device"), plan_.device,
-          std::string("--skip"), std::to_string(n_done()), std::string("--seconds"), fmt::format("{:.3f}", time_left())})
+          std::string("--skip"), std::to_string(n_done()), std::string("--seconds"),
+          fmt::format("{:.3f}", time_left())})
       words.push_back(word);
     if (!plan_.items.empty()) words.push_back("--items=" + plan_.items);   // "--items=" alone would take the next word
     return words;
