@@ -40,9 +40,9 @@ inline bool operator==(const ParamForm& a, const ParamForm& b) {
   return fields(a) == fields(b);
 }
 
-struct EstimatorInfo {
+struct EstimatorInfo {   // transformer, classifier, regressor, clusterer, neighbors, covariance, detector or density
   std::string name;                     // as in scikit-learn
-  std::string kind;                     // "transformer", "classifier", "regressor", "clusterer" or "neighbors"
+  std::string kind;                     // one of those above
   std::string family;                   // scikit-learn module: "ensemble", "linear_model", ...
   std::string doc;
   std::vector<ParamInfo> params;

@@ -97,7 +97,7 @@ struct HalvingGridSearch {
 // artifact, predictions.npy or predictions.csv.
 struct Predict {
   std::string model;                 // its id
-  std::string output = "predict";    // predict, predict_proba or decision_function
+  std::string output = "predict";    // predict, predict_proba, decision_function or score_samples
   std::string format = "npy";        // npy or csv
   friend bool operator==(const Predict&, const Predict&) = default;
 };

@@ -27,7 +27,7 @@ struct ModelInfo {
   std::string sha256;                    // of the file
   DatasetRef dataset;                    // that it was fitted on; the text of an inline one is left out
   std::vector<Step> pipeline;            // as it was fitted: of a search, the best candidate
-  std::vector<std::string> outputs;      // of predict, predict_proba, decision_function, transform: those that it has
+  std::vector<std::string> outputs;      // predict, predict_proba, decision_function, score_samples, transform
   std::vector<ModelColumn> columns;
   std::string target;                    // name of the target column; empty: none
   std::vector<std::string> classes;      // of a classifier, in code order

@@ -32,7 +32,7 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
 struct AskCommand {
   std::int64_t leaseToken = 0;
   std::string modelPath;
-  std::string output;            // predict, predict_proba, decision_function, transform; empty: only load and check the model
+  std::string output;            // one of ModelInfo::outputs; empty: only load and check the model
   std::string contentType;       // of `body`: application/json, text/csv, application/x-npy
   std::string accept;            // of the answer: one of them
   std::string body;              // bytes
