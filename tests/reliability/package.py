@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from rows import BIN, FINAL, ROOT, CannotRun, main, tool
 
@@ -50,18 +51,35 @@ says left "$(find /etc /lib/systemd /usr /var -xdev -path '*kedge*' -not -path '
 """ % json.dumps(JOB)
 
 
-def deb(row, revision):
-    made = subprocess.run([BUILD, BIN, row.folder], capture_output=True, text=True, env={**os.environ, "KEDGE_DEB_REVISION": revision})
+def deb(row):
+    """The package of what was built, as revision +1."""
+    made = subprocess.run([BUILD, BIN, row.folder], capture_output=True, text=True, env={**os.environ, "KEDGE_DEB_REVISION": "+1"})
     assert made.returncode == 0, made.stderr[-2000:]
     package = pathlib.Path(made.stdout.strip())
-    if row.control != "forgetful":
-        return package
-    tree = row.folder / f"tree{revision}"
-    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
-    script = tree / "DEBIAN" / "postrm"
-    script.write_text(script.read_text().replace('"$1" = purge', '"$1" != upgrade'))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, package], check=True, capture_output=True)
+    if row.control == "forgetful":
+        def forget(tree):
+            script = tree / "DEBIAN" / "postrm"
+            script.write_text(script.read_text().replace('"$1" = purge', '"$1" != upgrade'))
+        changed(package, package, forget)
     return package
+
+
+def changed(package, to, change):
+    """Writes the package once more, after change(its tree); not compressed, which takes longest."""
+    with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+        tree = pathlib.Path(folder) / "tree"
+        subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+        change(tree)
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, to], check=True, capture_output=True)
+    return to
+
+
+def earlier(package):
+    """The same package without a revision, from which one upgrades."""
+    def without_revision(tree):
+        control = tree / "DEBIAN" / "control"
+        control.write_text(re.sub(r"^(Version: .*)\+1$", r"\1", control.read_text(), flags=re.M))
+    return changed(package, package.with_name("earlier.deb"), without_revision)
 
 
 def check_lintian(row, package):
@@ -85,7 +103,8 @@ def i2(row):
     """Install, a job, upgrade, a job, remove, install, purge: programs, settings and data are there when they should be, and only then."""
     for name in ("dpkg-shlibdeps", "strip", "curl", "unshare", "setpriv", "adduser"):
         tool(name)
-    first, second = deb(row, ""), deb(row, "+1")
+    second = deb(row)
+    first = earlier(second)
     figures = [check_lintian(row, second)]
     files = subprocess.run(["dpkg-deb", "--contents", second], capture_output=True, text=True, check=True).stdout
     for file in ("man/man1/kedge.1.gz", "man/man8/kedged.8.gz", "bash-completion/completions/kedge", "vendor-completions/_kedge", "vendor_completions.d/kedge.fish"):
