@@ -103,7 +103,7 @@ class Model {
   Model(std::shared_ptr<Transport> transport, std::string id) : transport_(std::move(transport)), id_(std::move(id)) {}
   const std::string& id() const { return id_; }
   schema::ModelInfo info() const;
-  // output: predict, predict_proba, decision_function or score_samples. Error{kBadData} names the column that the rows lack.
+  // output: one of ModelInfo::outputs but transform. Error{kBadData} names the column that the rows lack.
   std::string predict(std::string_view rows, std::string_view output = "predict", std::string_view content_type = "text/csv",
                       std::string_view accept = "text/csv") const;
   std::string transform(std::string_view rows, std::string_view content_type = "text/csv", std::string_view accept = "text/csv") const;
