@@ -16,6 +16,7 @@
 #include "engine/backend/ops/logistic.h"
 #include "engine/backend/ops/maps.h"
 #include "engine/backend/ops/neighbours.h"
+#include "engine/backend/ops/network.h"
 #include "engine/backend/ops/rows.h"
 #include "engine/backend/ops/sparse.h"
 #include "engine/backend/ops/tables.h"
@@ -45,6 +46,7 @@ struct Backend {
   std::unique_ptr<ClusterOps<T>> clusters;
   std::unique_ptr<SparseOps<T>> sparse;
   std::unique_ptr<ConvexOps<T>> convex;
+  std::unique_ptr<NetworkOps<T>> network;
 };
 
 // One device with everything that runs on it. A resource: made once per process by engine/backend/loader.h.

@@ -36,6 +36,7 @@ void append_all(std::vector<Case>& cases, const char* dtype) {
   append(cases, dtype, tree_rows<T>());
   append(cases, dtype, column_rows<T>());
   append(cases, dtype, sparse_rows<T>());
+  append(cases, dtype, network_rows<T>());
 }
 
 }   // namespace

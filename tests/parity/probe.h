@@ -151,6 +151,8 @@ template <class T> std::vector<Row<T>> category_rows();
 template <class T> std::vector<Row<T>> tree_rows();
 template <class T> std::vector<Row<T>> column_rows();
 template <class T> std::vector<Row<T>> sparse_rows();
+template <class T>
+std::vector<Row<T>> network_rows();
 
 // Spreads of shapes shared by the rows: empty, one row, one column, off and beyond the tiles.
 std::vector<Shape> tall_shapes();

@@ -144,7 +144,8 @@ Backend<T> make_cpu_backend() {
           .maps = make_cpu_maps<T>(),
           .clusters = make_cpu_clusters<T>(),
           .sparse = make_cpu_sparse<T>(),
-          .convex = make_cpu_convex<T>()};
+          .convex = make_cpu_convex<T>(),
+          .network = make_cpu_network<T>()};
 }
 template Backend<float> make_cpu_backend();
 template Backend<double> make_cpu_backend();

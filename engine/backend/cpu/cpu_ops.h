@@ -35,6 +35,8 @@ template <class T>
 std::unique_ptr<SparseOps<T>> make_cpu_sparse();
 template <class T>
 std::unique_ptr<ConvexOps<T>> make_cpu_convex();
+template <class T>
+std::unique_ptr<NetworkOps<T>> make_cpu_network();
 
 template <class T>
 Backend<T> make_cpu_backend();

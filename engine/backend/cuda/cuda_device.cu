@@ -39,7 +39,8 @@ class CudaDevice final : public Device {
            .maps = make_cuda_maps(parts),
            .clusters = make_cuda_clusters(parts),
            .sparse = make_cuda_sparse(parts),
-           .convex = make_cuda_convex(parts)};
+           .convex = make_cuda_convex(parts),
+           .network = make_cuda_network(parts)};
   }
 
   CudaRuntime runtime_;

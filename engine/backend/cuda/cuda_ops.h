@@ -56,5 +56,7 @@ template <class T>
 std::unique_ptr<SparseOps<T>> make_cuda_sparse(const CudaParts<T>& parts);
 template <class T>
 std::unique_ptr<ConvexOps<T>> make_cuda_convex(const CudaParts<T>& parts);
+template <class T>
+std::unique_ptr<NetworkOps<T>> make_cuda_network(const CudaParts<T>& parts);
 
 }   // namespace kedge::engine

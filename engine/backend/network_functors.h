@@ -1,0 +1,118 @@
+// The formulas of neural networks' layers that the CPU and the CUDA bodies share.
+#pragma once
+
+#include "engine/backend/functors.h"
+#include "engine/backend/ops/network.h"
+
+namespace kedge::engine {
+
+template <class T>
+KEDGE_HD T activated(Activation f, T x) {
+  switch (f) {
+    case Activation::kLogistic:
+      return static_cast<T>(1 / (1 + exp(-static_cast<double>(x))));
+    case Activation::kTanh:
+      return static_cast<T>(tanh(static_cast<double>(x)));
+    case Activation::kRelu:
+      return x > T{0} ? x : (x == x ? T{0} : x);
+    case Activation::kExp:
+      return static_cast<T>(exp(static_cast<double>(x)));
+    case Activation::kIdentity:
+      break;
+  }
+  return x;
+}
+
+// d times the slope of f where it is a.
+template <class T>
+KEDGE_HD T sloped(Activation f, T a, T d) {
+  switch (f) {
+    case Activation::kLogistic:
+      return d * a * (T{1} - a);
+    case Activation::kTanh:
+      return d * (T{1} - a * a);
+    case Activation::kRelu:
+      return a == T{0} ? T{0} : d;
+    case Activation::kExp:
+    case Activation::kIdentity:
+      break;
+  }
+  return d;
+}
+
+template <class T>
+KEDGE_HD double log_share(double share) {
+  const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
+  return log(share < eps ? eps : share > 1 - eps ? 1 - eps : share);
+}
+
+// Loss of one row of values; they become its slopes. `goal` is the row's place among the goals.
+template <class T>
+KEDGE_HD double output_row(OutputLoss loss, const T* bias, const Goals<T>& goals, std::int64_t goal, T* z,
+                           std::int64_t k) {
+  const double weight = goals.weights.size == 0 ? 1.0 : goals.weights.data[goal];
+  for (std::int64_t c = 0; bias && c < k; ++c) z[c] += bias[c];
+  switch (loss) {
+    case OutputLoss::kSquared: {
+      const double difference = static_cast<double>(z[0]) - static_cast<double>(goals.values.data[goal]);
+      z[0] = static_cast<T>(weight * difference);
+      return weight * difference * difference / 2;
+    }
+    case OutputLoss::kPoisson: {
+      const double y = static_cast<double>(goals.values.data[goal]), p = exp(static_cast<double>(z[0]));
+      z[0] = static_cast<T>(weight * (p - y));
+      return weight * ((y > 0 ? y * log(y / p) : 0.0) - y + p);
+    }
+    case OutputLoss::kBinary: {
+      const double p = 1 / (1 + exp(-static_cast<double>(z[0])));
+      const bool is_second = goals.codes.data[goal] != 0;
+      z[0] = static_cast<T>(weight * (p - (is_second ? 1.0 : 0.0)));
+      return -weight * log_share<T>(is_second ? p : 1 - p);
+    }
+    case OutputLoss::kClasses: {
+      softmax_row(z, k);
+      const std::int32_t own = goals.codes.data[goal];
+      const double share = static_cast<double>(z[own]);
+      for (std::int64_t c = 0; c < k; ++c)
+        z[c] = static_cast<T>(weight * (static_cast<double>(z[c]) - (c == own ? 1.0 : 0.0)));
+      return -weight * log_share<T>(share);
+    }
+    case OutputLoss::kMisses:
+      break;
+  }
+  const std::int32_t found = k == 1 ? (z[0] > T{0} ? 1 : 0) : argmax_row(z, k);
+  return found == goals.codes.data[goal] ? 0.0 : weight;
+}
+
+// The constants of a step, in T.
+template <class T>
+struct StepConstants {
+  bool is_adam, is_nesterov;
+  T rate, first, first_rest, second, second_rest, epsilon, penalty;
+
+  explicit StepConstants(const DescentStep& s)
+      : is_adam(s.is_adam),
+        is_nesterov(s.is_nesterov),
+        rate(static_cast<T>(s.rate)),
+        first(static_cast<T>(s.first_decay)),
+        first_rest(static_cast<T>(1 - s.first_decay)),
+        second(static_cast<T>(s.second_decay)),
+        second_rest(static_cast<T>(1 - s.second_decay)),
+        epsilon(static_cast<T>(s.epsilon)),
+        penalty(static_cast<T>(s.penalty)) {}
+};
+
+template <class T>
+KEDGE_HD T adam_step(const StepConstants<T>& c, T g, T& m, T& v) {
+  m = c.first * m + c.first_rest * g;
+  v = c.second * v + c.second_rest * (g * g);
+  return -c.rate * m / (sqrt(v) + c.epsilon);
+}
+
+template <class T>
+KEDGE_HD T momentum_step(const StepConstants<T>& c, T g, T& m) {
+  m = c.first * m - c.rate * g;
+  return c.is_nesterov ? c.first * m - c.rate * g : m;
+}
+
+}   // namespace kedge::engine

@@ -1,0 +1,209 @@
+// Parity of the layers of neural networks.
+#include <limits>
+#include <numeric>
+
+#include "tests/parity/probe.h"
+
+namespace kedge::parity {
+namespace {
+
+using engine::Activation;
+using engine::OutputLoss;
+
+template <class T>
+constexpr double kFormula = 16 * std::numeric_limits<T>::epsilon();
+
+double activated(Activation f, double x) {
+  switch (f) {
+    case Activation::kLogistic:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kExp:
+      return std::exp(x);
+    case Activation::kIdentity:
+      break;
+  }
+  return x;
+}
+
+double slope(Activation f, double a) {
+  if (f == Activation::kLogistic) return a * (1 - a);
+  if (f == Activation::kTanh) return 1 - a * a;
+  return f == Activation::kRelu && a == 0 ? 0 : 1;
+}
+
+double sum_of(const Array<double>& places) {
+  const auto host = places.to_host();
+  return std::accumulate(host.begin(), host.end(), 0.0);
+}
+
+template <class T>
+void check_activate(Probe<T>& probe) {
+  const auto [n, k, unused] = probe.shape();
+  const Table z = probe.numbers(n, k, 1), b = probe.numbers(1, k, 2);
+  const auto bias = probe.upload(std::vector<T>(b.values.begin(), b.values.end()));
+  for (const Activation f :
+       {Activation::kIdentity, Activation::kLogistic, Activation::kTanh, Activation::kRelu, Activation::kExp}) {
+    Padded<T> got(probe.memory(), z);
+    probe.ops().network->activate(f, bias.view(), got.view());
+    Table expected = z;
+    double most = 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < k; ++j)
+        most = std::max(most, expected.at(i, j) = activated(f, z.at(i, j) + b.at(0, j)));
+    }
+    probe.expect_near(got.to_table(), expected, most, "activation " + std::to_string(static_cast<int>(f)));
+  }
+}
+
+template <class T>
+void check_backward(Probe<T>& probe) {
+  const auto [n, k, unused] = probe.shape();
+  const Table z = probe.numbers(n, k, 1), d = probe.numbers(n, k, 2);
+  for (const Activation f : {Activation::kIdentity, Activation::kLogistic, Activation::kTanh, Activation::kRelu}) {
+    Table a = z, expected = d;
+    std::vector<double> sums(static_cast<std::size_t>(k), 0.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < k; ++j) {
+        a.at(i, j) = static_cast<double>(static_cast<T>(activated(f, z.at(i, j))));
+        expected.at(i, j) *= slope(f, a.at(i, j));
+        sums[static_cast<std::size_t>(j)] += 0.25 * expected.at(i, j);
+      }
+    }
+    Padded<T> got(probe.memory(), d);
+    Array<T> gradient(probe.memory(), k);
+    probe.ops().network->backward(f, Padded<T>(probe.memory(), a).view(), 0.25, got.view(), gradient.view());
+    probe.expect_near(got.to_table(), expected, 8, "slopes");
+    probe.expect_near(gradient, sums, 8 * static_cast<double>(n + 1), "sums");
+  }
+}
+
+template <class T>
+void check_output(
+    Probe<T>& probe) {   // shape: a batch of n of n + 5 rows, k classes; one column: values, or two classes
+  const auto [n, k, unused] = probe.shape();
+  const Table z = probe.numbers(n, k, 1), b = probe.numbers(1, k, 2);
+  Table y = probe.numbers(n + 5, 1, 3);
+  for (double& value : y.values) value = std::abs(value);
+  const auto batch = probe.codes(n, static_cast<int>(n + 5), 4),
+             codes = probe.codes(n + 5, k > 1 ? static_cast<int>(k) : 2, 5);
+  const auto weights = probe.weights(n + 5);
+  const auto rows = probe.upload(batch), own = probe.upload(codes);
+  const auto values = probe.upload(std::vector<T>(y.values.begin(), y.values.end()));
+  const auto shares = probe.upload(weights);
+  const auto bias = probe.upload(std::vector<T>(b.values.begin(), b.values.end()));
+  const engine::Goals<T> goals{rows.view(), values.view(), own.view(), shares.view()};
+  const auto kinds =
+      k == 1 ? std::vector{OutputLoss::kSquared, OutputLoss::kPoisson, OutputLoss::kBinary, OutputLoss::kMisses}
+             : std::vector{OutputLoss::kClasses, OutputLoss::kMisses};
+  for (const OutputLoss kind : kinds) {
+    Padded<T> got(probe.memory(), z);
+    Array<double> sums(probe.memory(), engine::kLossSums);
+    sums.zero();
+    probe.ops().network->output(kind, bias.view(), goals, 0.5, got.view(), sums.view());
+    Table expected(n, k);
+    double loss = 0, most = 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto goal = static_cast<std::size_t>(batch[static_cast<std::size_t>(i)]);
+      const double w = weights[goal], v = y.values[goal];
+      std::vector<double> p(static_cast<std::size_t>(k));
+      double top = -1e300, sum = 0;
+      for (std::int64_t j = 0; j < k; ++j)
+        top = std::max(top, p[static_cast<std::size_t>(j)] = z.at(i, j) + b.at(0, j));
+      const auto best = static_cast<std::int32_t>(std::ranges::max_element(p) - p.begin());
+      const double x = p[0];
+      const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
+      const auto clipped = [&](double share) { return std::log(std::clamp(share, eps, 1 - eps)); };
+      if (kind == OutputLoss::kSquared) expected.at(i, 0) = w * (x - v), loss += w * (x - v) * (x - v) / 2;
+      if (kind == OutputLoss::kPoisson) {
+        expected.at(i, 0) = w * (std::exp(x) - v);
+        loss += w * ((v > 0 ? v * std::log(v / std::exp(x)) : 0) - v + std::exp(x));
+      }
+      if (kind == OutputLoss::kBinary) {
+        const double share = 1 / (1 + std::exp(-x));
+        expected.at(i, 0) = w * (share - codes[goal]), loss -= w * clipped(codes[goal] ? share : 1 - share);
+      }
+      if (kind == OutputLoss::kClasses) {
+        for (double& value : p) sum += value = std::exp(value - top);
+        for (std::int64_t j = 0; j < k; ++j)
+          expected.at(i, j) = w * (p[static_cast<std::size_t>(j)] / sum - (j == codes[goal] ? 1 : 0));
+        loss -= w * clipped(p[static_cast<std::size_t>(codes[goal])] / sum);
+      }
+      if (kind == OutputLoss::kMisses) loss += w * ((k == 1 ? (x > 0 ? 1 : 0) : best) != codes[goal] ? 1 : 0);
+      for (std::int64_t j = 0; j < k; ++j) most = std::max(most, std::abs(expected.at(i, j)));
+    }
+    const std::string name = "loss " + std::to_string(static_cast<int>(kind));
+    if (kind != OutputLoss::kMisses) probe.expect_near(got.to_table(), expected, 4 * most, name + ": slopes");
+    probe.expect_near(sum_of(sums), 0.5 * loss, 32 * most * static_cast<double>(n + 1), name);
+  }
+}
+
+template <class T>
+void check_descend(Probe<T>& probe) {   // shape: rows parameters, of which cols are weights
+  const auto [n, n_weights, unused] = probe.shape();
+  const Table p = probe.numbers(n, 1, 1), g = probe.numbers(n, 1, 2), m = probe.numbers(n, 1, 3);
+  for (const bool is_adam : {true, false}) {
+    for (const bool is_nesterov : {true, false}) {
+      const engine::DescentStep step{.is_adam = is_adam,
+                                     .is_nesterov = is_nesterov,
+                                     .rate = 0.125,
+                                     .first_decay = 0.75,
+                                     .second_decay = 0.5,
+                                     .epsilon = 0.25,
+                                     .n_weights = n_weights,
+                                     .penalty = 0.5,
+                                     .loss_scale = 4};
+      std::vector<double> expected, first, second;
+      double squares = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double x = p.at(i, 0), d = g.at(i, 0) + (i < n_weights ? 0.5 * x : 0), before = m.at(i, 0);
+        squares += i < n_weights ? x * x : 0;
+        first.push_back(is_adam ? 0.75 * before + 0.25 * d : 0.75 * before - 0.125 * d);
+        second.push_back(0.5 * std::abs(before) + 0.5 * d * d);
+        const double plain = is_nesterov ? 0.75 * first.back() - 0.125 * d : first.back();
+        expected.push_back(x + (is_adam ? -0.125 * first.back() / (std::sqrt(second.back()) + 0.25) : plain));
+      }
+      auto parameters = probe.upload(std::vector<T>(p.values.begin(), p.values.end()));
+      auto means = probe.upload(std::vector<T>(m.values.begin(), m.values.end()));
+      std::vector<T> old(m.values.begin(), m.values.end());
+      for (T& value : old) value = std::abs(value);
+      auto squared = probe.upload(old);
+      Array<double> sums(probe.memory(), engine::kLossSums);
+      sums.zero();
+      probe.ops().network->descend(step, probe.upload(std::vector<T>(g.values.begin(), g.values.end())).view(),
+                                   parameters.view(), means.view(), squared.view(), sums.view());
+      probe.expect_near(parameters, expected, 32, "parameters");
+      probe.expect_near(means, first, 32, "first");
+      if (is_adam) probe.expect_near(squared, second, 512, "second");
+      probe.expect_near(sum_of(sums), squares, 64 * static_cast<double>(n + 1), "penalty");
+    }
+  }
+}
+
+}   // namespace
+
+template <class T>
+std::vector<Row<T>> network_rows() {
+  return {
+      {"network_activate",
+       kFormula<T>,
+       &check_activate<T>,
+       {{1, 1, 0}, {200, 100, 0}, {33, 7, 0}, {0, 5, 0}, {3000, 3, 0}}},
+      {"network_backward",
+       kFormula<T>,
+       &check_backward<T>,
+       {{1, 1, 0}, {200, 100, 0}, {300, 33, 0}, {0, 5, 0}, {3000, 3, 0}}},
+      {"network_output",
+       kFormula<T>,
+       &check_output<T>,
+       {{1, 1, 0}, {200, 1, 0}, {200, 10, 0}, {300, 3, 0}, {0, 2, 0}, {40000, 1, 0}}},
+      {"network_descend", kFormula<T>, &check_descend<T>, {{1, 1, 0}, {500, 400, 0}, {300, 0, 0}, {50000, 49000, 0}}},
+  };
+}
+template std::vector<Row<float>> network_rows<float>();
+template std::vector<Row<double>> network_rows<double>();
+
+}   // namespace kedge::parity
