@@ -66,6 +66,7 @@ void add_discriminant(Rows& rows);
 void add_trees(Rows& rows);
 void add_meta(Rows& rows);
 void add_boosting(Rows& rows);
+void add_neural_network(Rows& rows);
 void add_dummy(Rows& rows);
 
 }  // namespace kedge::engine

@@ -1,0 +1,460 @@
+// Training of networks: scikit-learn's rules for steps, stops and random numbers, around passes that stay on the
+// device.
+#include "engine/estimators/neural_network/mlp_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "engine/core/legacy_random.h"
+#include "engine/core/require.h"
+#include "engine/core/row_parts.h"
+#include "engine/estimators/optimizers/lbfgs.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+constexpr std::int64_t kBlockRows = 8192;   // rows that pass through the network together, beyond batches
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+NetworkShape shape_of(const MlpParams& params, std::int64_t n_inputs, std::int64_t n_outputs) {
+  NetworkShape shape{.units = {n_inputs}, .hidden = params.hidden_activation()};
+  for (const std::int64_t units : params.hidden_units()) shape.units.push_back(units);
+  shape.units.push_back(n_outputs);
+  return shape;
+}
+
+// Uniform within bounds that keep the spread of values and slopes. Source: Glorot and Bengio, "Understanding the
+// difficulty of training deep feedforward neural networks", AISTATS 2010.
+template <class V>
+std::vector<V> first_parameters(const NetworkShape& shape, LegacyRandom& random) {
+  std::vector<V> parameters(static_cast<std::size_t>(shape.n_parameters()));
+  const auto draw = [&](std::int64_t first, std::int64_t count, double bound) {
+    for (std::int64_t i = first; i < first + count; ++i)
+      parameters[static_cast<std::size_t>(i)] = static_cast<V>(-bound + 2 * bound * random.uniform());
+  };
+  for (std::int64_t l = 0; l < shape.n_layers(); ++l) {
+    const double factor = shape.hidden == Activation::kLogistic ? 2 : 6;
+    const double bound = std::sqrt(factor / static_cast<double>(shape.inputs(l) + shape.neurons(l)));
+    draw(shape.weights_at(l), shape.inputs(l) * shape.neurons(l), bound);
+    draw(shape.intercepts_at(l), shape.neurons(l), bound);
+  }
+  return parameters;
+}
+
+// The targets on the device.
+template <class V>
+struct DeviceGoals {
+  Array<V> values;
+  Array<std::int32_t> codes;
+  Array<double> weights;
+
+  DeviceGoals(const Context& ctx, const MlpTarget& target)
+      : values(ctx.memory(), std::span<const V>(std::vector<V>(target.values.begin(), target.values.end()))),
+        codes(ctx.memory(), std::span<const std::int32_t>(target.codes)),
+        weights(ctx.memory(), std::span<const double>(target.weights)) {}
+  Goals<V> of(VectorView<const std::int32_t> batch) const {
+    return {batch, values.view(), codes.view(), weights.view()};
+  }
+};
+
+// The sum of what ops added to places of it since it was last taken.
+class LossSum {
+ public:
+  explicit LossSum(const Context& ctx) : places_(ctx.memory(), kLossSums) { places_.zero(); }
+  VectorView<double> view() { return places_.view(); }
+  double take() {
+    const std::vector<double> host = places_.to_host();
+    places_.zero();
+    return std::accumulate(host.begin(), host.end(), 0.0);
+  }
+
+ private:
+  Array<double> places_;
+};
+
+double weight_sum(const std::vector<double>& weights, std::span<const std::int32_t> rows) {
+  if (weights.empty()) return static_cast<double>(rows.size());
+  return std::accumulate(rows.begin(), rows.end(), 0.0,
+                         [&](double sum, std::int32_t row) { return sum + weights[static_cast<std::size_t>(row)]; });
+}
+
+[[noreturn]] void fail_divergence(const char* owner, const std::string& when) {
+  throw schema::Error(ErrorCode::kBadData, std::string(owner) + ": the loss or a weight is not finite " + when +
+                                               "; scale the columns, or lower learning_rate_init");
+}
+
+template <class V>
+void require_finite_parameters(const char* owner, const std::vector<V>& parameters) {
+  if (!std::ranges::all_of(parameters, [](V p) { return std::isfinite(p); }))
+    fail_divergence(owner, "after the last step");
+}
+
+template <class T>
+class Epochs {
+ public:
+  Epochs(const Context& ctx, const MlpParams& params, MatrixView<const T> X, const MlpTarget& target,
+         LegacyRandom& random)
+      : ctx_(ctx),
+        params_(params),
+        X_(X),
+        target_(target),
+        goals_(ctx, target),
+        random_(random),
+        shape_(shape_of(params, X.cols, target.n_outputs)),
+        start_(first_parameters<T>(shape_, random)),   // drawn before the rows that are set aside
+        parts_(part_rows()),
+        batch_rows_(std::min(params.batch().value_or(200), n_train())),
+        network_(ctx, shape_, start_, most_rows(), true),
+        first_(ctx.memory(), network_.parameters().size()),
+        second_(ctx.memory(), params.solver == "adam" ? network_.parameters().size() : 0),
+        order_(ctx.memory(), n_train()),
+        validated_(ctx.memory(), std::span<const std::int32_t>(parts_.test)),
+        batch_(ctx.memory(), gathers() || params.early_stopping ? most_rows() : 0, X.cols),
+        sums_(ctx),
+        rate_(params.learning_rate_init) {}
+
+  MlpFit<T> run();
+
+ private:
+  RowParts part_rows();
+  std::int64_t n_train() const { return static_cast<std::int64_t>(parts_.train.size()); }
+  std::int64_t n_validated() const { return static_cast<std::int64_t>(parts_.test.size()); }
+  std::int64_t most_rows() const { return std::max(batch_rows_, std::min(n_validated(), kBlockRows)); }
+  bool gathers() const { return params_.shuffle || params_.early_stopping; }
+  MatrixView<const T> rows_at(VectorView<const std::int32_t> rows, std::int64_t first);
+  void shuffle();
+  double epoch();
+  void step(std::int64_t first, std::int64_t count);
+  double score();
+  double score_of(double loss, double weight) const;
+  bool improves(MlpFit<T>& fit);
+  bool is_last();
+
+  const Context& ctx_;
+  const MlpParams& params_;
+  MatrixView<const T> X_;
+  const MlpTarget& target_;
+  DeviceGoals<T> goals_;
+  LegacyRandom& random_;
+  NetworkShape shape_;
+  std::vector<T> start_;
+  RowParts parts_;   // train: in the order of the epoch
+  std::int64_t batch_rows_;
+  Network<T> network_;
+  Array<T> first_, second_, best_;
+  Array<std::int32_t> order_, validated_;
+  Matrix<T> batch_;
+  LossSum sums_;
+  double rate_;
+  std::int64_t steps_ = 0, idle_ = 0;
+};
+
+// As scikit-learn: the classes in equal shares only where there are two.
+template <class T>
+RowParts Epochs<T>::part_rows() {
+  RowParts parts;
+  if (!params_.early_stopping) {
+    parts.train.resize(static_cast<std::size_t>(X_.rows));
+    std::iota(parts.train.begin(), parts.train.end(), 0);
+    return parts;
+  }
+  const auto test = static_cast<std::int64_t>(std::ceil(params_.validation_fraction * static_cast<double>(X_.rows)));
+  require(test >= 2 && test < X_.rows, ErrorCode::kBadData,
+          "{}: validation_fraction = {} sets {} of {} rows aside, must be at least 2 and leave at least 1",
+          target_.owner, params_.validation_fraction, test, X_.rows);
+  if (target_.loss != OutputLoss::kBinary) return draw_parts(X_.rows, X_.rows - test, test, random_);
+  return draw_stratified_parts(class_members(target_.codes, 2), X_.rows - test, test, random_);
+}
+
+template <class T>
+MatrixView<const T> Epochs<T>::rows_at(VectorView<const std::int32_t> rows, std::int64_t first) {
+  if (!gathers()) return X_.row_range(first, rows.size);
+  const MatrixView<T> to = batch_.view().row_range(0, rows.size);
+  ctx_.ops<T>().tables->gather(X_, rows, {}, {}, to);
+  return to;
+}
+
+template <class T>
+void Epochs<T>::shuffle() {
+  if (params_.shuffle) {
+    const std::vector<std::int64_t> draws = random_.permutation(n_train());
+    std::vector<std::int32_t> next(draws.size());
+    std::ranges::transform(draws, next.begin(),
+                           [&](std::int64_t i) { return parts_.train[static_cast<std::size_t>(i)]; });
+    parts_.train = std::move(next);
+  }
+  if (params_.shuffle || steps_ == 0)
+    ctx_.memory().to_device(order_.data(), parts_.train.data(), parts_.train.size() * sizeof(std::int32_t));
+}
+
+template <class T>
+void Epochs<T>::step(std::int64_t first, std::int64_t count) {
+  const VectorView<const std::int32_t> rows = std::as_const(order_).view().slice(first, count);
+  const double weight =
+      weight_sum(target_.weights,
+                 std::span(parts_.train).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+  require(weight > 0, ErrorCode::kBadData, "{}: the weights of a batch of {} rows sum to 0, must be more",
+          target_.owner, count);
+  const MatrixView<const T> X = rows_at(rows, first);
+  network_.forward(X);
+  network_.backward(X, target_.loss, goals_.of(rows), static_cast<double>(count) / weight, 1 / weight, sums_.view());
+  ++steps_;
+  DescentStep descent{.is_adam = params_.solver == "adam",
+                      .is_nesterov = params_.nesterovs_momentum,
+                      .rate = rate_,
+                      .first_decay = params_.momentum,
+                      .n_weights = shape_.n_weights(),
+                      .penalty = params_.alpha / weight,
+                      .loss_scale = static_cast<double>(count)};
+  if (descent.is_adam) {
+    descent.first_decay = params_.beta_1, descent.second_decay = params_.beta_2, descent.epsilon = params_.epsilon;
+    const auto t = static_cast<double>(steps_);
+    descent.rate *= std::sqrt(1 - std::pow(params_.beta_2, t)) / (1 - std::pow(params_.beta_1, t));
+  }
+  ctx_.ops<T>().network->descend(descent, network_.gradient().view(), network_.parameters().view(), first_.view(),
+                                 second_.view(), sums_.view());
+}
+
+// All rows once; the mean loss on the way.
+template <class T>
+double Epochs<T>::epoch() {
+  shuffle();
+  for (std::int64_t first = 0; first < n_train(); first += batch_rows_) {
+    ctx_.check_stop();
+    step(first, std::min(batch_rows_, n_train() - first));
+  }
+  return sums_.take() / static_cast<double>(n_train());
+}
+
+// Accuracy, or R^2, of the rows that were set aside; their loss or misses alone leave the device.
+template <class T>
+double Epochs<T>::score() {
+  const bool is_classifier = target_.values.empty();
+  const std::int64_t last = shape_.n_layers() - 1;
+  for (std::int64_t first = 0; first < n_validated(); first += kBlockRows) {
+    const VectorView<const std::int32_t> rows =
+        std::as_const(validated_).view().slice(first, std::min(kBlockRows, n_validated() - first));
+    const MatrixView<T> Z = network_.forward(rows_at(rows, first));
+    VectorView<const T> bias = network_.bias(last);
+    if (target_.loss == OutputLoss::kPoisson) {
+      ctx_.ops<T>().network->activate(Activation::kExp, bias, Z);
+      bias = {};
+    }
+    ctx_.ops<T>().network->output(is_classifier ? OutputLoss::kMisses : OutputLoss::kSquared, bias, goals_.of(rows), 1,
+                                  Z, sums_.view());
+  }
+  return score_of(sums_.take(), weight_sum(target_.weights, parts_.test));
+}
+
+template <class T>
+double Epochs<T>::score_of(double loss, double weight) const {
+  if (target_.values.empty()) return (weight - loss) / weight;
+  if (!std::isfinite(loss)) return std::numeric_limits<double>::quiet_NaN();
+  double mean = 0, square = 0;
+  const auto weight_of = [&](std::int32_t row) {
+    return target_.weights.empty() ? 1.0 : target_.weights[static_cast<std::size_t>(row)];
+  };
+  for (const std::int32_t row : parts_.test) mean += weight_of(row) * target_.values[static_cast<std::size_t>(row)];
+  mean /= weight;
+  for (const std::int32_t row : parts_.test)
+    square += weight_of(row) * std::pow(target_.values[static_cast<std::size_t>(row)] - mean, 2);
+  return square > 0 ? 1 - 2 * loss / square : (loss > 0 ? 0.0 : 1.0);
+}
+
+// Keeps what is the best so far, and whether it is better by tol.
+template <class T>
+bool Epochs<T>::improves(MlpFit<T>& fit) {
+  if (!params_.early_stopping) {
+    const bool better = !(fit.loss > *fit.best_loss - params_.tol);
+    fit.best_loss = std::min(*fit.best_loss, fit.loss);
+    return better;
+  }
+  const double score = this->score();
+  fit.validation_scores.push_back(score);
+  const bool better = !(score < *fit.best_validation_score + params_.tol);
+  if (score > *fit.best_validation_score) {
+    fit.best_validation_score = score;
+    ctx_.memory().copy(best_.data(), network_.parameters().data(), static_cast<std::size_t>(best_.size()) * sizeof(T));
+  }
+  return better;
+}
+
+// Whether there was no improvement for too long, and no smaller rate is left to try.
+template <class T>
+bool Epochs<T>::is_last() {
+  constexpr double kSmallestRate = 1e-6, kFall = 5;
+  if (!(static_cast<double>(idle_) > params_.idle_epochs())) return false;
+  if (params_.solver != "sgd" || params_.learning_rate != "adaptive" || rate_ <= kSmallestRate) return true;
+  rate_ /= kFall, idle_ = 0;
+  return false;
+}
+
+template <class T>
+MlpFit<T> Epochs<T>::run() {
+  MlpFit<T> fit{.shape = shape_};
+  first_.zero(), second_.zero();
+  if (params_.early_stopping) {
+    fit.best_validation_score = -kInfinity;
+    best_ = Array<T>(ctx_.memory(), network_.parameters().size());
+    ctx_.memory().copy(best_.data(), network_.parameters().data(), static_cast<std::size_t>(best_.size()) * sizeof(T));
+  } else {
+    fit.best_loss = kInfinity;
+  }
+  bool is_done = false;
+  while (fit.n_iter < params_.max_iter && !is_done) {
+    fit.loss = epoch();
+    ++fit.n_iter, fit.n_seen += n_train();
+    if (!std::isfinite(fit.loss)) fail_divergence(target_.owner, "in epoch " + std::to_string(fit.n_iter));
+    fit.loss_curve.push_back(fit.loss);
+    idle_ = improves(fit) ? 0 : idle_ + 1;
+    if (params_.learning_rate == "invscaling" && params_.solver == "sgd")
+      rate_ = params_.learning_rate_init / std::pow(static_cast<double>(fit.n_seen + 1), params_.power_t);
+    is_done = is_last();
+    ctx_.progress("epochs", fit.n_iter, params_.max_iter, "epochs");
+  }
+  if (!is_done)
+    ctx_.warn(std::string(target_.owner) + ": no convergence within max_iter = " + std::to_string(params_.max_iter) +
+              " epochs; raise it, tol or learning_rate_init");
+  fit.parameters = (params_.early_stopping ? best_ : network_.parameters()).to_host();
+  return fit;
+}
+
+// Loss and gradient of all rows, for L-BFGS: in double, by blocks of rows.
+class FullLoss {
+ public:
+  FullLoss(const Context& ctx, const MlpParams& params, MatrixView<const double> X, const MlpTarget& target,
+           const NetworkShape& shape)
+      : ctx_(ctx),
+        X_(X),
+        target_(target),
+        goals_(ctx, target),
+        order_(ctx.memory(), std::span<const std::int32_t>(all_rows())),
+        block_(std::min(X.rows, block_rows(ctx, kBlockRows, *std::ranges::max_element(shape.units)))),
+        network_(ctx, shape, std::vector<double>(static_cast<std::size_t>(shape.n_parameters())), block_, true),
+        total_(ctx.memory(), 1, X.rows > block_ ? shape.n_parameters() : 0),
+        sums_(ctx),
+        weight_(weight_sum(target.weights, all_rows())),
+        penalty_(params.alpha / weight_) {
+    require(weight_ > 0, ErrorCode::kBadData, "{}: the weights of the rows sum to 0, must be more", target.owner);
+  }
+
+  double operator()(std::span<const double> x, std::span<double> gradient) {
+    ctx_.memory().to_device(network_.parameters().data(), x.data(), x.size_bytes());
+    if (total_.cols() > 0) total_.zero();
+    for (std::int64_t first = 0; first < X_.rows; first += block_) {
+      ctx_.check_stop();
+      add_block(first, std::min(block_, X_.rows - first));
+    }
+    const double* const found = total_.cols() > 0 ? total_.data() : network_.gradient().data();
+    ctx_.memory().to_host(gradient.data(), found, gradient.size_bytes());
+    double squares = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(network_.shape().n_weights()); ++i)
+      squares += x[i] * x[i], gradient[i] += penalty_ * x[i];
+    return sums_.take() + penalty_ / 2 * squares;
+  }
+
+ private:
+  std::vector<std::int32_t> all_rows() const {
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(X_.rows));
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  }
+  void add_block(std::int64_t first, std::int64_t count) {
+    const MatrixView<const double> X = X_.row_range(first, count);
+    network_.forward(X);
+    network_.backward(X, target_.loss, goals_.of(std::as_const(order_).view().slice(first, count)), 1 / weight_,
+                      1 / weight_, sums_.view());
+    if (total_.cols() == 0) return;
+    const MatrixView<const double> own(network_.gradient().data(), 1, total_.cols());
+    ctx_.ops<double>().maps->combine(Binary::kAdd, std::as_const(total_).view(), own, total_.view());
+  }
+
+  const Context& ctx_;
+  MatrixView<const double> X_;
+  const MlpTarget& target_;
+  DeviceGoals<double> goals_;
+  Array<std::int32_t> order_;
+  std::int64_t block_;
+  Network<double> network_;
+  Matrix<double> total_;
+  LossSum sums_;
+  double weight_, penalty_;
+};
+
+// Ends L-BFGS after max_fun evaluations, at the end of an iteration.
+struct EnoughEvaluations {};
+
+template <class T>
+MlpFit<T> run_lbfgs(const Context& ctx, const MlpParams& params, MatrixView<const double> X, const MlpTarget& target,
+                    LegacyRandom& random) {
+  constexpr double kValueTolerance = 2.220446049250313e-09;   // SciPy's
+  MlpFit<T> fit{.shape = shape_of(params, X.cols, target.n_outputs)};
+  const std::vector<T> start = first_parameters<T>(fit.shape, random);
+  FullLoss loss(ctx, params, X, target, fit.shape);
+  LbfgsResult last;   // where the iteration ended
+  std::int64_t evaluations = 0;
+  const Objective objective = [&](std::span<const double> x, std::span<double> gradient) {
+    ++evaluations;
+    last.x.assign(x.begin(), x.end());
+    return last.value = loss(x, gradient);
+  };
+  const auto on_iteration = [&](std::int64_t done) {
+    last.iterations = done;
+    ctx.progress("iterations", done, params.max_iter, "iterations");
+    if (evaluations > params.max_fun) throw EnoughEvaluations();
+  };
+  try {
+    last = minimize_lbfgs(objective, {start.begin(), start.end()},
+                          {.max_iter = params.max_iter,
+                           .gradient_tolerance = params.tol,
+                           .value_tolerance = kValueTolerance,
+                           .max_line_steps = 20},
+                          on_iteration);
+  } catch (const EnoughEvaluations&) {
+  }
+  if (last.stop == LbfgsResult::Stop::kMaxIter)
+    ctx.warn(std::string(target.owner) + ": no convergence within max_iter = " + std::to_string(params.max_iter) +
+             " iterations and max_fun = " + std::to_string(params.max_fun) + " evaluations; raise them or tol");
+  if (!std::isfinite(last.value)) fail_divergence(target.owner, "after the last step");
+  fit.n_iter = last.iterations, fit.loss = last.value;
+  fit.parameters.assign(last.x.begin(), last.x.end());
+  return fit;
+}
+
+// The values in double: X itself where it is.
+template <class T>
+MatrixView<const double> doubles_of(const Context& ctx, MatrixView<const T> X, Matrix<double>& scratch) {
+  if constexpr (std::is_same_v<T, double>) return X;
+  scratch = Matrix<double>(ctx.memory(), X.rows, X.cols);
+  ctx.ops<T>().design->gather({.X = X}, 0, scratch.view());
+  return std::as_const(scratch).view();
+}
+
+}   // namespace
+
+template <class T>
+MlpFit<T> fit_mlp(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target) {
+  LegacyRandom random(
+      static_cast<std::uint32_t>(params.random_state ? static_cast<std::uint64_t>(*params.random_state) : ctx.seed));
+  if (params.batch().value_or(1) > X.n_rows() && params.solver != "lbfgs")
+    ctx.warn(std::string(target.owner) + ": batch_size is " + std::to_string(*params.batch()) + "; all " +
+             std::to_string(X.n_rows()) + " rows are taken");
+  Matrix<T> rows;
+  const MatrixView<const T> values = X.values(ctx, rows);
+  Matrix<double> scratch;
+  MlpFit<T> fit = params.solver == "lbfgs" ? run_lbfgs<T>(ctx, params, doubles_of(ctx, values, scratch), target, random)
+                                           : Epochs<T>(ctx, params, values, target, random).run();
+  require_finite_parameters(target.owner, fit.parameters);
+  return fit;
+}
+
+template MlpFit<float> fit_mlp(const Context&, const MlpParams&, const Samples<float>&, const MlpTarget&);
+template MlpFit<double> fit_mlp(const Context&, const MlpParams&, const Samples<double>&, const MlpTarget&);
+
+}   // namespace kedge::engine

@@ -1,0 +1,84 @@
+// Declares the parameters of multi-layer perceptrons and reads those of several forms.
+#include "engine/estimators/neural_network/mlp_params.h"
+
+#include <limits>
+
+namespace kedge::engine {
+namespace {
+
+using P = MlpParams;
+
+ParamSet<P> param_set(const char* name, bool is_classifier) {
+  ParamSet<P> set(name);
+  if (!is_classifier)
+    set.add("loss", &P::loss, {"squared_error", "poisson"}, "What is minimised; poisson predicts exponentials.");
+  set.any("hidden_layer_sizes", &P::hidden_layer_sizes,
+          {array_form({integer_form(at_least(1))}), integer_form(at_least(1))}, "Neurons of each hidden layer.")
+      .add("activation", &P::activation, {"identity", "logistic", "tanh", "relu"}, "Of the hidden layers.")
+      .add("solver", &P::solver, {"lbfgs", "sgd", "adam"},
+           "lbfgs takes all rows in each step; sgd and adam take batches.")
+      .add("alpha", &P::alpha, at_least(0), "Strength of the L2 penalty.")
+      .any("batch_size", &P::batch_size, {string_form({"auto"}), integer_form(at_least(1))},
+           "Rows of a batch; auto takes 200, or all if they are fewer.")
+      .add("learning_rate", &P::learning_rate, {"constant", "invscaling", "adaptive"}, "How the rate of sgd changes.")
+      .add("learning_rate_init", &P::learning_rate_init, above(0), "Size of the first steps of sgd and adam.")
+      .add("power_t", &P::power_t, at_least(0), "Exponent of invscaling.")
+      .add("max_iter", &P::max_iter, at_least(1), "Largest number of epochs, or of iterations of lbfgs.")
+      .add("shuffle", &P::shuffle, "Draw the order of the rows anew in each epoch.")
+      .random_state(&P::random_state)
+      .add("tol", &P::tol, at_least(0), "Least improvement that counts; lbfgs stops at a gradient this small.")
+      .ignore("verbose", false, {boolean_form(), integer_form(at_least(0))})
+      .ignore("warm_start", false, {boolean_form()})
+      .add("momentum", &P::momentum, between(0, 1), "Of sgd.")
+      .add("nesterovs_momentum", &P::nesterovs_momentum, "Take Nesterov's momentum.")
+      .add("early_stopping", &P::early_stopping, "Stop, and keep the best epoch, by the score of rows set aside.")
+      .add("validation_fraction", &P::validation_fraction, {.minimum = 0, .maximum = 1, .exclusive_maximum = true},
+           "Share of the rows that early_stopping sets aside.")
+      .add("beta_1", &P::beta_1, {.minimum = 0, .maximum = 1, .exclusive_maximum = true},
+           "Decay of adam's mean of gradients.")
+      .add("beta_2", &P::beta_2, {.minimum = 0, .maximum = 1, .exclusive_maximum = true},
+           "Decay of adam's mean of squared gradients.")
+      .add("epsilon", &P::epsilon, above(0), "Added to adam's divisor.")
+      .any("n_iter_no_change", &P::n_iter_no_change, {integer_form(at_least(1)), string_form({"inf"})},
+           "Epochs without improvement before the end.")
+      .add("max_fun", &P::max_fun, at_least(1), "Largest number of evaluations of lbfgs.");
+  return set;
+}
+
+}   // namespace
+
+const ParamSet<P>& mlp_classifier_params() {
+  static const ParamSet<P> set = param_set("MLPClassifier", true);
+  return set;
+}
+
+const ParamSet<P>& mlp_regressor_params() {
+  static const ParamSet<P> set = param_set("MLPRegressor", false);
+  return set;
+}
+
+std::vector<std::int64_t> P::hidden_units() const {
+  if (const auto* one = std::get_if<std::int64_t>(&hidden_layer_sizes.data)) return {*one};
+  std::vector<std::int64_t> units;
+  if (const auto all = numbers_of(hidden_layer_sizes))
+    for (const double size : *all) units.push_back(static_cast<std::int64_t>(size));
+  return units;
+}
+
+Activation P::hidden_activation() const {
+  if (activation == "identity") return Activation::kIdentity;
+  if (activation == "logistic") return Activation::kLogistic;
+  return activation == "tanh" ? Activation::kTanh : Activation::kRelu;
+}
+
+std::optional<std::int64_t> P::batch() const {
+  const auto* size = std::get_if<std::int64_t>(&batch_size.data);
+  return size ? std::optional(*size) : std::nullopt;
+}
+
+double P::idle_epochs() const {
+  const auto* epochs = std::get_if<std::int64_t>(&n_iter_no_change.data);
+  return epochs ? static_cast<double>(*epochs) : std::numeric_limits<double>::infinity();
+}
+
+}   // namespace kedge::engine
