@@ -24,7 +24,7 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
 TABLE = FOLDER / "table.md"
-PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_"}   # objects, or other forms of what is there
+PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_"}   # objects, or other forms of what is there
 
 
 def families(names):
@@ -145,13 +145,15 @@ class ScikitLearn:
         if name == "score_func":   # there it is the function itself
             import sklearn.feature_selection
             return getattr(sklearn.feature_selection, value)
+        if name in ("func", "inverse_func"):
+            return getattr(self.numpy, value)
         if name in ("transformers", "transformer_list"):
             return [(part["name"], self.made(part["transformer"]), *([part["columns"]] if "columns" in part else [])) for part in value]
         if name == "estimators":
             return [(part["name"], self.made(part["estimator"])) for part in value]
         if name in ("missing_values", "encoded_missing_value", "unknown_value"):
             return harness.number(value)
-        return self.made(value) if name in ("remainder", "estimator", "final_estimator") else value
+        return self.made(value) if name in ("remainder", "estimator", "final_estimator", "regressor") else value
 
     def made(self, step):
         if isinstance(step, list):

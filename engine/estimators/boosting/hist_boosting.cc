@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/state_archive.h"
+#include "engine/estimators/boosting/class_rows.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -46,21 +47,6 @@ BoostLoss loss_of(const std::string& name) {
   if (name == "quantile") return BoostLoss::kQuantile;
   if (name == "poisson") return BoostLoss::kPoisson;
   return name == "gamma" ? BoostLoss::kGamma : BoostLoss::kSquared;
-}
-
-// What was made for each present class, class by class, as rows over all classes on the device; a class that is absent
-// gets `absent`.
-void put_rows(const Context& ctx, const PresentClasses& present, const std::vector<double>& outputs, double absent,
-              MatrixView<double> out) {
-  std::vector<double> rows(static_cast<std::size_t>(out.size()), absent);
-  if (rows.empty()) return;
-  require(out.stride == out.cols && out.cols == present.n_all(), ErrorCode::kInternal,
-          "scores need {} columns without padding", present.n_all());
-  for (std::int64_t k = 0; k < present.size(); ++k)
-    for (std::int64_t i = 0; i < out.rows; ++i)
-      rows[static_cast<std::size_t>(i * out.cols + present.codes[static_cast<std::size_t>(k)])] =
-          outputs[static_cast<std::size_t>(k * out.rows + i)];
-  ctx.memory().to_device(out.data, rows.data(), rows.size() * sizeof(double));
 }
 
 }   // namespace

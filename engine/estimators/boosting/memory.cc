@@ -29,4 +29,20 @@ MemoryNeed hist_boosting(const SampleShape& X, const Step& step) {
           .kept = nodes};
 }
 
+// The values in double until they are float32 by row and by column, there with the places of their rows, and once more
+// for the rows of a tree; of each row its gradients and its places.
+MemoryNeed exact_boosting(const SampleShape& X, const Step& step) {
+  const std::int64_t outputs = X.n_outputs > 2 ? X.n_outputs : 1;
+  const std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t depth = std::min<std::int64_t>(integer(step, "max_depth", 24), 24);
+  const std::int64_t leaves = std::min({integer(step, "max_leaf_nodes", kMost), X.rows, std::int64_t{1} << depth});
+  const std::int64_t nodes = bytes_of(integer(step, "n_estimators", 100) * outputs, 2 * leaves, 64);
+  const std::int64_t lists = 2 * bytes_of(X.rows, X.cols, 8) + bytes_of(X.rows, threads, 8);
+  const std::int64_t rows = bytes_of(X.rows, 1, 100 + 40 * outputs);
+  const std::int64_t use = X.copy() + bytes_of(X.rows, outputs, 16) + answers(X);
+  return {.work = std::max(doubles(X), lists) + bytes_of(X.rows, X.cols, 8) + X.copy() + rows + 2 * nodes + answers(X),
+          .use = use + nodes,
+          .kept = nodes};
+}
+
 }   // namespace kedge::engine::memory

@@ -6,5 +6,6 @@
 namespace kedge::engine::memory {
 
 MemoryNeed hist_boosting(const SampleShape& X, const schema::Step& step);
+MemoryNeed exact_boosting(const SampleShape& X, const schema::Step& step);
 
 }   // namespace kedge::engine::memory

@@ -1,15 +1,18 @@
 // The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/boosting/gradient_boosting.h"
 #include "engine/estimators/boosting/hist_boosting.h"
 #include "engine/estimators/boosting/memory.h"
 #include "engine/estimators/catalogue_rows.h"
 
 namespace kedge::engine {
 
-constexpr const char* kHist = "all of fit and predict";
+constexpr const char *kHist = "all of fit and predict", *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {
   add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {.host_part = kHist});
   add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {.host_part = kHist});
+  add<GradientBoostingClassifier>(rows, memory::exact_boosting, {.host_part = kExact});
+  add<GradientBoostingRegressor>(rows, memory::exact_boosting, {.host_part = kExact});
 }
 
 }   // namespace kedge::engine

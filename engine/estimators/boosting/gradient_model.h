@@ -1,0 +1,63 @@
+// A fitted model of exact gradient boosting: its stages, how they came about, and how they are stored.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/legacy_random.h"
+#include "engine/core/row_parts.h"
+#include "engine/estimators/boosting/gradient_loss.h"
+#include "engine/estimators/boosting/gradient_params.h"
+#include "engine/estimators/estimator.h"
+
+namespace kedge::engine {
+
+// y: values, or positions of classes. codes: those positions again where the rows set aside take equal shares of each.
+struct GradientTarget {
+  const char* owner = "";
+  StageLoss loss;
+  std::vector<double> y;
+  const std::vector<double>& weights;   // empty: all are 1
+  std::vector<std::int32_t> codes;
+  std::int32_t n_classes = 0;
+};
+
+template <class T>
+class GradientModel {
+ public:
+  // Errors: kBadData for no rows or columns, weights that sum to 0, and rows set aside that leave none or lack a class.
+  void fit(const Context& ctx, const GradientParams& params, const Samples<T>& X, const GradientTarget& target);
+  // Raw predictions, n_rows x n_outputs, output after output, host.
+  std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  const StageLoss& loss() const { return loss_; }
+  schema::ValueMap attributes() const;
+  // `loss` says what was fitted; its delta is stored.
+  void state(StateArchive& archive, const StageLoss& loss, const GradientParams& params);
+
+ private:
+  struct Rows {   // of one part: the fitted one, or that which is set aside
+    std::int64_t n = 0;
+    std::vector<float> values;
+    std::vector<double> y, weights, raw;
+  };
+  void part_rows(const GradientTarget& target, std::int64_t n, std::uint32_t seed, RowParts& parts) const;
+  Rows rows_of(const std::vector<double>& values, const GradientTarget& target,
+               const std::vector<std::int32_t>& rows) const;
+  void stage(const Rows& at, std::span<const std::uint8_t> mask, StageGrower& grower, LegacyRandom& random);
+  void grow_stages(const Context& ctx, Rows& fitted, Rows& validated, LegacyRandom& random);
+  void add_stage(Rows& rows) const;
+  void update(Rows& rows, std::int64_t k, const Forest& tree) const;
+  void set_importances();
+
+  GradientParams params_;
+  StageLoss loss_;
+  double learning_rate_ = 0.1;
+  std::int64_t n_features_ = 0, max_features_ = 0, n_stages_ = 0;
+  std::vector<double> first_, importances_, train_score_, oob_improvement_, oob_scores_;
+  std::vector<Forest> forests_;                // by output, a tree for each stage
+  std::vector<std::vector<Forest>> growing_;   // by output: its trees so far; during fit alone
+};
+
+}   // namespace kedge::engine
