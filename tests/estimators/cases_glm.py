@@ -39,3 +39,9 @@ CASES += [Case("ARDRegression", params, data, BAYES | ({"scores_": 1e-8} if "com
           for data in ("diabetes", "regression", "outliers")
           for params in ({}, {"compute_score": True, "tol": 1e-6}, {"fit_intercept": False}, {"threshold_lambda": 100.0, "alpha_1": 0.1, "lambda_2": 0.5})]
 CASES += [Case("ARDRegression", {"max_iter": 0}, "regression", error="max_iter")]
+
+PURSUED = {"coef_": 1e-8, "intercept_": 1e-8, "predict": 1e-8, "n_iter_": Exact(), "n_nonzero_coefs_": Exact()}
+CASES += [Case("OrthogonalMatchingPursuit", params, data, PURSUED, f32=2e-3)
+          for data in ("diabetes", "regression", "wide")
+          for params in ({}, {"n_nonzero_coefs": 3}, {"tol": 20.0}, {"n_nonzero_coefs": 2, "fit_intercept": False, "precompute": False})]
+CASES += [Case("OrthogonalMatchingPursuit", {"n_nonzero_coefs": 11}, "diabetes", error="n_nonzero_coefs is 11, the data have 10 columns")]

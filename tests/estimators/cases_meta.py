@@ -86,3 +86,37 @@ CASES += [Case("RFE", params, data, RANKED, f32=None) for params, data in (
     ({"estimator": step("LinearRegression"), "n_features_to_select": 3, "step": 2}, "diabetes"),
     ({"estimator": RIDGE, "n_features_to_select": 0.3, "step": 0.2}, "regression"),
     ({"estimator": PLAIN, "n_features_to_select": 2}, "iris"))]
+
+BOOSTED = {"predict": Exact(), "predict_proba": 1e-7, "decision_function": 1e-7, "estimator_weights_": 1e-7, "estimator_errors_": 1e-7, "classes_": Exact(), "n_classes_": Exact()}
+CASES += [Case("AdaBoostClassifier", {"random_state": 3, **params}, data, BOOSTED, weights=weights, f32=None)
+          for data in ("two_blobs", "wine")
+          for params, weights in (({"estimator": BAYES, "n_estimators": 8}, None), ({"estimator": BAYES, "n_estimators": 5, "learning_rate": 0.3}, "counts"))]
+CASES += [Case("AdaBoostClassifier", {"random_state": 3, "n_estimators": 12, **params}, data, {**BOOSTED, "feature_importances_": 1e-7}, weights=weights, f32=None, split=data != "blobs")
+          for data in ("two_blobs", "blobs") for params, weights in (({}, None), ({"learning_rate": 0.5}, "counts"))]
+CASES += [Case("AdaBoostClassifier", {"estimator": step("KNeighborsClassifier")}, "iris", error="must be one that takes sample weights"),
+          Case("AdaBoostClassifier", {"learning_rate": 0.0}, "iris", error="learning_rate")]
+MEDIANS = {"predict": 1e-9, "estimator_weights_": 1e-9, "estimator_errors_": 1e-9}
+CASES += [Case("AdaBoostRegressor", {"estimator": made, "random_state": 5, "n_estimators": 10, **params}, data, MEDIANS, weights=weights, f32=1e-3)
+          for data, made, params, weights in (("regression", RIDGE, {}, None), ("diabetes", RIDGE, {"loss": "square", "learning_rate": 0.5}, None),
+                                              ("outliers", RIDGE, {"loss": "exponential"}, "counts"), ("regression", NEAREST, {"learning_rate": 2.0}, None))]
+CASES += [Case("AdaBoostRegressor", {"estimator": step("DecisionTreeRegressor", max_depth=2, min_samples_leaf=8), "random_state": 2, "n_estimators": 6}, "regression", {**MEDIANS, "feature_importances_": 1e-9}, f32=None)]
+
+FOUND = {"transform": 1e-15, "support_": Exact(), "ranking_": Exact(), "n_features_": Exact()}
+CASES += [Case("RFECV", params, data, FOUND, f32=None) for params, data in (
+    ({"estimator": RIDGE}, "diabetes"), ({"estimator": step("LinearRegression"), "step": 2, "cv": 3, "min_features_to_select": 3}, "regression"),
+    ({"estimator": PLAIN, "step": 0.3}, "wine"), ({"estimator": RIDGE, "scoring": "neg_mean_absolute_error"}, "outliers"))]
+TAKEN = {"transform": 1e-15, "support_": Exact(), "n_features_to_select_": Exact()}
+CASES += [Case("SequentialFeatureSelector", params, data, TAKEN, f32=None) for params, data in (
+    ({"estimator": RIDGE}, "diabetes"), ({"estimator": BAYES, "n_features_to_select": 3, "cv": 3}, "wine"),
+    ({"estimator": RIDGE, "direction": "backward", "n_features_to_select": 0.7, "scoring": "neg_mean_squared_error"}, "regression"),
+    ({"estimator": RIDGE, "tol": 0.01}, "diabetes"), ({"estimator": BAYES, "direction": "backward", "n_features_to_select": 2}, "iris"))]
+CASES += [Case("SequentialFeatureSelector", {"estimator": RIDGE, "n_features_to_select": 10}, "diabetes", error="must be less than"),
+          Case("SequentialFeatureSelector", {"estimator": RIDGE, "scoring": "accuracy"}, "diabetes", error="scoring"),
+          Case("RFECV", {"estimator": BAYES}, "iris", error="has no coef_")]
+
+LOGGED = {"func": "log1p", "inverse_func": "expm1"}
+CASES += [Case("TransformedTargetRegressor", params, data, VALUES, weights=weights, f32=1e-3) for data, params, weights in (
+    ("amounts", {"regressor": RIDGE, **LOGGED}, "counts"), ("diabetes", LOGGED, None), ("regression", {}, None),
+    ("rates", {"regressor": [step("StandardScaler"), step("Ridge")], "func": "sqrt", "inverse_func": "square"}, None))]
+CASES += [Case("TransformedTargetRegressor", {"func": "log", "inverse_func": "exp"}, "regression", error="whose log is not finite"),
+          Case("TransformedTargetRegressor", {"func": "log"}, "amounts", error="must be given where func is")]

@@ -110,6 +110,8 @@ CASES += [Case("SelectKBest", {"k": k, "score_func": score}, data, SCORES) for k
                               ("chi2", "wine"), ("f_regression", "diabetes"), ("f_regression", "badly_scaled"))]
 CASES += [Case("SelectPercentile", {"percentile": share, "score_func": score}, data, SCORES) for share in (10, 55.5, 100)
           for score, data in (("f_classif", "breast_cancer"), ("chi2", "digits"), ("f_regression", "diabetes"))]
+CASES += [Case(name, {"alpha": alpha, "score_func": score}, data, SCORES) for name in ("SelectFpr", "SelectFdr", "SelectFwe") for alpha in (0.05, 0.6)
+          for score, data in (("f_classif", "breast_cancer"), ("chi2", "digits"), ("f_regression", "diabetes"))]
 CASES += [Case("SelectKBest", {"score_func": "chi2"}, "iris", before=[("StandardScaler", {})], error="must not be negative")]
 
 # Splines, the polynomial kernel of some rows, ridge: the pipeline of the issue.

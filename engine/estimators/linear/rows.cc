@@ -10,6 +10,7 @@
 #include "engine/estimators/linear/linear_svm.h"
 #include "engine/estimators/linear/logistic_regression.h"
 #include "engine/estimators/linear/memory.h"
+#include "engine/estimators/linear/orthogonal_matching_pursuit.h"
 #include "engine/estimators/linear/ridge.h"
 #include "engine/estimators/linear/ridge_classifier.h"
 #include "engine/estimators/linear/ridge_cv.h"
@@ -43,6 +44,7 @@ void add_linear(Rows& rows) {
   add<PassiveAggressiveRegressor>(rows, memory::row_by_row, kRowByRow);
   add<BayesianRidge>(rows, memory::evidence);
   add<ARDRegression>(rows, memory::evidence);
+  add<OrthogonalMatchingPursuit>(rows, OrthogonalMatchingPursuit<float>::memory);
 }
 
 }  // namespace kedge::engine

@@ -9,9 +9,9 @@
 
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
-#include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/inner_folds.h"
+#include "engine/estimators/meta/seeded_steps.h"
 
 namespace kedge::engine {
 namespace {
@@ -20,7 +20,6 @@ using schema::Value;
 
 constexpr const char* kClassifier = "BaggingClassifier";
 constexpr const char* kRegressor = "BaggingRegressor";
-constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::int32_t>::max() - 1;   // randint(MAX_INT) is below it
 
 ParamSet<BaggingParams> make_params(const char* owner, const char* estimator_doc) {
   using P = BaggingParams;
@@ -94,12 +93,6 @@ std::int64_t count_of(const Value& value, std::int64_t n) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::get<double>(value.data) * static_cast<double>(n)));
 }
 
-bool has_random_state(const std::string& estimator) {
-  const CatalogueEntry* entry = find_estimator(estimator);
-  return entry && std::ranges::any_of(entry->info.params,
-                                      [](const schema::ParamInfo& param) { return param.name == "random_state"; });
-}
-
 schema::EstimatorInfo info_of(const char* name, const char* kind, const char* doc,
                               std::vector<schema::ParamInfo> params, const char* oob) {
   return {
@@ -145,14 +138,8 @@ typename Bag<T>::Drawn Bag<T>::draw(std::uint32_t seed, std::int64_t n_rows, std
 template <class T>
 NestedPredictor<T> Bag<T>::seeded(std::uint32_t seed) const {
   Value value = estimator_;
-  if (std::holds_alternative<schema::ValueMap>(value.data)) {
-    schema::Step step = step_of(value, "params.estimator");
-    if (has_random_state(step.estimator)) {
-      std::erase_if(step.params, [](const auto& param) { return param.first == "random_state"; });
-      step.params.emplace_back("random_state", static_cast<std::int64_t>(LegacyRandom(seed).interval(kLargestSeed)));
-      value = value_of(step);
-    }
-  }
+  if (takes_random_state(value))
+    value = with_random_state(value, static_cast<std::int64_t>(LegacyRandom(seed).interval(kLargestStepSeed)));
   return NestedPredictor<T>(value, "params.estimator", kind_);
 }
 
@@ -206,7 +193,7 @@ void Bag<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
       static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed & 0xffffffffU))));
   const std::int64_t n_rows = X.n_rows(), n_cols = X.n_cols();
   std::vector<std::uint32_t> seeds(static_cast<std::size_t>(params_.n_estimators));
-  for (std::uint32_t& seed : seeds) seed = static_cast<std::uint32_t>(random.interval(kLargestSeed));
+  for (std::uint32_t& seed : seeds) seed = static_cast<std::uint32_t>(random.interval(kLargestStepSeed));
   members_.clear();
   std::vector<double> oob_sums(params_.oob_score ? static_cast<std::size_t>(n_rows) * width() : 0);
   std::vector<std::int64_t> oob_counts(params_.oob_score ? static_cast<std::size_t>(n_rows) : 0);

@@ -106,6 +106,16 @@ MemoryNeed one_vs_one(const SampleShape& X, const Step& step) {
   return need;
 }
 
+// The regressor fits rows that it draws, and keeps what every copy says of the rows.
+MemoryNeed boosted_copies(const SampleShape& X, const Step& step) {
+  const bool classes = is_classifier(step);
+  const Value copied = step_with(step, "estimator", classes ? "DecisionTreeClassifier" : "DecisionTreeRegressor");
+  const std::int64_t n = std::min(integer(step, "n_estimators", 50), kMost);
+  MemoryNeed need = copies(X, nested(X, copied).work, n);
+  need.work += bytes_of(X.rows, classes ? 6 : n + 6, kDouble);
+  return need;
+}
+
 MemoryNeed calibrated(const SampleShape& X, const Step& step) {
   return copies(X, nested(X, step_with(step, "estimator", "LogisticRegression")).work, integer(step, "cv", 5));
 }
@@ -113,6 +123,20 @@ MemoryNeed calibrated(const SampleShape& X, const Step& step) {
 MemoryNeed model_selector(const SampleShape& X, const Step& step) {
   const std::int64_t judge = nested(X, step_with(step, "estimator", "LogisticRegression")).work;
   MemoryNeed need = makes_alike(X, X.cols, std::max(X.copy() + judge, block(X)));
+  need.is_exact = false;
+  return need;
+}
+
+MemoryNeed transformed_target(const SampleShape& X, const Step& step) {
+  MemoryNeed need = nested(X, step_with(step, "regressor", "LinearRegression"));
+  need.work += 2 * X.rows * kDouble, need.use = -1, need.kept = 0;
+  return need;
+}
+
+// Beside the judge, a copy of some columns, and the targets and answers of folds.
+MemoryNeed scored_selector(const SampleShape& X, const Step& step) {
+  const std::int64_t judge = nested(X, step_with(step, "estimator", "RidgeClassifier")).work;
+  MemoryNeed need = makes_alike(X, X.cols, 2 * X.value_size() + judge + answers(X) + 6 * X.rows * kDouble);
   need.is_exact = false;
   return need;
 }

@@ -11,6 +11,9 @@ MemoryNeed one_vs_rest(const SampleShape& X, const schema::Step& step);
 MemoryNeed one_vs_one(const SampleShape& X, const schema::Step& step);
 MemoryNeed calibrated(const SampleShape& X, const schema::Step& step);
 MemoryNeed bagging(const SampleShape& X, const schema::Step& step);
+MemoryNeed boosted_copies(const SampleShape& X, const schema::Step& step);
 MemoryNeed model_selector(const SampleShape& X, const schema::Step& step);   // SelectFromModel and RFE
+MemoryNeed transformed_target(const SampleShape& X, const schema::Step& step);
+MemoryNeed scored_selector(const SampleShape& X, const schema::Step& step);   // RFECV and SequentialFeatureSelector
 
 }   // namespace kedge::engine::memory

@@ -8,6 +8,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/meta/elimination.h"
 #include "engine/estimators/preprocessing/column_stats.h"
 
 namespace kedge::engine {
@@ -64,31 +65,6 @@ Value or_default(const Value& estimator) {
   return estimator.is_null() ? kDefaultEstimator : estimator;
 }
 
-// Rows of importances, one for each class or a single one.
-template <class T>
-std::vector<std::vector<double>> importance_rows(const char* owner, const NestedPredictor<T>& predictor,
-                                                 const std::string& getter) {
-  const schema::ValueMap attributes = predictor.last_attributes();
-  const Value* found = nullptr;
-  if (getter == "auto") {
-    found = find_value(attributes, "coef_");
-    if (!found) found = find_value(attributes, "feature_importances_");
-  } else {
-    found = find_value(attributes, getter);
-  }
-  std::vector<std::vector<double>> rows;
-  if (found) {
-    if (const auto flat = numbers_of(*found)) rows = {*flat};
-    else if (const auto many = rows_of(*found)) rows = *many;
-  }
-  require(!rows.empty(), schema::ErrorCode::kBadData, "{}: {} has no {} to judge columns by", owner,
-          predictor.estimator(), getter == "auto" ? "coef_ or feature_importances_" : getter);
-  require(static_cast<std::int64_t>(rows.front().size()) == predictor.n_features(), schema::ErrorCode::kBadData,
-          "{}: {} judges {} columns, there are {}: its last step must read the columns themselves", owner,
-          predictor.estimator(), rows.front().size(), predictor.n_features());
-  return rows;
-}
-
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t n = values.size();
@@ -139,12 +115,6 @@ bool has_l1_penalty(const schema::Step& step) {
 schema::Step last_step(const Value& estimator) {
   const auto* list = std::get_if<schema::ValueList>(&estimator.data);
   return step_of(list ? list->back() : estimator, "params.estimator");
-}
-
-schema::ValueList mask_of(const std::vector<std::int32_t>& kept, std::int64_t n_features) {
-  schema::ValueList mask(static_cast<std::size_t>(n_features), Value(false));
-  for (const std::int32_t j : kept) mask[static_cast<std::size_t>(j)] = true;
-  return mask;
 }
 
 }   // namespace
@@ -261,55 +231,18 @@ std::int64_t RFE<T>::wanted(std::int64_t n_features) const {
 }
 
 template <class T>
-std::int64_t RFE<T>::step_of(std::int64_t n_features) const {
-  if (const auto* whole = std::get_if<std::int64_t>(&params_.step.data)) return *whole;
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::get<double>(params_.step.data) * static_cast<double>(n_features)));
-}
-
-template <class T>
 void RFE<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kRfe, X);
   const std::int64_t n_features = X.n_cols();
   require(n_features >= 2, schema::ErrorCode::kBadData, "{}: got 1 column, needs at least 2", kRfe);
-  const std::int64_t n_kept = wanted(n_features), step = step_of(n_features);
+  const std::int64_t n_kept = wanted(n_features);
   require(n_kept >= 1, schema::ErrorCode::kBadData, "{}: n_features_to_select keeps no column of {}", kRfe, n_features);
   if (n_kept > n_features)
     ctx.warn(fmt::format("{}: n_features_to_select is {}, there are only {} columns; keeps all of them", kRfe, n_kept,
                          n_features));
-  std::vector<std::int32_t> left(static_cast<std::size_t>(n_features));
-  std::iota(left.begin(), left.end(), 0);
-  ranking_.assign(left.size(), 1);
-  const std::size_t parts = X.table->parts.size();
-  const auto fit_on = [&](const std::vector<std::int32_t>& columns) {
-    const Samples<T> part = column_part(ctx, X, std::vector<std::int64_t>(columns.begin(), columns.end()));
-    X.table->parts.resize(parts);   // the copy serves this round alone
-    predictor_.fit(ctx, kRfe, part, y);
-  };
-  while (static_cast<std::int64_t>(left.size()) > n_kept) {
-    ctx.check_stop();
-    fit_on(left);
-    const auto rows = importance_rows(kRfe, predictor_, params_.importance_getter);
-    std::vector<double> importances(left.size());
-    for (const auto& row : rows)
-      for (std::size_t j = 0; j < importances.size(); ++j) importances[j] += row[j] * row[j];
-    std::vector<std::size_t> order(left.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t j) { return importances[j]; });
-    const auto leaves =
-        static_cast<std::size_t>(std::min<std::int64_t>(step, static_cast<std::int64_t>(left.size()) - n_kept));
-    std::vector<char> goes(left.size());
-    for (std::size_t i = 0; i < leaves; ++i) goes[order[i]] = 1;
-    std::vector<std::int32_t> next;
-    for (std::size_t j = 0; j < left.size(); ++j)
-      if (!goes[j]) next.push_back(left[j]);
-    left = std::move(next);
-    for (std::int64_t& rank : ranking_) ++rank;
-    for (const std::int32_t j : left) --ranking_[static_cast<std::size_t>(j)];
-    ctx.progress("columns", n_features - static_cast<std::int64_t>(left.size()), n_features - n_kept, "columns");
-  }
-  fit_on(left);
-  kept_ = std::move(left);
+  const Elimination options{kRfe, n_kept, elimination_step(params_.step, n_features), params_.importance_getter};
+  Eliminated done = eliminate<T>(ctx, options, predictor_, X, y, {});
+  kept_ = std::move(done.kept), ranking_ = std::move(done.ranking);
 }
 
 template <class T>

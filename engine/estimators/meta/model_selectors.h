@@ -67,7 +67,6 @@ class RFE final : public Transformer<T> {
 
  private:
   std::int64_t wanted(std::int64_t n_features) const;
-  std::int64_t step_of(std::int64_t n_features) const;
 
   RfeParams params_;
   NestedPredictor<T> predictor_;

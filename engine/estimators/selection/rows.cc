@@ -1,5 +1,6 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/selection/error_rate_selection.h"
 #include "engine/estimators/selection/feature_selection.h"
 #include "engine/estimators/selection/memory.h"
 
@@ -9,6 +10,9 @@ void add_selection(Rows& rows) {
   add<VarianceThreshold>(rows, memory::takes_columns);
   add<SelectKBest>(rows, memory::k_best);
   add<SelectPercentile>(rows, memory::takes_columns);
+  add<SelectFpr>(rows, memory::takes_columns);
+  add<SelectFdr>(rows, memory::takes_columns);
+  add<SelectFwe>(rows, memory::takes_columns);
 }
 
 }  // namespace kedge::engine
