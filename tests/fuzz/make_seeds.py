@@ -73,7 +73,7 @@ def archives(rows, classes):
             write("npz", name + ("_packed" if save is numpy.savez_compressed else ""), out.getvalue())
 
 
-SMALLER = {"n_estimators": 2, "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
+SMALLER = {"n_estimators": 2, "hidden_layer_sizes": [2], "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
 SCALED = {"estimator": "StandardScaler"}
 PIPELINES = {
     "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],

@@ -57,6 +57,9 @@ def classifiers():
     yield "QuadraticDiscriminantAnalysis", job(IRIS, ["QuadraticDiscriminantAnalysis"], cross_validate(**both))
     yield "RandomForestClassifier", job(DIGITS, [step("RandomForestClassifier", n_estimators=20)], cross_validate(**both), select={"dtype": "float32"})
     yield "HistGradientBoostingClassifier", job(DIGITS, [step("HistGradientBoostingClassifier", max_iter=10)], cross_validate(**both))
+    yield "GradientBoostingClassifier", job(WINE, [step("GradientBoostingClassifier", n_estimators=10, subsample=0.7, random_state=1)], cross_validate(**both))
+    yield "AdaBoostClassifier", job(IRIS, [step("AdaBoostClassifier", n_estimators=10)], cross_validate(**both))
+    yield "MLPClassifier", job(WINE, ["StandardScaler", step("MLPClassifier", hidden_layer_sizes=[20], max_iter=20)], cross_validate(**both))
     yield "HistGradientBoostingClassifier mixed", job(MESSY, [step("HistGradientBoostingClassifier", max_iter=20, early_stopping=True, max_features=0.5)], cross_validate(**both),
                                                       select={"types": {"when": "date"}})
 
@@ -67,7 +70,7 @@ def regressors():
         yield name, job(DIABETES, ["StandardScaler", name], task)
     for name, params in (("SVR", {"C": 100.0}), ("NuSVR", {"C": 100.0, "nu": 0.3}), ("KernelRidge", {"kernel": "rbf", "gamma": 0.1})):
         yield name, job(DIABETES, ["StandardScaler", step(name, **params)], task)
-    for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression"):
+    for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression", "OrthogonalMatchingPursuit"):
         yield name, job(DIABETES, ["StandardScaler", name], task)
     for name in ("SGDRegressor", "PassiveAggressiveRegressor"):
         yield name, job(DIABETES, ["StandardScaler", step(name, random_state=1)], task)
@@ -76,6 +79,10 @@ def regressors():
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
     for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
         yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)
+    yield "GradientBoostingRegressor", job(DIABETES, [step("GradientBoostingRegressor", loss="huber", n_estimators=20)], task)
+    yield "TransformedTargetRegressor", job(DIABETES, [step("TransformedTargetRegressor", regressor=step("Ridge"), func="log1p", inverse_func="expm1")], task)
+    yield "AdaBoostRegressor", job(DIABETES, [step("AdaBoostRegressor", n_estimators=5, random_state=1)], task)
+    yield "MLPRegressor", job(DIABETES, ["StandardScaler", step("MLPRegressor", hidden_layer_sizes=[8], max_iter=10, solver="sgd", random_state=1)], task)
     yield "HistGradientBoostingRegressor", job(DIABETES, [step("HistGradientBoostingRegressor", loss="absolute_error", max_iter=20)], task)
 
 
@@ -83,6 +90,8 @@ def transformers():
     fit = {"fit": {}}
     yield "scalers", job(CANCER, ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer", "BernoulliNB"], fit)
     yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
+    yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)
+    yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
                               "LinearDiscriminantAnalysis"], fit)
     for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis"):

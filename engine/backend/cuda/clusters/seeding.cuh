@@ -115,17 +115,16 @@ struct Reached {
 // the first thread adds them in order. All threads of the block call it, with `reached` in shared memory.
 __device__ inline void pass_sums(const double* sums, std::int64_t first, std::int64_t end, double threshold,
                                  double* values, Reached* reached) {
-  __shared__ bool done;
-  if (threadIdx.x == 0) done = false, reached->place = first;
+  if (threadIdx.x == 0) reached->place = first;
   for (; first < end; first += kRowTile) {
-    __syncthreads();
-    if (done) return;
     if (first + threadIdx.x < end) values[threadIdx.x] = sums[first + threadIdx.x];
     __syncthreads();
+    bool done = false;
     for (int e = 0; threadIdx.x == 0 && e < kRowTile && !done; ++e) {
       done = reached->place + 1 == end || reached->before + values[e] >= threshold;
       if (!done) reached->before += values[e], ++reached->place;
     }
+    if (__syncthreads_or(done)) return;
   }
 }
 

@@ -32,15 +32,15 @@ TEST_P(UnknownEstimator, IsSaidToBeWhatItIs) { EXPECT_EQ(said_of(GetParam().name
 INSTANTIATE_TEST_SUITE_P(
     OfScikitLearn, UnknownEstimator,
     testing::ValuesIn(std::vector<Asked>{
-        {"GradientBoostingClassifier",
-         ": scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingClassifier'"},
-        {"GradientBoostingRegressor",
-         ": scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingRegressor'"},
+        {"GaussianProcessClassifier",
+         ": scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"},
+        {"GaussianProcessRegressor",
+         ": scikit-learn has it, Kedge does not; the nearest here is 'KNeighborsRegressor'"},
         {"IterativeImputer", ": scikit-learn has it, Kedge does not; the nearest here is 'SimpleImputer'"},
         {"PatchExtractor", ": scikit-learn has it, Kedge does not, and nothing here is like it"},
         {"GridSearchCV", ": in Kedge it is the task gridSearch"},
-        {"GradientBoostingClasifier",
-         "; did you mean 'GradientBoostingClassifier'? scikit-learn has it, Kedge does not; the nearest here is 'HistGradientBoostingClassifier'"},
+        {"GaussianProcessClasifier",
+         "; did you mean 'GaussianProcessClassifier'? scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"},
     }));
 
 INSTANTIATE_TEST_SUITE_P(ByWordsKindAndSpelling, UnknownEstimator, testing::ValuesIn(std::vector<Asked>{

@@ -166,7 +166,8 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "SGDRegressor",
                                         "Perceptron",
                                         "PassiveAggressiveClassifier",
-                                        "PassiveAggressiveRegressor"};
+                                        "PassiveAggressiveRegressor",
+                                        "AdaBoostRegressor"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
@@ -191,6 +192,9 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "ExtraTreesRegressor",
                                                "HistGradientBoostingClassifier",
                                                "HistGradientBoostingRegressor",
+                                               "GradientBoostingClassifier",
+                                               "GradientBoostingRegressor",
+                                               "AdaBoostRegressor",
                                                "KMeans",
                                                "MiniBatchKMeans",
                                                "IsolationForest",
