@@ -182,8 +182,8 @@ struct SplitLimits {
   std::int64_t min_samples_split = 2, min_samples_leaf = 1;
 };
 // min_weight_leaf: the weight that a leaf of the node's tree must have.
-KEDGE_HD inline bool may_split(const SplitLimits& limits, std::int32_t depth, std::int64_t n_rows, double weight, double impurity,
-                               double min_weight_leaf) {
+KEDGE_HD inline bool may_split(const SplitLimits& limits, std::int32_t depth, std::int64_t n_rows, double weight,
+                               double impurity, double min_weight_leaf) {
   return depth < limits.max_depth && n_rows >= limits.min_samples_split && n_rows >= 2 * limits.min_samples_leaf &&
          !(weight < 2 * min_weight_leaf) && impurity > kPureImpurity;
 }
@@ -193,7 +193,8 @@ struct WeightedImpurity {
   double weight, impurity;
 };
 // How much a split lowers the impurity, as a share of the tree (scikit-learn's rule).
-KEDGE_HD inline double split_improvement(double tree_weight, WeightedImpurity node, WeightedImpurity left, WeightedImpurity right) {
+KEDGE_HD inline double split_improvement(double tree_weight, WeightedImpurity node, WeightedImpurity left,
+                                         WeightedImpurity right) {
   return node.weight / tree_weight *
          (node.impurity - right.weight / node.weight * right.impurity - left.weight / node.weight * left.impurity);
 }
@@ -208,13 +209,15 @@ struct Cut {
 // Between a and b, a < b: a <= the result < b, also if the midpoint rounds or overflows.
 KEDGE_HD inline double middle_of(double a, double b) {
   const double middle = a / 2 + b / 2;
-  return middle < b && middle >= a ? middle : a;   // the halves of neighbouring numbers may round up to b; b may be infinite
+  return middle < b && middle >= a ? middle
+                                   : a;   // the halves of neighbouring numbers may round up to b; b may be infinite
 }
-// low, high: the edges of the column's bins. The threshold is the midpoint, as in scikit-learn; where that falls into a quantile
-// bin that the node does not have, the next gap between bins, so that bytes and values always go the same way.
+// low, high: the edges of the column's bins. The threshold is the midpoint, as in scikit-learn; where that falls into a
+// quantile bin that the node does not have, the next gap between bins, so that bytes and values always go the same way.
 KEDGE_HD inline Cut choose_cut(const double* low, const double* high, std::int32_t left_bin, std::int32_t right_bin) {
   double threshold = middle_of(high[left_bin], low[right_bin]);
-  std::int32_t bin = left_bin, end = right_bin > left_bin + 1 ? right_bin : left_bin + 1;   // the last one with low <= threshold
+  std::int32_t bin = left_bin,
+               end = right_bin > left_bin + 1 ? right_bin : left_bin + 1;   // the last one with low <= threshold
   while (bin + 1 < end) {
     const std::int32_t middle = bin + (end - bin) / 2;
     if (threshold < low[middle]) end = middle;
@@ -223,7 +226,8 @@ KEDGE_HD inline Cut choose_cut(const double* low, const double* high, std::int32
   if (high[bin] > threshold) threshold = middle_of(high[bin], low[bin + 1]);
   return {bin, threshold};
 }
-// The threshold of a random cut between bins that end at `end` and begin at `next`: the value drawn, where it lies between them.
+// The threshold of a random cut between bins that end at `end` and begin at `next`: the value drawn, where it lies
+// between them.
 KEDGE_HD inline double random_threshold(double end, double next, double drawn) {
   return drawn >= end && drawn < next ? drawn : middle_of(end, next);
 }

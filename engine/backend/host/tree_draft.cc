@@ -29,8 +29,8 @@ std::int32_t ClassDraft::add(const std::int32_t* node_counts, std::int32_t depth
 bool DraftTree::accept_split(std::int32_t node, double min_impurity_decrease) {
   DraftNode& parent = nodes[node];
   const DraftNode &left = nodes[parent.left], &right = nodes[parent.right];
-  parent.improvement = split_improvement(nodes[0].weight, {parent.weight, parent.impurity}, {left.weight, left.impurity},
-                                         {right.weight, right.impurity});
+  parent.improvement = split_improvement(nodes[0].weight, {parent.weight, parent.impurity},
+                                         {left.weight, left.impurity}, {right.weight, right.impurity});
   return parent.improvement + kPureImpurity >= min_impurity_decrease;
 }
 
@@ -44,11 +44,13 @@ void ClassDraft::append_value(std::int32_t node, const TreeRules& rules, Forest&
 }
 
 Cut choose_cut(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin) {
-  return choose_cut(edges.low.data() + edges.offset[feature], edges.high.data() + edges.offset[feature], left_bin, right_bin);
+  return choose_cut(edges.low.data() + edges.offset[feature], edges.high.data() + edges.offset[feature], left_bin,
+                    right_bin);
 }
 
 double random_threshold(const BinEdges& edges, std::int64_t feature, int left_bin, int right_bin, double drawn) {
-  return random_threshold(edges.high[edges.offset[feature] + left_bin], edges.low[edges.offset[feature] + right_bin], drawn);
+  return random_threshold(edges.high[edges.offset[feature] + left_bin], edges.low[edges.offset[feature] + right_bin],
+                          drawn);
 }
 
 namespace {
@@ -181,8 +183,8 @@ void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, 
 }
 
 bool may_split(const DraftNode& node, std::int64_t n_rows, const ForestOptions& options, const TreeRules& rules) {
-  return may_split(SplitLimits{options.max_depth, options.min_samples_split, options.min_samples_leaf}, node.depth, n_rows,
-                   node.weight, node.impurity, rules.min_weight_leaf);
+  return may_split(SplitLimits{options.max_depth, options.min_samples_split, options.min_samples_leaf}, node.depth,
+                   n_rows, node.weight, node.impurity, rules.min_weight_leaf);
 }
 
 TreeRules make_rules(const ForestOptions& options, std::span<const std::int32_t> drawn) {

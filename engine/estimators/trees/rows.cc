@@ -5,19 +5,22 @@
 
 namespace kedge::engine {
 
-constexpr const char* kForest =
-    "the bins of columns, the drawing of rows and the bookkeeping of nodes; with absolute_error all of fit";
+constexpr const char* kForestOfClasses =
+    "the drawing of rows that have weights, and the choice of leaves for max_leaf_nodes";
+
+constexpr const char* kForestOfValues =
+    "the drawing of rows and their values in fixed units, and the choice of leaves for max_leaf_nodes; with absolute_error all of fit";
 
 constexpr const char* kTree =
-    "fit, where a column has more than 256 values; else the bins of columns and the bookkeeping of nodes";
+    "fit, where a column has more than 256 values; else the drawing of rows, and the choice of leaves for max_leaf_nodes";
 
 void add_trees(Rows& rows) {
   add<DecisionTreeClassifier>(rows, memory::tree_classifier, {.wants_value_counts = true, .host_part = kTree});
   add<DecisionTreeRegressor>(rows, memory::tree_regressor, {.wants_value_counts = true, .host_part = kTree});
-  add<RandomForestClassifier>(rows, memory::forest_classifier, {.host_part = kForest});
-  add<RandomForestRegressor>(rows, memory::forest_regressor, {.host_part = kForest});
-  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {.host_part = kForest});
-  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {.host_part = kForest});
+  add<RandomForestClassifier>(rows, memory::forest_classifier, {.host_part = kForestOfClasses});
+  add<RandomForestRegressor>(rows, memory::forest_regressor, {.host_part = kForestOfValues});
+  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {.host_part = kForestOfClasses});
+  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {.host_part = kForestOfValues});
 }
 
 }  // namespace kedge::engine

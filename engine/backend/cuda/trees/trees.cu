@@ -1,5 +1,5 @@
-// The CUDA body of the tree operations: bins and grows batches of trees on the device. Absolute errors, exact cuts, and weighted or
-// random forests of more classes than shared memory holds grow on the host.
+// The CUDA body of the tree operations: bins and grows batches of trees on the device. Absolute errors, exact cuts, and
+// weighted or random forests of more classes than shared memory holds grow on the host.
 #include <algorithm>
 #include <string>
 
@@ -41,20 +41,29 @@ class CudaTrees final : public TreeOps {
 
   Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
               std::stop_token stop, const TreeProgress& progress) override {
-    const std::vector<std::int32_t> host_rows = to_host(rows), host_classes = to_host(target.codes);
     const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
     HostForestInput host{{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges},
-                         rows.empty() ? nullptr : host_rows.data(), n, on_host(target, host_classes), options, std::move(stop)};
-    if (!grows_on_device(runtime_, host)) return grow_there(table, host, progress);
+                         nullptr,
+                         n,
+                         target,
+                         options,
+                         std::move(stop)};
+    std::vector<std::int32_t> host_rows, host_classes;
+    const bool is_there = grows_on_device(runtime_, host);
+    if (!is_there || !draws_on_device(host)) {
+      host_rows = to_host(rows), host_classes = to_host(target.codes);
+      host.rows = rows.empty() ? nullptr : host_rows.data(), host.target = on_host(target, host_classes);
+    }
+    if (!is_there) return grow_there(table, host, progress);
     check(n, table.n_cols);
     const std::int64_t batch = trees_at_once(host);
     std::vector<Forest> trees;
     for (std::int64_t first = 0; first < options.n_trees; first += batch) {
-      const auto drawn = draw(options, first, std::min(batch, options.n_trees - first), n);
-      trees.push_back(grow_batch(runtime_, {table, host}, options.first_tree + first, drawn));
-      if (progress) progress(first + static_cast<std::int64_t>(drawn.size()), options.n_trees);
+      const std::int64_t count = std::min(batch, options.n_trees - first);
+      trees.push_back(grow_batch(runtime_, {table, host, rows, target.codes}, options.first_tree + first, count));
+      if (progress) progress(first + count, options.n_trees);
     }
-    return join_trees(std::move(trees), target.n_classes, table.n_cols);
+    return join_trees(std::move(trees), target.n_classes, table.n_cols, tree_threads());
   }
   Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
     return grow_exact_there(X, target, options, std::move(stop));
@@ -66,7 +75,7 @@ class CudaTrees final : public TreeOps {
   OutOfBag out_of_bag(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
                       const ForestOptions& options) override {
     const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
-    const auto drawn = draw(options, 0, forest.n_trees(), n);
+    const auto drawn = draw_trees(options, options.first_tree, forest.n_trees(), n);
     Matrix<double> sums(runtime_, n, forest.n_outputs());
     sums.zero();
     OutOfBag result{.n_trees = std::vector<std::int32_t>(static_cast<std::size_t>(n))};
@@ -130,12 +139,6 @@ class CudaTrees final : public TreeOps {
     std::vector<T> values(static_cast<std::size_t>(X.rows > 0 ? (X.rows - 1) * X.stride + X.cols : 0));
     if (!values.empty()) runtime_.to_host(values.data(), X.data, values.size() * sizeof(T));
     return values;
-  }
-
-  static std::vector<std::vector<std::uint32_t>> draw(const ForestOptions& options, std::int64_t first, std::int64_t count, std::int64_t n) {
-    std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
-    parallel_tasks(tree_threads(), count, [&](std::int64_t t, int) { draw_rows(options, options.first_tree + first + t, n, drawn[t]); });
-    return drawn;
   }
 
   static void check(std::int64_t rows, std::int64_t cols) {

@@ -1,4 +1,5 @@
-// Binning on the device: each column is sorted and cut as bin_columns() of the host cuts it, to the same edges and codes.
+// Binning on the device: each column is sorted and cut as bin_columns() of the host cuts it, to the same edges and
+// codes.
 #include <algorithm>
 
 #include "engine/backend/cuda/launch.cuh"
@@ -10,12 +11,15 @@ namespace kedge::engine {
 namespace {
 
 constexpr int kMaxBins = 256, kThreads = 256, kTile = 32, kTileRows = 8;
-constexpr std::int64_t kRowsOfBlock = 4096;                      // that a block goes through
-constexpr std::int64_t kChunkBytes = std::int64_t{128} << 20;    // of columns that are sorted together; sorting holds them four times
+constexpr std::int64_t kRowsOfBlock = 4096;   // that a block goes through
+constexpr std::int64_t kChunkBytes = std::int64_t{128}
+                                     << 20;   // of columns that are sorted together; sorting holds them four times
 
-// columns[j * n + i] = X(i, first + j), with 0 for -0; says whether any is NaN. A tile of 32 x 32 for a block, so that both sides are coalesced.
+// columns[j * n + i] = X(i, first + j), with 0 for -0; says whether any is NaN. A tile of 32 x 32 for a block, so that
+// both sides are coalesced.
 template <class T>
-__global__ void take_columns(MatrixView<const T> X, std::int64_t first, std::int64_t width, T* columns, std::int32_t* has_nan) {
+__global__ void take_columns(MatrixView<const T> X, std::int64_t first, std::int64_t width, T* columns,
+                             std::int32_t* has_nan) {
   __shared__ T tile[kTile][kTile + 1];
   const int across = static_cast<int>(threadIdx.x), down = static_cast<int>(threadIdx.y);
   const std::int64_t row = std::int64_t{blockIdx.x} * kTile, col = std::int64_t{blockIdx.y} * kTile;
@@ -60,10 +64,11 @@ __device__ std::int64_t first_above(const T* values, std::int64_t begin, std::in
   return low;
 }
 
-// The bins of each sorted column, one warp each: its values, or at most 256 quantiles, as quantile_bins() of host/tree_bin.cc. About 256 steps,
-// each of which waits for memory once, or some more times where values are equal.
+// The bins of each sorted column, one warp each: its values, or at most 256 quantiles, as quantile_bins() of
+// host/tree_bin.cc. About 256 steps, each of which waits for memory once, or some more times where values are equal.
 template <class T>
-__global__ void find_bins(const T* sorted, std::int64_t n, const std::int32_t* distinct, double* low, double* high, std::int32_t* count) {
+__global__ void find_bins(const T* sorted, std::int64_t n, const std::int32_t* distinct, double* low, double* high,
+                          std::int32_t* count) {
   const std::int64_t col = blockIdx.x;
   const T* const values = sorted + col * n;
   const bool is_exact = distinct[col] <= kMaxBins;
@@ -81,11 +86,13 @@ __global__ void find_bins(const T* sorted, std::int64_t n, const std::int32_t* d
 
 // The code of each cell: the first bin that does not end below it. Reads a value, writes a byte.
 template <class T>
-__global__ void put_codes(const T* columns, std::int64_t n, const double* high, const std::int32_t* count, std::uint8_t* codes) {
+__global__ void put_codes(const T* columns, std::int64_t n, const double* high, const std::int32_t* count,
+                          std::uint8_t* codes) {
   __shared__ T ends[kMaxBins];
   const std::int64_t col = std::int64_t{blockIdx.y}, first = std::int64_t{blockIdx.x} * kRowsOfBlock;
   const std::int32_t bins = count[col];
-  for (std::int32_t b = static_cast<std::int32_t>(threadIdx.x); b < bins; b += kThreads) ends[b] = static_cast<T>(high[col * kMaxBins + b]);
+  for (std::int32_t b = static_cast<std::int32_t>(threadIdx.x); b < bins; b += kThreads)
+    ends[b] = static_cast<T>(high[col * kMaxBins + b]);
   __syncthreads();
   for (std::int64_t i = first + threadIdx.x; i < min(n, first + kRowsOfBlock); i += kThreads) {
     const T value = columns[col * n + i];
@@ -99,47 +106,50 @@ __global__ void put_codes(const T* columns, std::int64_t n, const double* high, 
   }
 }
 
-// The edges of columns that each have room for kMaxBins.
-BinEdges packed(const std::vector<double>& low, const std::vector<double>& high, const std::vector<std::int32_t>& count) {
+// The edges of columns that each have room for kMaxBins; first where bins begin, then where they end.
+BinEdges packed(const std::vector<double>& ends, const std::vector<std::int32_t>& count) {
   BinEdges edges{.offset = {0}, .low = {}, .high = {}};
+  const auto low = ends.begin(), high = low + static_cast<std::ptrdiff_t>(count.size() * kMaxBins);
   for (std::size_t j = 0; j < count.size(); ++j) {
     const auto begin = static_cast<std::ptrdiff_t>(j * kMaxBins), end = begin + count[j];
-    edges.low.insert(edges.low.end(), low.begin() + begin, low.begin() + end);
-    edges.high.insert(edges.high.end(), high.begin() + begin, high.begin() + end);
+    edges.low.insert(edges.low.end(), low + begin, low + end);
+    edges.high.insert(edges.high.end(), high + begin, high + end);
     edges.offset.push_back(static_cast<std::int32_t>(edges.low.size()));
   }
   return edges;
 }
 
-}  // namespace
+}   // namespace
 
 template <class T>
 bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<const T> X, BinnedTable& table) {
   const std::int64_t n = X.rows, row_blocks = (n + kRowsOfBlock - 1) / kRowsOfBlock;
-  const std::int64_t most = std::clamp<std::int64_t>(kChunkBytes / (n * static_cast<std::int64_t>(sizeof(T))), 1, std::min<std::int64_t>(X.cols, 32768));
+  const std::int64_t most = std::clamp<std::int64_t>(kChunkBytes / (n * static_cast<std::int64_t>(sizeof(T))), 1,
+                                                     std::min<std::int64_t>(X.cols, 32768));
   table.codes = Array<std::uint8_t>(runtime, n * X.cols);
-  Array<double> low(runtime, X.cols * kMaxBins), high(runtime, X.cols * kMaxBins);
+  Array<double> ends(runtime, 2 * X.cols * kMaxBins);
+  double *const low = ends.data(), *const high = low + X.cols * kMaxBins;
   Array<std::int32_t> count(runtime, X.cols), distinct(runtime, X.cols), has_nan(runtime, 1);
-  low.zero(), high.zero(), distinct.zero(), has_nan.zero();
+  ends.zero(), distinct.zero(), has_nan.zero();
   Array<T> columns(runtime, most * n), sorted(runtime, most * n);
   for (std::int64_t first = 0; first < X.cols; first += most) {
     const std::int64_t width = std::min(most, X.cols - first);
-    KEDGE_LAUNCH(runtime, take_columns<T>, dim3(blocks_for(n, kTile), blocks_for(width, kTile)), dim3(kTile, kTileRows), 0, X, first, width,
-                 columns.data(), has_nan.data());
+    KEDGE_LAUNCH(runtime, take_columns<T>, dim3(blocks_for(n, kTile), blocks_for(width, kTile)), dim3(kTile, kTileRows),
+                 0, X, first, width, columns.data(), has_nan.data());
     if (has_nan.to_host()[0] != 0) return false;
     runtime.copy(sorted.data(), columns.data(), static_cast<std::size_t>(width * n) * sizeof(T));
     libraries.sort_rows(MatrixView<T>(sorted.data(), width, n));
     const dim3 grid(static_cast<unsigned>(row_blocks), static_cast<unsigned>(width));
     KEDGE_LAUNCH(runtime, count_distinct<T>, grid, kThreads, 0, sorted.data(), n, distinct.data() + first);
     KEDGE_LAUNCH(runtime, find_bins<T>, static_cast<unsigned>(width), 32, 0, sorted.data(), n, distinct.data() + first,
-                 low.data() + first * kMaxBins, high.data() + first * kMaxBins, count.data() + first);
-    KEDGE_LAUNCH(runtime, put_codes<T>, grid, kThreads, 0, columns.data(), n, high.data() + first * kMaxBins, count.data() + first,
-                 table.codes.data() + first * n);
+                 low + first * kMaxBins, high + first * kMaxBins, count.data() + first);
+    KEDGE_LAUNCH(runtime, put_codes<T>, grid, kThreads, 0, columns.data(), n, high + first * kMaxBins,
+                 count.data() + first, table.codes.data() + first * n);
   }
-  table.edges = packed(low.to_host(), high.to_host(), count.to_host());
+  table.edges = packed(ends.to_host(), count.to_host());
   return true;
 }
 template bool bin_on_device<float>(CudaRuntime&, DeviceLibraries&, MatrixView<const float>, BinnedTable&);
 template bool bin_on_device<double>(CudaRuntime&, DeviceLibraries&, MatrixView<const double>, BinnedTable&);
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

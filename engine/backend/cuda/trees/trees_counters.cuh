@@ -36,7 +36,15 @@ class Counters {
   __device__ Counters(std::uint32_t* words, std::int32_t n_wide, std::int32_t n_narrow) : words_(words), n_wide_(n_wide), n_narrow_(n_narrow) {}
 
   __device__ void clear() {
-    for (std::int32_t i = static_cast<int>(threadIdx.x); i < (2 * n_wide_ + n_narrow_) * kPlaces; i += kThreads) words_[i] = 0;
+    for (std::int32_t i = static_cast<int>(threadIdx.x); i < (2 * n_wide_ + n_narrow_) * kPlaces; i += kThreads)
+      words_[i] = 0;
+    __syncthreads();
+  }
+  // The first `places` of each counter only, a multiple of 32.
+  __device__ void clear(int places) {
+    const int thread = static_cast<int>(threadIdx.x);
+    for (std::int32_t c = thread / 32; c < 2 * n_wide_ + n_narrow_; c += kThreads / 32)
+      for (int place = thread % 32; place < places; place += 32) words_[c * kPlaces + place] = 0;
     __syncthreads();
   }
   __device__ void add(std::int32_t counter, int place, std::uint32_t n) { add_word(plane(counter) + place, n); }
@@ -51,18 +59,21 @@ class Counters {
     return static_cast<std::int64_t>(std::uint64_t{low[kPlaces]} << 32 | low[0]);
   }
 
-  // Makes each place the sum of those up to it.
-  __device__ void scan() {
+  // Makes each of the first `places`, a multiple of 32, the sum of those up to it.
+  __device__ void scan(int places = kPlaces) {
     __syncthreads();
     for (std::int32_t c = static_cast<int>(threadIdx.x) / 32; c < n_wide_ + n_narrow_; c += kThreads / 32) {
       if (c < n_wide_)
-        scan_places<std::int64_t>(kPlaces, [&](int place) { return wide_at(c, place); }, [&](int place, std::int64_t sum) {
-          std::uint32_t* const low = wide_plane(c) + place;
-          low[0] = static_cast<std::uint32_t>(sum), low[kPlaces] = static_cast<std::uint32_t>(sum >> 32);
-        });
+        scan_places<std::int64_t>(
+            places, [&](int place) { return wide_at(c, place); },
+            [&](int place, std::int64_t sum) {
+              std::uint32_t* const low = wide_plane(c) + place;
+              low[0] = static_cast<std::uint32_t>(sum), low[kPlaces] = static_cast<std::uint32_t>(sum >> 32);
+            });
       else
-        scan_places<std::int32_t>(kPlaces, [&](int place) { return at(c - n_wide_, place); },
-                                  [&](int place, std::int32_t sum) { plane(c - n_wide_)[place] = static_cast<std::uint32_t>(sum); });
+        scan_places<std::int32_t>(
+            places, [&](int place) { return at(c - n_wide_, place); },
+            [&](int place, std::int32_t sum) { plane(c - n_wide_)[place] = static_cast<std::uint32_t>(sum); });
     }
     __syncthreads();
   }
@@ -96,9 +107,9 @@ KEDGE_HD NodeMeasure measure_classes(std::int32_t n_classes, bool entropy, const
   return {0, node_impurity(sum, entropy), sum.weight};
 }
 
-// Each kind of rows says which counters they need, adds one, and judges the cut that leaves the rows of the places up to `place`
-// on the left. `total` are the n_totals() sums of the node, which are the counters' but for the rows. class_weight() is what rows
-// of a class weigh that sum up to `total`; weight() what a node weighs in the rows' unit.
+// Each kind of rows says which counters they need, adds one, and judges the cut that leaves the rows of the places up
+// to `place` on the left. `total` are the n_totals() sums of the node, which are the counters' but for the rows.
+// class_weight() is what rows of a class weigh that sum up to `total`; weight() what a node weighs in the rows' unit.
 
 // Rows of classes that count as often as they were drawn.
 struct CountedKind {
@@ -108,7 +119,7 @@ struct CountedKind {
   const double* of_class = nullptr;          // trees x n_classes, or null
   const double* min_weight_leaf = nullptr;   // by tree
   bool entropy = false;
-  bool counts_draws = false;                 // a row that is drawn twice counts as two rows of its node
+  bool counts_draws = false;   // a row that is drawn twice counts as two rows of its node
 
   KEDGE_HD std::int32_t n_wide() const { return 0; }
   KEDGE_HD std::int32_t n_narrow() const { return n_classes + 1; }
@@ -132,7 +143,9 @@ struct CountedKind {
     return (of_class ? of_class[std::int64_t{tree} * n_classes + c] : 1.0) * static_cast<double>(total);
   }
   template <class Total>
-  __device__ std::int64_t weight(const Total& total) const { return sum_of_classes(n_classes, total); }
+  __device__ std::int64_t weight(const Total& total) const {
+    return sum_of_classes(n_classes, total);
+  }
   template <class Total>
   __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
     return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
@@ -170,7 +183,9 @@ struct WeighedKind {
     return static_cast<double>(total) / scale[tree];
   }
   template <class Total>
-  __device__ std::int64_t weight(const Total& total) const { return sum_of_classes(n_classes, total); }
+  __device__ std::int64_t weight(const Total& total) const {
+    return sum_of_classes(n_classes, total);
+  }
   template <class Total>
   __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
     return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
@@ -202,7 +217,9 @@ struct SummedKind {
     return value_cut_score(poisson, min_weight[node.tree], total[0], counters.wide_at(0, place), total[1], counters.wide_at(1, place));
   }
   template <class Total>
-  __device__ std::int64_t weight(const Total& total) const { return total(0); }
+  __device__ std::int64_t weight(const Total& total) const {
+    return total(0);
+  }
   KEDGE_HD std::int64_t rows_of_node(std::int64_t, std::int32_t n) const { return n; }
 };
 

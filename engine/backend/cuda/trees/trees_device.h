@@ -46,8 +46,8 @@ struct LevelNode {
   std::int32_t node = 0;               // which DeviceNode
 };
 
-// A node of a tree that grows on the device. The nodes of a batch lie in the order in which they were made, the root of tree t at t,
-// the right child of a node after its left one.
+// A node of a tree that grows on the device. The nodes of a batch lie in the order in which they were made, the root of
+// tree t at t, the right child of a node after its left one.
 struct DeviceNode {
   double threshold = 0, impurity = 0, weight = 0, mean = 0, improvement = 0;   // mean: of trees of values
   std::uint64_t key = 0;
@@ -90,26 +90,33 @@ struct DeviceForest {
 // Threads of the host that draw and take the rows of a batch.
 inline int tree_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
 
-// Sets the codes and edges of X's columns, as bin_columns() does; false, and neither, where a value is NaN. X has rows and columns. Waits once
-// for each 128 MiB of columns.
+// Sets the codes and edges of X's columns, as bin_columns() does; false, and neither, where a value is NaN. X has rows
+// and columns. Waits once for each 128 MiB of columns.
 template <class T>
 bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<const T> X, BinnedTable& table);
 
-// What all trees of a forest share. `host` names no codes.
+// What all trees of a forest share. `host` names no codes of cells. rows and classes are those of `host` on the device.
 struct DeviceForestInput {
   const BinnedTable& table;
   const HostForestInput& host;
+  VectorView<const std::int32_t> rows, classes;
 };
 
 // Whether this forest is for grow_batch(); else it is left to grow_on_host().
 bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input);
+// Whether grow_batch() also draws its rows on the device; else `host` must have rows and codes that the host reads.
+bool draws_on_device(const HostForestInput& input);
 // How many trees a batch may have.
 std::int64_t trees_at_once(const HostForestInput& input);
 
-// Grows trees first .. first + count - 1, all level by level together. drawn[t] is how often each position was drawn for tree first + t.
-// Waits for the device a few times per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds.
-Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
-                  const std::vector<std::vector<std::uint32_t>>& drawn);
+// How often each of n positions is drawn for the trees first .. first + count - 1.
+std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options, std::int64_t first, std::int64_t count,
+                                                   std::int64_t n);
+
+// Grows trees first .. first + count - 1, all level by level together. Waits for the device a few times per pass of a
+// level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds, or a row that is drawn more than
+// 65,535 times.
+Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t count);
 
 // out = mean outputs, over bytes; rows are of the table.
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,

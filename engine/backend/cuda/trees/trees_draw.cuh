@@ -1,4 +1,5 @@
-// The kernels that draw the rows of trees of counted classes: how often each position is drawn, then the rows that were, in order.
+// The kernels that draw the rows of trees of counted classes: how often each position is drawn, then the rows that
+// were, in order.
 #pragma once
 
 #include "engine/backend/cuda/sums.cuh"
@@ -17,12 +18,16 @@ struct DrawnRows {
   const std::int32_t* classes;   // by row of the table
   std::int32_t n_classes;
 
-  __device__ std::uint32_t count(std::int64_t tree, std::int64_t i) const { return i >= n ? 0 : counts ? counts[tree * n + i] : 1; }
+  __device__ std::uint32_t count(std::int64_t tree, std::int64_t i) const {
+    return i >= n ? 0 : counts ? counts[tree * n + i] : 1;
+  }
   __device__ std::uint32_t row(std::int64_t i) const { return static_cast<std::uint32_t>(rows ? rows[i] : i); }
 };
 
-// Two draws a thread, as draw_rows() of the host; a row of blocks for each tree. Limited by the atomics, which lie in L2.
-static __global__ void count_draws(std::uint64_t seed, std::int64_t first_tree, std::int64_t draws, std::int64_t n, std::uint32_t* counts) {
+// Two draws a thread, as draw_rows() of the host; a row of blocks for each tree. Limited by the atomics, which lie in
+// L2.
+static __global__ void count_draws(std::uint64_t seed, std::int64_t first_tree, std::int64_t draws, std::int64_t n,
+                                   std::uint32_t* counts) {
   const std::int64_t pair = own_item(), tree = blockIdx.y;
   if (2 * pair >= draws) return;
   const PhiloxBlock block = philox(seed, bootstrap_stream(first_tree + tree), static_cast<std::uint64_t>(pair));
@@ -31,15 +36,18 @@ static __global__ void count_draws(std::uint64_t seed, std::int64_t first_tree, 
   if (2 * pair + 1 < draws) atomicAdd(&own[bootstrap_pick(block.word + 2, static_cast<std::uint64_t>(n))], 1u);
 }
 
-// Counts the drawn rows of each tile, and the draws of each class. most: of a row, where that is more than a CountedRow holds.
-static __global__ void count_rows(DrawnRows from, std::int64_t n_tiles, std::int32_t* of_tile, std::int32_t* of_class, std::uint32_t* most) {
+// Counts the drawn rows of each tile, and the draws of each class. most: of a row, where that is more than a CountedRow
+// holds.
+static __global__ void count_rows(DrawnRows from, std::int64_t n_tiles, std::int32_t* of_tile, std::int32_t* of_class,
+                                  std::uint32_t* most) {
   const std::int64_t tree = blockIdx.y, first = std::int64_t{blockIdx.x} * kDrawTile;
   std::int32_t count = 0;
   for (std::int64_t begin = first; begin < first + kDrawTile; begin += kDrawThreads) {
     const std::int64_t i = begin + threadIdx.x;
     const std::uint32_t draws = from.count(tree, i);
     count += __popc(__ballot_sync(kFullWarp, draws > 0));
-    if (draws > 0) atomicAdd(&of_class[tree * from.n_classes + from.classes[from.row(i)]], static_cast<std::int32_t>(draws));
+    if (draws > 0)
+      atomicAdd(&of_class[tree * from.n_classes + from.classes[from.row(i)]], static_cast<std::int32_t>(draws));
     if (draws > 0xffff) atomicMax(most, draws);
   }
   if (threadIdx.x % 32 == 0 && count > 0) atomicAdd(&of_tile[tree * n_tiles + blockIdx.x], count);
@@ -64,7 +72,8 @@ static __global__ void scan_tiles(std::int64_t n_tiles, std::int32_t* of_tile, s
 }
 
 // Writes the drawn rows of each tree from begin[tree] on, in the order of their positions.
-static __global__ void put_rows(DrawnRows from, std::int64_t n_tiles, const std::int32_t* of_tile, const std::int64_t* begin, CountedRow* out) {
+static __global__ void put_rows(DrawnRows from, std::int64_t n_tiles, const std::int32_t* of_tile,
+                                const std::int64_t* begin, CountedRow* out) {
   __shared__ std::int32_t of_warp[kDrawWarps];
   const std::int64_t tree = blockIdx.y, first = std::int64_t{blockIdx.x} * kDrawTile;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -87,4 +96,4 @@ static __global__ void put_rows(DrawnRows from, std::int64_t n_tiles, const std:
   }
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

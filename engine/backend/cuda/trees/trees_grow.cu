@@ -1,6 +1,7 @@
-// Growing trees on the device, level by level, many trees per launch; the host only learns how many nodes a level has. What is added up
-// is integers and the formulas are shared with the CPU, so the trees are the same bit for bit.
+// Growing trees on the device, level by level, many trees per launch; the host only learns how many nodes a level has.
+// What is added up is integers and the formulas are shared with the CPU, so the trees are the same bit for bit.
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
@@ -16,8 +17,11 @@ namespace {
 constexpr std::int64_t kSlots = 1 << 21;   // columns of nodes that are scored by one launch
 constexpr std::int32_t kExtraColumns = 16;
 constexpr std::int64_t kBatchBytes = std::int64_t{1} << 30, kBatchTrees = 256;   // of rows, which are kept twice
-constexpr std::size_t kStaticShared = 1024;      // bytes that the kernels use beside their counters, and more
-constexpr std::size_t kBigShared = 40 * 1024;    // that the counters of a big block may have, so that several run at once
+constexpr std::int64_t kNodeBytes = std::int64_t{1} << 31;                       // of a batch's nodes, about
+constexpr std::int64_t kStagedBytes = 1 << 20;                                   // of a small forest
+constexpr std::size_t kStaticShared = 1024;   // bytes that the kernels use beside their counters, and more
+constexpr std::size_t kBigShared =
+    40 * 1024;   // that the counters of a big block may have, so that several run at once
 
 // Device memory that is made anew only where more is needed.
 template <class T>
@@ -39,12 +43,17 @@ void grow_to(CudaRuntime& runtime, Array<T>& array, std::int64_t used, std::int6
 template <class Trees>
 class Batch {
  public:
-  Batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, const std::vector<std::vector<std::uint32_t>>& drawn)
-      : runtime_(runtime), in_(input), options_(input.host.options), is_random_(options_.splitter == Splitter::kRandom),
-        n_trees_(static_cast<std::int32_t>(drawn.size())), trees_(input.host, drawn.size()), counts_(runtime, 1) {
+  Batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t n_trees)
+      : runtime_(runtime),
+        in_(input),
+        options_(input.host.options),
+        is_random_(options_.splitter == Splitter::kRandom),
+        n_trees_(static_cast<std::int32_t>(n_trees)),
+        trees_(input.host, static_cast<std::size_t>(n_trees)),
+        counts_(runtime, 1) {
     const BinEdges& edges = in_.table.edges;
     offset_ = upload(runtime_, edges.offset), low_ = upload(runtime_, edges.low), high_ = upload(runtime_, edges.high);
-    make_roots(first, take_rows(drawn));
+    make_roots(first, take_rows(first));
   }
 
   Forest grow() {
@@ -58,7 +67,10 @@ class Batch {
   using Row = typename Kind::Row;
 
   // Takes the drawn rows to the device, and returns how many each tree has.
-  std::vector<std::int64_t> take_rows(const std::vector<std::vector<std::uint32_t>>& drawn) {
+  std::vector<std::int64_t> take_rows(std::int64_t first) {
+    if constexpr (Trees::kDrawsThere)
+      if (options_.draw_weights.empty()) return trees_.draw_rows(runtime_, in_, first, rows_, parted_);
+    const auto drawn = draw_trees(options_, first, n_trees_, in_.host.n_rows);
     trees_.upload_rows(runtime_, drawn);
     std::vector<std::vector<Row>> rows(drawn.size());
     parallel_tasks(tree_threads(), n_trees_, [&](std::int64_t t, int) { rows[t] = trees_.take(t, drawn[t]); });
@@ -80,26 +92,33 @@ class Batch {
       const auto t = static_cast<std::int32_t>(roots.size());
       const std::vector<std::int64_t>& of_root = trees_.root(t);
       totals.insert(totals.end(), of_root.begin(), of_root.end());
-      roots.push_back({.begin = begin, .weight = trees_.weight(of_root.data()), .key = tree_root_key(first + t), .n = static_cast<std::int32_t>(n),
-                       .tree = t, .node = t});
+      roots.push_back({.begin = begin,
+                       .weight = trees_.weight(of_root.data()),
+                       .key = tree_root_key(first + t),
+                       .n = static_cast<std::int32_t>(n),
+                       .tree = t,
+                       .node = t});
       begin += n;
     }
     std::vector<NodeMeasure> measures(roots.size());
     if constexpr (Kind::kMeasured) {
       const Array<LevelNode> nodes = upload(runtime_, roots);
       Array<NodeMeasure> measured(runtime_, n_trees_);
-      trees_.template measure<kBigThreads>(runtime_, nodes.data(), n_trees_, nullptr, nullptr, rows_.data(), measured.data());
+      trees_.template measure<kBigThreads>(runtime_, nodes.data(), n_trees_, nullptr, nullptr, rows_.data(),
+                                           measured.data());
       measures = measured.to_host();
     }
     std::vector<DeviceNode> made(roots.size());
     for (const LevelNode& root : roots) {
       const NodeMeasure of = trees_.root_measure(root.tree, measures[root.tree]);
       DeviceNode& node = made[root.tree];
-      node.impurity = of.impurity, node.weight = of.weight, node.mean = of.mean, node.key = root.key, node.tree = root.tree;
+      node.impurity = of.impurity, node.weight = of.weight, node.mean = of.mean, node.key = root.key,
+      node.tree = root.tree;
       node.n_rows = root.n;
     }
     trees_.upload_limits(runtime_), leaf_weight_ = upload(runtime_, leaf_limits(trees_.rules()));
-    for (const LevelNode& root : roots) made[root.tree].n_rows = static_cast<std::int32_t>(trees_.kind().rows_of_node(root.weight, root.n));
+    for (const LevelNode& root : roots)
+      made[root.tree].n_rows = static_cast<std::int32_t>(trees_.kind().rows_of_node(root.weight, root.n));
     nodes_ = upload(runtime_, made), totals_ = upload(runtime_, totals), now_.nodes = n_trees_;
     runtime_.to_device(counts_.data(), &now_, sizeof now_);
     first_level(roots, made);
@@ -110,7 +129,8 @@ class Batch {
     std::vector<LevelNode> level(roots.size());
     for (const LevelNode& root : roots) {
       const DeviceNode& node = made[root.tree];
-      if (!may_split(limits(), 0, root.n, node.weight, node.impurity, trees_.rules()[root.tree].min_weight_leaf)) continue;
+      if (!may_split(limits(), 0, root.n, node.weight, node.impurity, trees_.rules()[root.tree].min_weight_leaf))
+        continue;
       if (root.n >= big_rows()) level[now_.big++] = root;
       else level[level.size() - 1 - now_.small++] = root;
     }
@@ -120,7 +140,8 @@ class Batch {
   SplitLimits limits() const { return {options_.max_depth, options_.min_samples_split, options_.min_samples_leaf}; }
   // Rows of nodes that big blocks take: none where these would need too much shared memory.
   std::int32_t big_rows() const {
-    const bool fits = counter_bytes<kBigThreads>(trees_.kind()) <= kBigShared && counter_bytes<kBins>(trees_.kind()) <= kBigShared;
+    const bool fits =
+        counter_bytes<kBigThreads>(trees_.kind()) <= kBigShared && counter_bytes<kBins>(trees_.kind()) <= kBigShared;
     return fits ? kBigNode : 0x7fffffff;
   }
 
@@ -158,12 +179,14 @@ class Batch {
   void look_further(const LevelNode* nodes, std::int64_t n, DeviceCut* cuts) {
     const std::int32_t* of = nullptr;
     const DeviceCut* found = cuts;
-    for (std::int32_t first = options_.max_features, round = 0; first < in_.table.n_cols; first += kExtraColumns, ++round) {
+    for (std::int32_t first = options_.max_features, round = 0; first < in_.table.n_cols;
+         first += kExtraColumns, ++round) {
       LevelNode* const constant = at_least(runtime_, constant_[round % 2], n);
       std::int32_t* const constant_of = at_least(runtime_, constant_of_[round % 2], n);
       std::int32_t* const count = &counts_.data()->constant;
       runtime_.zero(count, sizeof *count);
-      KEDGE_LAUNCH(runtime_, list_constant, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, of, found, n, cuts, constant, constant_of, count);
+      KEDGE_LAUNCH(runtime_, list_constant, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, of, found, n, cuts,
+                   constant, constant_of, count);
       std::int32_t left = 0;
       runtime_.to_host(&left, count, sizeof left);
       if (left == 0) return;
@@ -172,8 +195,7 @@ class Batch {
       find_cuts<kThreads>(nodes, n, first, kExtraColumns, more);
       found = more;
     }
-    if (of)
-      KEDGE_LAUNCH(runtime_, put_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, of, found, n, cuts);
+    if (of) KEDGE_LAUNCH(runtime_, put_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, of, found, n, cuts);
   }
 
   DeviceTable device_table() const { return {in_.table.codes.data(), in_.table.n_rows, offset_.data(), low_.data(), high_.data()}; }
@@ -188,16 +210,19 @@ class Batch {
     std::int32_t* const displaced = at_least(runtime_, displaced_, n * (first + width));
     std::int32_t* const columns = at_least(runtime_, columns_, n * width);
     DeviceCut* const cuts = at_least(runtime_, column_cuts_, n * width);
-    KEDGE_LAUNCH(runtime_, draw_columns, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n, options_.seed, n_cols, first, width,
-                 swapped, displaced, columns);
+    KEDGE_LAUNCH(runtime_, draw_columns, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n, options_.seed, n_cols,
+                 first, width, swapped, displaced, columns);
     const std::int64_t min_rows = std::max<std::int64_t>(1, options_.min_samples_leaf);
     if (is_random_)
-      KEDGE_LAUNCH(runtime_, (cut_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads, counter_bytes<kThreads>(kind), nodes, rows_.data(),
-                   totals_.data(), device_table(), columns, first, width, options_.seed, min_rows, kind, cuts);
+      KEDGE_LAUNCH(runtime_, (cut_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads,
+                   counter_bytes<kThreads>(kind), nodes, rows_.data(), totals_.data(), device_table(), columns, first,
+                   width, options_.seed, min_rows, kind, cuts);
     else
-      KEDGE_LAUNCH(runtime_, (score_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads, counter_bytes<kBins>(kind), nodes, rows_.data(),
-                   totals_.data(), device_table(), columns, width, min_rows, kind, cuts);
-    KEDGE_LAUNCH(runtime_, choose_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, cuts, n, width, first > 0, chosen);
+      KEDGE_LAUNCH(runtime_, (score_columns<kThreads, Kind>), blocks_for(n * width, 1), kThreads,
+                   counter_bytes<kBins>(kind), nodes, rows_.data(), totals_.data(), device_table(), columns, width,
+                   min_rows, kind, cuts);
+    KEDGE_LAUNCH(runtime_, choose_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, cuts, n, width, first > 0,
+                 chosen);
   }
 
   // Parts the rows of nodes, and makes their children.
@@ -206,29 +231,33 @@ class Batch {
     const Kind kind = trees_.kind();
     std::int32_t* const left_rows = at_least(runtime_, left_rows_, n);
     std::int64_t* const left_totals = at_least(runtime_, left_totals_, n * kind.n_totals());
-    KEDGE_LAUNCH(runtime_, (part_rows<kThreads, Kind>), blocks_for(n, 1), kThreads, counter_bytes<kThreads>(kind), nodes, cuts, rows_.data(),
-                 device_table(), kind, parted_.data(), left_rows, left_totals);
+    KEDGE_LAUNCH(runtime_, (part_rows<kThreads, Kind>), blocks_for(n, 1), kThreads, counter_bytes<kThreads>(kind),
+                 nodes, cuts, rows_.data(), device_table(), kind, parted_.data(), left_rows, left_totals);
     const NodeMeasure* measures = nullptr;
     if constexpr (Kind::kMeasured) {
       NodeMeasure* const measured = at_least(runtime_, measures_, 2 * n);
       trees_.template measure<kThreads>(runtime_, nodes, n, cuts, left_rows, parted_.data(), measured);
       measures = measured;
     }
-    const SplitRules rules{limits(), options_.min_impurity_decrease, leaf_weight_.data(), static_cast<std::int32_t>(level_end_.size()), is_random_};
+    const SplitRules rules{limits(), options_.min_impurity_decrease, leaf_weight_.data(),
+                           static_cast<std::int32_t>(level_end_.size()), is_random_};
     KEDGE_LAUNCH(runtime_, add_children<Kind>, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n,
-                 LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules, nodes_.data(), totals_.data(),
-                 NextLevel{next_level_.data(), next_level_.size(), big_rows(), counts_.data()});
+                 LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules, nodes_.data(),
+                 totals_.data(), NextLevel{next_level_.data(), next_level_.size(), big_rows(), counts_.data()});
   }
 
-  // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in their order.
+  // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in
+  // their order.
   void keep_best() {
     std::vector<DeviceNode> nodes(static_cast<std::size_t>(now_.nodes));
     runtime_.to_host(nodes.data(), nodes_.data(), nodes.size() * sizeof(DeviceNode));
     DraftTree draft;
     for (const DeviceNode& node : nodes)
-      draft.nodes.push_back({.left = node.left, .right = node.left + 1, .improvement = node.improvement, .key = node.key});
+      draft.nodes.push_back(
+          {.left = node.left, .right = node.left + 1, .improvement = node.improvement, .key = node.key});
     for (std::int32_t t = 0; t < n_trees_; ++t)
-      expand_best_first(draft, options_.max_leaf_nodes, [&](std::int32_t node) { return draft.nodes[node].left >= 0; }, t);
+      expand_best_first(
+          draft, options_.max_leaf_nodes, [&](std::int32_t node) { return draft.nodes[node].left >= 0; }, t);
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!draft.nodes[i].expanded) nodes[i].left = -1;
     runtime_.to_device(nodes_.data(), nodes.data(), nodes.size() * sizeof(DeviceNode));
@@ -242,30 +271,43 @@ class Batch {
       launch(begin, end, blocks_for(end - begin, kThreads));
     };
     for (std::size_t level = level_end_.size(); level-- > 0;)
-      by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-        KEDGE_LAUNCH(runtime_, sum_sizes, blocks, kThreads, 0, nodes_.data(), begin, end);
-      }, level);
+      by_level(
+          [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+            KEDGE_LAUNCH(runtime_, sum_sizes, blocks, kThreads, 0, nodes_.data(), begin, end);
+          },
+          level);
     Array<std::int64_t> offset(runtime_, n_trees_ + 1);
     KEDGE_LAUNCH(runtime_, place_roots, 1, 1, 0, nodes_.data(), n_trees_, offset.data());
     for (std::size_t level = 0; level < level_end_.size(); ++level)
-      by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-        KEDGE_LAUNCH(runtime_, place_children, blocks, kThreads, 0, nodes_.data(), begin, end);
-      }, level);
+      by_level(
+          [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+            KEDGE_LAUNCH(runtime_, place_children, blocks, kThreads, 0, nodes_.data(), begin, end);
+          },
+          level);
     Forest forest{.n_classes = in_.host.target.n_classes, .n_cols = in_.table.n_cols, .tree_offset = offset.to_host()};
     put_forest(forest);
     return forest;
   }
 
   void put_forest(Forest& forest) {
-    const std::int64_t n = forest.tree_offset.back(), n_values = n * forest.n_classes, n_means = forest.n_classes > 0 ? 0 : n;
-    rows_ = {}, parted_ = {};
-    Array<std::int32_t> feature(runtime_, n), left(runtime_, n), right(runtime_, n), n_rows(runtime_, n);
-    Array<std::uint8_t> bin(runtime_, n);
-    Array<double> threshold(runtime_, n), value(runtime_, n_values), mean(runtime_, n_means), impurity(runtime_, n), weight(runtime_, n);
-    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), totals_.data(),
-                 static_cast<std::int64_t>(now_.nodes), trees_.kind(),
-                 ForestColumns{feature.data(), left.data(), right.data(), n_rows.data(), bin.data(), threshold.data(), value.data(), mean.data(),
-                               impurity.data(), weight.data()});
+    const std::int64_t n = forest.tree_offset.back(), n_values = n * forest.n_classes,
+                       n_means = forest.n_classes > 0 ? 0 : n;
+    rows_ = {}, parted_ = {}, level_ = {}, next_level_ = {};
+    Array<std::uint8_t> columns(runtime_, 8 * (n_values + 3 * n + n_means) + 17 * n);
+    auto* const numbers = reinterpret_cast<double*>(columns.data());
+    auto* const links = reinterpret_cast<std::int32_t*>(numbers + n_values + 3 * n + n_means);
+    const ForestColumns out{.feature = links,
+                            .left = links + n,
+                            .right = links + 2 * n,
+                            .n_rows = links + 3 * n,
+                            .bin = reinterpret_cast<std::uint8_t*>(links + 4 * n),
+                            .threshold = numbers + n_values,
+                            .value = numbers,
+                            .mean = numbers + n_values + 3 * n,
+                            .impurity = numbers + n_values + n,
+                            .weight = numbers + n_values + 2 * n};
+    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(),
+                 totals_.data(), static_cast<std::int64_t>(now_.nodes), trees_.kind(), out);
     // A task for each member: most of the host's time goes into new pages.
     const auto make = [](auto& to, std::int64_t size) {
       to.reserve(static_cast<std::size_t>(size));
@@ -274,24 +316,43 @@ class Batch {
     };
     parallel_tasks(tree_threads(), 10, [&](std::int64_t task, int) {
       switch (task) {
-        case 0: return make(forest.value, n_values);
-        case 1: return make(forest.threshold, n);
-        case 2: return make(forest.impurity, n);
-        case 3: return make(forest.weight, n);
-        case 4: return make(forest.mean, n_means);
-        case 5: return make(forest.feature, n);
-        case 6: return make(forest.left, n);
-        case 7: return make(forest.right, n);
-        case 8: return make(forest.bin, n);
-        default: return make(forest.n_rows, n_trees_ == 1 ? n : 0);
+        case 0:
+          return make(forest.value, n_values);
+        case 1:
+          return make(forest.threshold, n);
+        case 2:
+          return make(forest.impurity, n);
+        case 3:
+          return make(forest.weight, n);
+        case 4:
+          return make(forest.mean, n_means);
+        case 5:
+          return make(forest.feature, n);
+        case 6:
+          return make(forest.left, n);
+        case 7:
+          return make(forest.right, n);
+        case 8:
+          return make(forest.bin, n);
+        default:
+          return make(forest.n_rows, n_trees_ == 1 ? n : 0);
       }
     });
-    const auto fetch = [&](auto& to, const auto& from) {
-      if (!to.empty()) runtime_.to_host(to.data(), from.data(), to.size() * sizeof to[0]);
+    // Few bytes come at once, as each copy waits; many at their place.
+    const std::vector<std::uint8_t> staged =
+        columns.size() <= kStagedBytes ? columns.to_host() : std::vector<std::uint8_t>{};
+    const auto fetch = [&](auto& to, const auto* from) {
+      const std::size_t bytes = to.size() * sizeof to[0];
+      const auto* const at = reinterpret_cast<const std::uint8_t*>(from);
+      if (bytes == 0) return;
+      if (staged.empty()) runtime_.to_host(to.data(), at, bytes);
+      else std::memcpy(to.data(), staged.data() + (at - columns.data()), bytes);
     };
-    fetch(forest.value, value), fetch(forest.threshold, threshold), fetch(forest.impurity, impurity), fetch(forest.weight, weight);
-    fetch(forest.mean, mean), fetch(forest.feature, feature), fetch(forest.left, left), fetch(forest.right, right), fetch(forest.bin, bin);
-    fetch(forest.n_rows, n_rows);
+    fetch(forest.value, out.value), fetch(forest.threshold, out.threshold), fetch(forest.impurity, out.impurity),
+        fetch(forest.weight, out.weight);
+    fetch(forest.mean, out.mean), fetch(forest.feature, out.feature), fetch(forest.left, out.left),
+        fetch(forest.right, out.right);
+    fetch(forest.bin, out.bin), fetch(forest.n_rows, out.n_rows);
   }
 
   static constexpr int kThreads = 256;
@@ -302,11 +363,11 @@ class Batch {
   std::int32_t n_trees_;
   Trees trees_;
   Array<LevelCounts> counts_;
-  LevelCounts now_{};                        // as the host knows them
-  std::vector<std::int64_t> level_end_;      // of the nodes of each level
+  LevelCounts now_{};                     // as the host knows them
+  std::vector<std::int64_t> level_end_;   // of the nodes of each level
   Array<DeviceNode> nodes_;
-  Array<std::int64_t> totals_;               // n_totals() sums of each node
-  Array<LevelNode> level_, next_level_;      // big nodes from the front, small ones from the back
+  Array<std::int64_t> totals_;            // n_totals() sums of each node
+  Array<LevelNode> level_, next_level_;   // big nodes from the front, small ones from the back
   Array<Row> rows_, parted_;
   Array<std::int32_t> offset_;               // of the edges
   Array<double> low_, high_, leaf_weight_;   // leaf_weight_: by tree, that a leaf must have
@@ -350,18 +411,37 @@ bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input) {
   return is_counted || shared_bytes(input) <= runtime.max_shared_bytes();   // the host would sum counted ones in another way
 }
 
-std::int64_t trees_at_once(const HostForestInput& input) {
-  const std::size_t row_bytes = with_kind(input, []<class Trees>(std::type_identity<Trees>) { return sizeof(typename Trees::Kind::Row); });
-  return std::clamp<std::int64_t>(kBatchBytes / (2 * static_cast<std::int64_t>(row_bytes)) / input.n_rows, 1, kBatchTrees);
+bool draws_on_device(const HostForestInput& input) {
+  return input.target.n_classes > 0 && !is_weighed(input) && input.options.draw_weights.empty();
 }
 
-Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
-                  const std::vector<std::vector<std::uint32_t>>& drawn) {
+std::int64_t trees_at_once(const HostForestInput& input) {
+  const bool is_of_classes = input.target.n_classes > 0;
+  const auto row_bytes = static_cast<std::int64_t>(
+      with_kind(input, []<class Trees>(std::type_identity<Trees>) { return sizeof(typename Trees::Kind::Row); }));
+  // A node for each row, which most rows of a class do not need; rows of values may need two.
+  const std::int64_t node_bytes =
+      static_cast<std::int64_t>(sizeof(DeviceNode)) + 8 * std::max(2, input.target.n_classes);
+  const std::int64_t by_rows = kBatchBytes / (2 * row_bytes * input.n_rows),
+                     by_nodes = kNodeBytes / (node_bytes * input.n_rows * (is_of_classes ? 1 : 2));
+  return std::clamp<std::int64_t>(std::min(by_rows, by_nodes), 1, kBatchTrees);
+}
+
+std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options, std::int64_t first, std::int64_t count,
+                                                   std::int64_t n) {
+  std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
+  parallel_tasks(tree_threads(), count, [&](std::int64_t t, int) { draw_rows(options, first + t, n, drawn[t]); });
+  return drawn;
+}
+
+Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t count) {
   if (shared_bytes(input.host) > runtime.max_shared_bytes())
     throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(input.host.target.n_classes) +
                         " classes on a GPU, at most " + std::to_string((runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1) +
                         " are possible");
-  return with_kind(input.host, [&]<class Trees>(std::type_identity<Trees>) { return Batch<Trees>(runtime, input, first, drawn).grow(); });
+  return with_kind(input.host, [&]<class Trees>(std::type_identity<Trees>) {
+    return Batch<Trees>(runtime, input, first, count).grow();
+  });
 }
 
 }  // namespace kedge::engine

@@ -1,4 +1,5 @@
-// The kernels that split the nodes of a level: draw columns, score their cuts, choose, part the rows. A block has kThreads threads.
+// The kernels that split the nodes of a level: draw columns, score their cuts, choose, part the rows. A block has
+// kThreads threads.
 #pragma once
 
 #include "engine/backend/cuda/sums.cuh"
@@ -30,7 +31,8 @@ static __global__ void draw_columns(const LevelNode* nodes, std::int64_t n_nodes
   }
 }
 
-// Calls visit(row, code) for a node's rows. A thread has kAhead of them under way at a time, so that it waits for memory less often.
+// Calls visit(row, code) for a node's rows. A thread has kAhead of them under way at a time, so that it waits for
+// memory less often.
 template <int kThreads, class Row, class Visit>
 __device__ void for_rows(const Row* rows, std::int32_t n, const std::uint8_t* codes, const Visit& visit) {
   constexpr int kAhead = 4;
@@ -39,61 +41,131 @@ __device__ void for_rows(const Row* rows, std::int32_t n, const std::uint8_t* co
   for (; first + (kAhead - 1) * kThreads < n; first += kAhead * kThreads) {
     Row row[kAhead];
     std::int32_t code[kAhead];
-#pragma unroll
     for (int k = 0; k < kAhead; ++k) row[k] = rows[first + k * kThreads];
-#pragma unroll
     for (int k = 0; k < kAhead; ++k) code[k] = codes[row[k].row];
-#pragma unroll
     for (int k = 0; k < kAhead; ++k) visit(row[k], code[k]);
   }
   for (; first < n; first += kThreads) visit(rows[first], codes[rows[first].row]);
 }
 
-// The best cut of one column in one node per block; the lowest of equal ones. Shared: the kind's counters for 256 bins. Reads the row (8 bytes of
-// a counted class, 16 of a weighed one, 24 of a value; coalesced) and a code near its neighbours', as rows stay in order, and adds 2, 2 to 3 or 3 to
-// 5 shared atomics; for nodes below about 500 rows clearing and scanning the counters, 2,816 words for ten classes, is the limit instead.
-template <int kThreads, class Kind>
-__global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
-                              const std::int32_t* columns, std::int32_t width, std::int64_t min_rows, Kind kind, DeviceCut* cuts) {
-  KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
+// The codes that a small node has in a column, numbered in their order: counters then have a place for each of these
+// only.
+struct PresentCodes {
+  std::uint32_t* bits;     // kBins of them, shared memory
+  std::uint8_t* code_of;   // by number, shared memory
+
+  __device__ void clear() const {
+    if (threadIdx.x < kBins / 32) bits[threadIdx.x] = 0;
+    __syncthreads();
+  }
+  __device__ void add(std::int32_t code) const { atomicOr(&bits[code / 32], 1u << (code % 32)); }
+  __device__ std::int32_t number_of(std::int32_t code) const {
+    std::int32_t before = __popc(bits[code / 32] & ((1u << (code % 32)) - 1));
+    for (std::int32_t w = 0; w < code / 32; ++w) before += __popc(bits[w]);
+    return before;
+  }
+  // How many there are; once all threads of the block have added theirs.
+  template <int kThreads>
+  __device__ std::int32_t number() const {
+    __syncthreads();
+    std::int32_t count = 0;
+    for (std::int32_t w = 0; w < kBins / 32; ++w) count += __popc(bits[w]);
+    for (std::int32_t code = static_cast<std::int32_t>(threadIdx.x); count > 1 && code < kBins; code += kThreads)
+      if (bits[code / 32] >> (code % 32) & 1) code_of[number_of(code)] = static_cast<std::uint8_t>(code);
+    return count;   // clearing the counters waits for the codes
+  }
+};
+
+// The best of the threads' scores, with the lowest place of equal ones, and whether any varies; in thread 0.
+template <int kThreads>
+__device__ void choose_place(double& score, std::int32_t& place, std::int32_t& varies) {
   __shared__ double best_score[kThreads / 32];
-  __shared__ std::int32_t best_bin[kThreads / 32], any_cut[kThreads / 32];
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const std::int64_t slot = blockIdx.x, at = slot / width;
-  const LevelNode node = nodes[at];
+  __shared__ std::int32_t best_place[kThreads / 32], any_cut[kThreads / 32];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
+  for (int step = 16; step > 0; step /= 2) {
+    const double other = __shfl_down_sync(kFullWarp, score, step);
+    const std::int32_t other_place = __shfl_down_sync(kFullWarp, place, step);
+    varies |= __shfl_down_sync(kFullWarp, varies, step);
+    if (other > score || (other == score && other_place < place)) score = other, place = other_place;
+  }
+  if (thread % 32 == 0) best_score[warp] = score, best_place[warp] = place, any_cut[warp] = varies;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int w = 1; w < kThreads / 32; ++w) {
+    varies |= any_cut[w];
+    if (best_score[w] > score || (best_score[w] == score && best_place[w] < place))
+      score = best_score[w], place = best_place[w];
+  }
+}
+
+// The best cut of one column in one node per block; the lowest of equal ones. Shared: the kind's counters for 256 bins.
+// Reads the row (8 bytes of a counted class, 16 of a weighed one, 24 of a value; coalesced) and a code near its
+// neighbours', as rows stay in order, and adds 2, 2 to 3 or 3 to 5 shared atomics. Small nodes, of which there are
+// most, clear, scan and judge the codes that they have and not all 256.
+template <int kThreads, class Kind>
+__global__ void score_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals,
+                              DeviceTable table, const std::int32_t* columns, std::int32_t width, std::int64_t min_rows,
+                              Kind kind, DeviceCut* cuts) {
+  constexpr int kHeld = 4;   // rows of a small node that a thread holds
+  KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
+  __shared__ std::uint32_t code_bits[kBins / 32];
+  __shared__ std::uint8_t code_of[kBins];
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t slot = blockIdx.x;
+  const LevelNode node = nodes[slot / width];
   const std::int32_t column = columns[slot];
   const std::uint8_t* const codes = table.codes + column * table.n_rows;
+  const typename Kind::Row* const own = rows + node.begin;
   Counters<kBins, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
-  counters.clear();
-  for_rows<kThreads>(rows + node.begin, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) { kind.add(counters, code, row); });
-  counters.scan();
+  const bool is_small = kThreads == kSmallThreads && node.n <= kHeld * kThreads;
+  std::int32_t places = kBins;
+  if (is_small) {
+    const PresentCodes present{code_bits, code_of};
+    typename Kind::Row row[kHeld] = {};
+    std::int32_t code[kHeld];
+    present.clear();
+    for (int k = 0; k < kHeld; ++k) {
+      const std::int32_t i = k * kThreads + thread;
+      code[k] = -1;
+      if (i < node.n) row[k] = own[i], code[k] = codes[row[k].row], present.add(code[k]);
+    }
+    places = present.number<kThreads>();
+    if (places == 1) {
+      if (thread == 0) cuts[slot] = {kRefusedCut, kMidpoint, column, 0, 0, 0};
+      return;
+    }
+    counters.clear((places + 31) / 32 * 32);
+    for (int k = 0; k < kHeld; ++k)
+      if (code[k] >= 0) kind.add(counters, present.number_of(code[k]), row[k]);
+    counters.scan((places + 31) / 32 * 32);
+  } else {
+    counters.clear();
+    for_rows<kThreads>(own, node.n, codes,
+                       [&](const typename Kind::Row& row, std::int32_t code) { kind.add(counters, code, row); });
+    counters.scan();
+  }
 
   double score = kRefusedCut;
-  std::int32_t bin = kBins, varies = 0;
-  for (std::int32_t b = thread; b < kBins; b += kThreads) {
+  std::int32_t place = kBins, varies = 0;
+  for (std::int32_t b = thread; b < places; b += kThreads) {
     const std::int32_t left_rows = kind.rows(counters, b);
     if (left_rows == (b ? kind.rows(counters, b - 1) : 0) || left_rows == node.n) continue;   // not in the node, or nothing to its right
     varies = 1;
     if (left_rows < min_rows || node.n - left_rows < min_rows) continue;
     const double cut = kind.score(counters, b, node, totals + std::int64_t{node.node} * kind.n_totals());
-    if (cut > score) score = cut, bin = b;   // b rises
+    if (cut > score) score = cut, place = b;   // b rises
   }
-  for (int step = 16; step > 0; step /= 2) {
-    const double other = __shfl_down_sync(kFullWarp, score, step);
-    const std::int32_t other_bin = __shfl_down_sync(kFullWarp, bin, step);
-    varies |= __shfl_down_sync(kFullWarp, varies, step);
-    if (other > score || (other == score && other_bin < bin)) score = other, bin = other_bin;
-  }
-  if (lane == 0) best_score[warp] = score, best_bin[warp] = bin, any_cut[warp] = varies;
-  __syncthreads();
+  choose_place<kThreads>(score, place, varies);
   if (thread != 0) return;
-  for (int w = 1; w < kThreads / 32; ++w) {
-    varies |= any_cut[w];
-    if (best_score[w] > score || (best_score[w] == score && best_bin[w] < bin)) score = best_score[w], bin = best_bin[w];
+  if (place == kBins) {
+    cuts[slot] = {kRefusedCut, kMidpoint, column, 0, 0, varies};
+    return;
   }
-  std::int32_t next = bin + 1;
-  while (next < kBins && kind.rows(counters, next) == kind.rows(counters, bin)) ++next;
-  cuts[slot] = {score, kMidpoint, column, static_cast<std::int16_t>(bin), static_cast<std::int16_t>(next), varies};
+  std::int32_t next = place + 1;
+  if (is_small) next = code_of[next], place = code_of[place];
+  else
+    while (next < kBins && kind.rows(counters, next) == kind.rows(counters, place)) ++next;
+  cuts[slot] = {score, kMidpoint, column, static_cast<std::int16_t>(place), static_cast<std::int16_t>(next), varies};
 }
 
 // How many of the n ascending numbers are at most `limit`; asked by all threads of a block, which search in two steps.
@@ -108,9 +180,9 @@ __device__ std::int32_t count_up_to(const double* numbers, std::int32_t n, doubl
 // A random cut of one column in one node per block. Reads each row and its code twice, the second time from a cache where the node is small; a
 // thread adds up in places of its own, without atomics. Clearing and folding them, 704 words for ten classes, is the limit below about 100 rows.
 template <int kThreads, class Kind>
-__global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals, DeviceTable table,
-                            const std::int32_t* columns, std::int32_t first, std::int32_t width, std::uint64_t seed, std::int64_t min_rows,
-                            Kind kind, DeviceCut* cuts) {
+__global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* rows, const std::int64_t* totals,
+                            DeviceTable table, const std::int32_t* columns, std::int32_t first, std::int32_t width,
+                            std::uint64_t seed, std::int64_t min_rows, Kind kind, DeviceCut* cuts) {
   KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
   __shared__ std::int32_t least_of[kThreads / 32], most_of[kThreads / 32];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
@@ -119,8 +191,9 @@ __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* ro
   const std::int32_t column = columns[slot];
   const std::uint8_t* const codes = table.codes + column * table.n_rows;
   std::int32_t least = kBins - 1, most = 0;
-  for_rows<kThreads>(rows + node.begin, node.n, codes,
-                     [&](const typename Kind::Row&, std::int32_t code) { least = min(least, code), most = max(most, code); });
+  for_rows<kThreads>(rows + node.begin, node.n, codes, [&](const typename Kind::Row&, std::int32_t code) {
+    least = min(least, code), most = max(most, code);
+  });
   for (int step = 16; step > 0; step /= 2) {
     least = min(least, __shfl_down_sync(kFullWarp, least, step));
     most = max(most, __shfl_down_sync(kFullWarp, most, step));
@@ -139,7 +212,8 @@ __global__ void cut_columns(const LevelNode* nodes, const typename Kind::Row* ro
   const std::uint32_t place = static_cast<std::uint32_t>(first + slot % width);
   const std::uint32_t word = philox(seed, random_cut_stream(node.key), place / 4).word[place % 4];
   cut.threshold = random_cut_value(table.low[base + least], table.high[base + most], word);
-  const std::int32_t ended = count_up_to<kThreads>(table.high + base + least, most - least, cut.threshold), bin = least + ended - (ended > 0);
+  const std::int32_t ended = count_up_to<kThreads>(table.high + base + least, most - least, cut.threshold),
+                     bin = least + ended - (ended > 0);
   Counters<kThreads, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
   counters.clear();
   for_rows<kThreads>(rows + node.begin, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) {
@@ -172,9 +246,11 @@ static __global__ void choose_cuts(const DeviceCut* cuts, std::int64_t n_nodes, 
 // Copies the rows of each node, one block each, left ones first and in order, and sums up the left ones. Reads each row and its code twice and
 // writes the row once.
 template <int kThreads, class Kind>
-__global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const typename Kind::Row* rows, DeviceTable table, Kind kind,
-                          typename Kind::Row* out, std::int32_t* left_rows, std::int64_t* left_totals) {
-  constexpr int kWarps = kThreads / 32, kItems = kWarps >= 8 ? 4 : 1, kGroups = kItems * kWarps;   // groups of 32 rows in order
+__global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const typename Kind::Row* rows,
+                          DeviceTable table, Kind kind, typename Kind::Row* out, std::int32_t* left_rows,
+                          std::int64_t* left_totals) {
+  constexpr int kWarps = kThreads / 32, kItems = kWarps >= 8 ? 4 : 1,
+                kGroups = kItems * kWarps;   // groups of 32 rows in order
   KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
   __shared__ std::int32_t left_in[kGroups];
   const LevelNode node = nodes[blockIdx.x];
@@ -194,9 +270,7 @@ __global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const t
   for (std::int32_t first = 0; first < node.n; first += kItems * kThreads) {
     typename Kind::Row row[kItems];
     unsigned ballot[kItems];
-#pragma unroll
     for (int k = 0; k < kItems; ++k) row[k] = own[min(first + k * kThreads + thread, node.n - 1)];
-#pragma unroll
     for (int k = 0; k < kItems; ++k) {
       ballot[k] = __ballot_sync(kFullWarp, first + k * kThreads + thread < node.n && codes[row[k].row] <= cut.left_bin);
       if (lane == 0) left_in[k * kWarps + warp] = __popc(ballot[k]);
@@ -204,21 +278,24 @@ __global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const t
     __syncthreads();
     if constexpr (kGroups >= 32) {
       if (warp == 0)
-        scan_places<std::int32_t>(kGroups, [&](int group) { return left_in[group]; }, [&](int group, std::int32_t sum) { left_in[group] = sum; });
+        scan_places<std::int32_t>(
+            kGroups, [&](int group) { return left_in[group]; },
+            [&](int group, std::int32_t sum) { left_in[group] = sum; });
       __syncthreads();
     }
-#pragma unroll
     for (int k = 0; k < kItems; ++k) {
       const int group = k * kWarps + warp;
       const std::int32_t i = first + k * kThreads + thread;
       std::int32_t before = left_before + __popc(ballot[k] & ((1u << lane) - 1));
       if constexpr (kGroups >= 32) before += group > 0 ? left_in[group - 1] : 0;
-      else for (int g = 0; g < group; ++g) before += left_in[g];
+      else
+        for (int g = 0; g < group; ++g) before += left_in[g];
       if (ballot[k] >> lane & 1) out[node.begin + before] = row[k];
       else if (i < node.n) out[node.begin + total + i - before] = row[k];
     }
     if constexpr (kGroups >= 32) left_before += left_in[kGroups - 1];
-    else for (int g = 0; g < kGroups; ++g) left_before += left_in[g];
+    else
+      for (int g = 0; g < kGroups; ++g) left_before += left_in[g];
     __syncthreads();
   }
   if (thread == 0) left_rows[blockIdx.x] = total;
@@ -255,8 +332,8 @@ __device__ double sum_tiles(std::int32_t n, double* of_warp, const Term& term) {
 // Measures each node, one block each, or the two parts of each where left_rows says how many rows are on the left. Reads the row and, near
 // its neighbours', 18 bytes by position three times.
 template <int kThreads>
-__global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cuts, const std::int32_t* left_rows, const SummedRow* rows,
-                                     MeasuredRows of, bool poisson, NodeMeasure* measures) {
+__global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cuts, const std::int32_t* left_rows,
+                              const SummedRow* rows, MeasuredRows of, bool poisson, NodeMeasure* measures) {
   __shared__ double sums[kThreads / kLanes], least[kThreads / kLanes], most[kThreads / kLanes];
   const std::int64_t at = left_rows ? blockIdx.x / 2 : blockIdx.x;
   const LevelNode node = nodes[at];
@@ -285,9 +362,13 @@ __global__ void measure_nodes(const LevelNode* nodes, const DeviceCut* cuts, con
   for (int w = 1; w < kThreads / kLanes; ++w) low = min(low, least[w]), high = max(high, most[w]);
   NodeMeasure measure{first, 0, sum_tiles<kThreads>(n, sums, weight_of)};
   if (low != high) {
-    const double mean = sum_tiles<kThreads>(n, sums, [&](std::int32_t i) { return weight_of(i) * value(i); }) / measure.weight;
+    const double mean =
+        sum_tiles<kThreads>(n, sums, [&](std::int32_t i) { return weight_of(i) * value(i); }) / measure.weight;
     measure.mean = mean;
-    measure.impurity = sum_tiles<kThreads>(n, sums, [&](std::int32_t i) { return weight_of(i) * value_error(value(i), mean, poisson); }) / measure.weight;
+    measure.impurity =
+        sum_tiles<kThreads>(n, sums,
+                            [&](std::int32_t i) { return weight_of(i) * value_error(value(i), mean, poisson); }) /
+        measure.weight;
   }
   if (thread == 0) measures[blockIdx.x] = measure;
 }

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "engine/backend/cuda/trees/trees_draw.cuh"
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/host/tree_rows.h"
+#include "schemas/error.h"
 
 namespace kedge::engine {
 
 template <class T>
 Array<T> upload(CudaRuntime& runtime, const std::vector<T>& host) {
-  return Array<T>(runtime, std::span<const T>(host));
+  return Array<T>(runtime, std::span<const T>(host.data(), host.size()));
 }
 
 // The least weights of leaves in the units of the trees' rows.
@@ -22,12 +25,15 @@ inline std::vector<double> fixed_limits(const std::vector<TreeRules>& rules, con
 }
 
 // The least weights of leaves, by tree.
-inline std::vector<double> leaf_limits(const std::vector<TreeRules>& rules) { return fixed_limits(rules, std::vector<double>(rules.size(), 1.0)); }
+inline std::vector<double> leaf_limits(const std::vector<TreeRules>& rules) {
+  return fixed_limits(rules, std::vector<double>(rules.size(), 1.0));
+}
 
 // Trees of classes whose rows count as often as they are drawn.
 class CountedTrees {
  public:
   using Kind = CountedKind;
+  static constexpr bool kDrawsThere = true;   // on the device, where rows are drawn equally
   CountedTrees(const HostForestInput& in, std::size_t n_trees) : in_(in), roots_(n_trees), rules_(n_trees) {}
 
   void upload_rows(CudaRuntime&, const std::vector<std::vector<std::uint32_t>>&) {}
@@ -42,9 +48,49 @@ class CountedTrees {
       rows.push_back({row, static_cast<std::uint16_t>(cls), static_cast<std::uint16_t>(drawn[i])});
       counts[cls] += static_cast<std::int32_t>(drawn[i]);
     }
-    rules_[t] = make_rules(in_.options, counts);
-    roots_[t].assign(counts.begin(), counts.end());
+    set_root(t, counts);
     return rows;
+  }
+  // Draws and takes the rows of all trees on the device, and returns how many each has. parted: room for as many rows.
+  std::vector<std::int64_t> draw_rows(CudaRuntime& runtime, const DeviceForestInput& in, std::int64_t first,
+                                      Array<CountedRow>& rows, Array<CountedRow>& parted) {
+    const std::int64_t n = in_.n_rows, n_tiles = (n + kDrawTile - 1) / kDrawTile, n_classes = in_.target.n_classes;
+    const auto n_trees = static_cast<std::int64_t>(roots_.size());
+    const auto grid = [&](std::int64_t blocks) {
+      return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(n_trees));
+    };
+    Array<std::uint32_t> draws(runtime, in_.options.bootstrap ? n_trees * n : 0);
+    draws.zero();
+    if (in_.options.bootstrap) {
+      const std::int64_t n_draws = in_.options.n_draws > 0 ? in_.options.n_draws : n;
+      KEDGE_LAUNCH(runtime, count_draws, grid(blocks_for((n_draws + 1) / 2, kDrawThreads)), kDrawThreads, 0,
+                   in_.options.seed, first, n_draws, n, draws.data());
+    }
+    const DrawnRows from{n, in_.options.bootstrap ? draws.data() : nullptr, in.rows.empty() ? nullptr : in.rows.data,
+                         in.classes.data, in_.target.n_classes};
+    Array<std::int32_t> of_tile(runtime, n_trees * n_tiles),
+        counts(runtime, n_trees * (1 + n_classes) + 1);   // rows, draws of classes, most
+    of_tile.zero(), counts.zero();
+    auto* const most = reinterpret_cast<std::uint32_t*>(counts.data() + n_trees * (1 + n_classes));
+    KEDGE_LAUNCH(runtime, count_rows, grid(n_tiles), kDrawThreads, 0, from, n_tiles, of_tile.data(),
+                 counts.data() + n_trees, most);
+    KEDGE_LAUNCH(runtime, scan_tiles, static_cast<unsigned>(n_trees), 32, 0, n_tiles, of_tile.data(), counts.data());
+    const std::vector<std::int32_t> host = counts.to_host();
+    if (host.back() != 0)
+      throw schema::Error(schema::ErrorCode::kInvalidValue,
+                          "a row was drawn " + std::to_string(static_cast<std::uint32_t>(host.back())) +
+                              " times for one tree, at most 65535 is possible");
+    std::vector<std::int64_t> sizes(host.begin(), host.begin() + n_trees), begin{0};
+    for (std::int64_t t = 0; t < n_trees; ++t) {
+      const auto of_class = host.begin() + n_trees + t * n_classes;
+      set_root(t, {of_class, of_class + n_classes});
+      begin.push_back(begin.back() + sizes[t]);
+    }
+    rows = Array<CountedRow>(runtime, begin.back());
+    KEDGE_LAUNCH(runtime, put_rows, grid(n_tiles), kDrawThreads, 0, from, n_tiles, of_tile.data(),
+                 upload(runtime, begin).data(), rows.data());
+    draws = {}, parted = Array<CountedRow>(runtime, begin.back());
+    return sizes;
   }
   const std::vector<std::int64_t>& root(std::size_t t) const { return roots_[t]; }
   const std::vector<TreeRules>& rules() const { return rules_; }
@@ -68,10 +114,15 @@ class CountedTrees {
   static CountedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
   CountedKind kind() const {
     return {in_.target.n_classes, class_weight_.size() > 0 ? class_weight_.data() : nullptr, min_weight_.data(),
-            in_.options.criterion == Criterion::kEntropy, in_.options.splitter == Splitter::kBest};   // as the CPU's grower of these
+            in_.options.criterion == Criterion::kEntropy,
+            in_.options.splitter == Splitter::kBest};   // as the CPU's grower of these
   }
 
  private:
+  void set_root(std::size_t t, const std::vector<std::int32_t>& draws) {
+    rules_[t] = make_rules(in_.options, std::span<const std::int32_t>(draws.data(), draws.size())), roots_[t].assign(draws.begin(), draws.end());
+  }
+
   const HostForestInput& in_;
   std::vector<std::vector<std::int64_t>> roots_;   // sums of the root, by tree
   std::vector<TreeRules> rules_;
@@ -82,6 +133,7 @@ class CountedTrees {
 class WeighedTrees {
  public:
   using Kind = WeighedKind;
+  static constexpr bool kDrawsThere = false;
   WeighedTrees(const HostForestInput& in, std::size_t n_trees)
       : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees) {}
 
@@ -101,8 +153,9 @@ class WeighedTrees {
   const std::vector<TreeRules>& rules() const { return rules_; }
 
   NodeMeasure root_measure(std::size_t t, const NodeMeasure&) {
-    const NodeMeasure root = measure_classes(in_.target.n_classes, is_entropy(),
-                                             [&](std::int32_t c) { return static_cast<double>(roots_[t][c]) / scale_[t]; });
+    const NodeMeasure root = measure_classes(in_.target.n_classes, is_entropy(), [&](std::int32_t c) {
+      return static_cast<double>(roots_[t][c]) / scale_[t];
+    });
     rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * root.weight;
     return root;
   }
@@ -128,6 +181,7 @@ class WeighedTrees {
 class SummedTrees {
  public:
   using Kind = SummedKind;
+  static constexpr bool kDrawsThere = false;
   SummedTrees(const HostForestInput& in, std::size_t n_trees)
       : in_(in), roots_(n_trees), scale_(n_trees), rules_(n_trees) {}
 
@@ -158,11 +212,11 @@ class SummedTrees {
 
   // Measures nodes, or their parts; left_rows and cuts are null for nodes as they are.
   template <int kThreads>
-  void measure(CudaRuntime& runtime, const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts, const std::int32_t* left_rows,
-               const SummedRow* rows, NodeMeasure* measures) const {
+  void measure(CudaRuntime& runtime, const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts,
+               const std::int32_t* left_rows, const SummedRow* rows, NodeMeasure* measures) const {
     const MeasuredRows of{in_.n_rows, values_.data(), draws_.data(), in_.target.weights.empty() ? nullptr : weights_.data()};
-    KEDGE_LAUNCH(runtime, measure_nodes<kThreads>, blocks_for(left_rows ? 2 * n : n, 1), kThreads, 0, nodes, cuts, left_rows, rows, of,
-                 is_poisson(), measures);
+    KEDGE_LAUNCH(runtime, measure_nodes<kThreads>, blocks_for(left_rows ? 2 * n : n, 1), kThreads, 0, nodes, cuts,
+                 left_rows, rows, of, is_poisson(), measures);
   }
   NodeMeasure root_measure(std::size_t t, const NodeMeasure& measured) {
     rules_[t].min_weight_leaf = in_.options.min_weight_fraction_leaf * measured.weight;

@@ -1,4 +1,5 @@
-// The kernels that keep the nodes of a batch of trees: they make the children of a level, and lay out trees that are done.
+// The kernels that keep the nodes of a batch of trees: they make the children of a level, and lay out trees that are
+// done.
 #pragma once
 
 #include "engine/backend/cuda/sums.cuh"
@@ -6,12 +7,14 @@
 
 namespace kedge::engine {
 
-// How many nodes a batch has, how many of the next level are big and small, and how many still look for a column that varies.
+// How many nodes a batch has, how many of the next level are big and small, and how many still look for a column that
+// varies.
 struct LevelCounts {
   std::int32_t nodes, big, small, constant;
 };
 
-// The nodes of the next level that may be split: big ones from the front, small ones from the back. Their order does not matter.
+// The nodes of the next level that may be split: big ones from the front, small ones from the back. Their order does
+// not matter.
 struct NextLevel {
   LevelNode* nodes;
   std::int64_t size;
@@ -53,10 +56,11 @@ __device__ inline void add_to_level(const NextLevel& next, bool wants, const Lev
   if (wants) next.nodes[is_big ? front : next.size - 1 - back] = node;
 }
 
-// Of nodes whose columns were all constant so far, lists those that `found` nothing either. of: the nodes' places among the cuts of
-// the level; null: their own numbers.
-static __global__ void list_constant(const LevelNode* nodes, const std::int32_t* of, const DeviceCut* found, std::int64_t n, DeviceCut* cuts,
-                                     LevelNode* constant, std::int32_t* constant_of, std::int32_t* count) {
+// Of nodes whose columns were all constant so far, lists those that `found` nothing either. of: the nodes' places among
+// the cuts of the level; null: their own numbers.
+static __global__ void list_constant(const LevelNode* nodes, const std::int32_t* of, const DeviceCut* found,
+                                     std::int64_t n, DeviceCut* cuts, LevelNode* constant, std::int32_t* constant_of,
+                                     std::int32_t* count) {
   const std::int64_t i = own_item();
   const bool is_constant = i < n && !found[i].varies;
   const std::int32_t place = take_places(count, is_constant, 1);
@@ -72,11 +76,11 @@ static __global__ void put_cuts(const std::int32_t* of, const DeviceCut* found, 
   if (i < n) cuts[of[i]] = found[i];
 }
 
-// Makes the children of the nodes of a level whose cut is accepted, a thread a node. Reads and writes about 300 bytes and the sums
-// of three nodes.
+// Makes the children of the nodes of a level whose cut is accepted, a thread a node. Reads and writes about 300 bytes
+// and the sums of three nodes.
 template <class Kind>
-__global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts parts, DeviceTable table, Kind kind, SplitRules rules,
-                             DeviceNode* nodes, std::int64_t* totals, NextLevel next) {
+__global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts parts, DeviceTable table, Kind kind,
+                             SplitRules rules, DeviceNode* nodes, std::int64_t* totals, NextLevel next) {
   const std::int64_t i = own_item();
   LevelNode at{};
   NodeMeasure measure[2] = {};
@@ -90,8 +94,9 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
       const auto right = [&](std::int32_t k) { return totals[std::int64_t{at.node} * kind.n_totals() + k] - left(k); };
       if constexpr (Kind::kMeasured) measure[0] = parts.measures[2 * i], measure[1] = parts.measures[2 * i + 1];
       else measure[0] = kind.measure(at.tree, left), measure[1] = kind.measure(at.tree, right);
-      improvement = split_improvement(nodes[at.tree].weight, {node.weight, node.impurity}, {measure[0].weight, measure[0].impurity},
-                                      {measure[1].weight, measure[1].impurity});
+      improvement =
+          split_improvement(nodes[at.tree].weight, {node.weight, node.impurity},
+                            {measure[0].weight, measure[0].impurity}, {measure[1].weight, measure[1].impurity});
       is_split = improvement + kPureImpurity >= rules.min_impurity_decrease;
     }
   }
@@ -99,10 +104,13 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
   if (is_split) {
     const DeviceCut cut = parts.cuts[i];
     DeviceNode& node = nodes[at.node];
-    const double *const low = table.low + table.offset[cut.feature], *const high = table.high + table.offset[cut.feature];
-    const Cut chosen = rules.is_random ? Cut{cut.left_bin, random_threshold(high[cut.left_bin], low[cut.right_bin], cut.threshold)}
-                                       : choose_cut(low, high, cut.left_bin, cut.right_bin);
-    node.feature = cut.feature, node.left = first, node.improvement = improvement, node.bin = chosen.bin, node.threshold = chosen.threshold;
+    const double *const low = table.low + table.offset[cut.feature], *const high =
+                                                                         table.high + table.offset[cut.feature];
+    const Cut chosen = rules.is_random
+                           ? Cut{cut.left_bin, random_threshold(high[cut.left_bin], low[cut.right_bin], cut.threshold)}
+                           : choose_cut(low, high, cut.left_bin, cut.right_bin);
+    node.feature = cut.feature, node.left = first, node.improvement = improvement, node.bin = chosen.bin,
+    node.threshold = chosen.threshold;
   }
   for (int side = 0; side < 2; ++side) {
     LevelNode child = at;
@@ -120,7 +128,8 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
       child.weight = kind.weight([&](std::int32_t k) { return own[k]; });
       const NodeMeasure& of = measure[side];
       DeviceNode made;
-      made.impurity = of.impurity, made.weight = of.weight, made.mean = of.mean, made.key = child.key, made.tree = at.tree;
+      made.impurity = of.impurity, made.weight = of.weight, made.mean = of.mean, made.key = child.key,
+      made.tree = at.tree;
       made.n_rows = static_cast<std::int32_t>(kind.rows_of_node(child.weight, child.n));
       nodes[child.node] = made;
       may = may_split(rules.limits, rules.depth, child.n, of.weight, of.impurity, rules.min_weight_leaf[at.tree]);
@@ -167,7 +176,8 @@ struct ForestColumns {
 
 // Writes each node to its place: about 60 bytes of it, and 8 for each class.
 template <class Kind>
-__global__ void put_nodes(const DeviceNode* nodes, const std::int64_t* totals, std::int64_t n, Kind kind, ForestColumns out) {
+__global__ void put_nodes(const DeviceNode* nodes, const std::int64_t* totals, std::int64_t n, Kind kind,
+                          ForestColumns out) {
   const std::int64_t i = own_item();
   if (i >= n) return;
   const DeviceNode node = nodes[i];
@@ -188,4 +198,4 @@ __global__ void put_nodes(const DeviceNode* nodes, const std::int64_t* totals, s
   }
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine

@@ -1,11 +1,16 @@
-// Running rows through a forest on the device: a thread per row, trees in order, so that the sums are those of the CPU.
+// Running rows through a forest on the device: a thread per row and tree finds the leaf, then a thread per output adds
+// up the trees in order, so that the sums are those of the CPU.
+#include <algorithm>
+
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/trees/trees_device.h"
 
 namespace kedge::engine {
 namespace {
 
 constexpr int kThreads = 128;
+constexpr std::int64_t kMostLeaves = std::int64_t{1} << 24;   // found by one launch
 
 struct NodesView {
   const std::int64_t* tree_offset;
@@ -41,26 +46,36 @@ struct ValueRows {
   }
 };
 
-// Reads about depth x 16 bytes a row and tree at random, so it is bound by latency and L2: about 2e10 node visits a second on an H100.
-// drawn: null, or n_trees x n; trees that drew the row are passed over and the sums stay sums.
+// The leaf that each row reaches in each tree, leaves[t * n + i]; -1 where the tree drew the row. Reads about depth x
+// 16 bytes at random, so it is bound by latency and L2: about 2e10 node visits a second on an H100.
 template <class Rows>
-__global__ void forest_sums(NodesView nodes, Rows rows, std::int64_t n, const std::uint8_t* drawn, double* out, std::int64_t stride) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  double* sums = out + i * stride;
+__global__ void find_leaves(NodesView nodes, Rows rows, std::int64_t first, std::int64_t n, const std::uint8_t* drawn,
+                            std::int64_t n_all, std::int32_t* leaves) {
+  const std::int64_t i = own_item(), t = block_y();
+  if (i >= n || t >= nodes.n_trees) return;
+  std::int32_t node = -1;
+  if (!drawn || !drawn[t * n_all + first + i])
+    for (node = static_cast<std::int32_t>(nodes.tree_offset[t]); nodes.feature[node] >= 0;) {
+      const std::int32_t left = nodes.left[node], right = nodes.right[node];   // on their way while the cell is read
+      node = rows.goes_left(nodes, first + i, node) ? left : right;
+    }
+  leaves[t * n + i] = node;
+}
+
+// Each row's outputs, summed over its leaves in the order of the trees, an output a thread; means unless sums are added
+// to.
+static __global__ void sum_leaves(NodesView nodes, const std::int32_t* leaves, std::int64_t n, bool adds, double* out,
+                                  std::int64_t stride) {
   const std::int32_t n_outputs = nodes.n_classes > 0 ? nodes.n_classes : 1;
-  if (!drawn)
-    for (std::int32_t c = 0; c < n_outputs; ++c) sums[c] = 0;
+  const std::int64_t item = own_item(), i = item / n_outputs, c = item % n_outputs;
+  if (i >= n) return;
+  const double* const values = nodes.n_classes > 0 ? nodes.value : nodes.mean;
+  double sum = adds ? out[i * stride + c] : 0;
   for (std::int64_t t = 0; t < nodes.n_trees; ++t) {
-    if (drawn && drawn[t * n + i]) continue;
-    auto node = static_cast<std::int32_t>(nodes.tree_offset[t]);
-    while (nodes.feature[node] >= 0) node = rows.goes_left(nodes, i, node) ? nodes.left[node] : nodes.right[node];
-    if (nodes.n_classes == 0) sums[0] += nodes.mean[node];
-    const double* share = nodes.value + static_cast<std::int64_t>(node) * nodes.n_classes;
-    for (std::int32_t c = 0; c < nodes.n_classes; ++c) sums[c] += share[c];
+    const std::int32_t leaf = leaves[t * n + i];
+    if (leaf >= 0) sum += values[std::int64_t{leaf} * n_outputs + c];
   }
-  if (drawn) return;
-  for (std::int32_t c = 0; c < n_outputs; ++c) sums[c] /= static_cast<double>(nodes.n_trees);
+  out[i * stride + c] = adds ? sum : sum / static_cast<double>(nodes.n_trees);
 }
 
 template <class T>
@@ -68,10 +83,20 @@ Array<T> upload(CudaRuntime& runtime, const std::vector<T>& host) {
   return Array<T>(runtime, std::span<const T>(host));
 }
 
+// drawn: null, or n_trees x rows; trees that drew a row are then passed over, and what is there is added to.
 template <class Rows>
 void sum_rows(CudaRuntime& runtime, const DeviceForest& forest, const Rows& rows, const std::uint8_t* drawn, MatrixView<double> out) {
-  KEDGE_LAUNCH(runtime, (forest_sums<Rows>), blocks_for(out.rows, kThreads), kThreads, 0, view_of(forest), rows, out.rows, drawn,
-               out.data, out.stride);
+  const std::int64_t chunk = std::clamp<std::int64_t>(kMostLeaves / std::max<std::int64_t>(1, forest.n_trees), 1,
+                                                      std::max<std::int64_t>(1, out.rows));
+  Array<std::int32_t> leaves(runtime, chunk * forest.n_trees);
+  for (std::int64_t first = 0; first < out.rows; first += chunk) {
+    const std::int64_t n = std::min(chunk, out.rows - first);
+    KEDGE_LAUNCH(runtime, find_leaves<Rows>,
+                 tall_grid(runtime, blocks_for(n, kThreads), static_cast<unsigned>(forest.n_trees)), kThreads, 0,
+                 view_of(forest), rows, first, n, drawn, out.rows, leaves.data());
+    KEDGE_LAUNCH(runtime, sum_leaves, blocks_for(n * std::max(1, forest.n_classes), kThreads), kThreads, 0,
+                 view_of(forest), leaves.data(), n, drawn != nullptr, out.data + first * out.stride, out.stride);
+  }
 }
 
 }  // namespace
