@@ -10,4 +10,7 @@ namespace kedge::engine {
 // the results depends on it. After an exception no further call starts, and the first exception is thrown here.
 void side_by_side(std::int64_t n, const std::function<void(std::int64_t)>& work);
 
+// How many threads host code may take here: those of the ops, or 1 within side_by_side().
+int host_threads();
+
 }   // namespace kedge::engine

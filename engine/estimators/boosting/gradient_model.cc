@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/backend/host/side_by_side.h"
 #include "engine/backend/host/tree_draft.h"
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
@@ -168,8 +169,8 @@ void GradientModel<T>::add_stage(Rows& rows) const {
 
 template <class T>
 void GradientModel<T>::grow_stages(const Context& ctx, Rows& fitted, Rows& validated, LegacyRandom& random) {
-  const StageColumns columns(fitted.values, fitted.n, n_features_, ctx.device.info().threads);
-  StageGrower grower(columns, ctx.device.info().threads);
+  const StageColumns columns(fitted.values, fitted.n, n_features_, host_threads());
+  StageGrower grower(columns, host_threads());
   const bool draws = params_.subsample < 1;
   const std::int64_t drawn =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(params_.subsample * static_cast<double>(fitted.n)));

@@ -98,8 +98,13 @@ std::int32_t StageGrower::add_node(Range range, std::int64_t depth, std::int64_t
     const std::uint32_t i = order_[static_cast<std::size_t>(p)];
     sum += weighted_[i], squares += weighted_[i] * y_[i], weight += weights_[i];
   }
-  Node node{
-      .depth = depth, .sum = sum, .squares = squares, .impurity = impurity, .weight = weight, .range = range, .n_constant = n_constant};
+  Node node{.depth = depth,
+            .sum = sum,
+            .squares = squares,
+            .impurity = impurity,
+            .weight = weight,
+            .range = range,
+            .n_constant = n_constant};
   if (impurity != impurity) node.impurity = squares / weight - (sum / weight) * (sum / weight);
   nodes_.push_back(node);
   return static_cast<std::int32_t>(nodes_.size()) - 1;
@@ -208,8 +213,7 @@ void StageGrower::judge(const Node& node, Split& found) const {
   }
   const double right = node.sum - left, right_weight = node.weight - left_weight;
   found.left_impurity = left_squares / left_weight - (left / left_weight) * (left / left_weight);
-  found.right_impurity =
-      (node.squares - left_squares) / right_weight - (right / right_weight) * (right / right_weight);
+  found.right_impurity = (node.squares - left_squares) / right_weight - (right / right_weight) * (right / right_weight);
   found.improvement = node.weight / total_weight_ *
                       (node.impurity - right_weight / node.weight * found.right_impurity -
                        left_weight / node.weight * found.left_impurity);

@@ -37,8 +37,7 @@ const ParamSet<SequentialParams>& sequential_params() {
   using P = SequentialParams;
   static const ParamSet<P> set =
       ParamSet<P>(kSequential)
-          .any("estimator", &P::estimator, estimator_forms(),
-               "Is fitted on the columns; null takes RidgeClassifier.")
+          .any("estimator", &P::estimator, estimator_forms(), "Is fitted on the columns; null takes RidgeClassifier.")
           .any("n_features_to_select", &P::n_features_to_select,
                {string_form({"auto"}), integer_form(at_least(1)), number_form(inside(0, 1))},
                "Columns to keep: a number, or a share of all; auto takes half, or with tol as many as help.")

@@ -76,6 +76,10 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
   if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
   if (estimator.starts_with("HistGradientBoosting")) return {{"max_iter", 5}};
+  if (estimator.starts_with("GradientBoosting") || estimator.starts_with("AdaBoost"))
+    return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator.starts_with("MLP")) return {{"hidden_layer_sizes", 6}, {"max_iter", 5}, {"random_state", 1}};
+  if (estimator == "RFECV" || estimator == "SequentialFeatureSelector") return {{"cv", 2}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
   if (estimator == "ColumnTransformer") {
     return {{"transformers", schema::ValueList{schema::Value(schema::ValueList{"scaled", scaler, schema::ValueList{0, -1}})}}, {"remainder", "passthrough"}};
