@@ -15,6 +15,7 @@ ALLOWED = {
     "engine/core": ["schemas", "engine/faults", "engine/backend/backend.h"],   # a context names its device
     "engine/generate": ["schemas", "engine/core"],
     "engine/open_model": ["schemas", "engine/core"],
+    "engine/imported": ["schemas", "engine/core", "engine/backend/host/row_chunks.h"],
     "engine/backend": ["schemas", "engine/core"],
     "engine/estimators": ["schemas", "engine/core", "engine/backend"],
     "engine/metrics": ["schemas", "engine/core", "engine/backend"],
@@ -23,7 +24,7 @@ ALLOWED = {
     "engine/table": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection"],
     "engine/memory": ["schemas", "engine/core", "engine/estimators", "engine/model_selection", "engine/job", "engine/table"],
     "engine/model": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection", "engine/job", "engine/table",
-                     "engine/memory", "engine/version.h"],
+                     "engine/memory", "engine/imported", "engine/version.h"],
     "engine/worker": ["schemas", "engine"],
     "engine": ["schemas", "engine"],
     "server/http": ["schemas", "crypto", "engine/faults"],

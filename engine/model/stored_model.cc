@@ -11,6 +11,7 @@
 #include "engine/estimators/row_scores.h"
 #include "engine/job/step_traits.h"
 #include "engine/memory/memory_plan.h"
+#include "engine/model/ensemble_model.h"
 
 namespace kedge::engine {
 namespace {
@@ -35,6 +36,9 @@ void check_description(const schema::ModelInfo& info) {
   for (const schema::ModelColumn& column : info.columns) {
     require_model(column.kind == "number" || column.kind == "category", "a column is neither number nor category");
   }
+}
+
+void check_steps(const schema::ModelInfo& info) {
   try {
     const std::vector<StepTraits> traits = traits_of_all(info.pipeline);
     check_order(info.pipeline, traits, "pipeline");
@@ -46,12 +50,6 @@ void check_description(const schema::ModelInfo& info) {
 }
 
 std::int32_t class_count(const schema::ModelInfo& info) { return static_cast<std::int32_t>(info.classes.size()); }
-
-bool is_whole_number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && text == std::to_string(value);
-}
 
 template <class T>
 class TypedModel final : public StoredModel {
@@ -134,6 +132,12 @@ class TypedModel final : public StoredModel {
 
 }  // namespace
 
+bool is_whole_number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && text == std::to_string(value);
+}
+
 std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline) {
   const StepTraits last = traits_of(pipeline.back(), fmt::format("pipeline[{}]", pipeline.size() - 1));
   std::vector<std::string> outputs;
@@ -153,6 +157,8 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFi
   check_description(file.info());
   const auto bytes = static_cast<std::int64_t>(file.tensors().size());   // they are copied
   require_memory(ctx, {.needed_bytes = bytes, .peak_bytes = bytes, .step = "the stored model", .where = "task.model"});
+  if (is_tree_ensemble(file.info())) return load_tree_ensemble(ctx, file);
+  check_steps(file.info());
   if (file.info().dtype == "float32") return std::make_unique<TypedModel<float>>(ctx, file);
   return std::make_unique<TypedModel<double>>(ctx, file);
 }

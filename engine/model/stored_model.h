@@ -45,6 +45,9 @@ class StoredModel {
   virtual ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) = 0;
 };
 
+// Whether it is how a whole number is written: such classes are numbers in answers.
+bool is_whole_number(const std::string& text);
+
 // Outputs that a pipeline has, in the order of ModelInfo::outputs.
 std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline);
 

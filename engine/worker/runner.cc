@@ -13,6 +13,7 @@
 #include "engine/core/disk_error.h"
 #include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
+#include "engine/model/ensemble_model.h"
 #include "engine/model/model_plan.h"
 #include "engine/model/model_task.h"
 #include "engine/worker/failpoint.h"
@@ -40,6 +41,13 @@ bool computes(Device& device) {
   } catch (const std::exception&) {
     return false;
   }
+}
+
+// What an upload is. The file of another program comes back as the model that it becomes.
+schema::AnswerReport uploaded(const Context& ctx, const schema::AskCommand& command) {
+  if (std::optional<ForeignModel> model = translated_file(ctx, command.modelPath))
+    return {command.leaseToken, std::move(model->bytes), std::move(model->info)};
+  return {command.leaseToken, {}, StoredModel::load(ctx, command.modelPath)->info()};
 }
 
 schema::WorkerReport failed(std::int64_t lease, Error error) {
@@ -144,7 +152,7 @@ bool Runner::is_well() {
 bool Runner::answer(const schema::AskCommand& command, const Report& report) {
   const Context ctx{.device = device_};
   return reported(command.leaseToken, report, [&]() -> schema::AnswerReport {
-    if (command.output.empty()) return {command.leaseToken, {}, StoredModel::load(ctx, command.modelPath)->info()};
+    if (command.output.empty()) return uploaded(ctx, command);
     StoredModel& stored = model(ctx, command.modelPath);
     const ModelRows rows = rows_of_body(stored.info(), command.contentType, command.body);
     return {command.leaseToken, encoded_answer(answer_rows(ctx, stored, rows, command.output), command.accept), stored.info()};

@@ -1,0 +1,183 @@
+// Imported trees as a stored model: see ensemble_model.h.
+#include "engine/model/ensemble_model.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <new>
+
+#include "engine/core/require.h"
+#include "engine/core/state_archive.h"
+#include "engine/imported/imported_model.h"
+#include "engine/version.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::ErrorCode;
+
+void archive_trees(StateArchive& archive, const schema::ModelInfo& info, TreeEnsemble& trees) {
+  const StateArchive::Scope scope(archive, kTreeEnsemble, static_cast<std::int64_t>(info.columns.size()));
+  trees.state(archive);
+}
+
+constexpr std::int64_t kHeadBytes = 256;   // of a file, by which it is recognised
+
+// Of the tensors in a model's file.
+std::int64_t bytes_of(const TreeEnsemble& trees) {
+  const std::int64_t node = 4 + (trees.is_float32 ? 4 : 8) + 4 + 1 + (trees.set_words.empty() ? 0 : 4);
+  return trees.n_nodes() * node + 12 * trees.n_trees() + 8 * trees.n_outputs +
+         8 * static_cast<std::int64_t>(trees.set_offset.size()) +
+         4 * static_cast<std::int64_t>(trees.set_words.size()) + (std::int64_t{1} << 12);
+}
+
+class EnsembleModel final : public StoredModel {
+ public:
+  EnsembleModel(const Context& ctx, const ModelFile& file)
+      : info_(file.info()), trees_(loaded(ctx, file)), walk_(trees_) {
+    schema::ModelInfo expected;
+    describe_trees(trees_, expected);
+    require(info_.dtype == expected.dtype, ErrorCode::kModelCorrupt, "model: its dtype is {}, its trees are {}",
+            info_.dtype, expected.dtype);
+    info_.outputs = expected.outputs;
+  }
+  const schema::ModelInfo& info() const override { return info_; }
+
+  ModelAnswer answer(const Context&, const ModelRows& rows, std::string_view output) override {
+    if (std::ranges::find(info_.outputs, output) == info_.outputs.end())
+      throw schema::Error(ErrorCode::kInvalidValue,
+                          fmt::format("output is '{}', this model has {}", output, fmt::join(info_.outputs, ", ")),
+                          "output");
+    const auto n_cells = static_cast<std::size_t>(rows.n_rows) * info_.columns.size();
+    require(rows.features.size() == info_.columns.size() && rows.values.size() == n_cells, ErrorCode::kInternal,
+            "rows of {} columns for a model of {}", rows.features.size(), info_.columns.size());
+    std::vector<double> known;   // where a category may be unknown
+    std::vector<double> numbers = walk_.margins(cells_of(rows, known), rows.n_rows);
+    if (output != "decision_function") walk_.to_predictions(numbers);
+    ModelAnswer answer = output == "predict" && trees_.is_classifier ? classes_of(numbers, rows.n_rows)
+                         : output == "predict_proba"                 ? shares_of(numbers, rows.n_rows)
+                                                                     : columns_of(std::move(numbers));
+    answer.n_rows = rows.n_rows;
+    return answer;
+  }
+
+ private:
+  TreeEnsemble loaded(const Context& ctx, const ModelFile& file) const {
+    TreeEnsemble trees;
+    StateArchive archive(ctx, file, static_cast<std::int32_t>(info_.classes.size()));
+    archive_trees(archive, info_, trees);
+    archive.finish();
+    return trees;
+  }
+
+  // LightGBM takes an unknown category as missing, XGBoost refuses it.
+  std::span<const double> cells_of(const ModelRows& rows, std::vector<double>& known) const {
+    const std::size_t n_cols = info_.columns.size();
+    for (std::size_t j = 0; j < n_cols; ++j) {
+      const std::size_t n_known = info_.columns[j].categories.size();
+      if (n_known == 0 || rows.features[j].categories.size() <= n_known) continue;
+      if (known.empty()) known = rows.values;
+      for (std::size_t i = j; i < known.size(); i += n_cols) {
+        if (!(known[i] >= static_cast<double>(n_known))) continue;
+        require(!trees_.is_float32, ErrorCode::kBadData,
+                "column '{}' has the category '{}', which the model was not trained with", info_.columns[j].name,
+                rows.features[j].categories.at(static_cast<std::size_t>(known[i])));
+        known[i] = std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    return known.empty() ? std::span<const double>(rows.values) : std::span<const double>(known);
+  }
+
+  ModelAnswer columns_of(std::vector<double> numbers) const {
+    ModelAnswer answer{.n_cols = trees_.n_outputs,
+                       .is_vector = trees_.n_outputs == 1,
+                       .is_float32 = trees_.is_float32,
+                       .numbers = std::move(numbers)};
+    for (std::int32_t k = 0; k < trees_.n_outputs && !answer.is_vector; ++k)
+      answer.columns.push_back(trees_.is_classifier ? info_.classes[static_cast<std::size_t>(k)] : std::to_string(k));
+    return answer;
+  }
+
+  // The second class above one half, or the first of the largest shares.
+  std::size_t class_of(const double* row) const {
+    if (trees_.n_outputs == 1) return *row > (trees_.link == EnsembleLink::kIdentity ? 0.0 : 0.5) ? 1 : 0;
+    return static_cast<std::size_t>(std::max_element(row, row + trees_.n_outputs) - row);
+  }
+  ModelAnswer classes_of(const std::vector<double>& numbers, std::int64_t n_rows) const {
+    ModelAnswer answer{.is_whole = std::ranges::all_of(info_.classes, is_whole_number)};
+    std::vector<double> codes;
+    for (const std::string& name : info_.classes)
+      if (answer.is_whole) codes.push_back(std::stod(name));
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const std::size_t code = class_of(numbers.data() + i * trees_.n_outputs);
+      if (answer.is_whole) answer.numbers.push_back(codes[code]);
+      else answer.texts.push_back(info_.classes[code]);
+    }
+    return answer;
+  }
+  ModelAnswer shares_of(std::vector<double>& numbers, std::int64_t n_rows) const {
+    ModelAnswer answer{.n_cols = trees_.n_classes(), .is_vector = false, .is_float32 = trees_.is_float32};
+    answer.columns = info_.classes;
+    if (trees_.n_outputs > 1) return answer.numbers = std::move(numbers), answer;
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const double share = numbers[static_cast<std::size_t>(i)];
+      answer.numbers.push_back(trees_.is_float32 ? static_cast<double>(1.0F - static_cast<float>(share)) : 1.0 - share);
+      answer.numbers.push_back(share);
+    }
+    return answer;
+  }
+
+  schema::ModelInfo info_;
+  TreeEnsemble trees_;
+  EnsembleWalk walk_;   // of trees_
+};
+
+}   // namespace
+
+bool is_tree_ensemble(const schema::ModelInfo& info) {
+  return info.pipeline.size() == 1 && info.pipeline.front().estimator == kTreeEnsemble;
+}
+
+std::unique_ptr<StoredModel> load_tree_ensemble(const Context& ctx, const ModelFile& file) {
+  return std::make_unique<EnsembleModel>(ctx, file);
+}
+
+ForeignModel translated(const Context& ctx, std::string_view foreign) {
+  ImportedModel model = import_model(foreign);
+  model.info.version = kVersion, model.info.device = "cpu";
+  const std::int64_t bytes = bytes_of(model.trees);
+  require(bytes <= kMostForeignBytes, ErrorCode::kInvalidValue,
+          "the trees of this model take {} bytes, at most {} are taken", bytes, kMostForeignBytes);
+  const std::int64_t names = 8 * static_cast<std::int64_t>(foreign.size()) + (std::int64_t{1} << 20);
+  ModelFileWriter writer({},
+                         static_cast<std::size_t>(bytes + std::min(names, kMostForeignBytes)));   // no file is written
+  StateArchive archive(ctx, writer, static_cast<std::int32_t>(model.info.classes.size()));
+  archive_trees(archive, model.info, model.trees);
+  ForeignModel result{.bytes = writer.finish(model.info)};
+  const std::size_t size = padded_size(result.bytes.size());
+  const std::unique_ptr<void, decltype(&std::free)> aligned(std::aligned_alloc(kModelAlignment, size), &std::free);
+  if (!aligned) throw std::bad_alloc();
+  std::memcpy(aligned.get(), result.bytes.data(), result.bytes.size());
+  const std::span<const std::byte> view(static_cast<const std::byte*>(aligned.get()), result.bytes.size());
+  result.info = StoredModel::load(ctx, ModelFile(view))->info();
+  return result;
+}
+
+std::optional<ForeignModel> translated_file(const Context& ctx, const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.is_open(), ErrorCode::kNotFound, "the model's file is not there");
+  std::string text(kHeadBytes, '\0');
+  file.read(text.data(), kHeadBytes);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (!is_foreign_model(text)) return std::nullopt;
+  file.clear();
+  text.append(std::istreambuf_iterator<char>(file), {});
+  return translated(ctx, text);
+}
+
+}   // namespace kedge::engine
