@@ -16,6 +16,7 @@ constexpr std::int64_t kRowsBytes = 256 << 10;   // of a block of rows: half of 
 constexpr std::int64_t kTreesBytes = 16 << 10;   // of a group of trees: half of a small L1
 constexpr std::int64_t kMostRows = 4096;         // of a block
 constexpr double kMostCategory = 16777216;       // XGBoost's bound of a category; LightGBM's sets are no larger here
+constexpr std::int32_t kShallow = 8;   // depth of a tree
 constexpr std::int64_t kStepNs = 2;
 
 // 8 bytes: where a tree has few nodes and there are few columns.
@@ -49,6 +50,7 @@ enum class Look { kCut, kMissing, kAll };
 
 template <class Node>
 struct Tree {
+  std::int32_t depth = 0;
   const Node* nodes = nullptr;
   const std::uint8_t* flags = nullptr;   // kAll only
   const std::int32_t* set = nullptr;
@@ -88,9 +90,9 @@ bool goes_left_by_all(const TreeEnsemble& e, const Tree<Node>& tree, std::uint32
 
 template <class Node, bool kStrict, Look kLook>
 inline __attribute__((always_inline)) std::uint32_t next_of(const TreeEnsemble& e, const Tree<Node>& tree,
-                                                            std::uint32_t at, const typename Node::Value* row) {
+                                                            std::uint32_t at, const typename Node::Value* cells, int spread) {
   const Node node = tree.nodes[at];
-  const typename Node::Value value = row[node.column()];
+  const typename Node::Value value = cells[node.column() * static_cast<std::uint32_t>(spread)];
   bool is_left;
   if constexpr (kLook == Look::kAll) is_left = goes_left_by_all<Node, kStrict>(e, tree, at, value);
   else is_left = goes_left_by_cut<Node, kStrict>(value, node);
@@ -100,43 +102,61 @@ inline __attribute__((always_inline)) std::uint32_t next_of(const TreeEnsemble& 
 
 using Places = std::array<std::uint32_t, kLanesOfWalk>;
 
-// The leaves that rows, `stride` apart, reach in one tree. A leaf leads to itself.
+// One step of 16 walks; a leaf leads to itself. 0: all are at leaves.
+template <class Step>
+inline __attribute__((always_inline)) std::uint32_t step_all(Places& at, const Step& next_of_lane) {
+  std::uint32_t moved = 0;
+  for (int lane = 0; lane < kLanesOfWalk; ++lane) {
+    const std::uint32_t next = next_of_lane(lane, at[lane]);
+    moved |= next ^ at[lane], at[lane] = next;
+  }
+  return moved;
+}
+
+// In a shallow tree nearly every 16 rows need as many steps as it is deep: the question whether all have ended costs more
+// than it saves.
+template <class Step>
+inline __attribute__((always_inline)) Places walk_all(std::int32_t depth, const Step& next_of_lane) {
+  Places at{};
+  if (depth > kShallow)
+    while (step_all(at, next_of_lane) != 0) {
+    }
+  else
+    for (; depth > 0; --depth) step_all(at, next_of_lane);
+  return at;
+}
+
+// The leaves that the 16 rows of a group reach in one tree.
 template <class Node, bool kStrict, Look kLook>
 inline __attribute__((always_inline)) Places leaves_of_rows(const TreeEnsemble& e, const Tree<Node>& tree,
-                                                            const typename Node::Value* rows, std::int64_t stride) {
-  Places at{};
-  for (std::uint32_t moved = 1; moved != 0;) {
-    moved = 0;
-    for (int lane = 0; lane < kLanesOfWalk; ++lane) {
-      const std::uint32_t next = next_of<Node, kStrict, kLook>(e, tree, at[lane], rows + lane * stride);
-      moved |= next ^ at[lane], at[lane] = next;
-    }
-  }
-  return at;
+                                                            const typename Node::Value* group) {
+  return walk_all(tree.depth, [&](int lane, std::uint32_t at) {
+    return next_of<Node, kStrict, kLook>(e, tree, at, group + lane, kLanesOfWalk);
+  });
 }
 
 // The leaves that one row reaches in as many trees.
 template <class Node, bool kStrict, Look kLook>
 inline __attribute__((always_inline)) Places leaves_of_trees(const TreeEnsemble& e, const Tree<Node>* trees,
                                                              const typename Node::Value* row) {
-  Places at{};
-  for (std::uint32_t moved = 1; moved != 0;) {
-    moved = 0;
-    for (int lane = 0; lane < kLanesOfWalk; ++lane) {
-      const std::uint32_t next = next_of<Node, kStrict, kLook>(e, trees[lane], at[lane], row);
-      moved |= next ^ at[lane], at[lane] = next;
-    }
-  }
-  return at;
+  return walk_all(kShallow + 1, [&](int lane, std::uint32_t at) {
+    return next_of<Node, kStrict, kLook>(e, trees[lane], at, row, 1);
+  });
 }
 
-// A block of rows as the walk reads them: `stride` apart, with a column behind the last that leads every leaf to
-// itself.
+// A block of rows as the walk reads them: groups of 16 rows, of which each column lies together; fewer rows one after the
+// other. Behind the last column is one that leads every leaf to itself.
 template <class T>
 struct RowBlock {
   std::vector<T> cells, sums;
-  std::int64_t n_rows = 0, stride = 0;
+  std::int64_t n_rows = 0, row_cells = 0;   // columns, with the one behind the last
   bool has_missing = false;
+  bool are_few() const { return n_rows < kLanesOfWalk; }
+  T* cell(std::int64_t row, std::int64_t column) {
+    if (are_few()) return cells.data() + row * row_cells + column;
+    const std::int64_t group = row / kLanesOfWalk;
+    return cells.data() + (group * row_cells + column) * kLanesOfWalk + row % kLanesOfWalk;
+  }
 };
 
 template <class Node>
@@ -151,7 +171,7 @@ class Packed {
     }
     for (std::int64_t t = 0; t < e.n_trees(); ++t) {
       const std::int64_t begin = e.tree_offset[t];
-      trees_.push_back({nodes_.data() + begin, e.flags.data() + begin, e.set.data() + begin});
+      trees_.push_back({depth_of(t), nodes_.data() + begin, e.flags.data() + begin, e.set.data() + begin});
     }
     for (const std::uint8_t flags : e.flags) {
       looks_at_all_ |= (flags & (node_flag::kCategory | node_flag::kZeroIsMissing)) != 0;
@@ -178,6 +198,19 @@ class Packed {
   }
 
  private:
+  // Children lie behind their parents.
+  std::int32_t depth_of(std::int64_t t) const {
+    const std::int64_t begin = e_.tree_offset[t], n = e_.tree_offset[t + 1] - begin;
+    std::vector<std::int32_t> depth(static_cast<std::size_t>(n), 0);
+    std::int32_t most = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      most = std::max(most, depth[i]);
+      if (e_.feature[begin + i] < 0) continue;
+      for (const std::int64_t child : {e_.left[begin + i], e_.left[begin + i] + 1})
+        depth[child] = std::max(depth[child], depth[i] + 1);
+    }
+    return most;
+  }
   void pack(std::int64_t node, std::int64_t at) {
     const bool is_leaf = e_.feature[node] < 0;
     nodes_.emplace_back(e_.threshold[node], static_cast<std::uint32_t>(is_leaf ? at : e_.left[node]),
@@ -186,14 +219,14 @@ class Packed {
 
   RowBlock<T> read(const double* rows, std::int64_t n) const {
     const std::int64_t lanes = (n + kLanesOfWalk - 1) / kLanesOfWalk * kLanesOfWalk, cols = e_.n_cols;
-    RowBlock<T> block{.n_rows = n, .stride = cols + 1};
-    block.cells.assign(static_cast<std::size_t>(lanes * block.stride), -std::numeric_limits<T>::infinity());
+    RowBlock<T> block{.n_rows = n, .row_cells = cols + 1};
+    block.cells.assign(static_cast<std::size_t>(lanes * block.row_cells), -std::numeric_limits<T>::infinity());
     bool has_missing = false;
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < cols; ++j) {
         const T value = static_cast<T>(rows[i * cols + j]);
         has_missing |= value != value;
-        block.cells[static_cast<std::size_t>(i * block.stride + j)] = value;
+        *block.cell(i, j) = value;
       }
     block.has_missing = has_missing;
     block.sums.resize(static_cast<std::size_t>(lanes * e_.n_outputs));
@@ -204,7 +237,7 @@ class Packed {
 
   template <bool kStrict>
   void add(Look look, RowBlock<T>& block) const {
-    const bool are_few = block.n_rows < kLanesOfWalk;
+    const bool are_few = block.are_few();
     if (look == Look::kCut) are_few ? add_few<kStrict, Look::kCut>(block) : add_many<kStrict, Look::kCut>(block);
     else if (look == Look::kMissing)
       are_few ? add_few<kStrict, Look::kMissing>(block) : add_many<kStrict, Look::kMissing>(block);
@@ -230,8 +263,7 @@ class Packed {
     for (std::int64_t row = 0; row < block.n_rows; row += kLanesOfWalk) {
       for (std::int64_t t = first; t < last; ++t) {
         const Tree<Node>& tree = trees_[static_cast<std::size_t>(t)];
-        const Places at =
-            leaves_of_rows<Node, kStrict, kLook>(e_, tree, block.cells.data() + row * block.stride, block.stride);
+        const Places at = leaves_of_rows<Node, kStrict, kLook>(e_, tree, block.cells.data() + row * block.row_cells);
         T* const sums = block.sums.data() + row * e_.n_outputs + e_.tree_output[t];
         for (int lane = 0; lane < kLanesOfWalk; ++lane)
           sums[lane * std::int64_t{e_.n_outputs}] += tree.nodes[at[lane]].threshold;
@@ -242,7 +274,7 @@ class Packed {
   template <bool kStrict, Look kLook>
   void add_few(RowBlock<T>& block) const {
     for (std::int64_t row = 0; row < block.n_rows; ++row) {
-      const T* const cells = block.cells.data() + row * block.stride;
+      const T* const cells = block.cells.data() + row * block.row_cells;
       T* const sums = block.sums.data() + row * e_.n_outputs;
       for (std::int64_t t = 0; t < e_.n_trees(); t += kLanesOfWalk) {
         std::array<Tree<Node>, kLanesOfWalk> trees;
