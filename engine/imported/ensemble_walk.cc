@@ -16,7 +16,7 @@ constexpr std::int64_t kRowsBytes = 256 << 10;   // of a block of rows: half of 
 constexpr std::int64_t kTreesBytes = 16 << 10;   // of a group of trees: half of a small L1
 constexpr std::int64_t kMostRows = 4096;         // of a block
 constexpr double kMostCategory = 16777216;       // XGBoost's bound of a category; LightGBM's sets are no larger here
-constexpr std::int32_t kShallow = 8;   // depth of a tree
+constexpr std::int32_t kShallow = 8;             // depth of a tree
 constexpr std::int64_t kStepNs = 2;
 
 // 8 bytes: where a tree has few nodes and there are few columns.
@@ -90,7 +90,8 @@ bool goes_left_by_all(const TreeEnsemble& e, const Tree<Node>& tree, std::uint32
 
 template <class Node, bool kStrict, Look kLook>
 inline __attribute__((always_inline)) std::uint32_t next_of(const TreeEnsemble& e, const Tree<Node>& tree,
-                                                            std::uint32_t at, const typename Node::Value* cells, int spread) {
+                                                            std::uint32_t at, const typename Node::Value* cells,
+                                                            int spread) {
   const Node node = tree.nodes[at];
   const typename Node::Value value = cells[node.column() * static_cast<std::uint32_t>(spread)];
   bool is_left;
@@ -113,8 +114,8 @@ inline __attribute__((always_inline)) std::uint32_t step_all(Places& at, const S
   return moved;
 }
 
-// In a shallow tree nearly every 16 rows need as many steps as it is deep: the question whether all have ended costs more
-// than it saves.
+// In a shallow tree nearly every 16 rows need as many steps as it is deep: the question whether all have ended costs
+// more than it saves.
 template <class Step>
 inline __attribute__((always_inline)) Places walk_all(std::int32_t depth, const Step& next_of_lane) {
   Places at{};
@@ -144,8 +145,8 @@ inline __attribute__((always_inline)) Places leaves_of_trees(const TreeEnsemble&
   });
 }
 
-// A block of rows as the walk reads them: groups of 16 rows, of which each column lies together; fewer rows one after the
-// other. Behind the last column is one that leads every leaf to itself.
+// A block of rows as the walk reads them: groups of 16 rows, of which each column lies together; fewer rows one after
+// the other. Behind the last column is one that leads every leaf to itself.
 template <class T>
 struct RowBlock {
   std::vector<T> cells, sums;

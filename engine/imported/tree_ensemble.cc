@@ -20,8 +20,11 @@ void check_node(const SourceTree& tree, std::int64_t node, std::int64_t n_cols, 
   const auto n = static_cast<std::int64_t>(tree.left.size());
   const bool is_leaf = tree.left[node] < 0;
   const bool has_set = !is_leaf && (tree.flags[node] & node_flag::kCategory) != 0;
-  if (!has_set && !std::isfinite(tree.threshold[node]))
-    fail(where, fmt::format("the {} of node {} is not finite", is_leaf ? "value" : "threshold", node));
+  // LightGBM parts missing values from all others by an infinite threshold.
+  if (is_leaf && !std::isfinite(tree.threshold[node]))
+    fail(where, fmt::format("the value of node {} is not finite", node));
+  if (!has_set && std::isnan(tree.threshold[node]))
+    fail(where, fmt::format("the threshold of node {} is no number", node));
   if (is_leaf) return;
   for (const std::int32_t child : {tree.left[node], tree.right[node]})
     if (child <= 0 || child >= n)
@@ -85,7 +88,9 @@ void check_nodes(StateArchive& archive, const TreeEnsemble& e) {
     archive.expect(n > 0, "tree_offset", "has a tree without nodes");
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t node = begin + i;
+      archive.expect(!std::isnan(e.threshold[node]), "threshold", "has NaN");
       if (e.feature[node] < 0) {
+        archive.expect(std::isfinite(e.threshold[node]), "threshold", "has a leaf that is not finite");
         archive.expect(e.flags[node] == 0, "flags", "has some of a leaf");
         continue;
       }
@@ -127,7 +132,6 @@ void TreeEnsemble::state(StateArchive& archive) {
   } else {
     archive.field("threshold", threshold, n_nodes());
   }
-  archive.expect_finite("threshold", threshold);
   archive.field("left", left, n_nodes());
   archive.indices("flags", flags, n_nodes(), 0, node_flag::kAll);
   archive.field("set_offset", set_offset, kAnySize);

@@ -2,15 +2,18 @@
 #include "engine/model/ensemble_model.h"
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <new>
 
+#include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/imported/imported_model.h"
@@ -27,6 +30,32 @@ void archive_trees(StateArchive& archive, const schema::ModelInfo& info, TreeEns
 }
 
 constexpr std::int64_t kHeadBytes = 256;   // of a file, by which it is recognised
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The first `size` bytes. The place in the file, which its lender shares, stays as it is.
+std::string bytes_of_file(int fd, std::int64_t size) {
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    require(got > 0, ErrorCode::kModelCorrupt, "the model's file ends at byte {} of {}", done, bytes.size());
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
 
 // Of the tensors in a model's file.
 std::int64_t bytes_of(const TreeEnsemble& trees) {
@@ -169,14 +198,13 @@ ForeignModel translated(const Context& ctx, std::string_view foreign) {
 }
 
 std::optional<ForeignModel> translated_file(const Context& ctx, const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), ErrorCode::kNotFound, "the model's file is not there");
-  std::string text(kHeadBytes, '\0');
-  file.read(text.data(), kHeadBytes);
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const Descriptor file(open_to_read(path));
+  struct stat status{};
+  require(file.get() >= 0 && ::fstat(file.get(), &status) == 0, ErrorCode::kNotFound, "the model's file is not there");
+  const std::int64_t size = status.st_size;
+  std::string text = bytes_of_file(file.get(), std::min(size, kHeadBytes));
   if (!is_foreign_model(text)) return std::nullopt;
-  file.clear();
-  text.append(std::istreambuf_iterator<char>(file), {});
+  text = bytes_of_file(file.get(), size);
   return translated(ctx, text);
 }
 

@@ -162,6 +162,14 @@ TEST(ImportedModel, CutsBelowInXgboostAndUpToInLightgbm) {
   EXPECT_EQ(said_of(small_lightgbm(), 0.4, 0.25), 1);
 }
 
+// What parts missing values from all others in LightGBM.
+TEST(ImportedModel, TakesAnInfiniteThreshold) {
+  const std::string file =
+      replaced(replaced(small_lightgbm(), "threshold=0.5", "threshold=inf"), "decision_type=2", "decision_type=8");
+  EXPECT_EQ(said_of(file, 1e300, 0), 1);
+  EXPECT_EQ(said_of(file, std::numeric_limits<double>::quiet_NaN(), 0), 3);
+}
+
 struct Refusal {
   std::string from, to, place;
 };
@@ -176,7 +184,7 @@ TEST(ImportedModel, NamesThePlaceOfWhatIsWrongInXgboost) {
       {"[1,3,-1,-1,-1]", "[1,2147483648,-1,-1,-1]", tree + ".left_children: [1] is 2147483648"},
       {"[1,3,-1,-1,-1]", "[1,3,-1,-1]", tree + ".tree_param.num_nodes"},
       {"\"5\"", "\"2147483648\"", tree + ".tree_param.num_nodes: is 2147483648"},
-      {"[0.5,0.25,", "[0.5,1e39,", tree + ": the threshold of node 1 is not finite"},
+      {"[0.5,0.25,", "[0.5,\"nan\",", tree + ": the threshold of node 1 is no number"},
       {"[0.5,0.25,3E0", "[0.5,0.25,\"nan\"", tree + ": the value of node 2 is not finite"},
       {"[0,1,0,0,0]", "[0,2,0,0,0]", tree + ": node 1 asks for feature 2, there are 2"},
       {"\"tree_info\":[0]", "\"tree_info\":[1]", "model.tree_info: [0] is 1"},
@@ -200,7 +208,7 @@ TEST(ImportedModel, NamesThePlaceOfWhatIsWrongInLightgbm) {
       {"left_child=1 -1", "left_child=1 -2147483648", "Tree=0: node 1 has the child 2147483647"},
       {"num_leaves=3", "num_leaves=2147483648", "Tree=0: num_leaves is 2147483648"},
       {"num_leaves=3", "num_leaves=1000000000", "Tree=0: leaf_value has 3 numbers"},
-      {"threshold=0.5 0.25", "threshold=0.5 nan", "Tree=0: the threshold of node 1 is not finite"},
+      {"threshold=0.5 0.25", "threshold=0.5 nan", "Tree=0: the threshold of node 1 is no number"},
       {"leaf_value=1 2 3", "leaf_value=1 2 inf", "Tree=0: the value of node 4 is not finite"},
       {"split_feature=0 1", "split_feature=0 2", "Tree=0: node 1 asks for feature 2"},
       {"decision_type=2 2", "decision_type=2 1", "Tree=0: decision_type has a cut on categories"},
