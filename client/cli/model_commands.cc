@@ -28,8 +28,9 @@ std::string read_all(const std::string& path) {
 }
 
 void print_model(const schema::ModelInfo& model) {
-  fmt::print("{}  {}\n{}\nfitted on {} rows in {}, {}, kedge {}\n", model.id, model.created, pipeline_text(model.pipeline), model.nSamples, model.dtype,
-             size_text(model.bytes), model.version);
+  const std::string origin = model.nSamples > 0 ? fmt::format("fitted on {} rows", model.nSamples) : "imported";
+  fmt::print("{}  {}\n{}\n{} in {}, {}, kedge {}\n", model.id, model.created, pipeline_text(model.pipeline), origin,
+             model.dtype, size_text(model.bytes), model.version);
   for (const schema::ModelColumn& column : model.columns) fmt::print("  {:<32}{}\n", column.name, column.kind);
 }
 

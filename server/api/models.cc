@@ -177,11 +177,12 @@ awaitable<Response> download_model(const Api& api, Request request) {
 awaitable<Response> upload_model(const Api& api, Request request) {
   check_query(request, {});
   const std::string_view type = request.field("Content-Type");
-  if (!http::is_media_type(type, kModel) && !http::is_media_type(type, kOpenModel) &&
-      !http::is_media_type(type, kBytes))
+  // The content decides what it is. text/plain is not taken, for pages of other sites may send that.
+  constexpr std::array<std::string_view, 5> kTypes{kModel, kOpenModel, kBytes, "application/json",
+                                                   "application/ubjson"};
+  if (std::ranges::none_of(kTypes, [&](std::string_view known) { return http::is_media_type(type, known); }))
     throw Error(ErrorCode::kUnsupportedMediaType,
-                fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kModel, kOpenModel, kBytes),
-                "Content-Type");
+                fmt::format("Content-Type is '{}', must be one of {}", type, fmt::join(kTypes, ", ")), "Content-Type");
   std::unique_ptr<StagedModel> staged;
   auto stage = [&] {
     check_content_digest(request);

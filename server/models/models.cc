@@ -59,11 +59,19 @@ class LocalModels final : public Models {
   std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) override {
     return worker_.ask(
         tenant, [path = model.path] { return schema::AskCommand{.modelPath = path}; },
-        [loaded = std::move(loaded)](schema::AnswerReport report, std::exception_ptr error) { loaded(std::move(report.model), std::move(error)); });
+        [loaded = std::move(loaded), translated = model.translated](schema::AnswerReport report,
+                                                                    std::exception_ptr error) {
+          *translated = std::move(report.body);
+          loaded(std::move(report.model), std::move(error));
+        });
   }
 
   schema::ModelInfo add(StagedModel& model, schema::ModelInfo info, const std::string& tenant) override {
     info.job.clear();
+    if (!model.translated->empty()) {
+      model.room.resize(model.translated->size());
+      write_file(model.path, *model.translated);
+    }
     model.room.resize(0);   // add_model() counts what it keeps
     return jobs_.add_model(model.path, std::move(info), tenant);
   }

@@ -27,6 +27,9 @@ struct ModelQuestion {
 struct StagedModel {
   std::filesystem::path path;
   TenantBytes::Reservation room;   // its place in its tenant's quota until it is listed
+  // Of another program's file, once it is loaded: the model that it becomes. Shared with the question of load(), whose
+  // answer may come when this object is gone.
+  std::shared_ptr<std::string> translated = std::make_shared<std::string>();
   ~StagedModel() {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
@@ -57,8 +60,8 @@ class Models {
   // kNotFound, kModelCorrupt.
   virtual std::unique_ptr<OpenFile> open_form(std::string_view id) = 0;
   virtual void remove(std::string_view id) = 0;                                 // kNotFound
-  // An upload, in either form: its file; what a worker says of it, which has to load it, or kModelCorrupt; the model in
-  // the list.
+  // An upload, in either form or of another program: its file; what a worker says of it, which has to load it, or
+  // kModelCorrupt; the model in the list.
   virtual std::unique_ptr<StagedModel> stage(std::string_view file, const std::string& tenant) = 0;   // schema::QuotaExceeded
   using Loaded = std::function<void(schema::ModelInfo, std::exception_ptr)>;
   virtual std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) = 0;   // `model` outlives the handle

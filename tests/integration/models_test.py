@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from kedge_server import Kedged, spec, wait_for  # noqa: E402
 
+IMPORTED = HERE.parent / "data" / "imported"   # models of XGBoost and LightGBM, with what these say
 CSV = {"Content-Type": "text/csv", "Accept": "text/csv"}
 OPEN = "application/vnd.kedge.model+zip"
 MODEL = {"Content-Type": "application/vnd.kedge.model", "Accept": "application/json"}
@@ -106,6 +107,45 @@ class StoredModels(unittest.TestCase):
             reply = self.server.call("POST", "/v1/models", body, MODEL)
             self.assertEqual(reply.status, 422, reply.body)
             self.assertIn(words, reply.json()["detail"])
+
+    def pushed(self, name):
+        reply = self.server.call("POST", "/v1/models", (IMPORTED / name).read_bytes(), {**MODEL, "Content-Type": "application/octet-stream"})
+        self.assertEqual(reply.status, 201, reply.body)
+        return reply.json()
+
+    def test_models_of_other_programs_become_stored_models(self):
+        for name in ("xgb_categories.json", "xgb_categories.ubj", "lgb_categories.txt"):
+            model = self.pushed(name)
+            self.assertEqual(model["outputs"], ["predict", "predict_proba", "decision_function"])
+            said = json.loads((IMPORTED / (name.split(".")[0] + ".answers.json")).read_text())
+            body = {"columns": said["columns"], "rows": said["rows"]}
+            answer = self.ask(model["id"], body, {"Accept": "application/json"}, "?output=decision_function").json()["values"]
+            for value, expected in zip(answer, said["decision_function"], strict=True):
+                self.assertAlmostEqual(value, expected, delta=4e-16 * abs(expected) if name.startswith("lgb") else 0)
+            self.assertEqual(self.ask(model["id"], body, {"Accept": "application/json"}).json()["values"], said["predict"])
+            for content in (self.server.call("GET", f"/v1/models/{model['id']}/download").body, self.opened(model["id"])):
+                again = self.server.call("POST", "/v1/models", content, MODEL)
+                self.assertEqual(again.status, 201, again.body)
+                same = self.ask(again.json()["id"], body, {"Accept": "application/json"}, "?output=decision_function").json()["values"]
+                self.assertEqual(same, answer)
+
+    def test_a_pushed_model_answers_a_job(self):
+        model = self.pushed("lgb_regression.txt")
+        csv = "a,b,c,d,e\n" + "".join(f"{i},{i / 3},{-i},1,0\n" for i in range(9))
+        dataset = {"inline": {"csv": csv}}
+        job = self.server.run({"dataset": dataset, "task": {"predict": {"model": model["id"], "format": "csv"}}})
+        self.assertEqual(job["state"], "succeeded", job)
+        answers = self.server.call("GET", f"/v1/jobs/{job['id']}/artifacts/predictions.csv").body
+        self.assertEqual(answers, self.ask(model["id"], csv.encode()).body)
+
+    def test_a_malformed_model_of_another_program_is_refused_with_its_place(self):
+        text = (IMPORTED / "lgb_regression.txt").read_text()
+        for body, words in ((text.replace("left_child=", "left_child=0 ", 1), "Tree=0"), (text[:900], "LightGBM model: "),
+                            ('{"learner": {}}', "XGBoost model.learner"), ('{"learner": ', "XGBoost model"), ('{L\0', "UBJSON: byte")):
+            reply = self.server.call("POST", "/v1/models", body.encode(), {**MODEL, "Content-Type": "application/octet-stream"})
+            self.assertEqual((reply.status, reply.json()["code"]), (422, "MODEL_CORRUPT"), reply.body)
+            self.assertIn(words, reply.json()["detail"])
+        self.assertFalse(list(self.models_dir.glob("*.part")))
 
     def test_a_missing_column_is_named(self):
         model = self.fitted()

@@ -116,6 +116,9 @@ class Data(WithServer):
         self.assertEqual(again.info()["classes"], ["setosa", "versicolor", "virginica"])
         again.remove()
         self.raises("NOT_FOUND", "", again.info)
+        forest = self.session.models.push(HERE.parent / "data" / "imported" / "xgb_regression.ubj")
+        self.assertEqual(forest.predict(np.zeros((3, 5))).shape, (3,))
+        self.assertIn(forest.id, [stored["id"] for stored in self.session.models()])
         asked = self.session.submit(kedge.builtin("iris"), task=kedge.predict(model))
         self.assertEqual(list(asked.artifacts()), ["predictions.npy"])
         target = pathlib.Path(self.folder.name) / "predictions.npy"

@@ -154,7 +154,8 @@ class Session {
   schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;
   Model model(std::string id) const { return Model(transport_, std::move(id)); }   // of Result::model, or of the list
   schema::ModelPage models(std::int64_t page_size = 50, std::string_view page_token = {}) const;   // newest first
-  Model upload_model(std::string_view file) const;   // Error{kModelCorrupt} for what is no model
+  // The bytes of a file of Kedge, XGBoost (JSON, UBJSON) or LightGBM (text). Error{kModelCorrupt} for what is no model.
+  Model upload_model(std::string_view file) const;
   schema::Catalogue estimators() const;
   schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;

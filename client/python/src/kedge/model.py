@@ -3,7 +3,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pathlib
 import zipfile
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -80,6 +83,27 @@ class Model:
     def remove(self) -> None:
         """Jobs that have opened the model go on with it."""
         self._transport.call(Call("DELETE", self._path()))
+
+
+class Models:
+    """The stored models of a server: called, it lists them."""
+
+    def __init__(self, transport: Transport, pages: Callable[[int], Iterator[dict[str, Any]]]) -> None:
+        self._transport, self._pages = transport, pages
+
+    def __call__(self, page_size: int = 50) -> Iterator[dict[str, Any]]:
+        """Newest first."""
+        return self._pages(page_size)
+
+    def push(self, path: str | os.PathLike[str]) -> Model:
+        """Stores the model in a file: of Kedge, of XGBoost (JSON or UBJSON, as save_model() writes it) or of LightGBM (text). Raises KedgeError, which names
+        the place in the file, for what is malformed or of a kind that is not taken."""
+        return self.upload(pathlib.Path(path).read_bytes())
+
+    def upload(self, content: bytes) -> Model:
+        """The same for the bytes of such a file."""
+        call = Call("POST", "/v1/models", content, content_type=MODEL, timeout=LONG_S, repeats=False)
+        return Model(self._transport, self._transport.call(call).json()["id"])
 
 
 def _row(row: Any) -> Any:

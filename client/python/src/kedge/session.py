@@ -16,7 +16,7 @@ from ._upload import CONTENT_TYPES, Progress, Sender, file_upload, path_of
 from .data import Dataset, Upload
 from .errors import KedgeError
 from .job import Job
-from .model import MODEL, Model
+from .model import Model, Models
 from .steps import pipeline_of, value_of
 from .tasks import Task
 
@@ -137,13 +137,14 @@ class Session:
     def model(self, id: str) -> Model:
         return Model(self._transport, id)
 
-    def models(self, page_size: int = 50) -> Iterator[dict[str, Any]]:
-        """Newest first."""
-        yield from self._pages("/v1/models", "models", {"pageSize": page_size})
+    @property
+    def models(self) -> Models:
+        """models() lists them, newest first; models.push(path) stores one."""
+        return Models(self._transport, lambda page_size: self._pages("/v1/models", "models", {"pageSize": page_size}))
 
     def upload_model(self, content: bytes) -> Model:
-        """A file that Model.download() gave."""
-        return Model(self._transport, self._transport.call(Call("POST", "/v1/models", content, content_type=MODEL, timeout=LONG_S, repeats=False)).json()["id"])
+        """A file that Model.download() gave, or the bytes of another that models.push() takes."""
+        return self.models.upload(content)
 
     # The server
 
