@@ -97,6 +97,8 @@ std::vector<Need> needs() {
       {"KernelRidge", kValues, {}, 1e-9, kIllPosed32},
       {"PoissonRegressor", kPositive, {}, kStopped64, kStopped32},
       {"GammaRegressor", kPositive, {}, kStopped64, kStopped32},
+      {"MLPClassifier", kClasses, {{"max_iter", 20}}, kStopped64, kStopped32},   // rounding grows with each pass
+      {"MLPRegressor", kValues, {{"max_iter", 20}}, kStopped64, kStopped32},
       {"KBinsDiscretizer", kClasses, {{"encode", "ordinal"}}},
       {"QuantileTransformer", kClasses, {{"n_quantiles", 20}}},
       {"SplineTransformer", kClasses, {{"n_knots", 4}}},

@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!is_foreign_model(file)) return 0;
   try {
     const ImportedModel model = import_model(file);
+    if (model.trees.n_cols == 0) return 0;
     const EnsembleWalk walk(model.trees);
     for (const std::int64_t n_rows : {1, 17}) {
       std::vector<double> rows(static_cast<std::size_t>(n_rows * model.trees.n_cols), 0.5);

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from client_case import WithServer, has
+from client_case import HERE, WithServer, has
 import kedge
 from kedge.data import rows_of, upload_of
 from kedge.estimators import GaussianNB, KMeans, LogisticRegression, SimpleImputer, StandardScaler
