@@ -44,6 +44,42 @@ class ARDRegression(Estimator):
         super().__init__(**_given(locals()))
 
 
+class AdaBoostClassifier(Estimator):
+    """Fit copies of a classifier, each with more weight on the rows that those before it got wrong.
+
+    estimator: What is copied; null takes DecisionTreeClassifier of depth 1. Default None.
+    n_estimators: Most copies of the estimator. Default 50.
+    learning_rate: By how much each copy counts and changes the weights. Default 1.0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_estimators: int = UNSET,
+                 learning_rate: float = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class AdaBoostRegressor(Estimator):
+    """Fit copies of a regressor, each on rows drawn by how far those before it missed them.
+
+    estimator: What is copied; null takes DecisionTreeRegressor of depth 3. Default None.
+    n_estimators: Most copies of the estimator. Default 50.
+    learning_rate: By how much each copy counts and changes the weights. Default 1.0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    loss: Of a row's error. Default 'linear'.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_estimators: int = UNSET,
+                 learning_rate: float = UNSET,
+                 random_state: int | None = UNSET,
+                 loss: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class BaggingClassifier(Estimator):
     """Fit copies of a classifier on rows and columns drawn at random, and average them.
 
@@ -779,6 +815,106 @@ class GaussianRandomProjection(Estimator):
         super().__init__(**_given(locals()))
 
 
+class GradientBoostingClassifier(Estimator):
+    """Gradient boosting of classes: small trees on all cuts of all columns, each fitted to the slopes of the loss.
+
+    loss: What the trees lower. Default 'log_loss'.
+    learning_rate: Share of each tree's prediction that is added. Default 0.1.
+    n_estimators: Stages; each has a tree, or one for each of many classes. Default 100.
+    subsample: Share of the rows that each stage draws. Default 1.0.
+    criterion: Accepted for compatibility and ignored. Default 'deprecated'.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_depth: Deepest a tree may get; null for no limit. Default 3.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    init: What comes before the trees: zero, or null for the best constant. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    max_features: Columns looked at for a split; null for all. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    validation_fraction: Share of the rows that n_iter_no_change sets aside. Default 0.1.
+    n_iter_no_change: Stages without improvement on the rows set aside before the end; null for no such end. Default None.
+    tol: Least improvement that counts. Default 0.0001.
+    ccp_alpha: What a leaf costs when trees are pruned; 0 for no pruning. Default 0.0.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 learning_rate: float = UNSET,
+                 n_estimators: int = UNSET,
+                 subsample: float = UNSET,
+                 criterion: str = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 init: str | None = UNSET,
+                 random_state: int | None = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 warm_start: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int | None = UNSET,
+                 tol: float = UNSET,
+                 ccp_alpha: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class GradientBoostingRegressor(Estimator):
+    """Gradient boosting of values: small trees on all cuts of all columns, each fitted to the slopes of the loss.
+
+    loss: What the trees lower. Default 'squared_error'.
+    learning_rate: Share of each tree's prediction that is added. Default 0.1.
+    n_estimators: Stages; each has a tree, or one for each of many classes. Default 100.
+    subsample: Share of the rows that each stage draws. Default 1.0.
+    criterion: Accepted for compatibility and ignored. Default 'deprecated'.
+    min_samples_split: Fewest rows of a node that is split, as a number or a share of all. Default 2.
+    min_samples_leaf: Fewest rows of a leaf, as a number or a share of all. Default 1.
+    min_weight_fraction_leaf: Least share of the weight in a leaf. Default 0.0.
+    max_depth: Deepest a tree may get; null for no limit. Default 3.
+    min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
+    init: What comes before the trees: zero, or null for the best constant. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    max_features: Columns looked at for a split; null for all. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    validation_fraction: Share of the rows that n_iter_no_change sets aside. Default 0.1.
+    n_iter_no_change: Stages without improvement on the rows set aside before the end; null for no such end. Default None.
+    tol: Least improvement that counts. Default 0.0001.
+    ccp_alpha: What a leaf costs when trees are pruned; 0 for no pruning. Default 0.0.
+    alpha: The quantile of loss quantile, and that of huber's errors. Default 0.9.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 learning_rate: float = UNSET,
+                 n_estimators: int = UNSET,
+                 subsample: float = UNSET,
+                 criterion: str = UNSET,
+                 min_samples_split: int | float = UNSET,
+                 min_samples_leaf: int | float = UNSET,
+                 min_weight_fraction_leaf: float = UNSET,
+                 max_depth: int | None = UNSET,
+                 min_impurity_decrease: float = UNSET,
+                 init: str | None = UNSET,
+                 random_state: int | None = UNSET,
+                 max_features: str | int | float | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 max_leaf_nodes: int | None = UNSET,
+                 warm_start: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 n_iter_no_change: int | None = UNSET,
+                 tol: float = UNSET,
+                 ccp_alpha: float = UNSET,
+                 alpha: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class HistGradientBoostingClassifier(Estimator):
     """Gradient boosting: trees on binned columns, each fitted to what those before it leave. Takes missing values and categories.
 
@@ -1343,6 +1479,118 @@ class LogisticRegression(Estimator):
         super().__init__(**_given(locals()))
 
 
+class MLPClassifier(Estimator):
+    """A network of dense layers, fitted to the logistic loss by Adam, gradient descent or L-BFGS.
+
+    hidden_layer_sizes: Neurons of each hidden layer. Default [100].
+    activation: Of the hidden layers. Default 'relu'.
+    solver: lbfgs takes all rows in each step; sgd and adam take batches. Default 'adam'.
+    alpha: Strength of the L2 penalty. Default 0.0001.
+    batch_size: Rows of a batch; auto takes 200, or all if they are fewer. Default 'auto'.
+    learning_rate: How the rate of sgd changes. Default 'constant'.
+    learning_rate_init: Size of the first steps of sgd and adam. Default 0.001.
+    power_t: Exponent of invscaling. Default 0.5.
+    max_iter: Largest number of epochs, or of iterations of lbfgs. Default 200.
+    shuffle: Draw the order of the rows anew in each epoch. Default True.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    tol: Least improvement that counts; lbfgs stops at a gradient this small. Default 0.0001.
+    verbose: Accepted for compatibility and ignored. Default False.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    momentum: Of sgd. Default 0.9.
+    nesterovs_momentum: Take Nesterov's momentum. Default True.
+    early_stopping: Stop, and keep the best epoch, by the score of rows set aside. Default False.
+    validation_fraction: Share of the rows that early_stopping sets aside. Default 0.1.
+    beta_1: Decay of adam's mean of gradients. Default 0.9.
+    beta_2: Decay of adam's mean of squared gradients. Default 0.999.
+    epsilon: Added to adam's divisor. Default 1e-08.
+    n_iter_no_change: Epochs without improvement before the end. Default 10.
+    max_fun: Largest number of evaluations of lbfgs. Default 15000.
+    """
+
+    def __init__(self, *,
+                 hidden_layer_sizes: Any = UNSET,
+                 activation: str = UNSET,
+                 solver: str = UNSET,
+                 alpha: float = UNSET,
+                 batch_size: str | int = UNSET,
+                 learning_rate: str = UNSET,
+                 learning_rate_init: float = UNSET,
+                 power_t: float = UNSET,
+                 max_iter: int = UNSET,
+                 shuffle: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET,
+                 verbose: bool | int = UNSET,
+                 warm_start: bool = UNSET,
+                 momentum: float = UNSET,
+                 nesterovs_momentum: bool = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 beta_1: float = UNSET,
+                 beta_2: float = UNSET,
+                 epsilon: float = UNSET,
+                 n_iter_no_change: int | str = UNSET,
+                 max_fun: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MLPRegressor(Estimator):
+    """A network of dense layers, fitted to squared errors or Poisson's deviance by Adam, gradient descent or L-BFGS.
+
+    loss: What is minimised; poisson predicts exponentials. Default 'squared_error'.
+    hidden_layer_sizes: Neurons of each hidden layer. Default [100].
+    activation: Of the hidden layers. Default 'relu'.
+    solver: lbfgs takes all rows in each step; sgd and adam take batches. Default 'adam'.
+    alpha: Strength of the L2 penalty. Default 0.0001.
+    batch_size: Rows of a batch; auto takes 200, or all if they are fewer. Default 'auto'.
+    learning_rate: How the rate of sgd changes. Default 'constant'.
+    learning_rate_init: Size of the first steps of sgd and adam. Default 0.001.
+    power_t: Exponent of invscaling. Default 0.5.
+    max_iter: Largest number of epochs, or of iterations of lbfgs. Default 200.
+    shuffle: Draw the order of the rows anew in each epoch. Default True.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    tol: Least improvement that counts; lbfgs stops at a gradient this small. Default 0.0001.
+    verbose: Accepted for compatibility and ignored. Default False.
+    warm_start: Accepted for compatibility and ignored. Default False.
+    momentum: Of sgd. Default 0.9.
+    nesterovs_momentum: Take Nesterov's momentum. Default True.
+    early_stopping: Stop, and keep the best epoch, by the score of rows set aside. Default False.
+    validation_fraction: Share of the rows that early_stopping sets aside. Default 0.1.
+    beta_1: Decay of adam's mean of gradients. Default 0.9.
+    beta_2: Decay of adam's mean of squared gradients. Default 0.999.
+    epsilon: Added to adam's divisor. Default 1e-08.
+    n_iter_no_change: Epochs without improvement before the end. Default 10.
+    max_fun: Largest number of evaluations of lbfgs. Default 15000.
+    """
+
+    def __init__(self, *,
+                 loss: str = UNSET,
+                 hidden_layer_sizes: Any = UNSET,
+                 activation: str = UNSET,
+                 solver: str = UNSET,
+                 alpha: float = UNSET,
+                 batch_size: str | int = UNSET,
+                 learning_rate: str = UNSET,
+                 learning_rate_init: float = UNSET,
+                 power_t: float = UNSET,
+                 max_iter: int = UNSET,
+                 shuffle: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 tol: float = UNSET,
+                 verbose: bool | int = UNSET,
+                 warm_start: bool = UNSET,
+                 momentum: float = UNSET,
+                 nesterovs_momentum: bool = UNSET,
+                 early_stopping: bool = UNSET,
+                 validation_fraction: float = UNSET,
+                 beta_1: float = UNSET,
+                 beta_2: float = UNSET,
+                 epsilon: float = UNSET,
+                 n_iter_no_change: int | str = UNSET,
+                 max_fun: int = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class MaxAbsScaler(Estimator):
     """Scale each column by its largest absolute value.
 
@@ -1723,6 +1971,23 @@ class OrdinalEncoder(Estimator):
         super().__init__(**_given(locals()))
 
 
+class OrthogonalMatchingPursuit(Estimator):
+    """Least squares on a few columns, taken greedily.
+
+    n_nonzero_coefs: Columns to take; null takes a tenth of them, or with tol as many as it needs. Default None.
+    tol: Take columns until the squared error is at most this; overrides n_nonzero_coefs. Default None.
+    fit_intercept: Fit an intercept. Default True.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    """
+
+    def __init__(self, *,
+                 n_nonzero_coefs: int | None = UNSET,
+                 tol: float | None = UNSET,
+                 fit_intercept: bool = UNSET,
+                 precompute: str | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class PCA(Estimator):
     """Principal component analysis.
 
@@ -2001,6 +2266,31 @@ class RFE(Estimator):
                  n_features_to_select: int | float | None = UNSET,
                  step: int | float = UNSET,
                  verbose: int = UNSET,
+                 importance_getter: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RFECV(Estimator):
+    """Leave out the columns that an estimator finds least important, as many as folds score best with.
+
+    estimator: Judges the columns; null takes RidgeClassifier. Default None.
+    step: Columns that each round leaves out: a number, or a share of all. Default 1.
+    min_features_to_select: Fewest columns to keep. Default 1.
+    cv: Number of folds; null for 5. Default None.
+    scoring: What folds are compared by; null takes accuracy or R^2. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    importance_getter: The attribute to read; auto takes coef_, else feature_importances_. Default 'auto'.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 step: int | float = UNSET,
+                 min_features_to_select: int = UNSET,
+                 cv: int | None = UNSET,
+                 scoring: str | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 n_jobs: int | None = UNSET,
                  importance_getter: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
@@ -2411,6 +2701,32 @@ class SVR(Estimator):
         super().__init__(**_given(locals()))
 
 
+class SelectFdr(Estimator):
+    """Keep columns by their scores so that an expected share of them at most is due to chance.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    alpha: Largest rate of errors. Default 0.05.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 alpha: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SelectFpr(Estimator):
+    """Keep columns whose scores are hardly due to chance, each by itself.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    alpha: Largest rate of errors. Default 0.05.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 alpha: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class SelectFromModel(Estimator):
     """Keep the columns that an estimator finds important.
 
@@ -2428,6 +2744,19 @@ class SelectFromModel(Estimator):
                  norm_order: int | str = UNSET,
                  max_features: int | None = UNSET,
                  importance_getter: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SelectFwe(Estimator):
+    """Keep columns by their scores so that hardly one of them is due to chance.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    alpha: Largest rate of errors. Default 0.05.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 alpha: float = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2454,6 +2783,29 @@ class SelectPercentile(Estimator):
     def __init__(self, *,
                  score_func: str = UNSET,
                  percentile: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SequentialFeatureSelector(Estimator):
+    """Take columns in, or leave them out, one at a time, by how an estimator then scores in folds.
+
+    estimator: Is fitted on the columns; null takes RidgeClassifier. Default None.
+    n_features_to_select: Columns to keep: a number, or a share of all; auto takes half, or with tol as many as help. Default 'auto'.
+    tol: Least gain of a column with auto; null for any. Default None.
+    direction: Take columns in, or leave them out. Default 'forward'.
+    scoring: What folds are compared by; null takes accuracy or R^2. Default None.
+    cv: Number of folds. Default 5.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_features_to_select: str | int | float = UNSET,
+                 tol: float | None = UNSET,
+                 direction: str = UNSET,
+                 scoring: str | None = UNSET,
+                 cv: int = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2595,6 +2947,25 @@ class StandardScaler(Estimator):
                  with_mean: bool = UNSET,
                  with_std: bool = UNSET,
                  copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TransformedTargetRegressor(Estimator):
+    """Fit a regressor to a function of the target, and bring its predictions back.
+
+    regressor: Is fitted to func of the target; null takes LinearRegression. Default None.
+    transformer: Accepted for compatibility and ignored. Default None.
+    func: Function of the target, by numpy's name; null for none. Default None.
+    inverse_func: What brings predictions back, by numpy's name; null for none. Default None.
+    check_inverse: Warn where inverse_func does not bring the fitted targets back. Default True.
+    """
+
+    def __init__(self, *,
+                 regressor: Any = UNSET,
+                 transformer: None = UNSET,
+                 func: str | None = UNSET,
+                 inverse_func: str | None = UNSET,
+                 check_inverse: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
