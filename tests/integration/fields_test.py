@@ -102,7 +102,7 @@ class RoundTrip(unittest.TestCase):
     """What a client sets comes back from the server as it was sent."""
 
     SELECT = {"rows": 120, "columns": ["a", "b"], "target": "y", "dtype": "float64", "scale": 2.0, "weights": "w", "groups": "g", "naValues": ["-"], "keepDefaultNa": False,
-              "types": {"a": "number"}}
+              "types": {"a": "number"}, "where": ["a >= 0"], "dropna": True, "dropDuplicates": True, "sample": 120, "sampleSeed": 4}
     COMMON = {"scoring": ["accuracy"], "confusionMatrix": True, "curves": True}
     FOLDS = {**COMMON, "shuffle": True, "randomState": 3, "returnTrainScore": True, "cv": 3}
     SPLITS = [FOLDS, {**FOLDS, "shuffle": False, "splitter": "RepeatedKFold", "nRepeats": 2}, {"splitter": "ShuffleSplit", "cv": 2, "testSize": 0.3, "trainSize": 0.5, "randomState": 1},

@@ -50,9 +50,11 @@ void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X)
 // Few categories for the estimators that count them: the number of categories of a numeric column is not known
 // beforehand.
 Data data_for(const Row& row) {
-  if (row.estimator == "MinCovDet" || row.estimator == "EllipticEnvelope" || row.estimator == "KernelDensity")
-    return row.is_wide ? testing::make_data(200, 80, 3)
-                       : testing::make_data(4000, 8, 3);   // all rows with all, or many trials
+  const auto is = [&](const char* name) { return row.estimator == name; };
+  if (is("MinCovDet") || is("EllipticEnvelope") || is("KernelDensity"))   // all rows with all, or many trials
+    return row.is_wide ? testing::make_data(200, 80, 3) : testing::make_data(4000, 8, 3);
+  if (is("RFECV") || is("SequentialFeatureSelector"))   // some fits for each column
+    return row.is_wide ? testing::make_data(200, 20, 3) : testing::make_data(4000, 8, 3);
   const std::int64_t n_tall = testing::compares_all_rows(row.estimator) ? 1500 : 20000;
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
