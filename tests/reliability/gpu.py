@@ -52,6 +52,12 @@ def job(name, task=None):
     return spec(steps=JOBS[name], task=task or ({"fit": {}} if name == "means" else {"crossValidate": {"cv": 2}}))
 
 
+def large_job(device):
+    """On 5 MB of data, for which "auto" takes a GPU: it takes the CPU for less than 4 MiB."""
+    blobs = {"generate": {"name": "make_blobs", "params": {"n_samples": 70000, "n_features": 8}}}
+    return {"dataset": blobs, "pipeline": [{"estimator": "StandardScaler"}], "task": {"fit": {}}, "device": device}
+
+
 def outcome(end):
     """Of a job, without what differs from run to run."""
     result = end.get("result") or {}
@@ -159,7 +165,7 @@ def g3(row):
             row.expect(code == "DEVICE_UNAVAILABLE" and words in text, f"{how}: {code}: {text}")
             devices = {device["id"]: device.get("missing", "") for device in gpu.server.call("GET", "/v1/info").json()["devices"]}
             row.expect(any(words in missing for missing in devices.values()), f"{how}: /v1/info says {devices}")
-            auto = gpu.server.run({**job("neighbours"), "device": "auto"}, 60)
+            auto = gpu.server.run(large_job("auto"), 60)
             row.expect(auto["state"] == "succeeded" and auto["result"]["device"]["kind"] == "cpu", f"{how}: auto ended {outcome(auto)[:2]}")
         finally:
             gpu.server.kill()
@@ -196,12 +202,14 @@ def g5(row):
         gpu = WithGpu(row, "--devices", "cpu,cuda:0", env={"LD_LIBRARY_PATH": str(FOLDER / "driver"),
                                                                "KEDGE_FAKE_DRIVER": "13000" if row.control == "no-faults" else version})
         try:
-            end = gpu.server.run({**job("neighbours"), "device": "auto"}, 60)
+            end = gpu.server.run(large_job("auto"), 60)
             devices = gpu.server.call("GET", "/v1/info").json()["devices"]
             said = [device.get("missing") or device["name"] for device in devices if device["id"].startswith("cuda")]
             row.expect(any(text == words or (release == "470" and words in text) for text in said), f"{release}: /v1/info says {devices}")
             kind = (end.get("result") or {}).get("device", {}).get("kind")
             row.expect(end["state"] == "succeeded" and kind == ("cpu" if release == "470" else "cuda"), f"{release}: auto ended {outcome(end)[:2]} on {kind}")
+            small = gpu.server.run({**job("neighbours"), "device": "auto"}, 60)
+            row.expect(small["result"]["device"]["kind"] == "cpu", f"{release}: auto with a small data set was not on the CPU")
         finally:
             gpu.server.kill()
     return f"{len(drivers)} drivers"
