@@ -11,7 +11,8 @@ namespace kedge::engine {
 
 enum class Metric : int { kEuclidean, kManhattan, kChebyshev, kMinkowski };
 
-// size^power, size at least 0. Whole powers are products, which every device rounds alike; libraries' pow() differ in the last bit.
+// size^power, size at least 0. Whole powers are products, which every device rounds alike; libraries' pow() differ in
+// the last bit.
 KEDGE_HD inline double minkowski_term(double size, double power) {
   constexpr int kMostFactors = 16;
   const int whole = power <= kMostFactors ? static_cast<int>(power) : 0;

@@ -12,6 +12,7 @@ class DeviceLibraries;
 
 // Both borrow their arguments for the lifetime of the result.
 std::unique_ptr<TreeOps> make_cpu_trees(Memory& memory);
-std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime, DeviceLibraries& libraries);   // on the emulated device as well
+std::unique_ptr<TreeOps> make_cuda_trees(CudaRuntime& runtime,
+                                         DeviceLibraries& libraries);   // on the emulated device as well
 
 }  // namespace kedge::engine

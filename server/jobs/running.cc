@@ -21,7 +21,8 @@ using schema::JobState;
 
 constexpr std::int64_t kCrashesAllowed = 1;       // so a job has two attempts
 constexpr std::int64_t kFalseStartsAllowed = 3;   // given to dying workers: not the job's fault, but it must end
-// Data sets below this: on an H100 beside 16 cores, launches and waits took longer than the CPU's work (docs/performance/gpu.md).
+// Data sets below this: on an H100 beside 16 cores, launches and waits took longer than the CPU's work
+// (docs/performance/gpu.md).
 constexpr std::uintmax_t kLeastGpuBytes = 4 << 20;
 
 bool is_small(const std::filesystem::path& data) {

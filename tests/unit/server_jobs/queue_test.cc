@@ -190,7 +190,8 @@ TEST(DeviceTable, TakesTheCpuForSmallDataWhereItRunsOne) {
   both.set_missing("cpu", "its worker does not start");
   EXPECT_TRUE(both.serves("cuda:0", kAutoSmall));
   EXPECT_EQ(both.missing_reason(kAutoSmall), "");
-  EXPECT_THAT(DeviceTable({{.id = "cuda:0", .missing = "no driver"}}, {}).missing_reason(kAutoSmall), HasSubstr("\"auto\" is not available"));
+  EXPECT_THAT(DeviceTable({{.id = "cuda:0", .missing = "no driver"}}, {}).missing_reason(kAutoSmall),
+              HasSubstr("\"auto\" is not available"));
 }
 
 TEST(DeviceTable, SaysWhyADeviceIsMissing) {

@@ -120,7 +120,8 @@ class CountedTrees {
 
  private:
   void set_root(std::size_t t, const std::vector<std::int32_t>& draws) {
-    rules_[t] = make_rules(in_.options, std::span<const std::int32_t>(draws.data(), draws.size())), roots_[t].assign(draws.begin(), draws.end());
+    rules_[t] = make_rules(in_.options, std::span<const std::int32_t>(draws.data(), draws.size())),
+    roots_[t].assign(draws.begin(), draws.end());
   }
 
   const HostForestInput& in_;
