@@ -16,6 +16,7 @@ namespace {
 
 struct DatasetName {
   std::string operator()(const schema::OpenmlRef& openml) const {
+    if (openml.name.empty() && openml.id == 0) return "imported";   // a model that no job of a server has made
     return openml.name.empty() ? fmt::format("openml {}", openml.id) : openml.name;
   }
   std::string operator()(const schema::UrlRef& url) const {

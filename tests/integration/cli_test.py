@@ -222,6 +222,16 @@ class Files(WithServer):
 
 
 class Ends(WithServer):
+    def test_a_model_of_another_trainer_is_pushed_and_asked(self):
+        models = pathlib.Path(__file__).resolve().parent.parent / "data" / "imported"
+        model = self.user.run("models", "push", models / "xgb_regression.ubj").stdout.strip()
+        self.assertIn("imported: TreeEnsemble", next(line for line in self.user.run("models").stdout.splitlines() if model in line))
+        (self.user.home / "three.csv").write_text("a,b,c,d,e\n" + 3 * "1,2,3,4,5\n")
+        self.assertEqual(len(set(self.user.run("predict", model, "three.csv").stdout.split()[1:])), 1)
+        (self.user.home / "cut.ubj").write_bytes((models / "xgb_regression.ubj").read_bytes()[:300])
+        self.assertIn("MODEL_CORRUPT", self.user.run("models", "push", "cut.ubj", code=1).stderr)
+        self.user.run("models", "rm", model)
+
     def test_a_cancelled_job_says_so(self):
         slow = {"dataset": {"builtin": "mnist_10k"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 5000}}], "task": {"crossValidate": {"cv": 5}}}
         job = self.user.run("submit", self.user.file("slow.json", slow)).stdout.strip()
