@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/stop.h"
 #include "engine/generate/generators.h"
 
 namespace kedge::engine::generate {
@@ -54,7 +55,20 @@ std::vector<double> shares(const Params& p) {
   return weights;
 }
 
+// Centres, and the matrices that mix columns. Factors are bounded first, so that no product overflows.
+void check_held(const Params& p) {
+  constexpr std::int64_t kMostClusters = 100'000, kMostInformative = 3'000;
+  if (p.n_informative > kMostInformative) refuse_param(kName, "n_informative", p.n_informative, "must be at most 3000");
+  if (p.n_clusters() > kMostClusters)
+    refuse_param(kName, "n_classes", p.n_classes, "times n_clusters_per_class must be at most 100000");
+  if (p.n_clusters() * p.n_informative > kMostHeld)
+    refuse_param(kName, "n_informative", p.n_informative, "times the clusters must be at most 10000000");
+  if (p.n_redundant > kMostHeld / p.n_informative)
+    refuse_param(kName, "n_redundant", p.n_redundant, "times n_informative must be at most 10000000");
+}
+
 void check(const Params& p) {
+  check_held(p);
   if (p.n_informative + p.n_redundant + p.n_repeated > p.n_features)
     refuse_param(kName, "n_features", p.n_features, "must be at least n_informative + n_redundant + n_repeated");
   if (static_cast<double>(p.n_informative) < std::log2(static_cast<double>(p.n_clusters())))
@@ -144,6 +158,7 @@ void place_clusters(const Params& p, const Rows& rows, Draws& draws) {
   for (std::int64_t k = 0; k < p.n_clusters(); ++k) {
     Block spread = mixing(p.n_informative, p.n_informative, draws);
     for (const std::int64_t stop = row + sizes[static_cast<std::size_t>(k)]; row < stop; ++row) {
+      check_job_stop();
       const std::span<double> cells = rows.row(row).first(informative);
       std::ranges::copy(cells, drawn.begin());
       multiply(drawn, spread, cells);
@@ -158,8 +173,10 @@ void add_columns(const Params& p, const Rows& rows, Draws& draws) {
              redundant = static_cast<std::size_t>(p.n_redundant);
   if (redundant > 0) {
     Block by = mixing(p.n_informative, p.n_redundant, draws);
-    for (std::int64_t i = 0; i < rows.n(); ++i)
+    for (std::int64_t i = 0; i < rows.n(); ++i) {
+      check_job_stop();
       multiply(rows.row(i).first(informative), by, rows.row(i).subspan(informative, redundant));
+    }
   }
   const std::int64_t made = p.n_informative + p.n_redundant;
   if (p.n_repeated > 0) {

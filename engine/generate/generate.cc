@@ -16,7 +16,7 @@ namespace {
 using generate::Generator;
 using schema::ErrorCode;
 
-constexpr std::int64_t kMostCells = 500'000'000, kMostFeatures = 100'000;
+constexpr std::int64_t kMostCells = 500'000'000, kMostFeatures = 100'000, kMostRows = 50'000'000;
 
 const std::vector<Generator>& all() {
   static const std::vector<Generator> list = [] {
@@ -46,6 +46,8 @@ generate::Table planned(const schema::GenerateRef& ref) {
     generate::Table table = generator.plan(ref.params);
     if (table.n_features > kMostFeatures)
       refuse_param(ref.name, "n_features", table.n_features, fmt::format("must be at most {}", kMostFeatures));
+    if (table.n_rows > kMostRows)
+      refuse_param(ref.name, "n_samples", table.n_rows, fmt::format("must be at most {}", kMostRows));
     if (table.n_rows > kMostCells / (table.n_features + 1))
       refuse_param(ref.name, "n_samples", table.n_rows,
                    fmt::format("is too much: a table may have {} cells", kMostCells));

@@ -28,6 +28,9 @@ Generator classification();
 std::vector<Generator> regressions();
 std::vector<Generator> shapes();   // blobs, moons, circles, curves
 
+// What a generator may hold beside the table, in numbers: kedged makes it in its own memory.
+inline constexpr std::int64_t kMostHeld = 10'000'000;
+
 // n_samples and random_state, which all have. random_state: scikit-learn's default is a new seed each time, ours 0.
 template <class P>
 ParamSet<P>& add_common(ParamSet<P>& set) {

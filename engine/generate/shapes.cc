@@ -33,7 +33,7 @@ const ParamSet<Blobs>& blob_params() {
     ParamSet<Blobs> made("make_blobs");
     add_common(made)
         .add("n_features", &Blobs::n_features, at_least(1), "Columns.")
-        .add("centers", &Blobs::centers, between(1, 1000000), "Clusters.")
+        .add("centers", &Blobs::centers, between(1, 100000), "Clusters.")
         .add("cluster_std", &Blobs::cluster_std, at_least(0), "Standard deviation of a cluster.")
         .any("center_box", &Blobs::center_box, {array_form()}, "Bounds between which the centres are drawn.")
         .add("shuffle", &Blobs::shuffle, "Whether rows are shuffled.");
@@ -97,6 +97,8 @@ Table plan_blobs(const Blobs& p) {
   const std::vector<double> box = numbers_of(p.center_box).value();
   if (box.size() != 2 || !(box[0] <= box[1]))
     refuse_param("make_blobs", "center_box", p.center_box, "must be two numbers, the lower first");
+  if (p.n_features > kMostHeld / p.centers)
+    refuse_param("make_blobs", "centers", p.centers, "times n_features must be at most 10000000");
   return {.n_features = p.n_features, .n_classes = p.centers, .fill = [p](const Rows& rows, Draws& draws) {
             fill_blobs(p, rows, draws);
           }};

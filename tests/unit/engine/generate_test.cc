@@ -84,9 +84,8 @@ TEST_F(GenerateTest, RefusesWhatCannotBeMade) {
             "dataset.generate.params.n_sample: make_blobs has no parameter \"n_sample\"; did you mean \"n_samples\"?");
   EXPECT_EQ(refusal("make_blobs", R"({"n_samples": 0})"),
             "dataset.generate.params.n_samples: make_blobs: n_samples is 0, must be at least 1");
-  EXPECT_EQ(
-      refusal("make_blobs", R"({"n_samples": 9000000000000000})"),
-      "dataset.generate.params.n_samples: make_blobs: n_samples is 9000000000000000, is too much: a table may have 500000000 cells");
+  EXPECT_EQ(refusal("make_blobs", R"({"n_samples": 9000000000000000})"),
+            "dataset.generate.params.n_samples: make_blobs: n_samples is 9000000000000000, must be at most 50000000");
   EXPECT_EQ(refusal("make_regression", R"({"n_features": 100001})"),
             "dataset.generate.params.n_features: make_regression: n_features is 100001, must be at most 100000");
   EXPECT_NE(refusal("make_classification", R"({"n_features": 3})"), "");
@@ -95,6 +94,27 @@ TEST_F(GenerateTest, RefusesWhatCannotBeMade) {
   EXPECT_NE(refusal("make_classification", R"({"weights": [0.1, 0.2, 0.3, 0.4]})"), "");
   EXPECT_NE(refusal("make_blobs", R"({"center_box": [3, 1]})"), "");
   EXPECT_NE(refusal("make_moons", R"({"noise": -1})"), "");
+}
+
+// A table of one row may ask for centres and mixing matrices that no memory holds.
+TEST_F(GenerateTest, RefusesWhatWouldBeHeldBesideTheTable) {
+  const auto params = [](const std::string& more) { return R"({"n_samples": 40, )" + more + "}"; };
+  EXPECT_NE(refusal("make_blobs", params(R"("centers": 100000, "n_features": 100000)")), "");
+  EXPECT_NE(refusal("make_classification", params(R"("n_features": 100000, "n_informative": 90000)")), "");
+  EXPECT_NE(
+      refusal("make_classification", params(R"("n_features": 99999, "n_informative": 3000, "n_redundant": 90000)")),
+      "");
+  EXPECT_NE(
+      refusal("make_classification",
+              params(R"("n_features": 40, "n_informative": 27, "n_classes": 10000, "n_clusters_per_class": 10000)")),
+      "");
+  EXPECT_NE(
+      refusal("make_classification",
+              params(R"("n_features": 3000, "n_informative": 2900, "n_classes": 10000, "n_clusters_per_class": 5)")),
+      "");
+  EXPECT_EQ(
+      refusal("make_blobs", R"({"n_samples": 40000000, "n_features": 20})"),
+      "dataset.generate.params.n_samples: make_blobs: n_samples is 40000000, is too much: a table may have 500000000 cells");
 }
 
 TEST_F(GenerateTest, EndsWhenTheJobIsCancelled) {
