@@ -53,9 +53,10 @@ class Cutting:
             pass
         for one in (source, target):
             try:
-                one.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)   # wakes the thread of the other direction
             except OSError:
                 pass
+            one.close()   # with bytes unread it resets: after a shutdown alone, a sender that has filled the window waits for ever
 
     def close(self):
         self._listener.close()
