@@ -118,8 +118,10 @@ std::string unknown_estimator(std::string_view name, std::span<const EstimatorNa
     if (near > 0 && near >= best) best = near, nearest.push_back(entry.name);
   }
   const SklearnName* nearer = nullptr;
-  for (const SklearnName& entry : absent)
-    if (const double near = nearness(wanted, entry.name, {}); near > best) best = near, nearer = &entry;
+  for (const SklearnName& entry : absent) {
+    const double near = nearness(wanted, entry.name, {});
+    if (near > best && !std::ranges::count(here, entry.name, &EstimatorName::name)) best = near, nearer = &entry;
+  }
   if (nearer) return fmt::format("'{}'; did you mean '{}'? {}", name, nearer->name, about(*nearer));
   if (nearest.empty()) return fmt::format("'{}'", name);
   const std::string second = nearest.size() > 1 ? fmt::format(" or '{}'", nearest[1]) : "";

@@ -1,5 +1,6 @@
-// The estimators of scikit-learn 1.9 that are not in our catalogue. tests/estimators/sklearn_names.py compares the names with an installed
-// scikit-learn and says which rows are to come or go. The second word of a row is ours to choose: what does most nearly the same job.
+// The estimators of scikit-learn 1.9 that are not in our catalogue. A row whose estimator has come since is passed
+// over. tests/estimators/sklearn_names.py compares the names with an installed scikit-learn and says which rows are
+// missing. The second word of a row is ours to choose: what does most nearly the same job.
 #include <array>
 
 #include "engine/core/estimator_names.h"

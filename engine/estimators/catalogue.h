@@ -13,11 +13,21 @@
 
 namespace kedge::engine {
 
+// How often an estimator may wait for the device: in a fit on 40 rows of 6 columns and 3 classes, and in using it on
+// them (transform, or predict and predict_proba, and fetching what they gave). And how many bytes a fit may fetch from
+// the device for each row: 0 where nothing on the host grows with the rows. A wait costs a GPU tens of microseconds;
+// sync_budget_test.cc counts them.
+struct SyncBudget {
+  int fit, use;
+  int row_bytes = 0;
+};
+
 // One row of the catalogue. make_* return Transformer or Classifier; both check the parameters and throw Error with
 // `where` = "params.NAME" (kUnknownParameter, kWrongType, kInvalidValue).
 struct CatalogueEntry {
   schema::EstimatorInfo info;
   MemoryRule memory;   // what it will need
+  SyncBudget syncs;
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);

@@ -32,13 +32,14 @@ struct RowTraits {
 
 // E<T> has a constructor from the parameters that the user set, and a static info().
 template <template <class> class E>
-void add(Rows& rows, MemoryRule memory, RowTraits traits = {}) {
+void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {}) {
   schema::EstimatorInfo info = E<float>::info();
   info.hostPart = traits.host_part;
   info.attributes.emplace_back(kFeaturesIn);
   if (!traits.is_composed) add_bounds<E>(info);
   rows.push_back({.info = std::move(info),
                   .memory = memory,
+                  .syncs = syncs,
                   .wants_value_counts = traits.wants_value_counts,
                   .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
                     return std::make_unique<E<float>>(params);

@@ -30,7 +30,7 @@ class Machines(unittest.TestCase):
 
     def start(self, program):
         return subprocess.Popen([sys.executable, "-c", program], env=self.user.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                start_new_session=True)
+                                start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))   # a test in the background inherits that it is ignored
 
     def run_python(self, program, code=0):
         process = self.start(program)

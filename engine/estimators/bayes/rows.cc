@@ -7,11 +7,11 @@
 namespace kedge::engine {
 
 void add_bayes(Rows& rows) {
-  add<GaussianNB>(rows, memory::bayes);
-  add<MultinomialNB>(rows, memory::bayes);
-  add<ComplementNB>(rows, memory::bayes);
-  add<BernoulliNB>(rows, memory::bayes);
-  add<CategoricalNB>(rows, memory::category_bayes);
+  add<GaussianNB>(rows, memory::bayes, {2, 4});
+  add<MultinomialNB>(rows, memory::bayes, {4, 4});
+  add<ComplementNB>(rows, memory::bayes, {4, 4});
+  add<BernoulliNB>(rows, memory::bayes, {2, 4});
+  add<CategoricalNB>(rows, memory::category_bayes, {6, 8});
 }
 
 }  // namespace kedge::engine

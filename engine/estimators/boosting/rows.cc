@@ -9,10 +9,10 @@ namespace kedge::engine {
 constexpr const char *kHist = "all of fit and predict", *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {
-  add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {.host_part = kHist});
-  add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {.host_part = kHist});
-  add<GradientBoostingClassifier>(rows, memory::exact_boosting, {.host_part = kExact});
-  add<GradientBoostingRegressor>(rows, memory::exact_boosting, {.host_part = kExact});
+  add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {1, 3, 48}, {.host_part = kHist});
+  add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {1, 1, 48}, {.host_part = kHist});
+  add<GradientBoostingClassifier>(rows, memory::exact_boosting, {1, 7, 48}, {.host_part = kExact});
+  add<GradientBoostingRegressor>(rows, memory::exact_boosting, {1, 1, 48}, {.host_part = kExact});
 }
 
 }   // namespace kedge::engine

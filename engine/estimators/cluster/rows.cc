@@ -10,9 +10,9 @@ namespace kedge::engine {
 constexpr const char* kCenters = "the first draw of k-means++, the draws of batches, and empty clusters";
 
 void add_cluster(Rows& rows) {
-  add<KMeans>(rows, memory::clusters, {.host_part = kCenters});
-  add<MiniBatchKMeans>(rows, memory::clusters, {.host_part = kCenters});
-  add<DBSCAN>(rows, memory::density,
+  add<KMeans>(rows, memory::clusters, {16, 3, 4}, {.host_part = kCenters});
+  add<MiniBatchKMeans>(rows, memory::clusters, {61, 3, 29}, {.host_part = kCenters});
+  add<DBSCAN>(rows, memory::density, {5, 0, 34},
               {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points"});
 }
 

@@ -7,8 +7,8 @@
 namespace kedge::engine {
 
 void add_composition(Rows& rows) {
-  add<ColumnTransformer>(rows, memory::column_transformer, {.is_composed = true});
-  add<FeatureUnion>(rows, memory::feature_union, {.is_composed = true});
+  add<ColumnTransformer>(rows, memory::column_transformer, {2, 1}, {.is_composed = true});
+  add<FeatureUnion>(rows, memory::feature_union, {2, 1}, {.is_composed = true});
 }
 
 }  // namespace kedge::engine

@@ -6,13 +6,13 @@
 namespace kedge::engine {
 
 void add_covariance(Rows& rows) {
-  add<EmpiricalCovariance>(rows, EmpiricalCovariance<double>::memory);
-  add<ShrunkCovariance>(rows, ShrunkCovariance<double>::memory);
-  add<LedoitWolf>(rows, LedoitWolf<double>::memory);
-  add<OAS>(rows, OAS<double>::memory);
+  add<EmpiricalCovariance>(rows, EmpiricalCovariance<double>::memory, {4, 0});
+  add<ShrunkCovariance>(rows, ShrunkCovariance<double>::memory, {4, 0});
+  add<LedoitWolf>(rows, LedoitWolf<double>::memory, {5, 0});
+  add<OAS>(rows, OAS<double>::memory, {4, 0});
   constexpr const char* kTrials = "the trials on subsets of 300 rows, and the choice of the nearest rows";
-  add<MinCovDet>(rows, MinCovDet<double>::memory, {.host_part = kTrials});
-  add<EllipticEnvelope>(rows, EllipticEnvelope<double>::memory, {.host_part = kTrials});
+  add<MinCovDet>(rows, MinCovDet<double>::memory, {7, 0, 56}, {.host_part = kTrials});
+  add<EllipticEnvelope>(rows, EllipticEnvelope<double>::memory, {8, 9, 56}, {.host_part = kTrials});
 }
 
 }   // namespace kedge::engine

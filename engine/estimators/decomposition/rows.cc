@@ -11,13 +11,13 @@
 namespace kedge::engine {
 
 void add_decomposition(Rows& rows) {
-  add<FactorAnalysis>(rows, FactorAnalysis<double>::memory);
-  add<FastICA>(rows, FastICA<double>::memory);
-  add<PCA>(rows, memory::principal_components, {.host_part = "the sum of the blocks' Gram matrices"});
-  add<IncrementalPCA>(rows, memory::incremental_components, {.host_part = "the stack of each batch"});
-  add<TruncatedSVD>(rows, memory::truncated_components);
-  add<GaussianRandomProjection>(rows, GaussianRandomProjection<double>::memory);
-  add<SparseRandomProjection>(rows, SparseRandomProjection<double>::memory);
+  add<FactorAnalysis>(rows, FactorAnalysis<double>::memory, {38, 1, 6});
+  add<FastICA>(rows, FastICA<double>::memory, {260, 1});
+  add<PCA>(rows, memory::principal_components, {6, 1}, {.host_part = "the sum of the blocks' Gram matrices"});
+  add<IncrementalPCA>(rows, memory::incremental_components, {12, 1, 34}, {.host_part = "the stack of each batch"});
+  add<TruncatedSVD>(rows, memory::truncated_components, {7, 1});
+  add<GaussianRandomProjection>(rows, GaussianRandomProjection<double>::memory, {0, 1});
+  add<SparseRandomProjection>(rows, SparseRandomProjection<double>::memory, {0, 1});
 }
 
 }  // namespace kedge::engine

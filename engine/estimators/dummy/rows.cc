@@ -6,8 +6,8 @@
 namespace kedge::engine {
 
 void add_dummy(Rows& rows) {
-  add<DummyClassifier>(rows, memory::constant);
-  add<DummyRegressor>(rows, memory::constant);
+  add<DummyClassifier>(rows, memory::constant, {0, 2});
+  add<DummyRegressor>(rows, memory::constant, {0, 0});
 }
 
 }  // namespace kedge::engine

@@ -8,9 +8,9 @@
 namespace kedge::engine {
 
 void add_kernels(Rows& rows) {
-  add<Nystroem>(rows, memory::landmarks);
-  add<KernelRidge>(rows, memory::kernel_system, {.host_part = "the target and the dual coefficients"});
-  add<PolynomialCountSketch>(rows, PolynomialCountSketch<double>::memory);
+  add<Nystroem>(rows, memory::landmarks, {5, 2, 1744});
+  add<KernelRidge>(rows, memory::kernel_system, {4, 2, 56}, {.host_part = "the target and the dual coefficients"});
+  add<PolynomialCountSketch>(rows, PolynomialCountSketch<double>::memory, {0, 1});
 }
 
 }  // namespace kedge::engine

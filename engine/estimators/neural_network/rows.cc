@@ -5,8 +5,8 @@
 namespace kedge::engine {
 
 void add_neural_network(Rows& rows) {
-  add<MLPClassifier>(rows, MLPClassifier<float>::memory);
-  add<MLPRegressor>(rows, MLPRegressor<float>::memory);
+  add<MLPClassifier>(rows, MLPClassifier<float>::memory, {7, 3});
+  add<MLPRegressor>(rows, MLPRegressor<float>::memory, {7, 1});
 }
 
 }   // namespace kedge::engine

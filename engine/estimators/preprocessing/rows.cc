@@ -18,22 +18,22 @@
 namespace kedge::engine {
 
 void add_preprocessing(Rows& rows) {
-  add<StandardScaler>(rows, memory::affine);
-  add<MinMaxScaler>(rows, memory::affine);
-  add<OneHotEncoder>(rows, memory::categories);
-  add<OrdinalEncoder>(rows, memory::maps_cells);
-  add<SimpleImputer>(rows, memory::imputed);
-  add<MissingIndicator>(rows, memory::maps_cells);
-  add<MaxAbsScaler>(rows, memory::affine);
-  add<RobustScaler>(rows, memory::sorted_affine);
-  add<Normalizer>(rows, memory::scales_rows);
-  add<Binarizer>(rows, memory::maps_numbers);
-  add<PolynomialFeatures>(rows, memory::polynomial);
-  add<SplineTransformer>(rows, memory::splines, {.host_part = "knots at quantiles, where rows have weights"});
-  add<KBinsDiscretizer>(rows, memory::bins,
+  add<StandardScaler>(rows, memory::affine, {3, 1});
+  add<MinMaxScaler>(rows, memory::affine, {2, 1});
+  add<OneHotEncoder>(rows, memory::categories, {4, 2});
+  add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2});
+  add<SimpleImputer>(rows, memory::imputed, {2, 1});
+  add<MissingIndicator>(rows, memory::maps_cells, {1, 1});
+  add<MaxAbsScaler>(rows, memory::affine, {2, 1});
+  add<RobustScaler>(rows, memory::sorted_affine, {1, 1});
+  add<Normalizer>(rows, memory::scales_rows, {0, 1});
+  add<Binarizer>(rows, memory::maps_numbers, {0, 1});
+  add<PolynomialFeatures>(rows, memory::polynomial, {0, 1});
+  add<SplineTransformer>(rows, memory::splines, {2, 1}, {.host_part = "knots at quantiles, where rows have weights"});
+  add<KBinsDiscretizer>(rows, memory::bins, {1, 1},
                         {.host_part = "the edges of strategy kmeans, and all edges where rows have weights"});
-  add<QuantileTransformer>(rows, memory::quantiles);
-  add<PowerTransformer>(rows, memory::power);
+  add<QuantileTransformer>(rows, memory::quantiles, {1, 1, 48});
+  add<PowerTransformer>(rows, memory::power, {52, 1});
 }
 
 }  // namespace kedge::engine

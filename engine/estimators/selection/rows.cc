@@ -7,12 +7,12 @@
 namespace kedge::engine {
 
 void add_selection(Rows& rows) {
-  add<VarianceThreshold>(rows, memory::takes_columns);
-  add<SelectKBest>(rows, memory::k_best);
-  add<SelectPercentile>(rows, memory::takes_columns);
-  add<SelectFpr>(rows, memory::takes_columns);
-  add<SelectFdr>(rows, memory::takes_columns);
-  add<SelectFwe>(rows, memory::takes_columns);
+  add<VarianceThreshold>(rows, memory::takes_columns, {4, 1});
+  add<SelectKBest>(rows, memory::k_best, {4, 1});
+  add<SelectPercentile>(rows, memory::takes_columns, {4, 1});
+  add<SelectFpr>(rows, memory::takes_columns, {5, 1});
+  add<SelectFdr>(rows, memory::takes_columns, {5, 1});
+  add<SelectFwe>(rows, memory::takes_columns, {5, 1});
 }
 
 }  // namespace kedge::engine

@@ -11,11 +11,11 @@ constexpr const char* kHost =
     "the multipliers: working sets and their solution, and the rows of the kernel that are kept";
 
 void add_svm(Rows& rows) {
-  add<SVC>(rows, memory::support_vectors, {.host_part = kHost});
-  add<NuSVC>(rows, memory::support_vectors, {.host_part = kHost});
-  add<SVR>(rows, memory::support_vectors, {.host_part = kHost});
-  add<NuSVR>(rows, memory::support_vectors, {.host_part = kHost});
-  add<OneClassSVM>(rows, memory::support_vectors, {.host_part = kHost});
+  add<SVC>(rows, memory::support_vectors, {10, 3, 1500}, {.host_part = kHost});
+  add<NuSVC>(rows, memory::support_vectors, {10, 3, 1500}, {.host_part = kHost});
+  add<SVR>(rows, memory::support_vectors, {10, 2, 1500}, {.host_part = kHost});
+  add<NuSVR>(rows, memory::support_vectors, {10, 2, 1500}, {.host_part = kHost});
+  add<OneClassSVM>(rows, memory::support_vectors, {10, 2, 1500}, {.host_part = kHost});
 }
 
 }   // namespace kedge::engine

@@ -15,12 +15,14 @@ constexpr const char* kTree =
     "fit, where a column has more than 256 values; else the drawing of rows, and the choice of leaves for max_leaf_nodes";
 
 void add_trees(Rows& rows) {
-  add<DecisionTreeClassifier>(rows, memory::tree_classifier, {.wants_value_counts = true, .host_part = kTree});
-  add<DecisionTreeRegressor>(rows, memory::tree_regressor, {.wants_value_counts = true, .host_part = kTree});
-  add<RandomForestClassifier>(rows, memory::forest_classifier, {.host_part = kForestOfClasses});
-  add<RandomForestRegressor>(rows, memory::forest_regressor, {.host_part = kForestOfValues});
-  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {.host_part = kForestOfClasses});
-  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {.host_part = kForestOfValues});
+  add<DecisionTreeClassifier>(rows, memory::tree_classifier, {8, 2, 52},
+                              {.wants_value_counts = true, .host_part = kTree});
+  add<DecisionTreeRegressor>(rows, memory::tree_regressor, {9, 1, 48},
+                             {.wants_value_counts = true, .host_part = kTree});
+  add<RandomForestClassifier>(rows, memory::forest_classifier, {8, 2, 52}, {.host_part = kForestOfClasses});
+  add<RandomForestRegressor>(rows, memory::forest_regressor, {9, 1, 48}, {.host_part = kForestOfValues});
+  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {16, 2, 52}, {.host_part = kForestOfClasses});
+  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {13, 1, 48}, {.host_part = kForestOfValues});
 }
 
 }  // namespace kedge::engine
