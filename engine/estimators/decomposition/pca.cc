@@ -135,7 +135,7 @@ typename PCA<T>::Solution PCA<T>::solve_randomized(const Context& ctx, const Sam
   if (const std::int64_t* iterations = as_count(params_.iterated_power)) options.n_iter = *iterations;
   options.seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
   Solution solution{.n_components = options.n_components, .total = total};
-  if (is_covariance_cheaper(n, X.n_cols(), options)) solution.spectrum = covariance(ctx, X, options.n_components);
+  if (is_covariance_cheaper(ctx, n, X.n_cols(), options)) solution.spectrum = covariance(ctx, X, options.n_components);
   if (solution.spectrum.variance.empty() || !is_well_conditioned<T>(solution.spectrum, options.n_components))
     solution.spectrum = randomized_spectrum(ctx, X, mean_, options);
   solution.spectrum.variance.resize(static_cast<std::size_t>(options.n_components));

@@ -243,11 +243,13 @@ std::int64_t RandomizedOptions::iterations(std::int64_t n, std::int64_t d) const
 }
 
 // Multiply-adds: half of n d^2 for the products and about 9 d^3 for the eigenvectors, against two products of n d width an iteration,
-// their orthonormalisation (which runs at a fifth of the speed of a product) left out.
-bool is_covariance_cheaper(std::int64_t n, std::int64_t d, const RandomizedOptions& options) {
+// their orthonormalisation (which runs at a fifth of the speed of a product) left out. On a GPU a narrow product takes as long as
+// reading the samples does, in which time the other one makes some 32 columns.
+bool is_covariance_cheaper(const Context& ctx, std::int64_t n, std::int64_t d, const RandomizedOptions& options) {
   if (n < d) return false;
   const double rows = static_cast<double>(n), cols = static_cast<double>(d);
-  const double width = static_cast<double>(std::min(options.n_components + options.n_oversamples, d));
+  const std::int64_t narrowest = ctx.device.traits().uses_host_memory ? 1 : 32;
+  const double width = static_cast<double>(std::max(std::min(options.n_components + options.n_oversamples, d), narrowest));
   const double passes = 2.0 * static_cast<double>(options.iterations(n, d) + 1);
   return rows * cols * cols / 2 + 9 * cols * cols * cols < passes * rows * cols * width;
 }

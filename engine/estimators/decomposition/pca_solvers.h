@@ -59,7 +59,7 @@ Spectrum sparse_spectrum(const Context& ctx, const Samples<T>& X, const Randomiz
 
 // Whether the covariance matrix of n x d data costs less than the passes over the data that the options require; it is
 // then also the better answer, being exact.
-bool is_covariance_cheaper(std::int64_t n, std::int64_t d, const RandomizedOptions& options);
+bool is_covariance_cheaper(const Context& ctx, std::int64_t n, std::int64_t d, const RandomizedOptions& options);
 
 // scikit-learn's svd_flip(u_based_decision=False): the largest loading of each component (a row of `cols`) is positive.
 void fix_signs(std::vector<double>& components, std::int64_t cols);

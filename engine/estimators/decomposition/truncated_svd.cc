@@ -89,7 +89,7 @@ void TruncatedSVD<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
                                   .seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed};
   Spectrum spectrum;
   if (is_large_sparse(X)) spectrum = sparse_spectrum(ctx, X, is_exact ? with_many_steps(options) : options);
-  else if (is_exact ? n >= d : is_covariance_cheaper(n, d, options)) spectrum = covariance_spectrum(ctx, X, origin, n_components_);
+  else if (is_exact ? n >= d : is_covariance_cheaper(ctx, n, d, options)) spectrum = covariance_spectrum(ctx, X, origin, n_components_);
   if (spectrum.variance.empty() || (!is_large_sparse(X) && !is_well_conditioned<T>(spectrum, n_components_)))
     spectrum = is_exact ? svd_spectrum(ctx, X, origin) : randomized_spectrum(ctx, X, origin, options);
   components_.assign(spectrum.components.begin(), spectrum.components.begin() + n_components_ * d);
