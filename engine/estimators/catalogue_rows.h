@@ -59,6 +59,7 @@ void add_decomposition(Rows& rows);
 void add_linear(Rows& rows);
 void add_neighbors(Rows& rows);
 void add_cluster(Rows& rows);
+void add_manifold(Rows& rows);
 void add_mixture(Rows& rows);
 void add_covariance(Rows& rows);
 void add_outliers(Rows& rows);

@@ -1,0 +1,134 @@
+// Prim's algorithm over rows that are not yet in the tree, a block of them at a time.
+#include "engine/estimators/cluster/spanning_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+
+#include "engine/backend/simd.h"
+#include "engine/estimators/cluster/point_lanes.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The best edge from the tree to each place.
+struct Candidates {
+  std::vector<double> reach, length, between;
+  std::vector<std::int64_t> from, row;   // rows
+
+  Candidates(std::int64_t n, std::span<const double> reached)
+      : reach(reached.begin(), reached.end()), length(static_cast<std::size_t>(n), kInfinity), between(length),
+        from(static_cast<std::size_t>(n)), row(static_cast<std::size_t>(n)) {
+    reach.resize(static_cast<std::size_t>(n), 0.0);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int64_t>(i);
+  }
+  void remove(std::size_t place) {
+    for (auto* const values : {&reach, &length, &between}) (*values)[place] = values->back(), values->pop_back();
+    for (auto* const values : {&from, &row}) (*values)[place] = values->back(), values->pop_back();
+  }
+};
+
+// Takes the edges from row `own`, of this reach, where they are better; pair: its distances.
+KEDGE_CLONES void improve(const double* __restrict pair, const double* __restrict reach, double own_reach,
+                          std::int64_t own, std::int64_t n, double* __restrict length, double* __restrict between,
+                          std::int64_t* __restrict from) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double reached = reach[i] > own_reach ? reach[i] : own_reach;
+    const double made = pair[i] > reached ? pair[i] : reached;
+    const bool is_better = (made < length[i]) | ((made == length[i]) & ((pair[i] < between[i]) |
+                                                 ((pair[i] == between[i]) & (own < from[i]))));
+    length[i] = is_better ? made : length[i];
+    between[i] = is_better ? pair[i] : between[i];
+    from[i] = is_better ? own : from[i];
+  }
+}
+
+KEDGE_CLONES double least_of(const double* values, std::int64_t n) {
+  std::array<double, 8> lanes;
+  lanes.fill(kInfinity);
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; ++l) lanes[l] = values[i + l] < lanes[l] ? values[i + l] : lanes[l];
+  for (; i < n; ++i) lanes[0] = values[i] < lanes[0] ? values[i] : lanes[0];
+  return *std::ranges::min_element(lanes);
+}
+
+class Prim {
+ public:
+  Prim(const std::vector<double>& rows, std::int64_t n, std::int64_t dims, const Distance& distance,
+       std::span<const double> reach)
+      : distance_(distance), points_(rows, n, dims), best_(n, reach),
+        found_(static_cast<std::size_t>((n + PointLanes::kBlock - 1) / PointLanes::kBlock)) {
+    take(0);
+  }
+
+  // The next edge; there must be rows that are not in the tree.
+  TreeEdge next() {
+    const std::int64_t blocks = points_.for_blocks([&](std::int64_t begin, std::int64_t count) {
+      found_[static_cast<std::size_t>(begin / PointLanes::kBlock)] = join_block(begin, count);
+    });
+    const Found least = *std::min_element(found_.begin(), found_.begin() + blocks);
+    const auto place = static_cast<std::size_t>(std::get<3>(least));
+    const TreeEdge edge{static_cast<std::int32_t>(best_.from[place]), static_cast<std::int32_t>(best_.row[place]),
+                        std::get<0>(least), std::get<1>(least)};
+    take(place);
+    return edge;
+  }
+
+ private:
+  using Found = std::tuple<double, double, std::int64_t, std::int64_t>;   // length, distance, row, place
+
+  void take(std::size_t place) {
+    newest_ = best_.row[place], newest_reach_ = best_.reach[place];
+    newest_point_ = points_.point(static_cast<std::int64_t>(place));
+    points_.remove(static_cast<std::int64_t>(place)), best_.remove(place);
+  }
+
+  // Offers the newest row to a block of places, and returns the best edge to one of them.
+  Found join_block(std::int64_t begin, std::int64_t count) {
+    std::array<double, PointLanes::kBlock> pair;
+    points_.reduced(distance_, newest_point_.data(), begin, count, pair.data());
+    double* const length = best_.length.data() + begin;
+    improve(pair.data(), best_.reach.data() + begin, newest_reach_, newest_, count, length,
+            best_.between.data() + begin, best_.from.data() + begin);
+    const double least = least_of(length, count);
+    Found found{kInfinity, kInfinity, std::numeric_limits<std::int64_t>::max(), -1};
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (length[i] != least) continue;
+      const auto place = static_cast<std::size_t>(begin + i);
+      found = std::min(found, Found{least, best_.between[place], best_.row[place], begin + i});
+    }
+    return found;
+  }
+
+  Distance distance_;
+  PointLanes points_;
+  Candidates best_;
+  std::vector<Found> found_;   // of each block
+  std::int64_t newest_ = 0;
+  double newest_reach_ = 0;
+  std::vector<double> newest_point_;
+};
+
+}   // namespace
+
+std::vector<TreeEdge> spanning_tree(const Context& ctx, const std::vector<double>& rows, std::int64_t n,
+                                    std::int64_t dims, const Distance& distance, std::span<const double> reach) {
+  constexpr std::int64_t kShown = 1024;   // rows between two looks at the stop token
+  std::vector<TreeEdge> edges;
+  edges.reserve(static_cast<std::size_t>(n - 1));
+  Prim prim(rows, n, dims, distance, reach);
+  while (static_cast<std::int64_t>(edges.size()) < n - 1) {
+    if (edges.size() % kShown == 0) {
+      ctx.check_stop();
+      ctx.progress("joining rows", static_cast<std::int64_t>(edges.size()), n - 1, "rows");
+    }
+    edges.push_back(prim.next());
+  }
+  return edges;
+}
+
+}   // namespace kedge::engine

@@ -1,0 +1,11 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/manifold/tsne.h"
+
+namespace kedge::engine {
+
+void add_manifold(Rows& rows) {
+  add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1000}, {.host_part = "all but the search for neighbours and the first places"});
+}
+
+}   // namespace kedge::engine
