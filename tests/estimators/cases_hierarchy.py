@@ -15,7 +15,7 @@ CASES += [Case("AgglomerativeClustering", {"metric": metric, "linkage": linkage,
 CASES += [Case("AgglomerativeClustering", {}, "blobs", TREE, split=False, **IN_F32),
           Case("AgglomerativeClustering", {"n_clusters": 1}, "blobs", TREE, split=False, **IN_F32),
           Case("AgglomerativeClustering", {"metric": "manhattan"}, "blobs", error="must be \"euclidean\" with linkage=\"ward\""),
-          Case("AgglomerativeClustering", {"distance_threshold": 1.0}, "blobs", error="n_clusters"),
+          Case("AgglomerativeClustering", {"distance_threshold": 1.0}, "blobs", error="unless n_clusters is null"),
           Case("AgglomerativeClustering", {"n_clusters": None}, "blobs", error="n_clusters"),
           Case("AgglomerativeClustering", {"n_clusters": None, "distance_threshold": 1.0, "compute_full_tree": False}, "blobs", error="compute_full_tree"),
           Case("AgglomerativeClustering", {"n_clusters": 100_000}, "blobs", error="n_clusters is 100000")]

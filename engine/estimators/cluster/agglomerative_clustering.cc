@@ -47,7 +47,7 @@ template <class T>
 AgglomerativeClustering<T>::AgglomerativeClustering(const schema::ValueMap& params)
     : params_(param_set().parse(params)) {
   if (params_.n_clusters && params_.distance_threshold)
-    refuse_param(kName, "n_clusters", *params_.n_clusters, "must be null with a distance_threshold");
+    refuse_param(kName, "distance_threshold", *params_.distance_threshold, "must be null unless n_clusters is null");
   if (!params_.n_clusters && !params_.distance_threshold)
     refuse_param(kName, "n_clusters", nullptr, "must be a number without a distance_threshold");
   const auto* const full = std::get_if<bool>(&params_.compute_full_tree.data);

@@ -17,11 +17,11 @@ void add_cluster(Rows& rows) {
   add<MiniBatchKMeans>(rows, memory::clusters, {61, 3, 29}, {.host_part = kCenters});
   add<DBSCAN>(rows, memory::density, {5, 0, 34},
               {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points"});
-  add<HDBSCAN>(rows, HDBSCAN<float>::memory, {5, 0, 100},
+  add<HDBSCAN>(rows, HDBSCAN<float>::memory, {5, 0, 120},
                {.host_part = "the spanning tree of the rows, and the clusters in it"});
   add<AgglomerativeClustering>(rows, AgglomerativeClustering<float>::memory, {1, 0, 48},
                                {.host_part = "all of the fit: which clusters are merged"});
-  add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 12}, {.host_part = "the bandwidth, and the means, which climb over all rows"});
+  add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 60}, {.host_part = "the bandwidth, and the means, which climb over all rows"});
 }
 
 }  // namespace kedge::engine

@@ -5,7 +5,7 @@
 namespace kedge::engine {
 
 void add_manifold(Rows& rows) {
-  add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1000}, {.host_part = "all but the search for neighbours and the first places"});
+  add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1600}, {.host_part = "all but the search for neighbours and the first places"});
 }
 
 }   // namespace kedge::engine

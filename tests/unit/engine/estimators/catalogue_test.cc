@@ -219,7 +219,8 @@ TEST(Catalogue, DescribesEveryRow) {
     SCOPED_TRACE(entry.info.name);
     EXPECT_TRUE(names.insert(entry.info.name).second);
     const std::set<std::string> kinds{"transformer", "classifier", "regressor", "clusterer",
-                                      "neighbors",   "covariance", "detector",  "density"};
+                                      "neighbors",   "covariance", "detector",  "density",
+                                      "embedding"};
     EXPECT_TRUE(kinds.contains(entry.info.kind)) << entry.info.kind;
     EXPECT_FALSE(entry.info.doc.empty());
     EXPECT_FALSE(entry.info.attributes.empty());

@@ -68,7 +68,8 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
 }
 
 bool compares_all_rows(const std::string& estimator) {
-  static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge"};
+  static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge",
+                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE"};
   return names.contains(estimator);
 }
 
@@ -78,6 +79,7 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator.starts_with("HistGradientBoosting")) return {{"max_iter", 5}};
   if (estimator.starts_with("GradientBoosting") || estimator.starts_with("AdaBoost"))
     return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator == "TSNE") return {{"perplexity", 3.0}, {"max_iter", 260}, {"random_state", 1}};
   if (estimator.starts_with("MLP")) return {{"hidden_layer_sizes", 6}, {"max_iter", 5}, {"random_state", 1}};
   if (estimator == "RFECV" || estimator == "SequentialFeatureSelector") return {{"cv", 2}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
