@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET [TARGET...]] | cuda12 [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION | --since COMMIT] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | neighbours | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
+# Builds, tests and shows Kedge on Debian 12: ./run.sh demo | build [PRESET [TARGET...]] | cuda12 [PRESET] | arrow [PRESET] | test | sanitize [quick] | images [PRESET] | gpu-check [PRESET] | differential [VERSION | --since COMMIT] | sklearn [VERSION] | bench | gpu-model [OPTION...] | contract [EXAMPLES] | docs | ui | wheels [PRESET] | neighbours | fuzz [SECONDS [TARGET...]] | format [--fix] | tidy
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -54,6 +54,28 @@ cuda12() {
   cmake --preset "$preset" -DKEDGE_CUDA12=ON >/dev/null
   say "building build/$preset"
   cmake --build "build/$preset"
+}
+
+# arrow [PRESET]: the programs of that preset with kedge-arrow, which reads Parquet and Arrow files. pyarrow's headers and libraries (160 MB) lie in
+# build/arrow and are fetched once. The wheel is of one version of Python; which one runs pip does not matter.
+arrow() {
+  local preset=$1 place=build/arrow wanted=cmake/arrow/requirements.txt
+  install_packages "${packages[@]}"
+  if ! cmp -s "$wanted" "$place/requirements.txt"; then
+    say "fetching Arrow's headers and libraries from PyPI"
+    rm -rf "$place"
+    python3 -m venv "$place/venv"
+    "$place/venv/bin/pip" install --quiet --no-deps --require-hashes --only-binary :all: --python-version 3.11 --platform "manylinux_2_28_$(uname -m)" \
+      --target "$place" -r "$wanted" || { say "PyPI does not answer: no kedge-arrow, everything else is as before"; return 1; }
+    cp "$wanted" "$place/requirements.txt"
+  fi
+  say "configuring build/$preset"
+  cmake --preset "$preset" -DKEDGE_ARROW="$PWD/$place/pyarrow" >/dev/null
+  say "building build/$preset"
+  cmake --build "build/$preset" --target kedge-arrow kedged kedge kedge-worker
+  "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas || { say "PyPI does not answer: its test is passed over"; return 0; }
+  say "files of pyarrow and polars beside the CSV of the same"
+  KEDGE_BIN=$PWD/build/$preset/bin "$place/venv/bin/python" tests/integration/arrow_test.py
 }
 
 run_tests() {
@@ -346,6 +368,7 @@ demo() {
 case "${1:-}" in
   build) shift; build "${@:-release}" ;;
   cuda12) cuda12 "${2:-release}" ;;
+  arrow) arrow "${2:-release}" ;;
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;

@@ -15,7 +15,7 @@ struct OpenmlRef {
 
 struct UrlRef {
   url @0 :Text $Json.required;
-  format @1 :Text = "csv" $Json.choices(["csv", "arff"]);
+  format @1 :Text = "csv" $Json.choices(["csv", "arff", "libsvm", "parquet", "arrow"]);
   sha256 @2 :Text $Json.optional $Json.pattern("^([0-9A-Fa-f]{64})?$");
   target @3 :Text $Json.optional;
 }

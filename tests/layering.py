@@ -25,10 +25,11 @@ ALLOWED = {
     "engine/memory": ["schemas", "engine/core", "engine/estimators", "engine/model_selection", "engine/job", "engine/table"],
     "engine/model": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection", "engine/job", "engine/table",
                      "engine/memory", "engine/imported", "engine/version.h"],
+    "engine/arrow": ["schemas", "engine/core", "engine/worker/confine.h", "engine/version.h"],
     "engine/worker": ["schemas", "engine"],
     "engine": ["schemas", "engine"],
     "server/http": ["schemas", "crypto", "engine/faults"],
-    "server/data": ["schemas", "crypto", "transfer", "engine/generate", "engine/core", "engine/faults"],
+    "server/data": ["schemas", "crypto", "transfer", "engine/arrow/channel.h", "engine/generate", "engine/core", "engine/faults"],
     "server/auth": ["schemas", "crypto", "engine/faults", "server/http", "server/store/sqlite.h"],
     "server/observe": ["schemas", "server/http", "server/jobs/job_observer.h"],
     "server/store": ["schemas", "crypto", "engine/core", "engine/faults", "server/data/inline_data.h"],
@@ -66,6 +67,8 @@ HOMES = {
     "CLI/": ["server/config", "server/admin", "client/cli", "engine/worker", "gpu_check"],
     "toml++": ["server/config"],
     "pugixml": ["provisioning/providers/xml"],
+    "arrow/": ["engine/arrow"],
+    "parquet/": ["engine/arrow"],
 }
 # What one device alone has. Only the backend and tests may include it; the rest is written on the ops and runs on every device.
 BODIES = ["engine/backend/cpu", "engine/backend/cuda", "engine/backend/emulated"]

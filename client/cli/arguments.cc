@@ -175,7 +175,8 @@ void uploads(CLI::App& app, Options& options) {
   app.add_option("file", options.upload, "Upload this file; - reads stdin. Without it the uploads are listed")
       ->type_name("FILE");
   app.add_option("--name", options.name, "What to call it (default: the file's name)")->type_name("NAME");
-  app.add_option("--format", options.format, "csv, arff, libsvm, npy or npz (default: by the name's ending)")
+  app.add_option("--format", options.format,
+                 "csv, arff, libsvm, npy, npz, parquet or arrow (default: by the name's ending)")
       ->type_name("FORMAT");
   app.add_option("--delete", options.forget, "Forget this upload")->type_name("NAME");
 }

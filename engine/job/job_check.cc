@@ -2,6 +2,7 @@
 #include "engine/job/job_check.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -28,9 +29,10 @@ void check(const schema::OpenmlRef& ref) {
 
 void check(const schema::UrlRef& ref) {
   if (ref.url.empty()) refuse("dataset.url.url", "url is empty");
-  if (ref.format != "csv" && ref.format != "arff" && ref.format != "libsvm") {
-    refuse("dataset.url.format", fmt::format("format is '{}', must be csv, arff or libsvm", ref.format));
-  }
+  constexpr std::array<std::string_view, 5> kFormats{"csv", "arff", "libsvm", "parquet", "arrow"};
+  if (std::ranges::find(kFormats, ref.format) == kFormats.end())
+    refuse("dataset.url.format",
+           fmt::format("format is '{}', must be csv, arff, libsvm, parquet or arrow", ref.format));
   const bool is_hex = std::all_of(ref.sha256.begin(), ref.sha256.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
   if (!ref.sha256.empty() && (ref.sha256.size() != 64 || !is_hex)) {
     refuse("dataset.url.sha256", fmt::format("sha256 is '{}', must be 64 hexadecimal digits", ref.sha256));

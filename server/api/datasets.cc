@@ -64,12 +64,16 @@ Response page_of(const std::vector<UploadInfo>& infos, const std::string& after,
 
 std::string format_of(std::string_view file_name, std::string_view content_type) {
   file_name = without_coding(file_name);
-  for (const std::string_view format : {"csv", "arff", "libsvm", "npy", "npz"})
+  for (const std::string_view format : {"csv", "arff", "libsvm", "npy", "npz", "parquet", "arrow"})
     if (file_name.ends_with("." + std::string(format))) return std::string(format);
   if (http::is_media_type(content_type, "text/csv")) return "csv";
   if (http::is_media_type(content_type, "text/x-arff")) return "arff";
   if (http::is_media_type(content_type, "application/x-npy")) return "npy";
   if (http::is_media_type(content_type, "application/x-npz")) return "npz";
+  if (http::is_media_type(content_type, "application/vnd.apache.parquet")) return "parquet";
+  for (const std::string_view kind : {"application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"})
+    if (http::is_media_type(content_type, kind)) return "arrow";
+  if (file_name.ends_with(".feather")) return "arrow";
   return {};
 }
 
@@ -131,7 +135,7 @@ awaitable<std::string> format_of_upload(const Request& request, const std::strin
     throw Error(
         ErrorCode::kInvalidValue,
         "the format of the data set is not known, neither by its name, its Content-Type nor its content: say ?format=csv, arff, libsvm, "
-        "npy or npz",
+        "npy, npz, parquet or arrow",
         "format");
   co_return format;
 }

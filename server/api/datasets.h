@@ -11,8 +11,8 @@
 
 namespace kedge::server::api {
 
-// "csv", "arff", "libsvm", "npy" or "npz" by the ending of a file's name (".gz" and ".zst" behind it are left out),
-// otherwise by its media type; empty if neither says it.
+// "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow" by the ending of a file's name (".gz" and ".zst" behind
+// it are left out), otherwise by its media type; empty if neither says it.
 std::string format_of(std::string_view file_name, std::string_view content_type);
 
 // Throws kUnavailable where no uploads are taken.

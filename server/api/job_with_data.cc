@@ -59,7 +59,7 @@ awaitable<void> receive_data(const Api& api, const Request& request, const Multi
   if (format.empty())
     throw Error(
         ErrorCode::kInvalidValue,
-        "its format is not known: it needs a file name that ends in .csv, .arff, .libsvm, .npy or .npz, or such a Content-Type",
+        "its format is not known: it needs a file name that ends in .csv, .arff, .libsvm, .npy, .npz, .parquet or .arrow, or such a Content-Type",
         "data");
   auto begin = [&] { received.data = uploads(api).begin_for_job(request.caller.tenant, format); };
   co_await request.peer->offload(begin);

@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "engine/core/require.h"
 #include "engine/faults/fail_point.h"
+#include "server/data/arrow.h"
 #include "server/data/builtin.h"
 #include "server/data/cell.h"
 #include "server/data/fetch_url.h"
@@ -33,8 +34,8 @@ std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
 
 std::string key_of(const schema::UrlRef& ref, const DataOptions&) {
   const auto is = [&](const char* format) { return same_ignoring_case(ref.format, format); };
-  engine::require(is("csv") || is("arff") || is("libsvm"), ErrorCode::kInvalidValue, "url: format is '{}', must be 'csv', 'arff' or 'libsvm'",
-                  ref.format);
+  engine::require(is("csv") || is("arff") || is("libsvm") || is_arrow_format(ref.format), ErrorCode::kInvalidValue,
+                  "url: format is '{}', must be 'csv', 'arff', 'libsvm', 'parquet' or 'arrow'", ref.format);
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
   split_url(ref.url);

@@ -1,4 +1,4 @@
-// A CSV or ARFF file behind a URL, plain or gzip.
+// A CSV, ARFF, libsvm, Parquet or Arrow file behind a URL, plain or gzip.
 #include <fmt/core.h>
 
 #include <fstream>
@@ -6,6 +6,7 @@
 #include "crypto/digest.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
+#include "server/data/arrow.h"
 #include "server/data/inflate.h"
 #include "server/data/mapped_text.h"
 #include "server/data/source_steps.h"
@@ -76,13 +77,18 @@ class UrlSource {
     const Stopwatch parse;
     const RemovedFile plain{context_.store.temporary_path()};
     const bool inflated = inflate_file(text, plain.path, name_, context_.options.max_download_bytes);
-    const MappedText mapped(inflated ? plain.path : text);
+    const std::filesystem::path& content = inflated ? plain.path : text;
+    const MappedText mapped(content);
     const auto describe = [&](engine::DatasetMeta& meta) {
       meta.name = ref_.url;
       set_target(meta, ref_.target, "dataset.url.target");
     };
-    parse_text(mapped.text(), ref_.format,
-               {.source = name_, .output = context_.store.path(file), .describe = describe, .parallel = parse_options(context_)});
+    const ParseRequest request{.source = name_,
+                               .output = context_.store.path(file),
+                               .describe = describe,
+                               .parallel = parse_options(context_)};
+    if (is_arrow_format(ref_.format) || !arrow_format_of(mapped.text()).empty()) parse_arrow(content, request);
+    else parse_text(mapped.text(), ref_.format, request);
     acquired.parse_seconds = parse.seconds();
   }
 

@@ -8,6 +8,7 @@
 
 #include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
+#include "server/data/arrow.h"
 #include "server/data/mapped_text.h"
 #include "server/data/npy.h"
 #include "server/data/npz.h"
@@ -137,6 +138,7 @@ void Uploads::Upload::parse(const std::filesystem::path& file, std::stop_token s
     if (info_.format == "npy")
       parse_npy(mapped.text(), request(std::move(stop)));
     else if (info_.format == "npz") parse_npz(mapped.text(), request(std::move(stop)));
+    else if (is_arrow_format(info_.format)) parse_arrow(part_, request(std::move(stop)));
     else
       parse_text(mapped.text(), info_.format, request(std::move(stop)));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/error.h"
+#include "server/data/arrow.h"
 #include "server/data/cell.h"
 #include "server/data/inflate.h"
 
@@ -146,6 +147,7 @@ std::string decoded_head(std::string_view bytes) {
 std::string format_of_content(std::string_view head) {
   if (head.starts_with("\x93NUMPY")) return "npy";
   if (is_npz(head)) return "npz";
+  if (const std::string_view format = arrow_format_of(head); !format.empty()) return std::string(format);
   if (head.find('\0') != std::string_view::npos) return {};
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   while (!head.empty()) {

@@ -35,7 +35,8 @@ class UploadDecoder {
 // The beginning of such bytes, decoded: at most 64 KiB, empty where they are damaged.
 std::string decoded_head(std::string_view bytes);
 
-// "csv", "arff", "libsvm", "npy" or "npz", by the beginning of the (decoded) content; empty where it could be anything.
+// "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", by the beginning of the (decoded) content; empty where
+// it could be anything.
 std::string format_of_content(std::string_view head);
 
 // A file name without .gz or .zst at its end.

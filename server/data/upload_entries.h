@@ -11,7 +11,7 @@ namespace kedge::server {
 
 struct UploadInfo {
   std::string name;     // empty for the data of a job
-  std::string format;   // "csv", "arff", "libsvm", "npy" or "npz"
+  std::string format;   // "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow"
   std::string digest;   // SHA-256 of the format, a line feed and the bytes as sent: what a job's reference is pinned to
   std::int64_t bytes = 0, rows = 0, columns = 0;
   std::string created;  // RFC 3339

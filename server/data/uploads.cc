@@ -21,7 +21,7 @@ using engine::require;
 using schema::Error;
 using schema::ErrorCode;
 
-constexpr std::array<std::string_view, 5> kFormats{"csv", "arff", "libsvm", "npy", "npz"};
+constexpr std::array<std::string_view, 7> kFormats{"csv", "arff", "libsvm", "npy", "npz", "parquet", "arrow"};
 constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kContent = "sha256:";
 constexpr std::string_view kJobs = "jobs";   // folder; those of tenants are 40 hexadecimal digits
@@ -329,7 +329,7 @@ std::vector<std::string> Uploads::jobs() const {
 
 std::unique_ptr<Uploads::Upload> Uploads::begin_upload(const std::string& tenant, UploadInfo info, std::uint64_t announced) {
   require(std::ranges::find(kFormats, info.format) != kFormats.end(), ErrorCode::kInvalidValue,
-          "format is '{}', must be csv, arff, libsvm, npy or npz", info.format);
+          "format is '{}', must be csv, arff, libsvm, npy, npz, parquet or arrow", info.format);
   return std::unique_ptr<Upload>(new Upload(*this, tenant, std::move(info), announced));
 }
 

@@ -34,7 +34,8 @@ inline Dataset stored(std::string name) { return Dataset({schema::StoredRef{std:
 inline Dataset generate(std::string name, schema::ValueMap params = {}) {
   return Dataset({schema::GenerateRef{std::move(name), std::move(params)}});
 }
-// A CSV, ARFF or libsvm file that the server downloads; format "csv", "arff" or "libsvm", sha256 in hex or empty.
+// A CSV, ARFF, libsvm, Parquet or Arrow file that the server downloads; format "csv", "arff", "libsvm", "parquet" or
+// "arrow", sha256 in hex or empty.
 inline Dataset url(std::string address, std::string format = "csv", std::string sha256 = {}) {
   return Dataset({schema::UrlRef{.url = std::move(address), .format = std::move(format), .sha256 = std::move(sha256)}});
 }

@@ -160,7 +160,7 @@ class Session {
   schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;
   // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin;
-  // format "csv", "arff", "libsvm", "npy" or "npz", empty: by the name's ending.
+  // format "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", empty: by the name's ending.
   schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
   schema::Value datasets() const;
   void remove_dataset(const std::string& name) const;

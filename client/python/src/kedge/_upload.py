@@ -13,7 +13,7 @@ from ._http import PATIENCE_S, Backoff, Call, Transport, means_later
 from .data import Upload
 from .errors import ConnectionFailed, KedgeError
 
-CONTENT_TYPES = {"npy": "application/x-npy", "npz": "application/x-npz", "csv": "text/csv", "libsvm": "text/plain", "arff": "text/plain"}
+CONTENT_TYPES = {"npy": "application/x-npy", "npz": "application/x-npz", "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "arrow": "application/vnd.apache.arrow.file", "libsvm": "text/plain", "arff": "text/plain"}
 SILENCE_S = 12.0        # after which the server knows that a connection has broken
 SHOWN_FROM = 8 << 20    # bytes: less is sent before a line could be read
 ANSWER_S = 600.0        # for a large table to be parsed

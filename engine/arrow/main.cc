@@ -1,0 +1,153 @@
+// kedge-arrow: reads one Parquet or Arrow file into the values of a data set. Started by kedged, one process for each
+// file: the file may be hostile and the libraries that decode it are large, so nothing is within reach of this process
+// but the file and the values.
+#include <arrow/util/config.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string_view>
+
+#include "engine/arrow/channel.h"
+#include "engine/arrow/fill_table.h"
+#include "engine/arrow/table_source.h"
+#include "engine/core/dataset_meta_codec.h"
+#include "engine/version.h"
+#include "engine/worker/confine.h"
+#include "schemas/error.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr int kChannelFd = 3;
+
+// What is mapped stays so until the process ends.
+std::string_view map_input(int file) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0 || status.st_size == 0) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes == MAP_FAILED) throw Error(ErrorCode::kOutOfMemory, "the file cannot be mapped");
+  return {static_cast<const char*>(bytes), size};
+}
+
+// The file that kedged made for the values, mapped while it is filled.
+class Output {
+ public:
+  explicit Output(const ArrowMessage& go) : file_(go.file) {
+    if (go.says != ArrowSays::kGo || go.body.size() != sizeof place_ || file_ < 0)
+      throw Error(ErrorCode::kInternal, "kedged sent no file");
+    std::memcpy(&place_, go.body.data(), sizeof place_);
+    struct stat status{};
+    ::fstat(file_, &status);
+    size_ = static_cast<std::size_t>(status.st_size);
+    bytes_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (bytes_ == MAP_FAILED) throw Error(ErrorCode::kOutOfMemory, "the table cannot be mapped");
+  }
+  Output(const Output&) = delete;
+  ~Output() {
+    if (bytes_ != MAP_FAILED) ::munmap(bytes_, size_);
+    ::close(file_);
+  }
+  bool is_float32() const { return place_.is_float32 != 0; }
+  template <class T>
+  std::span<T> values() const {
+    auto* const first = static_cast<std::byte*>(bytes_) + place_.offset;
+    return {reinterpret_cast<T*>(first), (size_ - static_cast<std::size_t>(place_.offset)) / sizeof(T)};
+  }
+
+ private:
+  int file_;
+  ArrowOutput place_;
+  std::size_t size_ = 0;
+  void* bytes_ = MAP_FAILED;
+};
+
+bool fill(const TableSource& source, DatasetMeta& meta, const ArrowMessage& go, int threads, const ReportPart& report) {
+  const Output output(go);
+  return output.is_float32() ? fill_table(source, meta, output.values<float>(), threads, report)
+                             : fill_table(source, meta, output.values<double>(), threads, report);
+}
+
+void serve(ArrowChannel& channel, int threads) {
+  const auto source = open_table(map_input(STDIN_FILENO));
+  DatasetMeta meta = columns_of(*source);
+  if (!channel.send(ArrowSays::kColumns, encode_meta(meta))) return;
+  const ReportPart report = [&channel](std::int64_t done, std::int64_t total) {
+    const std::int64_t numbers[] = {done, total};
+    channel.send(ArrowSays::kProgress, {reinterpret_cast<const char*>(numbers), sizeof numbers});
+  };
+  ArrowMessage go;
+  while (channel.receive(go)) {
+    if (fill(*source, meta, go, threads, report)) {
+      channel.send(ArrowSays::kDone, encode_meta(meta));
+      return;
+    }
+    channel.send(ArrowSays::kNeedsFloat64, {});
+  }
+}
+
+// Memory of its own; the two files that are mapped do not count.
+void limit_data(std::int64_t bytes) {
+  const rlimit bound{.rlim_cur = static_cast<rlim_t>(bytes), .rlim_max = static_cast<rlim_t>(bytes)};
+  ::setrlimit(RLIMIT_DATA, &bound);
+}
+
+// The libraries are loaded; from here on nothing is opened. An old kernel lacks Landlock, the other bounds still hold.
+void confine(std::int64_t memory) {
+  leave_network();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  limit_resources();
+  if (memory > 0) limit_data(memory);
+  confine_files("/dev/null");
+  deny_system_calls();
+}
+
+int run(std::int64_t memory, int threads) {
+  ArrowChannel channel(kChannelFd);
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    return channel.send(ArrowSays::kRefused, static_cast<char>(code) + why) ? EXIT_SUCCESS : EXIT_FAILURE;
+  };
+  const std::string no_room = fmt::format("its parts need more than {} bytes of memory", memory);
+  try {
+    confine(memory);
+    serve(channel, threads);
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    return refuse(error.code, error.code == ErrorCode::kOutOfMemory ? no_room : error.message);
+  } catch (const std::bad_alloc&) {
+    return refuse(ErrorCode::kOutOfMemory, no_room);
+  } catch (const std::exception& error) {   // of Parquet's library
+    return refuse(ErrorCode::kDatasetCorrupt, error.what());
+  }
+}
+
+}   // namespace
+}   // namespace kedge::engine
+
+int main(int argc, char** argv) {
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--version") {
+    fmt::print("{} (Arrow {})\n", kedge::kVersion, ARROW_VERSION_STRING);
+    return EXIT_SUCCESS;
+  }
+  if (argc != 3) {
+    fmt::print(stderr,
+               "kedge-arrow: kedged starts it, with the bytes of memory that it may have and its number of threads\n");
+    return EXIT_FAILURE;
+  }
+  return kedge::engine::run(std::atoll(argv[1]), std::atoi(argv[2]));
+}
