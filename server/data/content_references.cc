@@ -4,12 +4,18 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <new>
+#include <exception>
 #include <system_error>
 
+#include "crypto/digest.h"
 #include "engine/faults/fail_point.h"
 
 namespace kedge::server {
+
+std::string derived_prefix(const std::string& file) {
+  constexpr std::size_t kDigits = 24;
+  return fmt::format("derived-{}-", crypto::hex_digest(crypto::DigestKind::kSha256, file).substr(0, kDigits));
+}
 
 // Not a shared_ptr's deleter: where memory ends the library calls one that it has moved from.
 struct ContentReferences::Held {
@@ -57,7 +63,16 @@ void ContentReferences::drop(const std::string& file) noexcept try {
   }
   std::error_code ignored;
   std::filesystem::remove(gone, ignored);
-} catch (const std::bad_alloc&) {   // the file is removed at the next start
+  remove_derived(file);
+} catch (const std::exception&) {   // no memory: the file is removed at the next start
+}
+
+// A worker that has one mapped keeps what it has mapped. The cache looks at the disk before it gives one to a job.
+void ContentReferences::remove_derived(const std::string& file) const {
+  const std::string prefix = derived_prefix(file);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored))
+    if (entry.path().filename().string().starts_with(prefix)) std::filesystem::remove(entry.path(), ignored);
 }
 
 }  // namespace kedge::server

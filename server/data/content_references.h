@@ -1,4 +1,5 @@
-// Counts the holders of each content file: names, jobs and uploads. The file is removed with its last holder.
+// Counts the holders of each content file: names, jobs and uploads. The file is removed with its last holder, and so is
+// what was made of it.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,9 @@
 #include "server/data/cache_uses.h"
 
 namespace kedge::server {
+
+// How the names of files begin that were made of this one, such as the rows that a selection leaves of it.
+std::string derived_prefix(const std::string& file);
 
 // Thread safe. A count and the removal at zero are one step, so that a file with a new hold stays.
 class ContentReferences : public std::enable_shared_from_this<ContentReferences> {
@@ -27,6 +31,7 @@ class ContentReferences : public std::enable_shared_from_this<ContentReferences>
  private:
   struct Held;
   void drop(const std::string& file) noexcept;
+  void remove_derived(const std::string& file) const;
 
   const std::filesystem::path directory_, trash_;
   mutable std::mutex mutex_;   // guards what follows

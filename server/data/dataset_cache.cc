@@ -12,6 +12,7 @@
 #include "server/data/arrow.h"
 #include "server/data/builtin.h"
 #include "server/data/cell.h"
+#include "server/data/content_references.h"
 #include "server/data/fetch_url.h"
 #include "server/data/source_steps.h"
 #include "server/data/sources.h"
@@ -148,9 +149,8 @@ AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::
 AcquiredDataset DatasetCache::derived(AcquiredDataset from, const std::string& how,
                                       const std::function<void(const std::filesystem::path& output)>& make,
                                       std::stop_token stop) {
-  const std::string key = from.path.filename().string() + "\n" + how;
-  const std::string file =
-      fmt::format("derived-{}.kds", crypto::hex_digest(crypto::DigestKind::kSha256, key).substr(0, 40));
+  const std::string file = fmt::format("{}{}.kds", derived_prefix(from.path.filename()),
+                                       crypto::hex_digest(crypto::DigestKind::kSha256, how).substr(0, 40));
   AcquiredDataset made = from;   // which stays on the disk meanwhile
   made.path = impl_->store.path(file);
   made.hold = impl_->store.ensure(file, [&] { make(made.path); }, std::move(stop));
