@@ -129,6 +129,15 @@ void job_artifact(CLI::App& app, Options& options) {
 }
 
 void shown_data(CLI::App& app, Options& options) {
+  CLI::App* add = app.add_subcommand("add", "Upload a file, and show what it holds");
+  add->add_option("file", options.upload, "The file; - reads stdin")->required()->type_name("FILE");
+  add->add_option("--name", options.name, "What to call it (default: the file's name)")->type_name("NAME");
+  add->add_option("--format", options.format,
+                  "csv, arff, libsvm, npy, npz, parquet or arrow (default: by the name's ending or the content)")
+      ->type_name("FORMAT");
+  app.add_subcommand("ls", "List your uploads");
+  CLI::App* rm = app.add_subcommand("rm", "Delete uploads");
+  rm->add_option("names", options.arguments, "Their names")->required()->type_name("NAME");
   CLI::App* show = app.add_subcommand("show", "Columns, types, missing and distinct values, first rows");
   app.require_subcommand(1);
   show->add_option("data", options.argument, "An upload or a built-in set by its name, a JSON file with a job, or a reference as JSON")

@@ -1,16 +1,19 @@
-// Asks the server for a preview and prints it as tables.
+// Uploads with progress, lists, deletes; asks the server for a preview and prints it as tables.
 #include "client/cli/data_command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "client/cli/live_area.h"
 #include "client/cli/target.h"
 #include "client/cli/text_table.h"
+#include "client/cli/units.h"
+#include "client/cli/upload_progress.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
 
@@ -101,12 +104,96 @@ std::string preview_table(const schema::DatasetPreview& preview, const Page& pag
   return notes.empty() ? out : out + "\n" + notes;
 }
 
-int data(const Options& options) {
-  const Session session = connect_server(options);
+namespace {
+
+int show(const Session& session, const Options& options) {
   const schema::DatasetPreview preview = session.preview(asked_for(session, options.argument), options.rows);
   if (options.json) fmt::print("{}\n", schema::to_json(preview));
   else fmt::print("{}", preview_table(preview, page_of(STDOUT_FILENO)));
   return kSucceeded;
+}
+
+std::string name_of_upload(const Options& options) {
+  if (!options.name.empty()) return options.name;
+  if (options.upload == "-")
+    throw Error(schema::ErrorCode::kInvalidValue, "what comes from stdin needs a name: --name NAME", "name");
+  return std::filesystem::path(options.upload).filename().string();
+}
+
+// The upload, and as a preview what the server has read.
+int add(const Session& session, const Options& options) {
+  const std::string name = name_of_upload(options);
+  schema::Value stored;
+  {
+    UploadProgress progress;
+    stored = session.upload(name, options.upload, options.format,
+                            [&](std::int64_t bytes, std::int64_t total) { progress.show(bytes, total); });
+  }
+  if (options.json) {
+    fmt::print("{}\n", schema::value_to_json(stored));
+    return kSucceeded;
+  }
+  const schema::DatasetPreview preview = session.preview({.dataset = {schema::StoredRef{name}}}, options.rows);
+  fmt::print("{}", preview_table(preview, page_of(STDOUT_FILENO)));
+  return kSucceeded;
+}
+
+int remove(const Session& session, const Options& options) {
+  for (const std::string& name : options.arguments) {
+    session.remove_dataset(name);
+    if (options.json) fmt::print("{}\n", schema::value_to_json(schema::ValueMap{{"removed", name}}));
+  }
+  return kSucceeded;
+}
+
+std::string field(const schema::ValueMap& upload, std::string_view name) {
+  const auto found = std::ranges::find(upload, name, &schema::ValueMap::value_type::first);
+  if (found == upload.end()) return {};
+  const auto* text = std::get_if<std::string>(&found->second.data);
+  return text ? printable(*text) : schema::to_string(found->second);
+}
+
+std::string bytes_text(const schema::ValueMap& upload) {
+  const std::string bytes = field(upload, "bytes");
+  return bytes.empty() ? bytes : size_text(std::stoll(bytes));
+}
+
+int list(const Session& session, const Options& options) {
+  using enum TextTable::Align;
+  const schema::Value answer = session.datasets();
+  if (options.json) {
+    fmt::print("{}\n", schema::value_to_json(answer));
+    return kSucceeded;
+  }
+  TextTable table({{.title = "name", .fit = TextTable::Fit::kCut},
+                   {"format"},
+                   {"size", kRight},
+                   {"rows", kRight},
+                   {"columns", kRight},
+                   {"created"}});
+  bool has_any = false;
+  for (const auto& [key, uploads] : std::get<schema::ValueMap>(answer.data)) {
+    const auto* entries = std::get_if<schema::ValueList>(&uploads.data);
+    if (!entries) continue;   // the token of the next page
+    for (const schema::Value& entry : *entries) {
+      const auto& upload = std::get<schema::ValueMap>(entry.data);
+      table.row({field(upload, "name"), field(upload, "format"), bytes_text(upload), field(upload, "rows"),
+                 field(upload, "columns"), field(upload, "created")});
+      has_any = true;
+    }
+  }
+  if (has_any) fmt::print("{}", table.text(page_of(STDOUT_FILENO)));
+  else fmt::print(stderr, "no uploads; kedge data add FILE makes one\n");
+  return kSucceeded;
+}
+
+}   // namespace
+
+int data(const Options& options) {
+  const Session session = connect_server(options);
+  if (!options.upload.empty()) return add(session, options);
+  if (!options.arguments.empty()) return remove(session, options);
+  return options.argument.empty() ? list(session, options) : show(session, options);
 }
 
 }  // namespace kedge::cli

@@ -1,4 +1,4 @@
-// kedge data show: what a data set holds and how a job would read its columns.
+// kedge data: uploads, and what a data set holds and how a job would read its columns.
 #pragma once
 
 #include <string>

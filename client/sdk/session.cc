@@ -119,9 +119,10 @@ schema::EstimatorInfo Session::estimator(std::string_view name) const {
 
 schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }
 
-schema::Value Session::upload(const std::string& name, const std::string& file, const std::string& format) const {
+schema::Value Session::upload(const std::string& name, const std::string& file, const std::string& format,
+                              const Sent& sent) const {
   const std::string query = format.empty() ? "" : "?format=" + format;
-  return schema::value_from_json(transport_->put_file("/v1/datasets/" + name + query, file).body);
+  return schema::value_from_json(transport_->put_file("/v1/datasets/" + name + query, file, sent).body);
 }
 
 schema::Value Session::datasets() const { return schema::value_from_json(transport_->get("/v1/datasets").body); }

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -89,6 +90,7 @@ struct Transport::Impl {
     bool may_repeat = true;
     std::FILE* file = nullptr;       // in place of a body: sent in pieces
     std::int64_t file_bytes = -1;    // unknown
+    const Sent* sent = nullptr;      // hears of the pieces of a file
     const Take* take = nullptr;      // gets the body of a good answer
   };
   struct Answer {
@@ -134,10 +136,30 @@ struct Transport::Impl {
     return answer;
   }
 
+  // A file on its way.
+  struct Upload {
+    std::FILE* file = nullptr;
+    std::int64_t bytes = 0, total = 0;
+    const Sent* sent = nullptr;
+  };
+  Upload upload{};   // of the call that is made
+
+  // No exception may pass through libcurl; to show progress is not worth one.
+  static std::size_t read_piece(char* to, std::size_t size, std::size_t count, void* self) noexcept {
+    auto& upload = *static_cast<Upload*>(self);
+    const std::size_t got = std::fread(to, 1, size * count, upload.file);
+    if (got == 0 && std::ferror(upload.file)) return CURL_READFUNC_ABORT;
+    upload.bytes += static_cast<std::int64_t>(got);
+    if (upload.sent && *upload.sent) (*upload.sent)(upload.bytes, upload.total);
+    return got;
+  }
+
   void set_body(const Call& call) {
     if (call.file) {
       handle.set(CURLOPT_UPLOAD, 1L);
-      handle.set(CURLOPT_READDATA, call.file);
+      upload = {.file = call.file, .total = std::max<std::int64_t>(call.file_bytes, 0), .sent = call.sent};
+      handle.set(CURLOPT_READFUNCTION, &read_piece);
+      handle.set(CURLOPT_READDATA, &upload);
       if (call.file_bytes >= 0) handle.set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.file_bytes));
     } else if (!call.content_type.empty()) {
       handle.set_body(call.body);
@@ -204,7 +226,7 @@ HttpReply Transport::exchange(const char* method, std::string_view path, std::st
        .may_repeat = std::string_view(method) != "POST"});
 }
 
-HttpReply Transport::put_file(std::string_view path, const std::string& name) {
+HttpReply Transport::put_file(std::string_view path, const std::string& name, const Sent& sent) {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
@@ -213,8 +235,14 @@ HttpReply Transport::put_file(std::string_view path, const std::string& name) {
   if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
   std::error_code unknown;
   const auto size = owned ? std::filesystem::file_size(name, unknown) : ~std::uintmax_t{0};
-  return impl_->perform({.path = path, .method = "PUT", .content_type = "application/octet-stream", .timeout = std::chrono::seconds(0),
-                         .may_repeat = false, .file = file, .file_bytes = static_cast<std::int64_t>(size)});
+  return impl_->perform({.path = path,
+                         .method = "PUT",
+                         .content_type = "application/octet-stream",
+                         .timeout = std::chrono::seconds(0),
+                         .may_repeat = false,
+                         .file = file,
+                         .file_bytes = static_cast<std::int64_t>(size),
+                         .sent = &sent});
 }
 
 void Transport::download(std::string_view path, const Take& take) {

@@ -37,8 +37,10 @@ class Transport {
   HttpReply exchange(const char* method, std::string_view path, std::string_view body, std::string_view content_type,
                      std::string_view accept);
 
-  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory. Not tried again.
-  HttpReply put_file(std::string_view path, const std::string& file);
+  // Sends a file, or stdin for "-", in pieces: it may be larger than the memory. Not tried again. `sent` hears of each
+  // piece: bytes so far, and of all (0: unknown).
+  using Sent = std::function<void(std::int64_t bytes, std::int64_t total)>;
+  HttpReply put_file(std::string_view path, const std::string& file, const Sent& sent = {});
   HttpReply remove(std::string_view path);   // DELETE
 
   // GET of what may be larger than the memory: `take` gets it in pieces, in order. Tried again until the first of them has come.

@@ -101,7 +101,7 @@ class Json(WithServer):
                 self.assertTrue(lines or command == "machines", "nothing was printed")
                 for line in lines:
                     self.assertIsInstance(json.loads(line), dict, line)
-        for arguments in (["datasets"], ["datasets", "--delete", "rows"], ["estimators", "PCA"], ["models", model], ["models", model, "--download", "m"],
+        for arguments in (["data", "add", "rows.csv"], ["data", "ls"], ["data", "rm", "rows.csv"], ["datasets"], ["datasets", "--delete", "rows"], ["estimators", "PCA"], ["models", model], ["models", model, "--download", "m"],
                           ["models", "--upload", "m"], ["models", "rm", model], ["use", "--none"], ["--version"], ["jobs", "--help"]):
             with self.subTest(arguments):
                 self.assertEqual(len(user.documents(*arguments)), 1)
@@ -231,6 +231,21 @@ class Ends(WithServer):
         (self.user.home / "cut.ubj").write_bytes((models / "xgb_regression.ubj").read_bytes()[:300])
         self.assertIn("MODEL_CORRUPT", self.user.run("models", "push", "cut.ubj", code=1).stderr)
         self.user.run("models", "rm", model)
+
+    def test_data_is_added_listed_shown_and_removed(self):
+        user = self.user
+        user.file("flowers.csv", "size,kind\n1,a\n2.5,b\n,a\n")
+        added = user.run("data", "add", "flowers.csv").stdout
+        self.assertIn("stored flowers.csv: 3 rows, 2 columns", added)
+        self.assertRegex(added, r"kind +category +target")
+        listed = user.run("data", "ls").stdout
+        self.assertRegex(listed, r"name +format +size +rows +columns +created")
+        self.assertRegex(listed, r"flowers.csv +csv +25 B +3 +2 +20")
+        self.assertEqual(user.run("data", "show", "flowers.csv").stdout, added)
+        self.assertEqual(user.run("data", "rm", "flowers.csv", "none", code=1).stdout, "")   # the first is gone
+        self.assertNotIn("flowers.csv", user.run("data", "ls").stdout)
+        self.assertIn("--name", user.run("data", "add", "-", code=1).stderr)
+        self.assertIn("cannot be read", user.run("data", "add", "absent.csv", code=1).stderr)
 
     def test_a_cancelled_job_says_so(self):
         slow = {"dataset": {"builtin": "mnist_10k"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 5000}}], "task": {"crossValidate": {"cv": 5}}}

@@ -160,8 +160,11 @@ class Session {
   schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;
   // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin;
-  // format "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", empty: by the name's ending.
-  schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {}) const;
+  // format "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", empty: by the name's ending or the
+  // content. `sent` hears how far it is: bytes so far, and of all (0: unknown). It must not throw.
+  using Sent = std::function<void(std::int64_t bytes, std::int64_t total)>;
+  schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {},
+                       const Sent& sent = {}) const;
   schema::Value datasets() const;
   void remove_dataset(const std::string& name) const;
   // What a data set holds and how a job would read its columns, with the first rows (1 to 100). The server fetches what

@@ -7,6 +7,7 @@
 #include "client/cli/live_area.h"
 #include "client/cli/table.h"
 #include "client/cli/text_table.h"
+#include "client/cli/upload_progress.h"
 #include "client/cli/warnings.h"
 
 namespace kedge::cli {
@@ -29,6 +30,13 @@ TEST(JobProgress, ShowsShareRateAndTimeLeft) {
   progress.take(event_at(2, schema::ProgressEvent{.phase = "download", .done = 50'000'000, .total = 100'000'000, .unit = "bytes"}), 2);
   EXPECT_EQ(drawn(progress, 100, 2), "download  50.0 MB of 100.0 MB  50 %  [============            ]  25.0 MB/s  2 s left");
   EXPECT_EQ(drawn(progress, 100, 3), "download  50.0 MB of 100.0 MB  50 %  [============            ]  25.0 MB/s  1 s left");
+}
+
+TEST(UploadText, SaysRateAndTimeLeft) {
+  EXPECT_EQ(upload_text(50'000'000, 100'000'000, 2), "50.0 MB of 100.0 MB, 25.0 MB/s, 2.00 s left");
+  EXPECT_EQ(upload_text(50'000'000, 0, 2), "50.0 MB, 25.0 MB/s");   // stdin
+  EXPECT_EQ(upload_text(100'000'000, 100'000'000, 4), "100.0 MB sent, 25.0 MB/s; the server reads it");
+  EXPECT_EQ(upload_text(0, 100, 0), "0 B of 100 B, 0 B/s, waiting");
 }
 
 TEST(JobProgress, HasNoRateBeforeItCanBeKnown) {
