@@ -32,6 +32,7 @@ struct Config {
   std::filesystem::path data_dir;
   std::string openml_url = "https://www.openml.org";
   std::vector<std::string> allow_fetch;
+  std::filesystem::path stores;      // file of object stores and their keys; empty: none
   std::filesystem::path worker;      // empty: kedge-worker in the folder of kedged
   std::vector<std::string> devices;  // empty: every one that is there
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "engine/estimators/catalogue.h"
 #include "engine/core/memory_reserve.h"
+#include "engine/estimators/catalogue.h"
 #include "engine/faults/fail_point.h"
 #include "engine/metrics/scorers.h"
 #include "schemas/error.h"
@@ -19,6 +19,7 @@
 #include "server/api/api.h"
 #include "server/auth/authenticator.h"
 #include "server/config.h"
+#include "server/config_stores.h"
 #include "server/http/server.h"
 #include "server/instruments.h"
 #include "server/jobs/job_service.h"
@@ -84,6 +85,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.data = {.directory = config.data_dir / "datasets",
                   .openml_url = config.openml_url,
                   .allow_fetch = config.allow_fetch,
+                  .stores = read_stores(config.stores),
                   .by_tenant = config.cache_by_tenant,
                   .fetch_floor = config.fetch_floor,
                   .downloaded = [&metrics](std::string_view outcome, std::int64_t bytes, double seconds) {

@@ -66,7 +66,7 @@ HOMES = {
     "spdlog": ["server/main.cc", "server/log"],
     "CLI/": ["server/config", "server/admin", "client/cli", "engine/worker", "gpu_check"],
     "toml++": ["server/config"],
-    "pugixml": ["provisioning/providers/xml"],
+    "pugixml": ["provisioning/providers/xml", "server/data/object_store"],
     "arrow/": ["engine/arrow"],
     "parquet/": ["engine/arrow"],
 }

@@ -33,14 +33,22 @@ std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
   return fmt::format("openml {} version {} name {}", options.openml_url, ref.version, ref.name);
 }
 
-std::string key_of(const schema::UrlRef& ref, const DataOptions&) {
+std::string key_of(const schema::UrlRef& ref, const DataOptions& options) {
   const auto is = [&](const char* format) { return same_ignoring_case(ref.format, format); };
   engine::require(is("csv") || is("arff") || is("libsvm") || is_arrow_format(ref.format), ErrorCode::kInvalidValue,
                   "url: format is '{}', must be 'csv', 'arff', 'libsvm', 'parquet' or 'arrow'", ref.format);
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
-  split_url(ref.url);
-  return fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
+  const std::string key = fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
+  if (!is_object_url(ref.url)) {
+    split_url(ref.url);
+    return key;
+  }
+  const bool is_one = !is_pattern(split_object_url(ref.url));
+  engine::require(is_one || ref.sha256.empty(), ErrorCode::kInvalidValue,
+                  "url: sha256 is of one file, '{}' names several", ref.url);
+  const ObjectStore* const store = store_of(options.stores, ref.url);   // another one has another file of that name
+  return store ? fmt::format("{}\nat {}", key, store->endpoint) : key;
 }
 
 std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
@@ -77,6 +85,17 @@ struct Keys {
   std::string own;      // that it may be given to this tenant
 };
 
+// What the operator names may have any address.
+std::vector<std::string> allowed(const DataOptions& options) {
+  std::vector<std::string> names = options.allow_fetch;
+  for (const ObjectStore& store : options.stores) {
+    if (store.endpoint.empty()) continue;
+    const UrlParts parts = split_url(store.endpoint);
+    names.push_back(fmt::format("{}:{}", parts.host, parts.port));
+  }
+  return names;
+}
+
 }  // namespace
 
 struct DatasetCache::Impl {
@@ -95,9 +114,13 @@ struct DatasetCache::Impl {
   void remember(const Keys& keys, const AcquiredDataset& acquired) const;
 
   explicit Impl(DataOptions given)
-      : options(std::move(given)), max_bytes(options.max_cache_bytes), store(options.directory),
-        fetcher(AddressRules(options.allow_fetch, options.openml_url),
-                FetchLimits{.max_bytes = options.max_download_bytes, .floor = options.fetch_floor, .floor_time = options.fetch_floor_seconds},
+      : options(std::move(given)),
+        max_bytes(options.max_cache_bytes),
+        store(options.directory),
+        fetcher(AddressRules(allowed(options), options.openml_url),
+                FetchLimits{.max_bytes = options.max_download_bytes,
+                            .floor = options.fetch_floor,
+                            .floor_time = options.fetch_floor_seconds},
                 options.downloaded) {}
 };
 

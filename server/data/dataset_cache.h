@@ -15,6 +15,7 @@
 #include "schemas/dataset.h"
 #include "schemas/event.h"
 #include "server/data/cache_uses.h"
+#include "server/data/object_store.h"
 
 namespace kedge::server {
 
@@ -22,6 +23,7 @@ struct DataOptions {
   std::filesystem::path directory;                        // <data-dir>/datasets
   std::string openml_url = "https://www.openml.org";      // or a mirror; its host counts as allowed
   std::vector<std::string> allow_fetch;                   // hosts, host:port or CIDR ranges that may be private addresses
+  std::vector<ObjectStore> stores = {};   // what s3:// and gs:// addresses mean; their hosts count as allowed
   std::int64_t max_download_bytes = std::int64_t{4} << 30;
   std::uintmax_t max_cache_bytes = 0;   // of parsed files, without uploads; 0: no bound; at first: see set_max_bytes()
   bool by_tenant = false;               // tenants share nothing but the built-in sets: none can tell what another has fetched or sent

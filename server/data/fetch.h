@@ -34,6 +34,12 @@ class FetchLibrary {
   FetchLibrary(const FetchLibrary&) = delete;
 };
 
+// Keys with which requests are signed as Amazon's S3 wants it (AWS Signature Version 4). Empty key_id: not signed.
+struct RequestSigning {
+  std::string region = "us-east-1", key_id, secret, token;   // token: of keys that expire
+  friend bool operator==(const RequestSigning&, const RequestSigning&) = default;
+};
+
 struct FetchRequest {
   std::string what;        // begins every message: "openml"
   std::string url;
@@ -41,6 +47,7 @@ struct FetchRequest {
   std::string expected;    // hexadecimal, of the decoded body; empty: no check
   std::string etag;        // the body is wanted only if it has another
   std::string trace;       // traceparent (W3C) of what it is done for, sent along with an id of its own; empty: none
+  RequestSigning signing = {};   // for the host of `url` alone, not for what it redirects to
 };
 
 struct Fetched {
@@ -69,9 +76,10 @@ class CheckedBody;
 // Thread safe. A fetch retries failed connections, answers of 429 and 5xx, short, damaged and wrong bodies, with
 // pauses. After a broken connection it continues where it stopped, if the server can promise that the file is the same
 // (If-Range), and starts over otherwise; the checksum is of the whole in any case. Only http and https, no proxy, no
-// credentials; redirects are followed hop by hop and each connection is checked against the rules. Errors:
-// kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged gzip),
-// kDatasetNotFound (404, 410), kInvalidValue (address not allowed, bad URL, too large), kCancelled, kInternal (disk).
+// credentials but those that sign; redirects are followed hop by hop and each connection is checked against the rules.
+// Errors: kDatasetUnavailable with the last cause and the number of attempts, kDatasetCorrupt (wrong digest, damaged
+// gzip), kDatasetNotFound (404, 410), kInvalidValue (address not allowed, bad URL, too large), kCancelled, kInternal
+// (disk).
 class Fetcher {
  public:
   using Progress = std::function<void(std::int64_t done, std::int64_t total)>;   // bytes on the wire; total 0: unknown

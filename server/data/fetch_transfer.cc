@@ -77,6 +77,7 @@ class Transfer {
     handle_.set(CURLOPT_OPENSOCKETDATA, this);
     // The body is decoded here and not by libcurl, which does not notice when a gzip stream ends early.
     handle_.add_header("Accept-Encoding: gzip");
+    if (!request_.signing.token.empty()) handle_.add_header("x-amz-security-token: " + request_.signing.token);
     if (!request_.trace.empty()) handle_.add_header("traceparent: " + child_of(request_.trace));
     if (!request_.etag.empty()) handle_.add_header("If-None-Match: " + request_.etag);
     if (asked_from_ > 0) {
@@ -97,11 +98,22 @@ class Transfer {
     if (left.count() <= 0) throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: took too long altogether", request_.what));
     handle_.set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
     handle_.set(CURLOPT_URL, url.c_str());
+    sign(parts);
     floor_since_ = Clock::now(), floor_bytes_ = 0;
     check(loop_.finish(handle_, options_.stop, kProgressInterval, [this](bool has_ended) {
       report_progress(has_ended);
       if (!has_ended) keep_up(Clock::now());
     }));
+  }
+
+  // libcurl adds the hash of the body and the time, and signs the headers that are set here.
+  void sign(const UrlParts& parts) {
+    const RequestSigning& keys = request_.signing;
+    const UrlParts first = split_url(request_.url);
+    const bool is_for_it = !keys.key_id.empty() && parts.host == first.host && parts.port == first.port;
+    const std::string form = fmt::format("aws:amz:{}:s3", keys.region), user = keys.key_id + ":" + keys.secret;
+    handle_.set(CURLOPT_AWS_SIGV4, is_for_it ? form.c_str() : static_cast<const char*>(nullptr));
+    handle_.set(CURLOPT_USERPWD, is_for_it ? user.c_str() : static_cast<const char*>(nullptr));
   }
 
   // A transfer that drips would hold its place for as long as it likes.
@@ -168,7 +180,11 @@ class Transfer {
       const int asked = std::clamp(std::atoi(answer_.retry_after.c_str()), 0, kLongestRetryAfterSeconds);
       throw AttemptFailure{ErrorCode::kDatasetUnavailable, fmt::format("the server answered {}", status), std::chrono::seconds(asked)};
     }
-    throw Error(ErrorCode::kDatasetUnavailable, fmt::format("{}: '{}' answered {}", request_.what, request_.url, status));
+    const bool is_refused = (status == 400 || status == 401 || status == 403) && !request_.signing.key_id.empty();
+    const char* const hint =
+        is_refused ? ": the operator's keys for it are wrong, have expired, or do not cover it" : "";
+    throw Error(ErrorCode::kDatasetUnavailable,
+                fmt::format("{}: '{}' answered {}{}", request_.what, request_.url, status, hint));
   }
 
   struct Reached {

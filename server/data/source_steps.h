@@ -36,6 +36,14 @@ ParallelOptions parse_options(const SourceContext& context);
 // archive and for what is not text.
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request);
 
+// The same of a file, which may be Parquet or Arrow (by its content, too) or packed by gzip or zstd. Within
+// options.max_download_bytes.
+void parse_file(const std::filesystem::path& file, const std::string& format, const ParseRequest& request,
+                const SourceContext& context);
+
+// The last part of an address's path, for messages: "train.csv".
+std::string base_name(const std::string& url);
+
 // The column that the user named, or the last. Errors: kInvalidValue at `where` with the nearest name.
 void set_target(engine::DatasetMeta& meta, const std::string& wanted, const std::string& where);
 

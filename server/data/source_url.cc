@@ -1,107 +1,133 @@
-// A CSV, ARFF, libsvm, Parquet or Arrow file behind a URL, plain or gzip.
+// A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one.
 #include <fmt/core.h>
 
-#include <fstream>
+#include <deque>
 
 #include "crypto/digest.h"
-#include "engine/core/disk_error.h"
 #include "engine/core/require.h"
-#include "server/data/arrow.h"
-#include "server/data/inflate.h"
-#include "server/data/mapped_text.h"
+#include "server/data/join_tables.h"
+#include "server/data/object_store.h"
 #include "server/data/source_steps.h"
 
 namespace kedge::server {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
 using schema::UrlRef;
 
-// The last part of the URL's path, for messages: "train.csv".
-std::string base_name(const std::string& url) {
-  const std::string path = url.substr(0, url.find_first_of("?#"));
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return name.empty() ? url : name;
+// What else decides what the file of a data set is, beside the bytes.
+std::string manner_of(const UrlRef& ref) {
+  return crypto::hex_digest(crypto::DigestKind::kMd5, ref.format + "\n" + ref.target + "\n" + ref.url).substr(0, 8);
 }
 
-// Inflates a gzip file into another; false when it is none.
-bool inflate_file(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& what, std::int64_t most_bytes) {
-  const MappedText mapped(from);
-  if (!looks_like_gzip(mapped.text())) return false;
-  std::ofstream out(to, std::ios::binary);
-  std::int64_t written = 0;
-  try {
-    Inflater inflater;
-    inflater.feed(mapped.text(), [&](std::string_view piece) {
-      written += static_cast<std::int64_t>(piece.size());
-      engine::require(written <= most_bytes, ErrorCode::kInvalidValue, "{}: inflates to more than the limit of {} bytes", what, most_bytes);
-      out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
-    });
-    if (!inflater.complete()) throw InflateError{"it ends early"};
-  } catch (const InflateError& error) {
-    throw Error(ErrorCode::kDatasetCorrupt, fmt::format("{}: damaged gzip file: {}", what, error.what));
-  }
-  out.close();
-  engine::require(out.good(), ErrorCode::kInternal, "{}: cannot be written", engine::shown(to));
-  return true;
+std::string file_name(const UrlRef& ref, const std::string& digest, const SourceContext& context) {
+  return context.file(fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner_of(ref)));
 }
 
-class UrlSource {
+FetchRequest fetch_request(const UrlRef& ref, const std::string& url, const SourceContext& context) {
+  ObjectRequest object = object_request(context.options.stores, url);
+  return {.what = base_name(url),
+          .url = std::move(object.url),
+          .expected = ref.sha256,
+          .trace = context.trace,
+          .signing = std::move(object.signing)};
+}
+
+std::function<void(engine::DatasetMeta&)> describe(const UrlRef& ref) {
+  return [&ref](engine::DatasetMeta& meta) {
+    meta.name = ref.url;
+    set_target(meta, ref.target, "dataset.url.target");
+  };
+}
+
+// The objects that a pattern names, each parsed, then joined.
+class Objects {
  public:
-  UrlSource(const UrlRef& ref, const std::string& key, const SourceContext& context)
-      : ref_(ref), key_(key), context_(context), name_(base_name(ref.url)) {}
+  Objects(const UrlRef& ref, const SourceContext& context)
+      : ref_(ref),
+        context_(context),
+        address_(split_object_url(ref.url)),
+        found_(list_objects(context.options.stores, ref.url, context.fetcher, context.trace, context.stop)) {
+    for (const ObjectInfo& object : found_) total_ += object.bytes;
+    engine::require(total_ <= context.options.max_download_bytes, schema::ErrorCode::kInvalidValue,
+                    "'{}': {} objects of {} bytes in all, more than the limit of {}", ref.url, found_.size(), total_,
+                    context.options.max_download_bytes);
+  }
 
-  AcquiredDataset acquire() {
-    const auto known = context_.store.find(key_);
-    const RemovedFile text{context_.store.temporary_path()};
-    const Stopwatch download;
-    const FetchRequest request{.what = name_, .url = ref_.url, .expected = ref_.sha256, .etag = known ? known->etag : "",
-                               .trace = context_.trace};
-    const Fetched fetched = context_.fetcher.to_file(request, text.path, download_progress(context_.emit), context_.stop);
-    AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = !fetched.not_modified};
-    const std::string file = fetched.not_modified ? known->file : file_name(fetched.digest);
-    acquired.hold = context_.store.ensure(file, [&] { make(text.path, file, acquired); }, context_.stop);
-    context_.store.index().put(key_, {file, fetched.not_modified ? known->etag : fetched.etag});
-    acquired.path = context_.store.path(file);
-    return acquired;
+  // Of all names and versions: the store's ETag changes with an object.
+  std::string digest() const {
+    std::string all;
+    for (const ObjectInfo& object : found_) all += fmt::format("{}\n{}\n{}\n", object.key, object.etag, object.bytes);
+    return crypto::hex_digest(crypto::DigestKind::kSha256, all);
+  }
+
+  void make(const std::filesystem::path& output, AcquiredDataset& acquired) const {
+    std::deque<RemovedFile> parsed;
+    std::vector<TablePartFile> parts;
+    std::int64_t done = 0;
+    for (const ObjectInfo& object : found_) {
+      const std::string url = fmt::format("{}://{}/{}", address_.scheme, address_.bucket, object.key);
+      const RemovedFile text{context_.store.temporary_path()};
+      const Stopwatch download;
+      const auto progress = [&](std::int64_t came, std::int64_t) {
+        download_progress(context_.emit)(done + came, total_);
+      };
+      context_.fetcher.to_file(fetch_request(ref_, url, context_), text.path, progress, context_.stop);
+      acquired.download_seconds += download.seconds();
+      done += object.bytes;
+      const Stopwatch parse;
+      parsed.push_back({context_.store.temporary_path()});
+      parts.push_back({base_name(url), parsed.back().path});
+      parse_file(text.path, ref_.format,
+                 {.source = parts.back().name, .output = parts.back().file, .parallel = {.stop = context_.stop}},
+                 context_);
+      acquired.parse_seconds += parse.seconds();
+    }
+    const Stopwatch join;
+    join_tables(parts, output, describe(ref_));
+    acquired.parse_seconds += join.seconds();
+    acquired.cold = true;
   }
 
  private:
-  std::string file_name(const std::string& digest) const {
-    const std::string manner = crypto::hex_digest(crypto::DigestKind::kMd5, ref_.format + "\n" + ref_.target + "\n" + ref_.url).substr(0, 8);
-    return context_.file(fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner));
-  }
-
-  void make(const std::filesystem::path& text, const std::string& file, AcquiredDataset& acquired) {
-    const Stopwatch parse;
-    const RemovedFile plain{context_.store.temporary_path()};
-    const bool inflated = inflate_file(text, plain.path, name_, context_.options.max_download_bytes);
-    const std::filesystem::path& content = inflated ? plain.path : text;
-    const MappedText mapped(content);
-    const auto describe = [&](engine::DatasetMeta& meta) {
-      meta.name = ref_.url;
-      set_target(meta, ref_.target, "dataset.url.target");
-    };
-    const ParseRequest request{.source = name_,
-                               .output = context_.store.path(file),
-                               .describe = describe,
-                               .parallel = parse_options(context_)};
-    if (is_arrow_format(ref_.format) || !arrow_format_of(mapped.text()).empty()) parse_arrow(content, request);
-    else parse_text(mapped.text(), ref_.format, request);
-    acquired.parse_seconds = parse.seconds();
-  }
-
   const UrlRef& ref_;
-  const std::string& key_;
   const SourceContext& context_;
-  const std::string name_;
+  const ObjectAddress address_;
+  const std::vector<ObjectInfo> found_;
+  std::int64_t total_ = 0;
 };
+
+AcquiredDataset acquire_objects(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  const Objects objects(ref, context);
+  const std::string file = file_name(ref, objects.digest(), context);
+  AcquiredDataset acquired{.path = context.store.path(file)};
+  acquired.hold = context.store.ensure(file, [&] { objects.make(acquired.path, acquired); }, context.stop);
+  context.store.index().put(key, {file, ""});
+  return acquired;
+}
 
 }  // namespace
 
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
-  return UrlSource(ref, key, context).acquire();
+  if (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))) return acquire_objects(ref, key, context);
+  const auto known = context.store.find(key);
+  const RemovedFile text{context.store.temporary_path()};
+  const Stopwatch download;
+  FetchRequest request = fetch_request(ref, ref.url, context);
+  request.etag = known ? known->etag : "";
+  const Fetched fetched = context.fetcher.to_file(request, text.path, download_progress(context.emit), context.stop);
+  AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = !fetched.not_modified};
+  const std::string file = fetched.not_modified ? known->file : file_name(ref, fetched.digest, context);
+  acquired.path = context.store.path(file);
+  const auto make = [&] {
+    const Stopwatch parse;
+    const ParseRequest parsing{
+        .source = request.what, .output = acquired.path, .describe = describe(ref), .parallel = parse_options(context)};
+    parse_file(text.path, ref.format, parsing, context);
+    acquired.parse_seconds = parse.seconds();
+  };
+  acquired.hold = context.store.ensure(file, make, context.stop);
+  context.store.index().put(key, {file, fetched.not_modified ? known->etag : fetched.etag});
+  return acquired;
 }
 
 }  // namespace kedge::server

@@ -130,6 +130,10 @@ void UploadDecoder::finish(const Sink& sink) {
     throw Error(ErrorCode::kDatasetCorrupt, fmt::format("{}: damaged {} file: it ends early", name_, codec_->name()));
 }
 
+bool is_packed(std::string_view head) {
+  return looks_like_gzip(head) || head.starts_with(kZstdMagic);
+}
+
 std::string decoded_head(std::string_view bytes) {
   std::string head;
   UploadDecoder decoder("");

@@ -32,6 +32,9 @@ class UploadDecoder {
   std::unique_ptr<Codec> codec_;   // null: bytes pass as they are
 };
 
+// By gzip or zstd.
+bool is_packed(std::string_view head);
+
 // The beginning of such bytes, decoded: at most 64 KiB, empty where they are damaged.
 std::string decoded_head(std::string_view bytes);
 
