@@ -1,5 +1,6 @@
 """Forests and trees that come back as scikit-learn's own objects, against a real server: its model and scikit-learn are the judges."""
 import copy
+import functools
 import importlib.util
 import pickle
 import subprocess
@@ -105,7 +106,8 @@ class Forests(WithServer):
         X, y = self.digits, self.digit
         weights = np.arange(len(y)) % 3 / 2
         for of, more, n_rows in ((ExtraTreesClassifier, {}, len(y)), (ExtraTreesClassifier, {"sample_weight": weights}, (weights > 0).sum()),
-                                 (RandomForestClassifier, {}, None), (RandomForestClassifier, {"sample_weight": weights}, None)):
+                                 (RandomForestClassifier, {}, None), (RandomForestClassifier, {"sample_weight": weights}, None),
+                                 (functools.partial(RandomForestClassifier, class_weight="balanced_subsample"), {}, None)):
             if of is RandomForestClassifier and more and RELEASE < (1, 9):   # whose weights do not draw: it stays here
                 continue
             forest = self.call("fit", of(4, random_state=0), X, y, **more)
@@ -137,8 +139,22 @@ class Forests(WithServer):
         with self.assertRaisesRegex(ValueError, "it has estimators_samples_"):
             kedge.sklearn.estimators_samples(RandomForestClassifier(2, random_state=0).fit(self.X, self.y), len(self.y))
 
-    def test_a_server_that_draws_otherwise_is_noticed(self):
-        with mock.patch.object(_trees, "rows_of_tree", lambda seed, tree, n, *more: _draws.rows_of_tree(seed + 1, tree, n, *more)):
+    def without_rows(self):
+        """What servers gave before they kept the rows of a forest's nodes."""
+        members = kedge.Model.members
+        return mock.patch.object(kedge.Model, "members", lambda model: [(name, value) for name, value in members(model) if name != "n_rows"])
+
+    def test_an_older_server_does_not_say_the_rows_of_nodes(self):
+        X, y = self.digits, self.digit
+        for of, more in ((RandomForestClassifier, {}), (ExtraTreesClassifier, {}), (ExtraTreesClassifier, {"sample_weight": np.arange(len(y)) % 3 / 2})):
+            now = self.call("fit", of(4, random_state=0), X, y, **more)
+            with self.without_rows():
+                before = self.call("fit", of(4, random_state=0), X, y, **more)
+            for one, other in zip(now.estimators_, before.estimators_, strict=True):
+                np.testing.assert_array_equal(one.tree_.n_node_samples, other.tree_.n_node_samples)
+
+    def test_an_older_server_that_draws_otherwise_is_noticed(self):
+        with self.without_rows(), mock.patch.object(_trees, "rows_of_tree", lambda seed, tree, n, *more: _draws.rows_of_tree(seed + 1, tree, n, *more)):
             forest = self.call("fit", RandomForestClassifier(3, random_state=0), self.digits, self.digit)
         for one in forest.estimators_:   # then it is the number of draws
             np.testing.assert_array_equal(one.tree_.n_node_samples, one.tree_.weighted_n_node_samples)

@@ -22,7 +22,7 @@ SideSum TreeRules::sum(std::span<const std::int32_t> counts) const {
 std::int32_t ClassDraft::add(const std::int32_t* node_counts, std::int32_t depth, std::uint64_t key, const TreeRules& rules) {
   const SideSum sum = rules.sum({node_counts, static_cast<std::size_t>(n_classes)});
   counts.insert(counts.end(), node_counts, node_counts + n_classes);
-  nodes.push_back({.depth = depth, .n_rows = std::accumulate(node_counts, node_counts + n_classes, 0), .impurity = node_impurity(sum, rules.entropy), .weight = sum.weight, .key = key});
+  nodes.push_back({.depth = depth, .impurity = node_impurity(sum, rules.entropy), .weight = sum.weight, .key = key});
   return static_cast<std::int32_t>(nodes.size()) - 1;
 }
 
@@ -60,7 +60,7 @@ void reserve_nodes(Forest& forest, std::size_t nodes) {
   forest.left.reserve(nodes), forest.right.reserve(nodes);
   forest.value.reserve(nodes * static_cast<std::size_t>(forest.n_classes));
   if (forest.n_classes == 0) forest.mean.reserve(nodes);
-  forest.impurity.reserve(nodes), forest.weight.reserve(nodes);
+  forest.impurity.reserve(nodes), forest.weight.reserve(nodes), forest.n_rows.reserve(nodes);
 }
 
 void append_leaf(const DraftNode& node, Forest& out) {
@@ -139,11 +139,15 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
       for (std::int64_t i = base[part]; i < base[part + 1]; ++i)
         if ((all.*member)[i] >= 0) (all.*member)[i] += static_cast<std::int32_t>(base[part]);
   };
+  const bool knows_rows = std::ranges::none_of(trees, [](const Forest& part) { return part.n_rows.empty(); });
+  if (!knows_rows)
+    for (Forest& part : trees) part.n_rows.clear();
   // A task for each member: most of the time goes into new pages.
-  parallel_tasks(n_threads, 9, [&](std::int64_t task, int) {
+  parallel_tasks(n_threads, 10, [&](std::int64_t task, int) {
     switch (task) {
       case 0: return join(&Forest::value, nodes * static_cast<std::size_t>(n_classes));
       case 8: return join(&Forest::mean, n_classes == 0 ? nodes : 0);
+      case 9: return join(&Forest::n_rows, knows_rows ? nodes : 0);
       case 1: return join(&Forest::threshold, nodes);
       case 2: return join(&Forest::impurity, nodes);
       case 3: return join(&Forest::weight, nodes);

@@ -33,7 +33,7 @@ struct DraftNode {
   std::int32_t feature = -1, left = -1, right = -1, depth = 0;
   std::int32_t left_bin = 0, right_bin = 0;   // largest bin present on the left, smallest on the right
   bool expanded = false;
-  std::int32_t n_rows = 0;                    // drawn rows
+  std::int32_t n_rows = 0;                    // different ones
   double threshold = kMidpoint;               // of a random cut
   double impurity = 0, weight = 0;
   double improvement = 0;   // weighted decrease of impurity by the split, as a share of the tree

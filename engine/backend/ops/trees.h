@@ -84,7 +84,7 @@ struct Forest {
   std::vector<double> mean;    // without classes, by node: the predicted value
   std::vector<double> impurity;
   std::vector<double> weight;         // weighted rows of the node
-  std::vector<std::int32_t> n_rows;   // rows of the node; only where there is one tree
+  std::vector<std::int32_t> n_rows;   // different rows of the node, however often each was drawn; empty: not known
   std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
   std::int64_t n_outputs() const { return n_classes > 0 ? n_classes : 1; }
   std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }

@@ -29,6 +29,25 @@ TEST_P(EveryCase, PredictsTheSameFromBytesAndFromValues) {
   EXPECT_EQ(grown.proba, grown.proba_of_values);
 }
 
+TEST_P(EveryCase, CountsTheDifferentRowsOfEachNode) {
+  HostMemory memory;
+  const Case& c = GetParam();
+  const Forest forest = run_case(*make_cpu_trees(memory, 2), memory, c).forest;
+  ASSERT_EQ(std::ssize(forest.n_rows), forest.n_nodes());
+  for (std::int64_t i = 0; i < forest.n_nodes(); ++i) {
+    if (forest.feature[i] >= 0)
+      ASSERT_EQ(forest.n_rows[i], forest.n_rows[forest.left[i]] + forest.n_rows[forest.right[i]]) << "node " << i;
+    else
+      ASSERT_GE(forest.n_rows[i], 1) << "node " << i;
+  }
+  const std::int64_t n = c.every_other_row ? (c.data.rows + 1) / 2 : c.data.rows;
+  for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+    const std::int64_t root = forest.n_rows[forest.tree_offset[t]];
+    if (c.options.bootstrap && c.options.n_draws == 0) EXPECT_LT(root, n) << "rows are drawn more than once";
+    else EXPECT_LE(root, n) << "rows without weight do not count";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(CpuHost, EveryCase, testing::ValuesIn(host_cases(4)), [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Cpu, EveryCase, testing::ValuesIn(forest_cases(4)), [](const auto& info) { return info.param.name; });
 

@@ -94,6 +94,7 @@ Forest TreeGrower::Impl::grow(std::int64_t tree) {
   draft.nodes.clear(), draft.counts.clear();   // keeps their memory
   draft.add(by_class.data(), 0, tree_root_key(tree), rules);
   range.assign(1, {0, static_cast<std::uint32_t>(rows.size())});
+  draft.nodes[0].n_rows = static_cast<std::int32_t>(rows.size());
   left_counts.resize(by_class.size()), right_counts.resize(by_class.size());
   right_rows.resize(rows.size() + 1);
   expand(draft, in.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
@@ -134,6 +135,8 @@ bool TreeGrower::Impl::evaluate(std::int32_t node) {
   const std::int32_t right = draft.add(right_counts.data(), at.depth + 1, tree_child_key(at.key, true), rules);
   const Range all = range[node];
   range.push_back({all.begin, middle}), range.push_back({middle, all.end});
+  draft.nodes[left].n_rows = static_cast<std::int32_t>(middle - all.begin);
+  draft.nodes[right].n_rows = static_cast<std::int32_t>(all.end - middle);
   DraftNode& split = draft.nodes[node];
   split.feature = cut.feature, split.left = left, split.right = right;
   split.left_bin = cut.left_bin, split.right_bin = cut.right_bin;

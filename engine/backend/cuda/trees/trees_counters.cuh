@@ -119,7 +119,6 @@ struct CountedKind {
   const double* of_class = nullptr;          // trees x n_classes, or null
   const double* min_weight_leaf = nullptr;   // by tree
   bool entropy = false;
-  bool counts_draws = false;   // a row that is drawn twice counts as two rows of its node
 
   KEDGE_HD std::int32_t n_wide() const { return 0; }
   KEDGE_HD std::int32_t n_narrow() const { return n_classes + 1; }
@@ -150,7 +149,6 @@ struct CountedKind {
   __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
     return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
   }
-  KEDGE_HD std::int64_t rows_of_node(std::int64_t weight, std::int32_t n) const { return counts_draws ? weight : n; }
 };
 
 // Rows of classes with weights of their own.
@@ -190,7 +188,6 @@ struct WeighedKind {
   __device__ NodeMeasure measure(std::int32_t tree, const Total& total) const {
     return measure_classes(n_classes, entropy, [&](std::int32_t c) { return class_weight(tree, c, total(c)); });
   }
-  KEDGE_HD std::int64_t rows_of_node(std::int64_t, std::int32_t n) const { return n; }
 };
 
 // Rows of values. totals: weight, weighted value.
@@ -220,7 +217,6 @@ struct SummedKind {
   __device__ std::int64_t weight(const Total& total) const {
     return total(0);
   }
-  KEDGE_HD std::int64_t rows_of_node(std::int64_t, std::int32_t n) const { return n; }
 };
 
 // Shared memory of a kernel that adds up rows of this kind.

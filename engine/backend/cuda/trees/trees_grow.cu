@@ -117,8 +117,6 @@ class Batch {
       node.n_rows = root.n;
     }
     trees_.upload_limits(runtime_), leaf_weight_ = upload(runtime_, leaf_limits(trees_.rules()));
-    for (const LevelNode& root : roots)
-      made[root.tree].n_rows = static_cast<std::int32_t>(trees_.kind().rows_of_node(root.weight, root.n));
     nodes_ = upload(runtime_, made), totals_ = upload(runtime_, totals), now_.nodes = n_trees_;
     runtime_.to_device(counts_.data(), &now_, sizeof now_);
     first_level(roots, made);
@@ -335,7 +333,7 @@ class Batch {
         case 8:
           return make(forest.bin, n);
         default:
-          return make(forest.n_rows, n_trees_ == 1 ? n : 0);
+          return make(forest.n_rows, n);
       }
     });
     // Few bytes come at once, as each copy waits; many at their place.

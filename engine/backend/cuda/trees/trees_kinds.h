@@ -114,8 +114,7 @@ class CountedTrees {
   static CountedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
   CountedKind kind() const {
     return {in_.target.n_classes, class_weight_.size() > 0 ? class_weight_.data() : nullptr, min_weight_.data(),
-            in_.options.criterion == Criterion::kEntropy,
-            in_.options.splitter == Splitter::kBest};   // as the CPU's grower of these
+            in_.options.criterion == Criterion::kEntropy};
   }
 
  private:

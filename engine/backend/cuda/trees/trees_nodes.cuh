@@ -130,7 +130,7 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
       DeviceNode made;
       made.impurity = of.impurity, made.weight = of.weight, made.mean = of.mean, made.key = child.key,
       made.tree = at.tree;
-      made.n_rows = static_cast<std::int32_t>(kind.rows_of_node(child.weight, child.n));
+      made.n_rows = child.n;
       nodes[child.node] = made;
       may = may_split(rules.limits, rules.depth, child.n, of.weight, of.impurity, rules.min_weight_leaf[at.tree]);
     }

@@ -235,8 +235,7 @@ def is_heavy(name: str) -> bool:
 def note(estimator: Any) -> str:
     """What a fitted object will have otherwise than scikit-learn's, or ""."""
     if FILLED.get(type(estimator).__name__) is _forest and estimator.bootstrap:
-        counts = "" if getattr(estimator, "class_weight", None) is None else ", n_node_samples counts draws"
-        return f"; kedge.sklearn.estimators_samples() in place of estimators_samples_{counts}"
+        return "; kedge.sklearn.estimators_samples() in place of estimators_samples_"
     return ""
 
 

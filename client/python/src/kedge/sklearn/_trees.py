@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ class Nodes:
         """n_classes: 0 for values. Raises KedgeError (BAD_DATA) for what are no trees."""
         found = dict(members)
         self.offset = np.asarray(found["tree_offset"], np.int64)
-        self.feature = _column(found, "feature", np.int64)
+        self.feature = _column(found, "feature", np.int32)
         n = len(self.feature)
         if self.offset.size < 2 or self.offset[0] != 0 or self.offset[-1] != n or (np.diff(self.offset) < 1).any():
             raise KedgeError("BAD_DATA", "tree_offset does not cover the nodes", "tree_offset")
@@ -58,30 +59,37 @@ class Nodes:
         self.inner = np.flatnonzero(~self.is_leaf)
         if (self.feature >= n_features).any():
             raise KedgeError("BAD_DATA", f"a tree asks for a feature beyond {n_features}", "feature")
-        left, right = (_column(found, name, np.int64, n)[self.inner] for name in ("left", "right"))
-        self._check_children(left, right)
-        self.left, self.right = left, right
+        self.left_of, self.right_of = (_column(found, name, np.int32, n) for name in ("left", "right"))
+        self.left, self.right = self.left_of[self.inner], self.right_of[self.inner]
+        self._check_children()
         rows = np.asarray(found["n_rows"], np.int64) if "n_rows" in found else np.empty(0, np.int64)
-        self.n_rows = rows if rows.size == n else None   # the server keeps it for single trees
+        self.n_rows = rows if rows.size == n else None   # servers of old keep it for single trees
 
-    def _check_children(self, left: Array, right: Array) -> None:
+    def _check_children(self) -> None:
         """Each node but a root is the child of one node before it in its tree."""
-        end = self.offset[np.searchsorted(self.offset, self.inner, side="right")]
-        if (left <= self.inner).any() or (right <= self.inner).any() or (left >= end).any() or (right >= end).any():
+        inner, left, right = self.inner.astype(np.int32), self.left, self.right
+        end = np.repeat(self.offset[1:].astype(np.int32), np.diff(self.offset))[self.inner]
+        if (np.minimum(left, right) <= inner).any() or (np.maximum(left, right) >= end).any():
             raise KedgeError("BAD_DATA", "a tree's child is no node behind its parent", "left")
-        parents = np.bincount(np.concatenate([left, right]), minlength=len(self.feature))
-        parents[self.offset[:-1]] += 1
-        if (parents != 1).any():
+        has_parent = np.zeros(len(self.feature), bool)
+        has_parent[self.offset[:-1]] = has_parent[left] = has_parent[right] = True
+        # As many are named as there are nodes, so where all are, none is twice.
+        if len(left) + len(right) + self.offset.size - 1 != len(self.feature) or not has_parent.all():
             raise KedgeError("BAD_DATA", "a tree's node has no parent, or two", "right")
 
-    def levels(self) -> list[Array]:
-        """The places in `inner`, by their depth."""
-        place = np.full(len(self.feature), -1)
-        place[self.inner] = np.arange(len(self.inner))
-        found, level = [], place[self.offset[:-1]]
-        while len(level := level[level >= 0]):
-            found.append(level)
-            level = place[np.concatenate([self.left[level], self.right[level]])]
+    def levels(self) -> Iterator[Array]:
+        """The inner nodes, by their depth."""
+        level = self.offset[:-1].astype(np.int32)
+        while len(level := level[~self.is_leaf[level]]):
+            yield level
+            level = np.concatenate([self.left_of[level], self.right_of[level]])
+
+    def depths(self) -> Array:
+        """How deep each tree is."""
+        found = np.zeros(self.offset.size - 1, np.int64)
+        tree_of = np.repeat(np.arange(found.size, dtype=np.int32), np.diff(self.offset))
+        for depth, level in enumerate(self.levels(), 1):
+            found[tree_of[level]] = depth
         return found
 
 
@@ -94,44 +102,47 @@ def _column(found: dict[str, Any], name: str, dtype: Any, n: int | None = None) 
 
 def trees_of(nodes: Nodes, n_features: int, n_classes: int, n_rows: Array) -> list[Tree]:
     """Trees of scikit-learn. n_classes: 1 for values; n_rows: of each node."""
-    array = np.zeros(len(nodes.feature), NODE_DTYPE)
-    starts = np.repeat(nodes.offset[:-1], np.diff(nodes.offset))
-    inner = nodes.inner
-    for name, child in (("left_child", nodes.left), ("right_child", nodes.right)):
-        array[name] = -1
-        array[name][inner] = child - starts[inner]
-    array["feature"] = np.where(nodes.is_leaf, LEAF, nodes.feature)
-    array["threshold"] = np.where(nodes.is_leaf, LEAF, nodes.threshold)
-    array["impurity"], array["weighted_n_node_samples"], array["n_node_samples"] = nodes.impurity, nodes.weight, n_rows
+    columns = {"feature": np.where(nodes.is_leaf, LEAF, nodes.feature), "threshold": np.where(nodes.is_leaf, LEAF, nodes.threshold),
+               "impurity": nodes.impurity, "weighted_n_node_samples": nodes.weight, "n_node_samples": n_rows}
     if "missing_go_to_left" in NODE_DTYPE.names:   # to the larger part, as scikit-learn has it where no value was missing
-        array["missing_go_to_left"][inner] = n_rows[nodes.left] > n_rows[nodes.right]
-    depth = np.zeros(len(nodes.offset) - 1, np.int64)
-    for i, level in enumerate(nodes.levels(), 1):
-        depth[np.searchsorted(nodes.offset, inner[level], side="right") - 1] = i
-    trees = []
-    for i, (begin, end) in enumerate(zip(nodes.offset[:-1].tolist(), nodes.offset[1:].tolist())):
-        tree = Tree(n_features, np.array([n_classes], np.intp), 1)
-        tree.__setstate__({"max_depth": int(depth[i]), "node_count": end - begin, "nodes": array[begin:end], "values": nodes.values[begin:end]})
+        goes_left = np.zeros(len(nodes.feature), np.uint8)
+        goes_left[nodes.inner] = n_rows[nodes.left] > n_rows[nodes.right]
+        columns["missing_go_to_left"] = goes_left
+    ends, depths, trees = nodes.offset.tolist(), nodes.depths().tolist(), []
+    # Each tree copies its nodes, so one array that stays in the cache serves all.
+    array, outputs = np.zeros(int(np.diff(nodes.offset).max()), NODE_DTYPE), np.array([n_classes], np.intp)
+    for begin, end, depth in zip(ends, ends[1:], depths):
+        part = array[:end - begin]
+        for name, child in (("left_child", nodes.left_of), ("right_child", nodes.right_of)):
+            np.subtract(child[begin:end], begin, out=part[name], casting="unsafe")
+            part[name][nodes.is_leaf[begin:end]] = -1
+        for name, column in columns.items():
+            part[name] = column[begin:end]
+        tree = Tree(n_features, outputs, 1)
+        tree.__setstate__({"max_depth": depth, "node_count": end - begin, "nodes": part, "values": nodes.values[begin:end]})
         trees.append(tree)
     return trees
 
 
+def _sum_up(nodes: Nodes, counts: Array) -> None:
+    """What the leaves have becomes that of the nodes above them."""
+    for level in reversed(list(nodes.levels())):
+        counts[level] = counts[nodes.left_of[level]] + counts[nodes.right_of[level]]
+
+
 def rows_of(nodes: Nodes, bootstrap: bool, is_weighted: bool, count: Any) -> Array:
-    """n_node_samples. The server does not keep it for forests: without weights it is what a node weighs, and where rows are drawn the number of
-    draws. count: gives it by passing the rows through the trees, for weighted rows that are not drawn."""
-    if nodes.n_rows is not None:
-        return nodes.n_rows
+    """n_node_samples of a forest whose server does not keep it: without weights it is what a node weighs, and where rows are drawn the number of draws.
+    count: gives it by passing the rows through the trees, for weighted rows that are not drawn."""
     return np.rint(nodes.weight).astype(np.int64) if bootstrap or not is_weighted else np.asarray(count(), np.int64)
 
 
-def _counted(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array:
+def counted(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array:
     """Rows that have a weight, by the node that they come to."""
     counts = np.zeros(len(nodes.feature), np.int64)
     X = fit.X if fit.weights is None else fit.X[fit.weights > 0]
     for tree, begin in zip(trees_of(nodes, n_features, n_classes, counts), nodes.offset):
         np.add.at(counts, tree.apply(X) + begin, 1)
-    for level in reversed(nodes.levels()):
-        counts[nodes.inner[level]] = counts[nodes.left[level]] + counts[nodes.right[level]]
+    _sum_up(nodes, counts)
     return counts
 
 
@@ -151,18 +162,19 @@ def _drawn(nodes: Nodes, n_features: int, n_classes: int, fit: Fit) -> Array | N
     leaves = nodes.is_leaf
     if not np.array_equal(draws[leaves], np.rint(nodes.weight[leaves])):
         return None
-    for level in reversed(nodes.levels()):
-        rows[nodes.inner[level]] = rows[nodes.left[level]] + rows[nodes.right[level]]
+    _sum_up(nodes, rows)
     return rows
 
 
 def _node_rows(nodes: Nodes, forest: Any, n_features: int, n_classes: int, fit: Fit) -> Array:
-    """n_node_samples: the server does not keep it for forests."""
+    """n_node_samples: the different rows of each node. Servers before 2026-11-26 do not keep it for forests."""
+    if nodes.n_rows is not None:
+        return nodes.n_rows
     is_drawn_evenly = forest.bootstrap and getattr(forest, "class_weight", None) is None
     if is_drawn_evenly and (drawn := _drawn(nodes, n_features, n_classes, fit)) is not None:
         return drawn
     is_weighted = fit.weights is not None or getattr(forest, "class_weight", None) is not None
-    return rows_of(nodes, forest.bootstrap, is_weighted, lambda: _counted(nodes, n_features, n_classes, fit))
+    return rows_of(nodes, forest.bootstrap, is_weighted, lambda: counted(nodes, n_features, n_classes, fit))
 
 
 def forest_of(forest: Any, members: Members, n_features: int, classes: Array | None, fit: Fit) -> dict[str, Any]:
@@ -173,7 +185,7 @@ def forest_of(forest: Any, members: Members, n_features: int, classes: Array | N
     maker = clone(forest)
     maker._validate_estimator()
     one = maker._make_estimator(append=False, random_state=0)
-    vars(one).update(n_features_in_=n_features, n_outputs_=1, max_features_=_max_features(forest.max_features, n_features))
+    vars(one).update(n_features_in_=n_features, n_outputs_=1, max_features_=max_features_of(forest.max_features, n_features))
     if classes is not None:
         vars(one).update(classes_=np.arange(n_classes, dtype=np.float64), n_classes_=np.int64(n_classes))
     seeds = np.random.RandomState(fit.seed).randint(np.iinfo(np.int32).max, size=len(nodes.offset) - 1)
@@ -190,7 +202,7 @@ def forest_of(forest: Any, members: Members, n_features: int, classes: Array | N
     return found
 
 
-def _max_features(value: Any, n_features: int) -> int:
+def max_features_of(value: Any, n_features: int) -> int:
     if value is None:
         return n_features
     if isinstance(value, str):
