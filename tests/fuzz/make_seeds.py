@@ -4,8 +4,10 @@ streams and small models of a real server. Needs those two and the programs (KED
 python3 tests/fuzz/make_seeds.py"""
 import io
 import pathlib
+import struct
 import sys
 import tempfile
+import zipfile
 
 import numpy
 import scipy.sparse
@@ -87,6 +89,16 @@ PIPELINES = {
     "FeatureUnion": [("FeatureUnion", {"transformer_list": [["a", SCALED], ["b", [SCALED, {"estimator": "Normalizer"}]]]}), "GaussianNB"]}
 
 
+OPEN = {"StandardScaler", "LogisticRegression", "RandomForestClassifier", "KMeans", "ColumnTransformer", "GaussianMixture", "KNeighborsClassifier",
+        "HistGradientBoostingRegressor", "SVC"}   # records of all types among them
+
+
+def members(zip):
+    """As open_model_fuzz.cc reads them: names and contents with their lengths, so that a change keeps a checksum that fits."""
+    with zipfile.ZipFile(io.BytesIO(zip)) as file:
+        return b"".join(struct.pack("B", len(one)) + one.encode() + struct.pack("<I", len(file.read(one))) + file.read(one) for one in file.namelist())
+
+
 def models(server):
     """A model of each estimator, of few flowers: so small that any part of it is soon reached."""
     iris = load_iris()
@@ -99,7 +111,10 @@ def models(server):
     for name, steps in sorted(pipelines.items()):
         job = server.run(spec(flowers, steps, {"fit": {}}))
         if job["state"] == "succeeded":
-            write("model", name, server.call("GET", f"/v1/models/{job['result']['model']}/download").body)
+            path = f"/v1/models/{job['result']['model']}/download"
+            write("model", name, server.call("GET", path).body)
+            if name in OPEN:
+                write("open_model", name, members(server.call("GET", path, headers={"Accept": "application/vnd.kedge.model+zip"}).body))
         else:
             print(f"{name}: no model: {job['error']['message']}")
 
