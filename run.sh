@@ -8,6 +8,7 @@ packages=(
   libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
   libfast-float-dev libre2-dev libpugixml-dev libminizip-dev libgtest-dev libgmock-dev libbenchmark-dev
+  openmpi-bin libopenmpi-dev
 )
 
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }

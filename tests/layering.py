@@ -13,14 +13,15 @@ ALLOWED = {
     "transfer": ["schemas"],
     "engine/faults": ["schemas"],
     "engine/core": ["schemas", "engine/faults", "engine/backend/backend.h"],   # a context names its device
+    "engine/comm": ["schemas"],
     "engine/generate": ["schemas", "engine/core"],
     "engine/open_model": ["schemas", "engine/core"],
     "engine/imported": ["schemas", "engine/core", "engine/backend/host/row_chunks.h"],
     "engine/backend": ["schemas", "engine/core"],
-    "engine/estimators": ["schemas", "engine/core", "engine/backend"],
+    "engine/estimators": ["schemas", "engine/core", "engine/comm", "engine/backend"],
     "engine/metrics": ["schemas", "engine/core", "engine/backend"],
-    "engine/model_selection": ["schemas", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics"],
-    "engine/job": ["schemas", "engine/generate", "engine/table/row_filter.h", "engine/table/typed_columns.h", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics", "engine/model_selection"],
+    "engine/model_selection": ["schemas", "engine/faults", "engine/core", "engine/comm", "engine/backend", "engine/estimators", "engine/metrics"],
+    "engine/job": ["schemas", "engine/generate", "engine/comm", "engine/table/row_filter.h", "engine/table/typed_columns.h", "engine/faults", "engine/core", "engine/backend", "engine/estimators", "engine/metrics", "engine/model_selection"],
     "engine/table": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection"],
     "engine/memory": ["schemas", "engine/core", "engine/estimators", "engine/model_selection", "engine/job", "engine/table"],
     "engine/model": ["schemas", "engine/core", "engine/backend", "engine/estimators", "engine/model_selection", "engine/job", "engine/table",
@@ -57,6 +58,7 @@ HOMES = {
     "zstd": ["server/data/upload_decoder", "server/http/compress", "tests"],
     "openssl/": ["crypto", "server/http", "provisioning/providers/sigv4", "provisioning/providers/google_token", "provisioning/ssh_key",
                  "tests"],
+    "mpi.h": ["engine/comm/plugin"],   # one file, which a site builds against its own MPI
     "cblas": ["engine/backend/cpu"],
     "lapack": ["engine/backend/cpu", "engine/backend/emulated"],
     "cuda": ["engine/backend/cuda"],
@@ -131,6 +133,7 @@ def main():
     if "--self-test" in sys.argv:   # the check must be able to fail
         assert list(faults("schemas/a.cc", '#include "engine/core/view.h"\n'))
         assert list(faults("engine/estimators/a.cc", "#include <cuda_runtime.h>\n"))
+        assert list(faults("engine/comm/a.cc", "#include <mpi.h>\n"))
         assert list(faults("server/http/a.cc", '#include "server/jobs/job_service.h"\n'))
         assert list(faults("engine/metrics/a.h", '#include "engine/backend/cpu/blas.h"\n'))
         assert list(faults("engine/job/a.cc", '#include "engine/backend/emulated/shim.h"\n'))

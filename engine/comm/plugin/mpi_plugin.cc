@@ -1,0 +1,179 @@
+// libkedge_mpi.so: the only file that knows MPI. A site may build it against its own.
+#include "engine/comm/mpi_plugin.h"
+
+#include <mpi.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace kedge::engine {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 28;   // elements of one call, whose counts are of 32 bits
+constexpr int kAllToAllTag = 1;
+
+int said(int code, MpiMessage* message) {
+  if (code == MPI_SUCCESS) return 0;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  std::snprintf(message->text, sizeof message->text, "MPI: %.*s", length, text);
+  return 1;
+}
+
+// MPI's own waits use a core each until the slowest rank is there. This one tries for as long as a short collective
+// takes, and then more and more seldom.
+int wait_all(std::vector<MPI_Request>& requests, MpiMessage* message) {
+  constexpr int kBusyTries = 2000;
+  constexpr long kLongestPause = 1'000'000;   // ns
+  long pause = 20'000;
+  for (int tries = 0;; ++tries) {
+    int done = 0;
+    if (said(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), message))
+      return 1;
+    if (done) return 0;
+    if (tries < kBusyTries) continue;
+    const timespec time{.tv_sec = 0, .tv_nsec = pause};
+    ::nanosleep(&time, nullptr);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+int wait(MPI_Request request, MpiMessage* message) {
+  std::vector<MPI_Request> one{request};
+  return wait_all(one, message);
+}
+
+int open(MpiMessage* message) {
+  int provided = 0;
+  if (said(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), message)) return 1;
+  return said(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), message);
+}
+
+void close() {
+  MPI_Finalize();
+}
+
+int rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int size() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+void library(MpiMessage* message) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const int line = static_cast<int>(std::find(text, text + length, '\n') - text);
+  std::snprintf(message->text, sizeof message->text, "%.*s", line, text);
+}
+
+template <class T>
+int reduce(T* values, std::int64_t n, MPI_Datatype type, MpiReduction op, MpiMessage* message) {
+  const MPI_Op mpi_op = op == kMpiSum ? MPI_SUM : op == kMpiMin ? MPI_MIN : MPI_MAX;
+  for (std::int64_t begin = 0; begin < n; begin += kMost) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int count = static_cast<int>(std::min(kMost, n - begin));
+    if (said(MPI_Iallreduce(MPI_IN_PLACE, values + begin, count, type, mpi_op, MPI_COMM_WORLD, &request), message))
+      return 1;
+    if (wait(request, message)) return 1;
+  }
+  return 0;
+}
+
+int reduce_integers(std::int64_t* values, std::int64_t n, MpiReduction op, MpiMessage* message) {
+  return reduce(values, n, MPI_INT64_T, op, message);
+}
+
+int reduce_doubles(double* values, std::int64_t n, MpiReduction op, MpiMessage* message) {
+  return reduce(values, n, MPI_DOUBLE, op, message);
+}
+
+int broadcast(void* bytes, std::int64_t n, int root, MpiMessage* message) {
+  for (std::int64_t begin = 0; begin < n; begin += kMost) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int count = static_cast<int>(std::min(kMost, n - begin));
+    if (said(MPI_Ibcast(static_cast<char*>(bytes) + begin, count, MPI_BYTE, root, MPI_COMM_WORLD, &request), message))
+      return 1;
+    if (wait(request, message)) return 1;
+  }
+  return 0;
+}
+
+int all_gather(const void* mine, void* all, const std::int64_t* sizes, MpiMessage* message) {
+  std::vector<int> counts, begins;
+  std::int64_t total = 0;
+  for (int r = 0; r < size(); total += sizes[r++]) {
+    counts.push_back(static_cast<int>(sizes[r]));
+    begins.push_back(static_cast<int>(total));
+  }
+  if (total <= kMost) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = MPI_Iallgatherv(mine, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(),
+                                     begins.data(), MPI_BYTE, MPI_COMM_WORLD, &request);
+    return said(code, message) ? 1 : wait(request, message);
+  }
+  char* to = static_cast<char*>(all);
+  for (int r = 0; r < size(); to += sizes[r++]) {
+    if (r == rank()) std::memcpy(to, mine, static_cast<std::size_t>(sizes[r]));
+    if (broadcast(to, sizes[r], r, message)) return 1;
+  }
+  return 0;
+}
+
+int all_to_all(const void* out, const std::int64_t* out_sizes, void* in, const std::int64_t* in_sizes,
+               MpiMessage* message) {
+  std::vector<MPI_Request> requests;
+  const char* from = static_cast<const char*>(out);
+  char* to = static_cast<char*>(in);
+  for (int r = 0; r < size(); to += in_sizes[r++]) {
+    for (std::int64_t begin = 0; begin < in_sizes[r]; begin += kMost) {
+      const int count = static_cast<int>(std::min(kMost, in_sizes[r] - begin));
+      if (said(MPI_Irecv(to + begin, count, MPI_BYTE, r, kAllToAllTag, MPI_COMM_WORLD, &requests.emplace_back()),
+               message))
+        return 1;
+    }
+  }
+  for (int r = 0; r < size(); from += out_sizes[r++]) {
+    for (std::int64_t begin = 0; begin < out_sizes[r]; begin += kMost) {
+      const int count = static_cast<int>(std::min(kMost, out_sizes[r] - begin));
+      if (said(MPI_Isend(from + begin, count, MPI_BYTE, r, kAllToAllTag, MPI_COMM_WORLD, &requests.emplace_back()),
+               message))
+        return 1;
+    }
+  }
+  return wait_all(requests, message);
+}
+
+void abort(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+}   // namespace
+}   // namespace kedge::engine
+
+extern "C" __attribute__((visibility("default"))) const kedge::engine::MpiTable* kedge_mpi_plugin() {
+  using namespace kedge::engine;
+  static constexpr MpiTable kTable{.abi = kMpiAbi,
+                                   .open = open,
+                                   .close = close,
+                                   .rank = rank,
+                                   .size = size,
+                                   .library = library,
+                                   .reduce_integers = reduce_integers,
+                                   .reduce_doubles = reduce_doubles,
+                                   .broadcast = broadcast,
+                                   .all_gather = all_gather,
+                                   .all_to_all = all_to_all,
+                                   .abort = abort};
+  return &kTable;
+}
