@@ -18,6 +18,7 @@ from .errors import ConnectionFailed, JobFailed, KedgeError
 from .job import Event, Job, Result
 from .local import server
 from .machines import machine
+from .mapping import Mapped, map_jobs
 from .model import Model
 from .session import Session, connect
 from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, predict, randomized_search, transform)
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
-           "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "machine", "openml", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
+__all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Mapped", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
+           "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "machine", "map_jobs", "openml", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
 
 
 def __getattr__(name: str) -> Any:

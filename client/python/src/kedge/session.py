@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from ._upload import CONTENT_TYPES, Progress, Sender, file_upload, path_of
 from .data import Dataset, Upload
 from .errors import KedgeError
 from .job import Job
+from .mapping import Mapped, map_jobs
 from .model import Model, Models
 from .steps import pipeline_of, value_of
 from .tasks import Task
@@ -59,8 +60,15 @@ class Session:
         """Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key. dataset: a Dataset, or a whole
         job as a dict; pipeline: estimators (see kedge.estimators), scikit-learn's, or names; deadlines: seconds of queue, fetch and run."""
         spec = dict(dataset) if isinstance(dataset, dict) else self._spec(dataset, pipeline, task, device, deadlines)
-        call = Call("POST", "/v1/jobs", json.dumps(value_of(spec)).encode(), content_type=JSON, key=secrets.token_hex(16), timeout=LONG_S)
+        return self._submit(spec, secrets.token_hex(16))
+
+    def _submit(self, spec: dict[str, Any], key: str) -> Job:
+        call = Call("POST", "/v1/jobs", json.dumps(value_of(spec)).encode(), content_type=JSON, key=key, timeout=LONG_S)
         return Job(self._transport, self._transport.call(call).json()["id"])
+
+    def map(self, specs: Iterable[dict[str, Any]], *, in_flight: int = 4, ordered: bool = True, key: str = "") -> Iterator[Mapped]:
+        """Many jobs, some at a time: kedge.map_jobs(), which takes several sessions, with this one."""
+        return map_jobs([self], specs, in_flight=in_flight, ordered=ordered, key=key)
 
     @staticmethod
     def _spec(dataset: Dataset, pipeline: Any, task: Task | None, device: str, deadlines: dict[str, float] | None) -> dict[str, Any]:
