@@ -5,6 +5,8 @@
 #include <memory>
 #include <numeric>
 
+#include "engine/comm/ranks.h"
+#include "engine/job/dealt.h"
 #include "engine/job/evaluation.h"
 #include "engine/job/param_path.h"
 #include "engine/job/refuse.h"
@@ -51,12 +53,29 @@ void emit_timings(const Context& ctx, const schema::Timings& t) {
   if (t.predict > 0) ctx.emit(schema::TimingEvent{"predict", t.predict, -1});
 }
 
+// Whether this rank of the job has more to do than to help with a fit.
+bool is_first_rank() {
+  const Ranks* const ranks = ranks_of_job();
+  return !ranks || ranks->is_first();
+}
+
+// Fits with all ranks where they share the fit, else on the first alone.
+template <class T>
+void fit_chain(const Context& ctx, const std::vector<schema::Step>& steps, Chain<T>& chain, const Samples<T>& X,
+               const Target& y) {
+  if (fit_is_dealt(steps)) return chain.fit(ctx, X, y);
+  if (!is_first_rank()) return;
+  const RanksScope alone(nullptr);
+  chain.fit(ctx, X, y);
+}
+
 // Fits one pipeline on all rows.
 template <class T>
 void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const TaskInput<T>& input, const TaskData<T>& data,
              schema::Result& result) {
   Chain<T> chain(steps);
-  chain.fit(ctx, data.all(), data.all_targets());
+  fit_chain(ctx, steps, chain, data.all(), data.all_targets());
+  if (!is_first_rank()) return;
   if (input.fitted) input.fitted(steps, chain);
   set_chain_outcome(steps, chain, result);
 }
@@ -73,7 +92,8 @@ template <class T>
 void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   const Split split = make_split(ctx, task, data.n_rows(), input.target);
   Chain<T> chain(input.job.spec.pipeline);
-  chain.fit(ctx, data.rows(ctx, split.train), data.targets(split.train));
+  fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train));
+  if (!is_first_rank()) return;
   ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves};
   const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers, kept(rows));
   result.evaluation = evaluation_of(rows, input.target.classes);

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "engine/comm/ranks.h"
+#include "engine/model_selection/dealt_scores.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -50,31 +53,85 @@ FoldScores fit_and_score(const Context& ctx, const SharedSteps& steps, const Fol
   return found;
 }
 
-template <class T>
-CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data,
-                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers, bool return_train_score, ScoredRows* rows) {
-  const auto n_folds = static_cast<std::int64_t>(splits.size());
-  std::vector<std::vector<double>> test(scorers.size()), train(scorers.size());
-  CrossValidation result;
-  ctx.progress("fold", 0, n_folds, "folds");
-  for (std::int64_t k = 0; k < n_folds; ++k) {
+namespace {
+
+// Takes scores of folds in their order.
+struct FoldsDone {
+  const std::vector<const Scorer*>& scorers;
+  std::int64_t n_folds;
+  std::vector<std::vector<double>> test, train;
+  CrossValidation result = {};
+
+  void add(const Context& ctx, const FoldScores& found) {
     Context fold = ctx;
-    fold.fold = k;
-    const FoldScores found = fit_and_score(fold, shared_steps(steps), Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers, return_train_score, rows);
+    fold.fold = static_cast<std::int64_t>(result.folds.size());
     add_fold(ctx, found, result);
     for (std::size_t s = 0; s < scorers.size(); ++s) {
       test[s].push_back(found.test[s]);
-      if (return_train_score) train[s].push_back(found.train[s]);
+      if (!found.train.empty()) train[s].push_back(found.train[s]);
     }
     emit_fold(fold, scorers, found);
-    ctx.progress("fold", k + 1, n_folds, "folds");
+    ctx.progress("fold", fold.fold + 1, n_folds, "folds");
   }
+};
+
+// Every rank does its folds and gets the scores of all, in their order.
+template <class T, class ScoreFold>
+void score_on_ranks(const Context& ctx, Ranks& ranks, const std::vector<schema::Step>& steps,
+                    const std::vector<Split>& splits, ScoredRows* rows, const ScoreFold& score_fold, FoldsDone& done) {
+  std::vector<double> costs;
+  for (const Split& split : splits) costs.push_back(predicted_cost(shared_steps(steps), split));
+  const std::vector<std::int64_t> bounds = consecutive_shares(costs, ranks.size());
+  const auto r = static_cast<std::size_t>(ranks.rank());
+  const PartedBytes shares = ranks.share([&] {
+    const RanksScope alone(nullptr);
+    DealtWriter out(ctx);
+    for (std::int64_t k = bounds[r]; k < bounds[r + 1]; ++k) {
+      DealtScore score;
+      if (rows) score.rows = {.wants_labels = rows->wants_labels, .wants_scores = rows->wants_scores};
+      score.scores = score_fold(out.context(), k, rows ? &score.rows : nullptr);
+      out.add(score);
+    }
+    return out.take();
+  });
+  for (int from = 0; from < shares.size(); ++from) {
+    for (const DealtScore& score : dealt_scores(ctx, shares.part(from))) {
+      done.add(ctx, score.scores);
+      if (rows) append_rows(score.rows, *rows);
+    }
+  }
+}
+
+}   // namespace
+
+template <class T>
+CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Step>& steps, const TaskData<T>& data,
+                               const std::vector<Split>& splits, const std::vector<const Scorer*>& scorers,
+                               bool return_train_score, ScoredRows* rows) {
+  const auto n_folds = static_cast<std::int64_t>(splits.size());
+  FoldsDone done{.scorers = scorers,
+                 .n_folds = n_folds,
+                 .test = std::vector<std::vector<double>>(scorers.size()),
+                 .train = std::vector<std::vector<double>>(scorers.size())};
+  ctx.progress("fold", 0, n_folds, "folds");
+  const auto score_fold = [&](const Context& fold_ctx, std::int64_t k, ScoredRows* fold_rows) {
+    Context fold = fold_ctx;
+    fold.fold = k;
+    return fit_and_score(fold, shared_steps(steps), Fold<T>(fold, data, splits[static_cast<std::size_t>(k)]), scorers,
+                         return_train_score, fold_rows);
+  };
+  if (Ranks* const ranks = ranks_of_job()) {
+    score_on_ranks<T>(ctx, *ranks, steps, splits, rows, score_fold, done);
+  } else {
+    for (std::int64_t k = 0; k < n_folds; ++k) done.add(ctx, score_fold(ctx, k, rows));
+  }
+  CrossValidation& result = done.result;
   for (std::size_t s = 0; s < scorers.size(); ++s) {
     const std::string name(scorers[s]->name);
-    result.scores.emplace_back(name, summarize(std::move(test[s])));
-    if (return_train_score) result.scores.emplace_back("train_" + name, summarize(std::move(train[s])));
+    result.scores.emplace_back(name, summarize(std::move(done.test[s])));
+    if (return_train_score) result.scores.emplace_back("train_" + name, summarize(std::move(done.train[s])));
   }
-  return result;
+  return std::move(result);
 }
 
 template FoldScores fit_and_score(const Context&, const SharedSteps&, const Fold<float>&, const std::vector<const Scorer*>&, bool, ScoredRows*);

@@ -12,9 +12,11 @@
 #include <map>
 #include <numeric>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/fold_parts.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/stop.h"
+#include "engine/model_selection/dealt_scores.h"
 #include "engine/model_selection/split_checks.h"
 
 namespace kedge::engine {
@@ -204,22 +206,50 @@ std::int64_t power(std::int64_t base, std::int64_t exponent) {
   return result;
 }
 
-}  // namespace
+// Scores of a round as they come, candidate after candidate on one fold after the other, and what is made of them.
+class RoundScores {
+ public:
+  RoundScores(Round& round, const SearchSetup& setup, std::size_t n_splits)
+      : round_(round), best_(setup, round.contenders.size), total_(round.contenders.size * n_splits) {
+    round.scores.resize(round.contenders.size);
+  }
 
+  void add(const Context& ctx, std::size_t candidate, DealtScore score) {
+    round_.scores[candidate].push_back(std::move(score.scores));
+    if (score.failure) last_failure_ = std::move(score.failure), ++n_failed_;
+    best_.add(candidate, round_.scores[candidate]);
+    best_.tell(ctx, ++done_ == total_);
+  }
+  std::size_t done() const { return done_; }
+
+  void require_one() const {
+    if (n_failed_ < total_ || !last_failure_) return;
+    throw schema::Error(last_failure_->code,
+                        fmt::format("all {} fits of the search failed, the last: {}", total_, last_failure_->message));
+  }
+
+ private:
+  Round& round_;
+  BestSoFar best_;
+  const std::size_t total_;
+  std::size_t done_ = 0, n_failed_ = 0;
+  std::optional<schema::Error> last_failure_;
+};
+
+// A round on one process, or this rank's share of it.
 template <class T>
-Round score_candidates(const Context& ctx, Contenders contenders, const TaskData<T>& data, const std::vector<Split>& splits,
-                       const SearchSetup& setup) {
-  Round round{.contenders = std::move(contenders)};
-  const Contenders& all = round.contenders;
-  round.scores.resize(all.size);
-  const auto total = static_cast<std::int64_t>(all.size * splits.size());
-  const std::int64_t of_all_rounds = std::max(total, setup.fits_total);
-  std::int64_t done = 0, n_failed = 0;
-  BestSoFar best(setup, all.size);
-  ctx.progress("candidate", setup.fits_before, of_all_rounds, "fits");
-  std::optional<schema::Error> last_failure;
-  FoldParts parts{.fold_of_row = folds_of_rows(splits, data.n_rows())};
-  for (std::size_t k = 0; k < splits.size(); ++k) {
+struct RoundRun {
+  const Contenders& all;
+  const TaskData<T>& data;
+  const std::vector<Split>& splits;
+  const SearchSetup& setup;
+  FoldParts parts;
+  std::map<std::string, std::int64_t>& made;
+
+  // Candidates [first, last) on fold k. All of them announce what they want: what serves them all is made for all,
+  // whoever fits them.
+  template <class OnScore>
+  void score_fold(const Context& ctx, std::size_t k, std::size_t first, std::size_t last, const OnScore& on_score) {
     WorkCache work;
     Context fold_ctx = ctx;
     fold_ctx.fold = static_cast<std::int64_t>(k), fold_ctx.work = &work;
@@ -229,19 +259,80 @@ Round score_candidates(const Context& ctx, Contenders contenders, const TaskData
       ctx.check_stop();
       Chain<T>(all.pipeline(i)).announce(work, fold.train.content);
     }
-    for (std::size_t i = 0; i < all.size; ++i) {
+    for (std::size_t i = first; i < last; ++i) {
       std::optional<schema::Error> failure;
-      round.scores[i].push_back(score_one(fold_ctx, all, i, fold, setup, failure));
-      if (failure) last_failure = std::move(failure), ++n_failed;
-      best.add(i, round.scores[i]);
-      best.tell(ctx, ++done == total);
-      ctx.progress("candidate", setup.fits_before + done, of_all_rounds, "fits");
+      FoldScores scores = score_one(fold_ctx, all, i, fold, setup, failure);
+      on_score(i, DealtScore{std::move(scores), std::move(failure)});
     }
-    for (const auto& [kind, count] : work.made()) round.made[kind] += count;
+    for (const auto& [kind, count] : work.made()) made[kind] += count;
   }
-  if (n_failed == total) {
-    throw schema::Error(last_failure->code, fmt::format("all {} fits of the search failed, the last: {}", total, last_failure->message));
+
+  // Of all candidates on all folds, those at [begin, end) in the order in which one process takes them.
+  template <class OnScore>
+  void score_span(const Context& ctx, std::size_t begin, std::size_t end, const OnScore& on_score) {
+    for (std::size_t k = 0; k < splits.size(); ++k) {
+      const std::size_t first = std::max(begin, k * all.size), last = std::min(end, (k + 1) * all.size);
+      if (first < last) score_fold(ctx, k, first - k * all.size, last - k * all.size, on_score);
+    }
   }
+
+  std::vector<double> costs() const {
+    std::vector<double> costs;
+    for (const Split& split : splits)
+      for (std::size_t i = 0; i < all.size; ++i) costs.push_back(predicted_cost(all.pipeline(i), split));
+    return costs;
+  }
+};
+
+// Every rank scores its share and gets the scores of all, in the order of one process.
+template <class T>
+void score_on_ranks(const Context& ctx, Ranks& ranks, RoundRun<T>& run, RoundScores& scores) {
+  const std::vector<std::int64_t> bounds = consecutive_shares(run.costs(), ranks.size());
+  const auto begin = static_cast<std::size_t>(bounds[static_cast<std::size_t>(ranks.rank())]);
+  const auto end = static_cast<std::size_t>(bounds[static_cast<std::size_t>(ranks.rank()) + 1]);
+  const auto total = static_cast<std::int64_t>(run.all.size * run.splits.size()),
+             mine = static_cast<std::int64_t>(end - begin);
+  const PartedBytes shares = ranks.share([&] {
+    const RanksScope alone(nullptr);
+    DealtWriter out(ctx);
+    std::int64_t done = 0;
+    run.score_span(out.context(), begin, end, [&](std::size_t, const DealtScore& score) {
+      out.add(score);
+      ctx.progress("candidate", run.setup.fits_before + ++done * total / mine, std::max(total, run.setup.fits_total),
+                   "fits");
+    });
+    return out.take();
+  });
+  std::size_t at = 0;
+  for (int r = 0; r < shares.size(); ++r)
+    for (DealtScore& score : dealt_scores(ctx, shares.part(r))) scores.add(ctx, at++ % run.all.size, std::move(score));
+}
+
+}   // namespace
+
+template <class T>
+Round score_candidates(const Context& ctx, Contenders contenders, const TaskData<T>& data,
+                       const std::vector<Split>& splits, const SearchSetup& setup) {
+  Round round{.contenders = std::move(contenders)};
+  const Contenders& all = round.contenders;
+  const auto of_all_rounds = std::max(static_cast<std::int64_t>(all.size * splits.size()), setup.fits_total);
+  RoundScores scores(round, setup, splits.size());
+  ctx.progress("candidate", setup.fits_before, of_all_rounds, "fits");
+  RoundRun<T> run{.all = all,
+                  .data = data,
+                  .splits = splits,
+                  .setup = setup,
+                  .parts = {.fold_of_row = folds_of_rows(splits, data.n_rows())},
+                  .made = round.made};
+  if (Ranks* const ranks = ranks_of_job()) {
+    score_on_ranks(ctx, *ranks, run, scores);
+  } else {
+    run.score_span(ctx, 0, all.size * splits.size(), [&](std::size_t i, DealtScore score) {
+      scores.add(ctx, i, std::move(score));
+      ctx.progress("candidate", setup.fits_before + static_cast<std::int64_t>(scores.done()), of_all_rounds, "fits");
+    });
+  }
+  scores.require_one();
   return round;
 }
 

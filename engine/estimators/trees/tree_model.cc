@@ -9,6 +9,7 @@
 #include "engine/backend/host/tree_draft.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
+#include "engine/estimators/trees/dealt_trees.h"
 #include "engine/estimators/trees/tree_trim.h"
 
 namespace kedge::engine {
@@ -84,7 +85,13 @@ Forest TreeModel<T>::grow(const Context& ctx, const Growth& growth, std::int64_t
   target.codes = growth.codes;
   TreeOps& trees = ctx.device.trees();
   if (!growth.table) return trees.grow_exact(growth.values, target, options, ctx.stop);
-  Forest forest = trees.grow(*growth.table, growth.rows, target, options, ctx.stop, progress_of(ctx));
+  const auto grow_some = [&](std::int64_t from, std::int64_t n) {
+    options.first_tree = from, options.n_trees = n;
+    return trees.grow(*growth.table, growth.rows, target, options, ctx.stop, progress_of(ctx));
+  };
+  Ranks* const ranks = n_trees > 1 ? ranks_of_job() : nullptr;
+  Forest forest = ranks ? grow_on_ranks(*ranks, first, n_trees, target.n_classes, growth.table->n_cols, grow_some)
+                        : grow_some(first, n_trees);
   if (growth.map) map_thresholds(*growth.map, growth.table->edges, forest);
   return forest;
 }

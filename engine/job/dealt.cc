@@ -1,0 +1,26 @@
+// Which jobs are dealt over ranks: see dealt.h.
+#include "engine/job/dealt.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/estimators/trees/dealt_trees.h"
+
+namespace kedge::engine {
+
+bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
+  return std::ranges::any_of(pipeline, [](const schema::Step& step) { return has_dealt_trees(step.estimator); });
+}
+
+bool job_is_dealt(const schema::JobSpec& spec) {
+  const auto is_dealt = [&]<class Task>(const Task&) {
+    constexpr bool deals_fits =
+        std::is_same_v<Task, schema::CrossValidate> || std::is_same_v<Task, schema::GridSearch> ||
+        std::is_same_v<Task, schema::RandomizedSearch> || std::is_same_v<Task, schema::HalvingGridSearch>;
+    constexpr bool fits_once = std::is_same_v<Task, schema::Fit> || std::is_same_v<Task, schema::FitScore>;
+    return deals_fits || (fits_once && fit_is_dealt(spec.pipeline));
+  };
+  return std::visit(is_dealt, spec.task);
+}
+
+}   // namespace kedge::engine

@@ -1,0 +1,16 @@
+// Which jobs are dealt over ranks.
+#pragma once
+
+#include <vector>
+
+#include "schemas/job.h"
+
+namespace kedge::engine {
+
+// Whether ranks share the fit of a pipeline: one of its steps is a forest.
+bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
+
+// Whether ranks share the job: a search or a cross-validation, or such a fit. Any other is the first rank's alone.
+bool job_is_dealt(const schema::JobSpec& spec);
+
+}   // namespace kedge::engine
