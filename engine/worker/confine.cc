@@ -88,7 +88,7 @@ constexpr std::uint32_t error(int number) {
   return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(number);
 }
 
-Filter make_filter() {
+Filter make_filter(NetworkUse network) {
   constexpr std::array kDenied{SYS_execve,         SYS_execveat, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount,
                                SYS_io_uring_setup, SYS_bpf,      SYS_kexec_load,       SYS_init_module,
 #ifdef SYS_fork
@@ -104,7 +104,8 @@ Filter make_filter() {
   filter.if_equal(SYS_clone3,
                   error(ENOSYS));   // its flags are in memory; glibc then uses clone, whose flags can be checked
   filter.unless_flags(SYS_clone, offsetof(seccomp_data, args[0]), kCloneFlag, error(EPERM));
-  filter.unless_value(SYS_socket, offsetof(seccomp_data, args[0]), AF_UNIX, error(EACCES));
+  if (network == NetworkUse::kNone)
+    filter.unless_value(SYS_socket, offsetof(seccomp_data, args[0]), AF_UNIX, error(EACCES));
   filter.answer(SECCOMP_RET_ALLOW);
   return filter;
 }
@@ -174,9 +175,9 @@ void leave_network() noexcept {
   ::unshare(CLONE_NEWNET);
 }   // only root may; the filter does the same for the others
 
-std::string deny_system_calls() {
+std::string deny_system_calls(NetworkUse network) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return std::generic_category().message(errno);
-  Filter filter = make_filter();
+  Filter filter = make_filter(network);
   const sock_fprog program = filter.program();
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0) return {};
   return std::generic_category().message(errno);

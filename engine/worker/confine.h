@@ -25,6 +25,7 @@ std::string confine_files(const std::filesystem::path& own);
 
 // A seccomp filter for all threads: sockets other than local ones are EACCES, new programs and processes, tracing, io_uring and
 // mounts EPERM. Empty, or why the system does not allow it.
-std::string deny_system_calls();
+enum class NetworkUse { kNone, kKept };   // ranks of a group reach each other by TCP at any time
+std::string deny_system_calls(NetworkUse network = NetworkUse::kNone);
 
 }  // namespace kedge::engine

@@ -11,6 +11,7 @@
 #include "engine/version.h"
 #include "engine/worker/confine.h"
 #include "engine/worker/failpoint.h"
+#include "engine/worker/group.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -40,6 +41,18 @@ void warn_unless_confined(const std::string& why) {
   if (!why.empty()) fmt::print(stderr, "kedge-worker: jobs can open files of this user: Landlock: {}\n", why);
 }
 
+// The launcher starts it, so that no kedged's thread is its parent: its lines to the others say when it is to end
+// (rank_lines.h).
+int run_rank(std::string socket, const std::filesystem::path& mpi, engine::WorkerLog log) {
+  constexpr std::string_view kUnix = "unix:";
+  const char* const token = std::getenv("KEDGE_CHANNEL_TOKEN");
+  if (!socket.starts_with(kUnix) || !token)
+    throw schema::Error(schema::ErrorCode::kInvalidValue, "--channel needs unix:PATH, and KEDGE_CHANNEL_TOKEN");
+  engine::keep_freed_memory();
+  ::signal(SIGINT, SIG_IGN);
+  return engine::serve_rank(socket.substr(kUnix.size()), token, mpi.empty() ? engine::usual_mpi_plugin() : mpi, log);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,7 +62,7 @@ int main(int argc, char** argv) {
   std::string device = "cpu";
   int fd = 3;
   std::int64_t memory_limit = 0;
-  std::string files;
+  std::string files, socket, mpi;
   app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
   app.add_flag("--json", as_json, "With --list-devices: as JSON");
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
@@ -58,6 +71,11 @@ int main(int argc, char** argv) {
   app.add_option(
       "--files", files,
       "The only folder whose files it may open, on a worker without a GPU; without this option, all files of this user");
+  app.add_option(
+      "--channel", socket,
+      "As a rank of a group that a launcher of MPI started: unix:PATH of kedged's socket, to which rank 0 connects");
+  app.add_option("--mpi", mpi,
+                 "With --channel: the plug-in for the site's MPI (default libkedge_mpi.so beside this program)");
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
@@ -66,6 +84,7 @@ int main(int argc, char** argv) {
       print_devices(as_json);
       return EXIT_SUCCESS;
     }
+    if (!socket.empty()) return run_rank(socket, mpi, engine::worker_log(log));
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     engine::limit_resources();

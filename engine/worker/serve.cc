@@ -14,6 +14,7 @@
 #include "engine/version.h"
 #include "engine/worker/commands.h"
 #include "engine/worker/confine.h"
+#include "engine/worker/group.h"
 #include "engine/worker/runner.h"
 
 namespace kedge::engine {
@@ -42,7 +43,8 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
 }
 
 // The main loop. Never returns: the lookout borrows what lives here.
-[[noreturn]] void run_jobs(Device& device, const std::string& device_id, WorkerChannel& channel, WorkerLog log) {
+[[noreturn]] void run_jobs(Device& device, const std::string& device_id, WorkerChannel& channel, WorkerLog log,
+                           RankGroup* group) {
   Commands& commands = *new Commands(channel);
   try {
     Runner runner(device);
@@ -57,7 +59,11 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
       const auto* run = std::get_if<schema::RunCommand>(&next.command);
       const auto start = std::chrono::steady_clock::now();
       if (run) log_begin(log, *run, device_id);
-      const bool is_well = run ? runner.run(*run, next.stop.get_token(), report) : runner.answer(std::get<schema::AskCommand>(next.command), report);
+      const auto run_one = [&] {
+        return group ? group->run(runner, *run, next.stop.get_token(), report)
+                     : runner.run(*run, next.stop.get_token(), report);
+      };
+      const bool is_well = run ? run_one() : runner.answer(std::get<schema::AskCommand>(next.command), report);
       if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       if (!is_well) break;
       if (!run) continue;
@@ -72,7 +78,13 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
 
 }  // namespace
 
-int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log) {
+void confine_rank() {
+  if (const std::string why = deny_system_calls(NetworkUse::kKept); !why.empty())
+    fmt::print(stderr, "kedge-worker: jobs on this rank can start programs: seccomp: {}\n", why);
+}
+
+int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log,
+          RankGroup* group) {
   const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
   std::unique_ptr<Device> device;
   try {
@@ -84,10 +96,13 @@ int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t mem
   }
   if (memory_limit > 0 && device->info().kind == DeviceKind::kCpu) limit_memory(memory_limit);
   // After the device is open, because a driver may start programs of its own; before the first job is seen.
-  if (const std::string why = deny_system_calls(); !why.empty())
+  if (group) confine_rank();
+  else if (const std::string why = deny_system_calls(); !why.empty())
     fmt::print(stderr, "kedge-worker: jobs on {} can use the network and start programs: seccomp: {}\n", device_id, why);
-  send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
-  run_jobs(*device, device_id, channel, log);
+  schema::DeviceEntry entry = entry_of(device->info());
+  if (group) entry.name = fmt::format("{} ranks, {}", group->size(), entry.name);
+  send(channel, {schema::HelloReport{std::move(entry), kVersion}});
+  run_jobs(*device, device_id, channel, log, group);
 }
 
 }  // namespace kedge::engine

@@ -1,0 +1,161 @@
+// A worker of several ranks: see group.h.
+#include "engine/worker/group.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "engine/backend/loader.h"
+#include "engine/comm/ranks.h"
+#include "engine/core/process_memory.h"
+#include "engine/job/dealt.h"
+#include "engine/worker/serve.h"
+#include "schemas/codec.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr std::chrono::milliseconds kSilence{15'000};
+
+// Ends a process whose group does not come together: calls of MPI wait for ever.
+class StartDeadline {
+ public:
+  explicit StartDeadline(std::chrono::seconds limit)
+      : watch_([limit](std::stop_token stop) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock lock(mutex);
+          if (!wake.wait_for(lock, stop, limit, [&] { return stop.stop_requested(); }))
+            leave_group(fmt::format("the ranks did not all come together within {} s", limit.count()).c_str());
+        }) {}
+
+ private:
+  std::jthread watch_;
+};
+
+// Ranks of one machine divide its cores, unless the operator has said how many threads each has.
+void divide_cores(std::span<const RankIdentity> ranks, const RankIdentity& own) {
+  if (std::getenv("OMP_NUM_THREADS")) return;
+  const auto here = std::ranges::count(ranks, own.place, &RankIdentity::place);
+  omp_set_num_threads(std::max(1, omp_get_num_procs() / static_cast<int>(here)));
+}
+
+int connect_socket(const std::string& path, const std::string& token) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof address.sun_path)
+    throw Error(ErrorCode::kUnavailable, fmt::format("the path of the socket is too long: {}", path));
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool is_connected = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (!is_connected || ::send(fd, token.data(), token.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(token.size()))
+    throw Error(ErrorCode::kUnavailable, fmt::format("rank 0 must be on the machine of kedged: {}: {}", path,
+                                                     std::generic_category().message(errno)));
+  return fd;
+}
+
+}   // namespace
+
+RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds deadline) {
+  const StartDeadline watch(deadline);
+  comm_ = open_mpi(plugin);
+  const RankIdentity own = identity_of_this_rank(comm_->library());
+  const std::vector<RankIdentity> ranks = gather_identities(*comm_, own);
+  if (const auto why = difference(ranks)) throw Error(ErrorCode::kDeviceUnavailable, *why);
+  divide_cores(ranks, own);
+  lines_ = new RankLines(*comm_, own.place, kSilence);
+}
+
+bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
+                    const Runner::Report& report) {
+  if (size() == 1) return runner.run(command, std::move(stop), report);
+  if (job_is_dealt(command.spec)) return run_with_all(runner, command, std::move(stop), report);
+  if (schema::model_of(command.spec.task)) return runner.run(command, std::move(stop), report);
+  const std::string line = fmt::format("this job runs on one of {} ranks: searches, cross-validations and forests are dealt, other fits are not", size());
+  report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
+  return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
+    if (auto* done = std::get_if<schema::DoneReport>(&said.body)) done->result.warnings.insert(done->result.warnings.begin(), line);
+    report(std::move(said));
+  });
+}
+
+bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
+                             const Runner::Report& report) {
+  lines_->wake();
+  comm_->all_gather(schema::to_binary(schema::WorkerCommand{command}));
+  Ranks ranks(*comm_);
+  std::optional<schema::WorkerReport> last;
+  std::optional<Error> error;
+  bool is_well = true;
+  {
+    const std::stop_callback cancel_all(stop, [this] { lines_->cancel(); });
+    const RanksScope scope(&ranks);
+    is_well = runner.run(command, stop, [&](schema::WorkerReport said) {
+      const bool ends = std::holds_alternative<schema::DoneReport>(said.body) ||
+                        std::holds_alternative<schema::FailedReport>(said.body);
+      if (!ends) return report(std::move(said));
+      if (const auto* failed = std::get_if<schema::FailedReport>(&said.body)) error = failed->error;
+      last = std::move(said);
+    });
+    error = ranks.end(error);
+  }
+  report(error ? schema::WorkerReport{schema::FailedReport{command.leaseToken, *error}} : std::move(*last));
+  return is_well;
+}
+
+void RankGroup::help(Runner& runner) {
+  const std::stop_token stop = lines_->wait_for_wake();
+  const PartedBytes sent = comm_->all_gather({});
+  auto command = std::get<schema::RunCommand>(schema::from_binary<schema::WorkerCommand>(sent.part(0)).body);
+  command.modelPath.clear();   // the first rank writes
+  command.outputDir.clear();
+  Ranks ranks(*comm_);
+  std::optional<Error> error;
+  {
+    const RanksScope scope(&ranks);
+    runner.run(command, stop, [&](const schema::WorkerReport& said) {
+      if (const auto* failed = std::get_if<schema::FailedReport>(&said.body)) error = failed->error;
+    });
+  }
+  ranks.end(error);
+}
+
+int serve_rank(const std::string& socket, const std::string& token, const std::filesystem::path& plugin,
+               WorkerLog log) {
+  constexpr std::chrono::seconds kDeadline{30};
+  const char* rank = nullptr;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (!rank) rank = std::getenv(name);
+  const bool is_first =
+      !rank || std::string_view(rank) == "0";   // known before MPI is, so that its failure is reported
+  std::optional<WorkerChannel> channel;
+  try {
+    if (is_first) channel.emplace(connect_socket(socket, token));
+    RankGroup& group = *new RankGroup(plugin, kDeadline);
+    if (group.is_first()) return serve("cpu", *channel, 0, log, &group);
+    const std::unique_ptr<Device> device = open_device("cpu");
+    Runner runner(*device);
+    confine_rank();
+    while (true) {
+      renew_memory_bound();
+      group.help(runner);
+      give_back_freed_memory();
+    }
+  } catch (const Error& error) {
+    fmt::print(stderr, "kedge-worker: {}\n", error.message);
+    if (channel) channel->send(schema::WorkerReport{schema::FailedReport{0, error}});
+    return EXIT_FAILURE;
+  }
+}
+
+}   // namespace kedge::engine
