@@ -70,6 +70,14 @@ def amounts(n, d):
     return X, draw.gamma(2.0, np.exp(X @ draw.normal(scale=0.5 / np.sqrt(d), size=d)))
 
 
+def holes(n, d):
+    """Normal numbers of which one in ten is 0, which stands for a missing one."""
+    draw = np.random.RandomState(0)
+    X = draw.normal(size=(n, d))
+    X[draw.uniform(size=(n, d)) < 0.1] = 0
+    return X, draw.normal(size=n)
+
+
 def pixels(n, d, k=10):
     """Bytes of which four in five are 0, as in pictures of digits."""
     draw = np.random.RandomState(0)
@@ -86,6 +94,7 @@ ROWS = {
     "QuantileTransformer": ("QuantileTransformer", {"random_state": 0}, numbers, (100000, 20), "transform", "float64"),
     "PowerTransformer": ("PowerTransformer", {}, numbers, (100000, 10), "transform", "float64"),
     "KBinsDiscretizer": ("KBinsDiscretizer", {"encode": "ordinal"}, numbers, (200000, 20), "transform", "float64"),
+    "KNNImputer": ("KNNImputer", {"missing_values": 0}, holes, (5000, 30), "transform", "float64"),
     "SplineTransformer": ("SplineTransformer", {}, numbers, (100000, 10), "transform", "float64"),
     "PolynomialFeatures": ("PolynomialFeatures", {}, numbers, (100000, 20), "transform", "float64"),
     "Normalizer": ("Normalizer", {}, numbers, (500000, 50), "transform", "float64"),
@@ -99,6 +108,7 @@ ROWS = {
     "Ridge": ("Ridge", {}, numbers, (500000, 50), None, "float64"),
     "RidgeCV": ("RidgeCV", {"alphas": [0.1, 1.0, 10.0]}, numbers, (20000, 100), None, "float64"),
     "RidgeClassifier": ("RidgeClassifier", {}, classes, (200000, 50), None, "float64"),
+    "RidgeClassifierCV": ("RidgeClassifierCV", {}, classes, (20000, 100), None, "float64"),
     "Lasso": ("Lasso", {"alpha": 1.0}, numbers, (100000, 200), None, "float64"),
     "Lasso wide": ("Lasso", {"alpha": 1.0}, numbers, (300, 20000), None, "float64"),
     "ElasticNet wide": ("ElasticNet", {"alpha": 1.0}, numbers, (300, 20000), None, "float64"),
@@ -108,6 +118,8 @@ ROWS = {
     "LogisticRegression": ("LogisticRegression", {}, classes, (200000, 50), None, "float64"),
     "LogisticRegression 10 classes": ("LogisticRegression", {"max_iter": 1000}, lambda n, d: blobs(n, d), (50000, 50), None, "float64"),
     "LogisticRegression l1": ("LogisticRegression", {"l1_ratio": 1.0, "solver": "saga", "C": 0.01, "max_iter": 1000}, classes, (20000, 50), None, "float64"),
+    "LogisticRegressionCV": ("LogisticRegressionCV", {}, classes, (20000, 50), None, "float64"),
+    "LogisticRegressionCV 10 classes": ("LogisticRegressionCV", {"Cs": 5, "max_iter": 1000}, lambda n, d: blobs(n, d), (10000, 30), None, "float64"),
     "SVC": ("SVC", {}, classes, (20000, 30), None, "float64"),
     "SVC 10 classes": ("SVC", {}, pixels, (5000, 784), None, "float32"),
     "NuSVC": ("NuSVC", {"nu": 0.3}, classes, (5000, 30), None, "float64"),
@@ -131,6 +143,15 @@ ROWS = {
     "BayesianRidge": ("BayesianRidge", {}, numbers, (100000, 50), None, "float64"),
     "ARDRegression": ("ARDRegression", {}, numbers, (100000, 50), None, "float64"),
     "OrthogonalMatchingPursuit": ("OrthogonalMatchingPursuit", {}, numbers, (100000, 50), None, "float64"),
+    "Lars": ("Lars", {}, numbers, (100000, 50), None, "float64"),
+    "LassoLars": ("LassoLars", {"alpha": 0.1}, numbers, (100000, 50), None, "float64"),
+    "LassoLarsIC": ("LassoLarsIC", {}, numbers, (100000, 50), None, "float64"),
+    "LarsCV": ("LarsCV", {}, numbers, (50000, 50), None, "float64"),
+    "LassoLarsCV": ("LassoLarsCV", {}, numbers, (50000, 50), None, "float64"),
+    "PLSRegression": ("PLSRegression", {}, numbers, (100000, 50), None, "float64"),
+    "QuantileRegressor": ("QuantileRegressor", {"alpha": 0.0}, numbers, (20000, 20), None, "float64"),
+    "TheilSenRegressor": ("TheilSenRegressor", {"random_state": 0}, numbers, (10000, 10), None, "float64"),
+    "RANSACRegressor": ("RANSACRegressor", {"random_state": 0, "residual_threshold": 5.0}, numbers, (100000, 20), None, "float64"),
     "LinearDiscriminantAnalysis": ("LinearDiscriminantAnalysis", {}, lambda n, d: blobs(n, d), (200000, 50), None, "float64"),
     "GaussianNB": ("GaussianNB", {}, lambda n, d: blobs(n, d), (500000, 50), "predict", "float64"),
     "MultinomialNB": ("MultinomialNB", {}, counts, (200000, 100), "predict", "float64"),

@@ -45,6 +45,11 @@ CASES += [Case("SimpleImputer", {"strategy": strategy, **more}, "with_missing", 
 CASES += [
     Case("SimpleImputer", {"missing_values": 0, "strategy": strategy}, "counts", {"statistics_": MEANS, "transform": MEANS}, f32=1e-6)
     for strategy in ("mean", "median", "most_frequent")]
+NEAREST = {"transform": 1e-9}
+CASES += [Case("KNNImputer", params, "with_missing", NEAREST, f32=1e-4)
+          for params in ({}, {"n_neighbors": 2, "weights": "distance"}, {"n_neighbors": 80}, {"add_indicator": True, "n_neighbors": 3}, {"weights": "distance", "n_neighbors": 1})]
+CASES += [Case("KNNImputer", {"missing_values": 0, "n_neighbors": 500}, "counts", NEAREST, f32=1e-4), Case("KNNImputer", {"n_neighbors": 0}, "with_missing", error="n_neighbors")]
+
 CASES += [
     Case("SimpleImputer", {"missing_values": 2, "fill_value": -7, "strategy": "constant", "add_indicator": True}, "ties",
          {"statistics_": EXACT, "transform": EXACT}, f32=1e-6),

@@ -42,7 +42,7 @@ GRID = {"alphas": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]}
 CASES += [Case("RidgeCV", params, data, CV | ({"cv_results_": 1e-7} if "store_cv_results" in params else {}), weights=weights)
           for data in ("diabetes", "regression", "wide", "rank_deficient")
           for params, weights in (({}, None), (GRID | {"store_cv_results": True}, None), (GRID | {"fit_intercept": False}, None), (GRID, "counts"),
-                                  (GRID | {"cv": 5}, None), (GRID | {"scoring": "neg_mean_absolute_error"}, None), (GRID | {"scoring": "r2"}, None))]
+                                  (GRID | {"cv": 5}, None), (GRID | {"cv": 4}, "counts"), (GRID | {"scoring": "neg_mean_absolute_error"}, None), (GRID | {"scoring": "r2"}, None))]
 CASES += [Case("RidgeCV", {"alphas": [0.0, 1.0]}, "diabetes", error="alphas"),
           Case("RidgeCV", {"cv": 3, "store_cv_results": True}, "diabetes", error="cv")]
 
@@ -50,6 +50,16 @@ CLASSES = {"predict": Exact(), "decision_function": 1e-8, "coef_": 1e-8, "interc
 CASES += [Case("RidgeClassifier", params, data, CLASSES, f32=f32, weights=weights)
           for data, f32 in (("iris", 2e-3), ("wine", 2e-2), ("breast_cancer", None), ("two_blobs", 2e-3), ("digits", None))
           for params, weights in (({}, None), ({"alpha": 0.1, "class_weight": "balanced"}, None), ({"solver": "svd", "fit_intercept": False}, None), ({}, "counts"))]
+
+BEST = CLASSES | {"alpha_": 1e-12, "best_score_": 1e-8}
+CASES += [Case("RidgeClassifierCV", params, data, BEST | ({"cv_results_": 1e-7} if "store_cv_results" in params else {}), f32=f32, weights=weights)
+          for data, f32 in (("iris", 2e-3), ("two_blobs", 2e-3), ("wine", None), ("wide_classes", None))
+          for params, weights in (({}, None), (GRID | {"store_cv_results": True, "class_weight": "balanced"}, None), (GRID | {"fit_intercept": False}, None),
+                                  (GRID, "counts"), (GRID | {"cv": 4, "class_weight": "balanced"}, None))]
+CASES += [Case("RidgeClassifierCV", GRID | {"scoring": "accuracy"}, data, BEST, f32=None, weights=weights) for data in ("iris", "wine") for weights in (None, "counts")]
+CASES += [Case("RidgeClassifierCV", {"alphas": [0.0, 1.0]}, "iris", error="alphas"),
+          Case("RidgeClassifierCV", {"cv": 3, "store_cv_results": True}, "iris", error="cv"),
+          Case("RidgeClassifierCV", {"cv": 200}, "iris", error="cv is 200, but ")]
 
 TIGHT = {"tol": 1e-13, "max_iter": 1000000}
 SPARSE = {"coef_": 1e-6, "intercept_": 1e-6, "predict": 1e-6}

@@ -66,3 +66,22 @@ CASES += [
     Case("LogisticRegression", {"dual": True}, "two_blobs", error="dual is true, must be false for solver lbfgs"),
     Case("LogisticRegression", {"C": -1}, "iris", error="C is -1, must be a number above 0 or \"inf\""),
 ]
+
+# By cross-validation. Scores of few rows have ties, so the grids are wide and minima tight.
+FOLDS = {"C_": 1e-12, "Cs_": 1e-12, "scores_": 1e-8, "coefs_paths_": 2e-5, "coef_": 2e-5, "intercept_": 2e-5, "predict": Exact(), "predict_proba": 1e-5}
+TIGHT_CV = {"tol": 1e-10, "max_iter": 10000, "use_legacy_attributes": False}
+for data in ("iris", "two_blobs"):
+    for params, weights in (({"Cs": 4}, None), ({"Cs": [0.01, 0.3, 5.0], "cv": 3, "fit_intercept": False}, None), ({"Cs": 4, "class_weight": "balanced"}, None),
+                            ({"Cs": 4, "scoring": "neg_log_loss", "cv": 4}, "counts"), ({"Cs": 3, "refit": False}, None),
+                            ({"Cs": 4, "scoring": "balanced_accuracy"}, "counts"), ({"Cs": 4, "solver": "newton-cholesky"}, None)):
+        CASES.append(Case("LogisticRegressionCV", params | TIGHT_CV, data, FOLDS, before=SCALER, weights=weights, f32=None, sk=params | TIGHT_CV | NEWTON | {"use_legacy_attributes": False}))
+for data in ("iris", "two_blobs"):
+    params = {"Cs": [0.05, 1.0], "l1_ratios": [0.0, 0.5, 1.0], "solver": "saga", "cv": 3, "scoring": "neg_log_loss"}
+    CASES.append(Case("LogisticRegressionCV", params | TIGHT_CV, data, {k: 1e-3 if isinstance(v, float) else v for k, v in FOLDS.items()} | {"l1_ratio_": 1e-12, "l1_ratios_": 1e-12},
+                      before=SCALER, f32=None, sk=params | {"tol": 1e-13, "max_iter": 1000000, "use_legacy_attributes": False}))
+CASES += [
+    Case("LogisticRegressionCV", {"l1_ratios": [1.0]}, "iris", error="LogisticRegressionCV: solver is \"lbfgs\", must be saga or liblinear for the penalty l1"),
+    Case("LogisticRegressionCV", {"penalty": "elasticnet", "solver": "saga"}, "iris", error="must be a list of numbers for the penalty elasticnet"),
+    Case("LogisticRegressionCV", {"Cs": [1.0, -1.0]}, "iris", error="Cs"),
+    Case("LogisticRegressionCV", {"cv": 60}, "iris", error="cv is 60, but no class has more than "),
+]

@@ -323,6 +323,7 @@ SYNTHETIC = {
     "offset_classes": lambda: classes_of(regression(offset=1e3, noise=2.0)),
     "rank_deficient_classes": lambda: classes_of(rank_deficient(), 2),
     "many_blobs": lambda: blobs(n_rows=1100, n_cols=5, n_classes=1), "very_many_blobs": lambda: blobs(n_rows=3300, n_classes=1),
+    "wide_classes": lambda: classes_of(wide()),
     "two_blobs": lambda: blobs(n_classes=2, distance=1.0),
     "counts": counts,
     "ties": ties,

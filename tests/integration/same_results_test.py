@@ -50,6 +50,8 @@ def classifiers():
     yield "NuSVC", job(IRIS, ["StandardScaler", step("NuSVC", nu=0.3)], cross_validate(**both))
     yield "NearestCentroid", job(WINE, ["StandardScaler", step("NearestCentroid", priors="empirical", shrink_threshold=0.5)], cross_validate(**with_probabilities))
     yield "RidgeClassifier", job(CANCER, ["StandardScaler", "RidgeClassifier"], cross_validate(**both))
+    yield "RidgeClassifierCV", job(WINE, ["StandardScaler", "RidgeClassifierCV"], cross_validate(**both))
+    yield "LogisticRegressionCV", job(WINE, ["StandardScaler", step("LogisticRegressionCV", Cs=4, cv=3)], cross_validate(**both))
     for name in ("SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"):
         yield name, job(WINE, ["StandardScaler", step(name, random_state=1)], cross_validate(**both))
     yield "LinearSVC", job(WINE, ["StandardScaler", step("LinearSVC", loss="hinge")], cross_validate(**both))
@@ -70,12 +72,16 @@ def regressors():
         yield name, job(DIABETES, ["StandardScaler", name], task)
     for name, params in (("SVR", {"C": 100.0}), ("NuSVR", {"C": 100.0, "nu": 0.3}), ("KernelRidge", {"kernel": "rbf", "gamma": 0.1})):
         yield name, job(DIABETES, ["StandardScaler", step(name, **params)], task)
-    for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression", "OrthogonalMatchingPursuit"):
+    for name in ("TweedieRegressor", "HuberRegressor", "LinearSVR", "BayesianRidge", "ARDRegression", "OrthogonalMatchingPursuit", "Lars", "LassoLars", "LassoLarsIC", "LarsCV", "LassoLarsCV"):
         yield name, job(DIABETES, ["StandardScaler", name], task)
     for name in ("SGDRegressor", "PassiveAggressiveRegressor"):
         yield name, job(DIABETES, ["StandardScaler", step(name, random_state=1)], task)
     for name in ("PoissonRegressor", "GammaRegressor"):
         yield name, job(DIABETES, ["StandardScaler", step(name, alpha=0.01)], task)
+    yield "PLSRegression", job(DIABETES, ["StandardScaler", step("PLSRegression", n_components=3)], task)
+    yield "QuantileRegressor", job(DIABETES, ["StandardScaler", step("QuantileRegressor", quantile=0.7, alpha=0.01)], task)
+    yield "TheilSenRegressor", job(DIABETES, ["StandardScaler", step("TheilSenRegressor", max_subpopulation=200, random_state=1)], task)
+    yield "RANSACRegressor", job(DIABETES, ["StandardScaler", step("RANSACRegressor", random_state=1)], task)
     yield "RadiusNeighborsRegressor", job(DIABETES, ["StandardScaler", step("RadiusNeighborsRegressor", radius=8.0)], task)
     for name in ("RandomForestRegressor", "ExtraTreesRegressor"):
         yield name, job(DIABETES, [step(name, n_estimators=20, max_depth=8)], task)
@@ -90,6 +96,7 @@ def transformers():
     fit = {"fit": {}}
     yield "scalers", job(CANCER, ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer", "BernoulliNB"], fit)
     yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
+    yield "KNNImputer", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("KNNImputer", n_neighbors=3, add_indicator=True), "columns": {"dtypeInclude": "number"}}]), "GaussianNB"], fit, select={"types": {"when": "date"}})
     yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)
     yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),

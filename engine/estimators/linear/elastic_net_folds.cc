@@ -6,6 +6,7 @@
 
 #include "engine/core/require.h"
 #include "engine/estimators/linear/elastic_net.h"
+#include "engine/estimators/linear/fold_grams.h"
 
 namespace kedge::engine {
 namespace {
@@ -13,94 +14,6 @@ namespace {
 std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
-
-// Some consecutive rows of a design.
-template <class T>
-Design<T> cut(Design<T> design, FoldRange fold) {
-  if (design.rows.empty())
-    design.X = design.X.row_range(fold.first, fold.count);
-  else
-    design.rows = design.rows.slice(fold.first, fold.count);
-  if (!design.weights.empty()) design.weights = design.weights.slice(fold.first, fold.count);
-  design.Y = design.Y.row_range(fold.first, fold.count);
-  return design;
-}
-
-// A training set, and the means that its Gram matrix was centred by.
-struct TrainFold {
-  TargetGram gram;
-  std::vector<double> mean;   // of the columns and then the target, counted from those of all rows
-  double n_rows = 0;
-};
-
-// Gram matrices have d columns, the target, and a column of ones (times the root of the weights): p = d + 2.
-class FoldGrams {
- public:
-  template <class T>
-  FoldGrams(const Context& ctx, const LinearProblem<T>& problem, const std::vector<FoldRange>& folds, bool fit_intercept)
-      : ctx_(ctx), folds_(folds), d_(problem.n_cols()), n_rows_(problem.n_rows()), fit_intercept_(fit_intercept) {
-    Design<T> design = problem.design();
-    Matrix<double> targets(ctx.memory(), n_rows_, 2);   // and ones: exp(0 y)
-    ctx.ops<double>().tables->gather(design.Y, {}, {}, {}, {targets.data(), n_rows_, 1, 2});
-    ctx.ops<double>().maps->map(Unary::kExp, 0, design.Y, {targets.data() + 1, n_rows_, 1, 2});
-    design.Y = std::as_const(targets).view();
-    for (const FoldRange& fold : folds) {
-      ctx.check_stop();
-      tests_.emplace_back(ctx.memory(), p(), p());
-      ctx.ops<T>().design->gram(cut(design, fold), tests_.back().view());
-      host_.push_back(tests_.back().to_host());
-    }
-  }
-
-  TrainFold train(std::size_t fold) const {
-    std::vector<double> sum(at(p() * p()), 0.0);
-    for (std::size_t f = 0; f < host_.size(); ++f)
-      for (std::size_t e = 0; e < sum.size() && f != fold; ++e) sum[e] += host_[f][e];
-    TrainFold train{.mean = std::vector<double>(at(d_ + 1), 0.0), .n_rows = static_cast<double>(n_rows_ - folds_[fold].count)};
-    const double total = sum[at((d_ + 1) * p() + d_ + 1)],
-                 scale = train.n_rows / total;   // weights are made to sum to the number of rows
-    for (std::int64_t j = 0; j <= d_ && fit_intercept_; ++j) train.mean[at(j)] = sum[at((d_ + 1) * p() + j)] / total;
-    std::vector<double> centred(at((d_ + 1) * (d_ + 1)));
-    for (std::int64_t i = 0; i <= d_; ++i)
-      for (std::int64_t j = 0; j <= d_; ++j)
-        centred[at(i * (d_ + 1) + j)] = scale * (sum[at(i * p() + j)] - total * train.mean[at(i)] * train.mean[at(j)]);
-    train.gram = {Matrix<double>(ctx_.memory(), d_ + 1, d_ + 1, centred), centred.back()};
-    return train;
-  }
-
-  // Mean squared errors of the coefficients (rows of W, also on the host in `coef`) on a fold's test rows.
-  std::vector<double> errors(std::size_t fold, const TrainFold& train, const Matrix<double>& W,
-                             const std::vector<double>& coef) const {
-    const std::vector<double>& G = host_[fold];
-    Matrix<double> products(ctx_.memory(), W.rows(), d_);
-    ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, W.view(),
-                                    MatrixView<const double>(tests_[fold].data(), d_, d_, p()), 0.0, products.view());
-    const std::vector<double> WG = products.to_host();
-    const auto target = [&](std::int64_t j) { return G[at(d_ * p() + j)]; };
-    const auto ones = [&](std::int64_t j) { return G[at((d_ + 1) * p() + j)]; };
-    const double total = ones(d_ + 1);
-    std::vector<double> result;
-    for (std::int64_t a = 0; a < W.rows(); ++a) {
-      double wGw = 0, wq = 0, ws = 0, b = train.mean[at(d_)];
-      for (std::int64_t j = 0; j < d_; ++j) {
-        const double w = coef[at(a * d_ + j)];
-        if (w == 0) continue;
-        wGw += w * WG[at(a * d_ + j)], wq += w * target(j), ws += w * ones(j), b -= w * train.mean[at(j)];
-      }
-      result.push_back(std::max(0.0, target(d_) - 2 * wq + wGw - 2 * b * ones(d_) + 2 * b * ws + b * b * total) / total);
-    }
-    return result;
-  }
-
- private:
-  std::int64_t p() const { return d_ + 2; }
-  const Context& ctx_;
-  const std::vector<FoldRange>& folds_;
-  std::int64_t d_, n_rows_;
-  bool fit_intercept_;
-  std::vector<Matrix<double>> tests_;
-  std::vector<std::vector<double>> host_;
-};
 
 template <class T>
 std::vector<double> by_gram(const Context& ctx, const LinearProblem<T>& problem, bool fit_intercept,

@@ -230,9 +230,12 @@ template <class T>
 template <class V>
 LogisticFit LogisticRegression<T>::minimize(const Context& ctx, const LogisticData<V>& data, double C) const {
   const LogisticPenalty penalty = this->penalty(C, data.weight_sum, present_.size() == 2 ? 1 : present_.size());
-  return minimize_logistic(
-      ctx, data, penalty,
-      {.solver = params_.solver, .tol = params_.tol, .max_iter = params_.max_iter, .fit_intercept = params_.fit_intercept});
+  return minimize_logistic(ctx, data, penalty,
+                           {.solver = params_.solver,
+                            .tol = params_.tol,
+                            .max_iter = params_.max_iter,
+                            .fit_intercept = params_.fit_intercept,
+                            .start = start_});
 }
 
 // In double, and rounded at the end.

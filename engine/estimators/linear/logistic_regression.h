@@ -50,6 +50,18 @@ class LogisticRegression final : public Classifier<T> {
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
+  // For LogisticRegressionCV: where the next fit() starts (rows of coefficients, then intercepts), and a line that no
+  // fit() found.
+  void start_at(std::vector<double> w) { start_ = std::move(w); }
+  void set_line(const PresentClasses& present, std::int64_t n_features, std::vector<double> coef,
+                std::vector<double> intercept) {
+    present_ = present, n_features_ = n_features, coef_ = std::move(coef), intercept_ = std::move(intercept);
+  }
+  const PresentClasses& present() const { return present_; }
+  const std::vector<double>& coef() const { return coef_; }
+  const std::vector<double>& intercept() const { return intercept_; }
+  std::int64_t n_iter() const { return n_iter_; }
+
  private:
   // A fit, and what it had to say.
   struct Told {
@@ -75,6 +87,7 @@ class LogisticRegression final : public Classifier<T> {
   double C_ = 1, l1_share_ = 0;
   PresentClasses present_;
   std::int64_t n_features_ = 0, n_iter_ = 0;
+  std::vector<double> start_;
   std::vector<double> coef_, intercept_;   // one row for two classes, otherwise one for each
 };
 

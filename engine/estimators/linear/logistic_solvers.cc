@@ -64,13 +64,16 @@ bool is_scaling_wanted(const Context& ctx, const LogisticData<T>& data) {
 template <class T>
 class LogisticRun {
  public:
-  LogisticRun(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty, const LogisticOptions& options)
+  LogisticRun(const Context& ctx, const LogisticData<T>& data, const LogisticPenalty& penalty,
+              const LogisticOptions& options)
       : ctx_(ctx),
         data_(data),
         penalty_(penalty),
         options_(options),
         objective_(ctx, data, penalty, options.fit_intercept),
-        fit_{std::vector<double>(static_cast<std::size_t>(objective_.size())), 0} {}
+        fit_{options.start, 0} {
+    fit_.w.resize(static_cast<std::size_t>(objective_.size()), 0.0);
+  }
 
   std::int64_t size() const { return objective_.size(); }
   LogisticFit take() && { return std::move(fit_); }

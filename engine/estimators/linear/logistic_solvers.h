@@ -13,6 +13,7 @@ struct LogisticOptions {
   double tol = 1e-4;
   std::int64_t max_iter = 100;
   bool fit_intercept = true;
+  std::vector<double> start = {};   // as LogisticFit::w; empty: at 0
 };
 
 struct LogisticFit {

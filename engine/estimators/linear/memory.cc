@@ -32,6 +32,14 @@ MemoryNeed ridge(const SampleShape& X, const Step&) { return ridge_of(X, X.rows 
 
 MemoryNeed ridge_cv(const SampleShape& X, const Step&) { return ridge_of(X, true); }
 
+// With the errors of each target and alpha, and what they are made of.
+MemoryNeed ridge_classifier_cv(const SampleShape& X, const Step& step) {
+  MemoryNeed need = ridge_of(X, true);
+  const std::int64_t alphas = count(step, "alphas", 3), cells = alphas * (X.n_outputs + 1) + X.n_outputs;
+  need.work += bytes_of(X.rows, 4 * cells, kDouble);
+  return need;
+}
+
 MemoryNeed coordinate_descent(const SampleShape& X, const Step&) {
   const std::int64_t rows = X.rows < X.cols ? 7 * doubles(X) : 4 * gram(X, X.cols + 1);
   return {.work = block(X) + rows + answers(X), .kept = rows};
@@ -52,6 +60,21 @@ MemoryNeed logistic(const SampleShape& X, const Step&) {
   return {.work = X.copy() + X.rows * X.n_outputs * 4 * kDouble + answers(X) + kVectors * coef + second,
           .minimum = X.is_sparse() ? 0 : X.copy(),
           .kept = coef};
+}
+
+// Each fold has its rows as a table of its own, small ones several at a time, and keeps a line for each C and share.
+MemoryNeed logistic_cv(const SampleShape& X, const Step& step) {
+  constexpr std::int64_t kSideBySide = std::int64_t{1} << 27;
+  MemoryNeed need = logistic(X, step);
+  const std::int64_t folds = std::min(integer(step, "cv", 5), X.rows);
+  const std::int64_t ratios = std::max<std::int64_t>(1, count(step, "l1_ratios", 1));
+  const std::int64_t fits = bytes_of(folds, count(step, "Cs", 10), ratios);
+  const std::int64_t lines = bytes_of(fits, (X.cols + 2) * X.n_outputs, 3 * kDouble);
+  const bool is_small = bytes_of(X.rows, X.cols, X.n_outputs) <= kSideBySide;
+  need.work +=
+      bytes_of(is_small ? std::min<std::int64_t>(folds * ratios, 8) : 1, 1, need.work + X.value_size()) + lines;
+  need.minimum += lines;
+  return need;
 }
 
 // Newton's method makes and factorises a square of the columns, beyond which L-BFGS keeps pairs of vectors.

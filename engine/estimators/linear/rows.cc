@@ -6,15 +6,22 @@
 #include "engine/estimators/linear/elastic_net_cv.h"
 #include "engine/estimators/linear/glm.h"
 #include "engine/estimators/linear/huber.h"
+#include "engine/estimators/linear/lars.h"
+#include "engine/estimators/linear/lars_cv.h"
 #include "engine/estimators/linear/linear_regression.h"
 #include "engine/estimators/linear/linear_svm.h"
 #include "engine/estimators/linear/logistic_regression.h"
+#include "engine/estimators/linear/logistic_regression_cv.h"
 #include "engine/estimators/linear/memory.h"
 #include "engine/estimators/linear/orthogonal_matching_pursuit.h"
+#include "engine/estimators/linear/pls_regression.h"
+#include "engine/estimators/linear/quantile_regressor.h"
 #include "engine/estimators/linear/ridge.h"
 #include "engine/estimators/linear/ridge_classifier.h"
+#include "engine/estimators/linear/ridge_classifier_cv.h"
 #include "engine/estimators/linear/ridge_cv.h"
 #include "engine/estimators/linear/sgd.h"
+#include "engine/estimators/linear/theil_sen.h"
 
 namespace kedge::engine {
 
@@ -25,11 +32,14 @@ void add_linear(Rows& rows) {
   add<Ridge>(rows, memory::ridge, {3, 1});
   add<RidgeCV>(rows, memory::ridge_cv, {10, 1}, {.host_part = "the scores, with cv, scoring or store_cv_results"});
   add<RidgeClassifier>(rows, memory::ridge, {4, 2});
+  add<RidgeClassifierCV>(rows, memory::ridge_classifier_cv, {12, 2},
+                         {.host_part = "the scores, with cv, scoring or store_cv_results"});
   add<Lasso>(rows, memory::coordinate_descent, {5, 1});
   add<ElasticNet>(rows, memory::coordinate_descent, {5, 1});
   add<LassoCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add<ElasticNetCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add<LogisticRegression>(rows, memory::logistic, {55, 3, 9});
+  add<LogisticRegressionCV>(rows, memory::logistic_cv, {3000, 3, 3000}, {.host_part = "the folds and their scores"});
   add<PoissonRegressor>(rows, memory::margins, {40, 1});
   add<GammaRegressor>(rows, memory::margins, {40, 1});
   add<TweedieRegressor>(rows, memory::margins, {20, 1});
@@ -45,6 +55,16 @@ void add_linear(Rows& rows) {
   add<BayesianRidge>(rows, memory::evidence, {40, 1});
   add<ARDRegression>(rows, memory::evidence, {300, 1, 6});
   add<OrthogonalMatchingPursuit>(rows, OrthogonalMatchingPursuit<float>::memory, {6, 1});
+  add<PLSRegression>(rows, PLSRegression<float>::memory, {4, 2, 16}, {.host_part = "the scores of the fitted rows"});
+  add<QuantileRegressor>(rows, QuantileRegressor<float>::memory, {700, 1});
+  add<TheilSenRegressor>(rows, TheilSenRegressor<float>::memory, {300, 1, 45},
+                         {.host_part = "the draws, and small subsets of the rows and their lines"});
+  add<Lars>(rows, Lars<float>::memory, {3, 1});
+  add<LassoLars>(rows, LassoLars<float>::memory, {3, 1});
+  add<LassoLarsIC>(rows, LassoLarsIC<float>::memory, {12, 1, 64},
+                   {.host_part = "least squares for the variance of the noise, in 32 digits, of small tables"});
+  add<LarsCV>(rows, LarsCV<float>::memory, {20, 1});
+  add<LassoLarsCV>(rows, LassoLarsCV<float>::memory, {20, 1});
 }
 
 }  // namespace kedge::engine

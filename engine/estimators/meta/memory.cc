@@ -133,6 +133,15 @@ MemoryNeed transformed_target(const SampleShape& X, const Step& step) {
   return need;
 }
 
+// The models of some subsets judge all rows at a time.
+MemoryNeed ransac(const SampleShape& X, const Step& step) {
+  constexpr std::int64_t kCells = std::int64_t{1} << 22;
+  MemoryNeed need = nested(X, step_with(step, "estimator", "LinearRegression"));
+  need.work += X.value_size() + (10 * X.rows + 2 * std::min(16 * X.rows, std::max(kCells, X.rows))) * kDouble;
+  need.use = -1, need.kept = 0;
+  return need;
+}
+
 // Beside the judge, a copy of some columns, and the targets and answers of folds.
 MemoryNeed scored_selector(const SampleShape& X, const Step& step) {
   const std::int64_t judge = nested(X, step_with(step, "estimator", "RidgeClassifier")).work;

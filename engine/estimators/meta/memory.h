@@ -14,6 +14,7 @@ MemoryNeed bagging(const SampleShape& X, const schema::Step& step);
 MemoryNeed boosted_copies(const SampleShape& X, const schema::Step& step);
 MemoryNeed model_selector(const SampleShape& X, const schema::Step& step);   // SelectFromModel and RFE
 MemoryNeed transformed_target(const SampleShape& X, const schema::Step& step);
+MemoryNeed ransac(const SampleShape& X, const schema::Step& step);
 MemoryNeed scored_selector(const SampleShape& X, const schema::Step& step);   // RFECV and SequentialFeatureSelector
 
 }   // namespace kedge::engine::memory

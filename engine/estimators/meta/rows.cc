@@ -6,6 +6,7 @@
 #include "engine/estimators/meta/memory.h"
 #include "engine/estimators/meta/model_selectors.h"
 #include "engine/estimators/meta/multiclass.h"
+#include "engine/estimators/meta/ransac.h"
 #include "engine/estimators/meta/scored_selectors.h"
 #include "engine/estimators/meta/stacking.h"
 #include "engine/estimators/meta/transformed_target.h"
@@ -29,6 +30,9 @@ void add_meta(Rows& rows) {
   add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, {.host_part = kAnswers, .is_composed = true});
   add<TransformedTargetRegressor>(rows, memory::transformed_target, {7, 1, 64},
                                   {.host_part = "functions of the target", .is_composed = true});
+  add<RANSACRegressor>(
+      rows, memory::ransac, {600, 1, 600},
+      {.host_part = "the inliers, and what estimators without coefficients answer", .is_composed = true});
   add<SelectFromModel>(rows, memory::model_selector, {55, 1, 9}, {.is_composed = true});
   add<RFE>(rows, memory::model_selector, {208, 1, 11}, {.is_composed = true});
   add<RFECV>(rows, memory::scored_selector, {200, 1, 100}, {.host_part = kAnswers, .is_composed = true});

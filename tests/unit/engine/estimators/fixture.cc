@@ -75,6 +75,10 @@ bool compares_all_rows(const std::string& estimator) {
 
 schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
+  if (estimator == "LogisticRegressionCV") return {{"Cs", 3}, {"cv", 3}};
+  if (estimator == "KNNImputer") return {{"n_neighbors", 3}};
+  if (estimator == "TheilSenRegressor") return {{"max_subpopulation", 50}, {"random_state", 1}};
+  if (estimator == "RANSACRegressor") return {{"max_trials", 10}, {"random_state", 1}, {"residual_threshold", 1.0}};
   if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
   if (estimator.starts_with("HistGradientBoosting")) return {{"max_iter", 5}};
   if (estimator.starts_with("GradientBoosting") || estimator.starts_with("AdaBoost"))

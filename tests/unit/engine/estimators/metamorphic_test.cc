@@ -26,9 +26,18 @@ constexpr double kRounding = 1e-9;   // sums in another order, through a solver
 constexpr double kIterated = 2e-3;   // minima found to the default tol of 1e-4
 constexpr double kUnits = 8;         // a power of two: no value is rounded
 
-const std::set<std::string> kIterative = {"LogisticRegression", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV",
-                                          "PowerTransformer",   "SVC",   "NuSVC",      "SVR",     "NuSVR",
-                                          "LinearSVR"};
+const std::set<std::string> kIterative = {"LogisticRegression",
+                                          "Lasso",
+                                          "ElasticNet",
+                                          "LassoCV",
+                                          "ElasticNetCV",
+                                          "PowerTransformer",
+                                          "SVC",
+                                          "NuSVC",
+                                          "SVR",
+                                          "NuSVR",
+                                          "LinearSVR",
+                                          "LogisticRegressionCV"};
 double tolerance_of(const std::string& name) {
   return kIterative.contains(name) ? kIterated : kRounding;
 }
@@ -154,6 +163,11 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "Nystroem",
                                         "LassoCV",
                                         "ElasticNetCV",
+                                        "LarsCV",
+                                        "LassoLarsCV",
+                                        "LogisticRegressionCV",
+                                        "TheilSenRegressor",
+                                        "RANSACRegressor",
                                         "NearestNeighbors",
                                         "TruncatedSVD",
                                         "StackingClassifier",
@@ -201,10 +215,13 @@ const std::set<std::string> kWeightsOfDraws = {"RandomForestClassifier",
                                                "DBSCAN",
                                                "LassoCV",
                                                "ElasticNetCV",
+                                               "LogisticRegressionCV",
+                                               "RANSACRegressor",
                                                "SGDClassifier",
                                                "SGDRegressor",
                                                "Perceptron",
                                                "RidgeCV",
+                                               "RidgeClassifierCV",
                                                "SplineTransformer",
                                                "KBinsDiscretizer",
                                                "StackingClassifier",
