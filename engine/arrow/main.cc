@@ -33,6 +33,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr int kChannelFd = 3;
+constexpr std::int64_t kMostSeconds = 4 * 3600;   // of processor time: a file that never ends
 
 // What is mapped stays so until the process ends.
 std::string_view map_input(int file) {
@@ -100,10 +101,9 @@ void serve(ArrowChannel& channel, int threads) {
   }
 }
 
-// Memory of its own; the two files that are mapped do not count.
-void limit_data(std::int64_t bytes) {
-  const rlimit bound{.rlim_cur = static_cast<rlim_t>(bytes), .rlim_max = static_cast<rlim_t>(bytes)};
-  ::setrlimit(RLIMIT_DATA, &bound);
+void limit(__rlimit_resource resource, std::int64_t most) {
+  const rlimit bound{.rlim_cur = static_cast<rlim_t>(most), .rlim_max = static_cast<rlim_t>(most)};
+  ::setrlimit(resource, &bound);
 }
 
 // The libraries are loaded; from here on nothing is opened. An old kernel lacks Landlock, the other bounds still hold.
@@ -111,7 +111,8 @@ void confine(std::int64_t memory) {
   leave_network();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit_resources();
-  if (memory > 0) limit_data(memory);
+  if (memory > 0) limit(RLIMIT_DATA, memory);   // the two files that are mapped do not count
+  limit(RLIMIT_CPU, kMostSeconds);
   confine_files("/dev/null");
   deny_system_calls();
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <stop_token>
@@ -41,6 +42,7 @@ using schema::ErrorCode;
 constexpr int kChannelFd = 3;
 constexpr std::int64_t kMemory = std::int64_t{2} << 30;       // of the reader, beside the two files
 constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20;   // that any file may become
+constexpr int kPatience = 100;                                // times 10 ms
 constexpr std::string_view kProgram = "kedge-arrow";
 
 class File {
@@ -126,23 +128,30 @@ class Reader {
 
   int socket() const { return socket_; }
 
-  // Why it ended, in words.
+  // Why it ended, in words. What has closed its channel has a moment to end by itself, so that its own signal is known.
   std::string end() {
     if (pid_ <= 0) return {};
-    if (!has_ended_by_itself_) ::kill(pid_, SIGKILL);
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended = 0;
+    for (int i = 0; i < kPatience && has_closed_ && ended == 0; ++i) {
+      ended = ::waitpid(pid_, &status, WNOHANG);
+      if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (ended <= 0) {
+      ::kill(pid_, SIGKILL);
+      while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+      }
     }
     pid_ = -1;
     if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("exit code {}", WEXITSTATUS(status));
   }
-  void expect_end() { has_ended_by_itself_ = true; }
+  void note_closed() { has_closed_ = true; }
 
  private:
   int socket_ = -1;
   pid_t pid_ = -1;
-  bool has_ended_by_itself_ = false;
+  bool has_closed_ = false;
 };
 
 fs::path reader_program(const std::string& source) {
@@ -184,7 +193,7 @@ class ArrowParser {
 
   [[noreturn]] void throw_end() {
     if (request_.parallel.stop.stop_requested()) throw Error(ErrorCode::kCancelled, "the job was cancelled");
-    reader_.expect_end();
+    reader_.note_closed();
     throw Error(ErrorCode::kDatasetCorrupt,
                 fmt::format("{}: the process that reads it ended with {}; the file is damaged, or needs more than {} "
                             "bytes of memory",
@@ -233,8 +242,8 @@ class ArrowParser {
     engine::DatasetFileWriter writer(request_.output, meta);
     const fs::path part = request_.output.string() + ".part";
     const auto values = static_cast<std::int64_t>(writer.values_f32().size_bytes() + writer.values_f64().size_bytes());
-    const engine::ArrowOutput output{.offset = static_cast<std::int64_t>(fs::file_size(part)) - values,
-                                     .is_float32 = meta.is_float32};
+    file_size_ = static_cast<std::int64_t>(fs::file_size(part));
+    const engine::ArrowOutput output{.offset = file_size_ - values, .is_float32 = meta.is_float32};
     {
       const File file(part, O_RDWR);
       if (!channel_.send(ArrowSays::kGo, {reinterpret_cast<const char*>(&output), sizeof output}, file.get()))
@@ -261,6 +270,10 @@ class ArrowParser {
   engine::DatasetMeta finish(engine::DatasetFileWriter& writer, engine::DatasetMeta found) {
     std::vector<engine::ColumnInfo>& columns = writer.meta().columns;
     if (found.columns.size() != columns.size()) throw_end();
+    reader_.end();   // from here on nothing else has the file, which could be cut while it is read here
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(request_.output.string() + ".part"));
+    require(bytes == file_size_, ErrorCode::kDatasetCorrupt, "{}: {} has cut the file of its values", request_.source,
+            kProgram);
     for (std::size_t c = 0; c < columns.size(); ++c)
       columns[c].missing = found.columns[c].missing, columns[c].categories = std::move(found.columns[c].categories);
     if (request_.complete) request_.complete(writer.meta());
@@ -270,6 +283,7 @@ class ArrowParser {
 
   const ParseRequest& request_;
   const std::int64_t file_bytes_;
+  std::int64_t file_size_ = 0;   // of what is written
   Reader reader_;
   engine::ArrowChannel channel_;
 };

@@ -78,7 +78,8 @@ def stored(name: str) -> Dataset:
 
 
 def url(address: str, format: str = "csv", *, sha256: str = "", target: str = "") -> Dataset:
-    """A file that the server downloads."""
+    """A file that the server downloads: http(s)://, s3:// or gs://, where `*` in an object's key names several parts of one table. Parquet and Arrow files are known
+    by their content, whatever format says."""
     return Dataset({"url": {"url": address, "format": format, **({"sha256": sha256} if sha256 else {}), **({"target": target} if target else {})}})
 
 

@@ -111,7 +111,7 @@ class Session:
         return data.stored(sender.name).select(**upload.selection)
 
     def upload(self, name: str, source: Any, *, format: str = "", progress: Progress | None = None) -> dict[str, Any]:
-        """Stores a data set under a name: a file by its path (CSV, ARFF, libsvm, NPY or NPZ, also packed by gzip or zstd; format: where neither the file's name nor
+        """Stores a data set under a name: a file by its path (CSV, ARFF, libsvm, NPY, NPZ, Parquet or Arrow, also packed by gzip or zstd; format: where neither the file's name nor
         its content says it), an array or a data frame. Large ones as content() does."""
         if isinstance(source, (str, os.PathLike)):
             upload = file_upload(Path(source), format or _format_of(Path(source).name))
