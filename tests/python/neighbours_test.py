@@ -202,6 +202,18 @@ PROGRAMS = {
         found = SequentialFeatureSelector(RandomForestClassifier(5, random_state=0), k_features=2, cv=2).fit(X, y)
         print(found.k_score_)
     """,
+    "flaml": """
+        import logging
+        logging.disable(logging.CRITICAL)
+        from flaml import AutoML
+        from sklearn.datasets import load_breast_cancer
+        from sklearn.model_selection import train_test_split
+        X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+        search = AutoML()
+        search.fit(X, y, task="classification", metric="accuracy", estimator_list=["rf", "extra_tree", "kneighbor"], max_iter=6, time_budget=-1, n_jobs=1,
+                   seed=0, eval_method="cv", n_splits=3, verbose=0)
+        print(search.score(X_test, y_test))
+    """,
     "skrub": """
         import pandas as pd
         import skrub
@@ -239,6 +251,9 @@ class Programs(WithServer):
 
     def test_mlxtend(self):
         self.assertGreaterEqual(self.run_program("mlxtend"), 4)
+
+    def test_flaml(self):
+        self.assertGreaterEqual(self.run_program("flaml"), 6)   # forests and extremely random trees, of three folds each
 
     def test_skrub(self):
         self.assertGreaterEqual(self.run_program("skrub"), 3)
