@@ -75,9 +75,9 @@ for data in ("iris", "two_blobs"):
                             ({"Cs": 4, "scoring": "neg_log_loss", "cv": 4}, "counts"), ({"Cs": 3, "refit": False}, None),
                             ({"Cs": 4, "scoring": "balanced_accuracy"}, "counts"), ({"Cs": 4, "solver": "newton-cholesky"}, None)):
         CASES.append(Case("LogisticRegressionCV", params | TIGHT_CV, data, FOLDS, before=SCALER, weights=weights, f32=None, sk=params | TIGHT_CV | NEWTON | {"use_legacy_attributes": False}))
-for data in ("iris", "two_blobs"):
+for data in ("iris", "two_blobs"):   # without coefs_paths_: where all coefficients are 0, saga has not found the intercept after a million iterations
     params = {"Cs": [0.05, 1.0], "l1_ratios": [0.0, 0.5, 1.0], "solver": "saga", "cv": 3, "scoring": "neg_log_loss"}
-    CASES.append(Case("LogisticRegressionCV", params | TIGHT_CV, data, {k: 1e-3 if isinstance(v, float) else v for k, v in FOLDS.items()} | {"l1_ratio_": 1e-12, "l1_ratios_": 1e-12},
+    CASES.append(Case("LogisticRegressionCV", params | TIGHT_CV, data, {k: 1e-3 if isinstance(v, float) else v for k, v in FOLDS.items() if k != "coefs_paths_"} | {"l1_ratio_": 1e-12, "l1_ratios_": 1e-12},
                       before=SCALER, f32=None, sk=params | {"tol": 1e-13, "max_iter": 1000000, "use_legacy_attributes": False}))
 CASES += [
     Case("LogisticRegressionCV", {"l1_ratios": [1.0]}, "iris", error="LogisticRegressionCV: solver is \"lbfgs\", must be saga or liblinear for the penalty l1"),
