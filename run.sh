@@ -7,7 +7,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config python3 python3-venv curl openssl ca-certificates
   libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
-  libfast-float-dev libre2-dev libpugixml-dev libminizip-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libfast-float-dev libre2-dev libutf8proc-dev libpugixml-dev libminizip-dev libgtest-dev libgmock-dev libbenchmark-dev
   openmpi-bin libopenmpi-dev
 )
 
@@ -268,6 +268,7 @@ differential() {
   scikit_learn "$@" || return 0
   say "comparing estimators with scikit-learn, $venv ${which[*]}"
   "$venv/bin/python" tests/estimators/differential.py "${which[@]}"
+  "$venv/bin/python" tests/estimators/texts.py
   "$venv/bin/python" tests/estimators/sklearn_names.py
   say "cross-validating pipelines on both sides"
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py

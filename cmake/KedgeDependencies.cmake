@@ -24,6 +24,8 @@ find_package(ZLIB REQUIRED)
 find_library(KEDGE_MINIZIP libminizip.a REQUIRED)   # static: the open form of models alone is a ZIP
 find_library(KEDGE_RE2 re2 REQUIRED)   # patterns of column names: neither recursion nor backtracking
 find_path(KEDGE_RE2_INCLUDE re2/re2.h REQUIRED)
+find_library(KEDGE_UTF8PROC libutf8proc.a REQUIRED)   # static: the vectorisers alone ask for properties of characters
+find_path(KEDGE_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 if(KEDGE_TESTS OR KEDGE_BENCH OR KEDGE_FUZZ)   # all of tests/ is configured
   find_package(GTest REQUIRED)
 endif()

@@ -1,6 +1,7 @@
 // Builds a pipeline from a job's description and takes a data set through it.
 #include "engine/pipeline.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/text/documents.h"
 
 #include <fmt/ranges.h>
 
@@ -78,6 +79,13 @@ struct Pipeline::Impl {
   void keep_model(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
                   const std::vector<schema::Step>& steps, Chain<T>& chain, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
+    if (const auto* reader = dynamic_cast<const ReadsTexts*>(&chain.step(0))) {
+      for (const std::int64_t j :
+           reader->text_columns()) {   // any text will do, and those of the data are not the model's
+        schema::ModelColumn& column = info.columns[static_cast<std::size_t>(j)];
+        column.kind = "text", column.categories.clear();
+      }
+    }
     try {
       files.model_bytes = save_model(ctx, files.model_file, steps, chain, info, files.keep);
       files.model = std::move(info);

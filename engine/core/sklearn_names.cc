@@ -18,7 +18,6 @@ std::span<const SklearnName> sklearn_names() {
       {"CCA"},
       {"ClassicalMDS", "PCA"},
       {"ClassifierChain"},
-      {"CountVectorizer"},
       {"DictVectorizer", "OneHotEncoder"},
       {"DictionaryLearning", "PCA"},
       {"ExtraTreeClassifier", "ExtraTreesClassifier"},
@@ -37,7 +36,6 @@ std::span<const SklearnName> sklearn_names() {
       {"HDBSCAN", "DBSCAN"},
       {"HalvingGridSearchCV", {}, "the task halvingGridSearch"},
       {"HalvingRandomSearchCV", {}, "the task halvingGridSearch with a grid"},
-      {"HashingVectorizer"},
       {"Isomap", "PCA"},
       {"IsotonicRegression", "DecisionTreeRegressor"},
       {"IterativeImputer", "KNNImputer"},
@@ -88,7 +86,6 @@ std::span<const SklearnName> sklearn_names() {
       {"TSNE", "PCA"},
       {"TargetEncoder", "OrdinalEncoder"},
       {"TfidfTransformer", "Normalizer"},
-      {"TfidfVectorizer"},
       {"TunedThresholdClassifierCV"},
   });
   return kNames;

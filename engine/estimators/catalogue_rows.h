@@ -52,6 +52,7 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
 // One function for each family, in the order of the list.
 void add_preprocessing(Rows& rows);
 void add_composition(Rows& rows);
+void add_text(Rows& rows);
 void add_selection(Rows& rows);
 void add_kernels(Rows& rows);
 void add_svm(Rows& rows);

@@ -5,6 +5,7 @@
 
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
 
@@ -36,7 +37,10 @@ void note_use(const SampleShape& X, const CatalogueEntry& entry, const schema::S
   for (const Feature& feature : X.features)
     if (feature.is_nominal) use.columns.push_back({feature.name, static_cast<std::int64_t>(feature.categories.size())});
   if (use.columns.empty() || X.uses->size() > before) return;
-  use.is_refused = need.refuses_categories || !entry.make_f64(step.params)->accepts_categories();
+  const auto made = entry.make_f64(step.params);
+  if (const auto* reader = dynamic_cast<const ReadsTexts*>(made.get()); reader && !reader->text_columns().empty())
+    use.made_columns = 0;   // of categories: it takes them apart
+  use.is_refused = need.refuses_categories || !made->accepts_categories();
   use.refuses_unknown = refuses_unknown(entry, step);
   X.uses->push_back(std::move(use));
 }

@@ -19,7 +19,7 @@ SampleShape shape_of(const schema::ModelInfo& model, std::int64_t n_rows) {
                 .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(model.classes.size())),
                 .in_place = true};
   for (const schema::ModelColumn& column : model.columns)
-    X.features.push_back({.name = column.name, .categories = column.categories, .is_nominal = column.kind == "category"});
+    X.features.push_back({.name = column.name, .categories = column.categories, .is_nominal = column.kind != "number"});
   return X;
 }
 

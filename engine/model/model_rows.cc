@@ -60,7 +60,8 @@ ModelRowsBuilder::ModelRowsBuilder(const schema::ModelInfo& model, const std::ve
   }
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const schema::ModelColumn& column = model.columns[j];
-    columns_[j].is_category = column.kind == "category";
+    columns_[j].is_text = column.kind == "text";
+    columns_[j].is_category = column.kind == "category" || columns_[j].is_text;
     columns_[j].date = date_type(column.type);
     for (std::size_t c = 0; c < column.categories.size(); ++c) columns_[j].codes.emplace(column.categories[c], static_cast<double>(c));
     rows_.features.push_back({column.name, column.categories, columns_[j].is_category});
@@ -122,7 +123,7 @@ void ModelRowsBuilder::put_category(std::size_t column, std::string_view text) {
   std::vector<std::string>& names = rows_.features[column].categories;
   auto found = columns_[column].codes.find(name);
   if (found == columns_[column].codes.end()) {
-    if (is_missing_text(text)) return;
+    if (!columns_[column].is_text && is_missing_text(text)) return;
     found = columns_[column].codes.emplace(name, static_cast<double>(names.size())).first;
     names.push_back(std::move(name));
   }

@@ -45,7 +45,7 @@ class ModelRowsBuilder {
  private:
   struct Column {
     std::unordered_map<std::string, double> codes;   // of a category
-    bool is_category = false;
+    bool is_category = false, is_text = false;       // a text is a category that is new each time
     std::optional<DateType> date;                    // of a column of dates
   };
   [[noreturn]] void refuse(std::size_t column, const std::string& problem) const;

@@ -9,6 +9,7 @@
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/row_scores.h"
+#include "engine/estimators/text/documents.h"
 #include "engine/job/step_traits.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/model/ensemble_model.h"
@@ -34,7 +35,8 @@ void check_description(const schema::ModelInfo& info) {
   require_model(info.classes.size() <= static_cast<std::size_t>(kMaxSize), "it has too many classes");
   require_model(info.dtype == "float32" || info.dtype == "float64", "its dtype is neither float32 nor float64");
   for (const schema::ModelColumn& column : info.columns) {
-    require_model(column.kind == "number" || column.kind == "category", "a column is neither number nor category");
+    require_model(column.kind == "number" || column.kind == "category" || column.kind == "text",
+                  "a column is neither number nor category nor text");
   }
 }
 
@@ -84,7 +86,10 @@ class TypedModel final : public StoredModel {
 
   ModelAnswer values_of(const Context& ctx, const Samples<T>& made) const {
     ModelAnswer answer{.n_cols = made.n_cols(), .is_vector = false, .is_float32 = sizeof(T) == sizeof(float), .numbers = host_values(ctx, made)};
-    for (const Feature& feature : features_of(*made.table)) answer.columns.push_back(feature.name);
+    const auto* names = made.table->features.empty() ? dynamic_cast<const NamesOutputs*>(&last_step()) : nullptr;
+    if (names) answer.columns = names->output_names();
+    else
+      for (const Feature& feature : features_of(*made.table)) answer.columns.push_back(feature.name);
     return answer;
   }
 

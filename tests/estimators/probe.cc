@@ -191,8 +191,9 @@ class Case {
     const Estimator<T>& last = *steps_.back();
     if (want == "attributes") return fitted_attributes(last, rows.n_cols());
     if (want == "transform_only") {   // for its time: what it makes stays on the device
+      const Samples<T> made = transformer(steps_.size() - 1).transform(ctx_, rows);
       Matrix<T> scratch;
-      transformer(steps_.size() - 1).transform(ctx_, rows).values(ctx_, scratch);
+      if (!made.is_sparse()) made.values(ctx_, scratch);
       return Value();
     }
     if (want == "score_samples_only")
@@ -206,6 +207,7 @@ class Case {
       if (!host.empty()) ctx_.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
       return matrix(view.rows, {host.begin(), host.end()});
     }
+    if (want == "sparse_rows") return sparse_rows(transformer(steps_.size() - 1).transform(ctx_, rows));
     if (want == "labels") return matrix_of(dynamic_cast<const Clusterer<T>&>(last).labels());
     if (want == "predict") return predict(last, rows);
     if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&last))
@@ -217,6 +219,20 @@ class Case {
     if (is_decision) classifier.decision_function(ctx_, rows, out.view());
     else classifier.predict_proba(ctx_, rows, out.view());
     return matrix(rows.n_rows(), out.to_host());
+  }
+
+  Value sparse_rows(const Samples<T>& made) {
+    const CsrMatrix<T>& matrix = made.table->sparse.value();
+    const auto host = [&](const auto& view) {
+      std::vector<std::remove_const_t<std::remove_pointer_t<decltype(view.data)>>> values(
+          static_cast<std::size_t>(view.size));
+      if (!values.empty()) ctx_.memory().to_host(values.data(), view.data, values.size() * sizeof values[0]);
+      return std::vector<double>(values.begin(), values.end());
+    };
+    return ValueMap{{"columns", matrix.cols()},
+                    {"indptr", host(matrix.view().offsets)},
+                    {"indices", host(matrix.view().columns)},
+                    {"data", host(matrix.view().values)}};
   }
 
   static Value matrix_of(const std::vector<std::int32_t>& codes) {

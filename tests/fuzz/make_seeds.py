@@ -75,7 +75,8 @@ def archives(rows, classes):
             write("npz", name + ("_packed" if save is numpy.savez_compressed else ""), out.getvalue())
 
 
-SMALLER = {"n_estimators": 2, "hidden_layer_sizes": [2], "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
+SMALLER = {"n_features": 16, "n_estimators": 2, "hidden_layer_sizes": [2], "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
+TEXTS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")   # take them
 SCALED = {"estimator": "StandardScaler"}
 PIPELINES = {
     "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],
@@ -108,8 +109,9 @@ def models(server):
     for entry in server.call("GET", "/v1/estimators").json()["estimators"]:
         params = {p["name"]: SMALLER[p["name"]] for p in entry["params"] if p["name"] in SMALLER}
         pipelines.setdefault(entry["name"], [(entry["name"], params)])
+    messages = {"inline": {"csv": "text,class\nred apple,fruit\ngreen pear,fruit\nred fox,animal\nGrüner Frosch,animal\n", "target": "class"}}
     for name, steps in sorted(pipelines.items()):
-        job = server.run(spec(flowers, steps, {"fit": {}}))
+        job = server.run(spec(messages if name in TEXTS else flowers, steps, {"fit": {}}))
         if job["state"] == "succeeded":
             path = f"/v1/models/{job['result']['model']}/download"
             write("model", name, server.call("GET", path).body)

@@ -21,6 +21,8 @@ IRIS, DIGITS, WINE, CANCER, DIABETES = ({"builtin": name} for name in ("iris", "
 MESSY = {"inline": {"csv": "age,plan,when,y\n" + "".join(
     f"{'' if i % 7 == 0 else 20 + i * 13 % 50},{'abc'[i % 3]},2024-0{1 + i % 9}-1{i % 8},{'yes' if (i * 13 % 50 + 9 * (i % 3)) % 40 > 18 else 'no'}\n" for i in range(90)),
     "target": "y"}}
+WORDS = ("no signal", "slow", "invoice", "refund", "Größe", "parcel", "late", "please", "again", "restart")
+TEXTS = {"inline": {"csv": "message,team\n" + "".join(f"{' '.join(WORDS[(i * k + k) % 10] for k in range(i % 6))},{'ab'[i * 7 % 10 > 4]}\n" for i in range(90)), "target": "team"}}
 LEFT_OUT = {"timings", "memory", "device", "id", "model", "created", "started", "ended", "host", "version", "seconds", "fitSeconds", "predictSeconds", "threads", "refit"}
 MOST_SHOWN = 20
 
@@ -116,6 +118,10 @@ def transformers():
                                    select={"types": {"when": "date:parts"}})
     ordinal = [["cat", step("OrdinalEncoder"), ["plan"]], ["gaps", "MissingIndicator", ["age"]]]
     ordinal[1][1] = step("MissingIndicator", features="all")
+    body = {"columns": ["message"], "target": "team"}
+    for name, params, model in (("CountVectorizer", {"ngram_range": [1, 2]}, ["TfidfTransformer", "MultinomialNB"]), ("TfidfVectorizer", {"sublinear_tf": True}, ["LogisticRegression"]),
+                                ("HashingVectorizer", {"n_features": 1024, "analyzer": "char_wb", "ngram_range": [2, 3]}, [step("SGDClassifier", random_state=0)])):
+        yield name, job(TEXTS, [step(name, **params), *model], cross_validate(), select=body)
     yield "OrdinalEncoder", job(MESSY, [step("ColumnTransformer", transformers=ordinal), "DecisionTreeClassifier"], cross_validate(), select={"types": {"when": "date"}})
 
 

@@ -183,6 +183,20 @@ void ColumnTransformer<T>::state(StateArchive& archive) {
   });
 }
 
+template <class T>
+std::vector<std::int64_t> ColumnTransformer<T>::text_columns() const {
+  std::vector<std::int64_t> texts, others;
+  for (const Part& part : parts_) {
+    if (!part.is_used()) continue;
+    std::vector<std::int64_t>& kind = part.transformer.reads_texts() ? texts : others;
+    kind.insert(kind.end(), part.columns.begin(), part.columns.end());
+  }
+  std::ranges::sort(texts);
+  texts.erase(std::ranges::unique(texts).begin(), texts.end());
+  std::erase_if(texts, [&](std::int64_t column) { return std::ranges::find(others, column) != others.end(); });
+  return texts;
+}
+
 template class ColumnTransformer<float>;
 template class ColumnTransformer<double>;
 

@@ -6,6 +6,7 @@
 
 #include "engine/estimators/composition/column_choice.h"
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
 
@@ -17,7 +18,7 @@ struct ColumnTransformerParams {
 // folds (column_part), their results go into one matrix. Errors: kBadData for columns that the data lack, and those of the
 // transformers with their name in front; no columns at all.
 template <class T>
-class ColumnTransformer final : public Transformer<T> {
+class ColumnTransformer final : public Transformer<T>, public ReadsTexts {
  public:
   explicit ColumnTransformer(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -29,6 +30,7 @@ class ColumnTransformer final : public Transformer<T> {
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
+  std::vector<std::int64_t> text_columns() const override;   // those that no other transformer reads
 
  private:
   struct Part {

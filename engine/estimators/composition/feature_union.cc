@@ -1,6 +1,8 @@
 // FeatureUnion: runs each transformer on all columns and puts the results together.
 #include "engine/estimators/composition/feature_union.h"
 
+#include <algorithm>
+
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
@@ -122,6 +124,12 @@ void FeatureUnion<T>::state(StateArchive& archive) {
   }
   state_of(archive, "features_out", features_out_);
   archive.field("feature_names_in", feature_names_in_);
+}
+
+template <class T>
+std::vector<std::int64_t> FeatureUnion<T>::text_columns() const {
+  const bool all_read = std::ranges::all_of(parts_, [](const Part& part) { return part.transformer.reads_texts(); });
+  return all_read && !parts_.empty() ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{};
 }
 
 template class FeatureUnion<float>;

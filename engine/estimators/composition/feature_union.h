@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
 
@@ -15,7 +16,7 @@ struct FeatureUnionParams {
 // Takes nominal columns and missing values where its transformers do. All read the same samples; their results go into one
 // matrix. Errors: those of the transformers with their name in front; kBadData if there are none.
 template <class T>
-class FeatureUnion final : public Transformer<T> {
+class FeatureUnion final : public Transformer<T>, public ReadsTexts {
  public:
   explicit FeatureUnion(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -27,6 +28,7 @@ class FeatureUnion final : public Transformer<T> {
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
+  std::vector<std::int64_t> text_columns() const override;   // where all its transformers read texts
 
  private:
   struct Part {

@@ -10,6 +10,7 @@
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
 namespace {
@@ -211,6 +212,11 @@ Samples<T> NestedTransformer<T>::transform(const Context& ctx, const std::string
 template <class T>
 std::vector<Feature> NestedTransformer<T>::features_out(const Samples<T>& X, const Samples<T>& made) const {
   if (!made.table->features.empty()) return made.table->features;
+  if (const auto* names = estimators_.empty() ? nullptr : dynamic_cast<const NamesOutputs*>(estimators_.back().get())) {
+    std::vector<Feature> features;
+    for (std::string& name : names->output_names()) features.push_back({.name = std::move(name)});
+    return features;
+  }
   bool keeps_names = made.n_cols() == X.n_cols();
   std::string last;
   for (const schema::Step& step : steps_) {
@@ -221,6 +227,12 @@ std::vector<Feature> NestedTransformer<T>::features_out(const Samples<T>& X, con
   std::vector<Feature> features;
   for (std::int64_t j = 0; j < made.n_cols(); ++j) features.push_back({.name = lower_case(last) + std::to_string(j)});
   return features;
+}
+
+template <class T>
+bool NestedTransformer<T>::reads_texts() const {
+  const auto* reader = estimators_.empty() ? nullptr : dynamic_cast<const ReadsTexts*>(estimators_.front().get());
+  return reader && !reader->text_columns().empty();
 }
 
 template <class T>

@@ -62,6 +62,8 @@ class NestedTransformer {
   // Of a single step its fitted attributes; of several those of each, by name; or "passthrough", "drop".
   schema::Value attributes() const;
   void state(StateArchive& archive);
+  // Whether its first step takes a column's categories as texts.
+  bool reads_texts() const;
 
  private:
   enum class Kind { kSteps, kPassthrough, kDrop };

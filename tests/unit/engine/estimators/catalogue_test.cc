@@ -46,7 +46,7 @@ template <class T>
 bool fits_or_says_why(const Row& row, const Data& data) {
   Device& device = testing::device_named(row.device);
   const Context ctx{.device = device};
-  const testing::Loaded<T> loaded(device, data);
+  const testing::Loaded<T> loaded(device, data, row.estimator);
   const auto estimator = make<T>(row.estimator);
   try {
     estimator->fit(ctx, loaded.all(), loaded.target());
@@ -118,7 +118,7 @@ void expect_no_other_error_than_bad_data(const Row& row, Data data) {
     data.X[static_cast<std::size_t>(i * data.n_cols)] = (i % 3 ? 0.5 : -0.9) * static_cast<double>(std::numeric_limits<T>::max());
   Device& device = testing::device_named(row.device);
   const Context ctx{.device = device};
-  const testing::Loaded<T> loaded(device, data);
+  const testing::Loaded<T> loaded(device, data, row.estimator);
   const auto estimator = make<T>(row.estimator, params_of_few_iterations(row));
   try {
     estimator->fit(ctx, loaded.all(), loaded.target());
@@ -140,7 +140,7 @@ TEST_P(EveryEstimatorInDouble, StopsWhenAskedTo) {
   stop.request_stop();
   const Context ctx{.device = device, .stop = stop.get_token()};
   const Data data = testing::make_data(30, 4, 3);
-  const testing::Loaded<double> loaded(device, data);
+  const testing::Loaded<double> loaded(device, data, GetParam().estimator);
   const auto estimator = make<double>(GetParam().estimator);
   try {
     estimator->fit(ctx, loaded.all(), loaded.target());
@@ -155,7 +155,7 @@ TEST_P(EveryEstimatorInDouble, ForgetsTheFormerFit) {
   Device& device = testing::device_named(GetParam().device);
   const Context ctx{.device = device};
   const Data first = testing::make_data(30, 5, 3), second = testing::make_data(24, 4, 2);
-  const testing::Loaded<double> a(device, first), b(device, second);
+  const testing::Loaded<double> a(device, first, GetParam().estimator), b(device, second, GetParam().estimator);
   const auto again = make<double>(GetParam().estimator), fresh = make<double>(GetParam().estimator);
   again->fit(ctx, a.all(), a.target());
   again->fit(ctx, b.all(), b.target());
@@ -168,7 +168,7 @@ TEST_P(EveryClassifierInDouble, GivesAnAbsentClassNoProbability) {
   Device& device = testing::device_named(GetParam().device);
   const Context ctx{.device = device};
   const Data data = testing::make_data(30, 4, 3);
-  const testing::Loaded<double> loaded(device, data);
+  const testing::Loaded<double> loaded(device, data, GetParam().estimator);
   const auto estimator = make<double>(GetParam().estimator);
   const auto& classifier = dynamic_cast<const Classifier<double>&>(*estimator);
   if (!classifier.has_proba()) GTEST_SKIP() << "gives no probabilities";

@@ -43,7 +43,7 @@ TEST_P(MemoryThatRunsOut, IsAnErrorAndNotTheEndOfTheProcess) {
   omp_set_num_threads(3);
   Device& device = testing::device_named("cpu");
   const Context ctx{.device = device};
-  const testing::Loaded<double> loaded(device, data_for(GetParam()));
+  const testing::Loaded<double> loaded(device, data_for(GetParam()), GetParam());
   const CatalogueEntry& entry = *find_estimator(GetParam());
   fit_and_use(ctx, entry, loaded, kNever);
   const std::int64_t all = taken;

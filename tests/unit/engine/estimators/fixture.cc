@@ -8,9 +8,13 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/loader.h"
 #include "engine/core/rng.h"
+#include "engine/estimators/catalogue.h"
+#include "engine/estimators/text/documents.h"
 
 namespace kedge::engine::testing {
 namespace {
@@ -67,6 +71,12 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
   return data;
 }
 
+bool reads_texts(const std::string& estimator) {
+  const auto made = find_estimator(estimator)->make_f64(small_params(estimator));
+  const auto* reader = dynamic_cast<const ReadsTexts*>(made.get());
+  return reader && !reader->text_columns().empty();
+}
+
 bool compares_all_rows(const std::string& estimator) {
   static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge",
                                            "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE"};
@@ -105,6 +115,7 @@ schema::ValueMap small_params(const std::string& estimator) {
     return params;
   }
   if (estimator.starts_with("Bagging")) return {{"n_estimators", 3}, {"random_state", 1}};
+  if (estimator == "HashingVectorizer") return {{"n_features", 32}};
   if (estimator == "MissingIndicator") return {{"features", "all"}};
   if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
   if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused
@@ -125,6 +136,21 @@ template <class T>
 Loaded<T>::Loaded(Device& device, const Data& data) : device_(device), data_(data) {
   const std::vector<T> host(data.X.begin(), data.X.end());
   samples_ = samples_of(Matrix<T>(device.memory(), data.n_rows, data.n_cols, host));
+}
+
+template <class T>
+Loaded<T>::Loaded(Device& device, const Data& data, const std::string& estimator) : Loaded(device, data) {
+  if (!reads_texts(estimator)) return;
+  Feature feature{.name = "text", .categories = {}, .is_nominal = true};
+  std::vector<T> codes;
+  for (std::int64_t i = 0; i < data.n_rows; ++i) {
+    std::string text;
+    for (std::int64_t j = 0; j < data.n_cols; ++j)
+      text += fmt::format("c{}x{:.1f} ", j, data.X[static_cast<std::size_t>(i * data.n_cols + j)]);
+    codes.push_back(static_cast<T>(i));
+    feature.categories.push_back(std::move(text));
+  }
+  samples_ = samples_of(Matrix<T>(device.memory(), data.n_rows, 1, codes), {std::move(feature)});
 }
 
 template <class T>

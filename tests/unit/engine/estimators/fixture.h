@@ -28,6 +28,9 @@ Data make_data(std::int64_t n_rows, std::int64_t n_cols, std::int32_t n_classes)
 // Parameters with which the estimator of a catalogue row takes ordinary data, small enough for the emulated device.
 schema::ValueMap small_params(const std::string& estimator);
 
+// Whether it takes a column of texts.
+bool reads_texts(const std::string& estimator);
+
 // Whether a fit compares all rows with all, so that thousands of them take seconds.
 bool compares_all_rows(const std::string& estimator);
 
@@ -38,6 +41,8 @@ template <class T>
 class Loaded {
  public:
   Loaded(Device& device, const Data& data);
+  // For this estimator: as a column of texts, one of each row's numbers, where it takes texts.
+  Loaded(Device& device, const Data& data, const std::string& estimator);
   Samples<T> all() const { return samples_; }
   Samples<T> rows(const std::vector<std::int32_t>& rows) const;
   Target target() const;

@@ -72,14 +72,18 @@ void expect_predicted(const Row& row) {
   Device& device = testing::device_named("cpu");
   const Context ctx{.device = device};
   const Data data = data_for(row);
-  const testing::Loaded<T> loaded(device, data);
+  const testing::Loaded<T> loaded(device, data, row.estimator);
   std::vector<std::int32_t> most;
   for (std::int32_t i = 0; i < data.n_rows - 10; ++i) most.push_back(i);
   const Samples<T> X = loaded.rows(most);
   const Target y = loaded.target(most);
   const schema::Step step{.estimator = row.estimator, .params = params_for(row.estimator)};
-  const SampleShape shape{
-      .rows = X.n_rows(), .cols = X.n_cols(), .value_bytes = sizeof(T), .n_outputs = 3, .on_host = true};
+  const SampleShape shape{.rows = X.n_rows(),
+                          .cols = X.n_cols(),
+                          .value_bytes = sizeof(T),
+                          .n_outputs = 3,
+                          .features = X.table->features,
+                          .on_host = true};
   const MemoryNeed need = memory_need(shape, step);
   const auto estimator = [&] {
     if constexpr (std::is_same_v<T, float>) return find_estimator(row.estimator)->make_f32(step.params);

@@ -140,7 +140,7 @@ void expect_alike(const std::vector<double>& found, const std::vector<double>& e
 std::vector<std::string> names_where(const auto& applies) {
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : catalogue())
-    if (applies(entry.info.name)) names.push_back(entry.info.name);
+    if (applies(entry.info.name) && !testing::reads_texts(entry.info.name)) names.push_back(entry.info.name);
   return names;
 }
 

@@ -57,7 +57,7 @@ void expect_stored(const Row& row) {
   const Data data = testing::make_data(40, 6, 3);
   Device& device = testing::device_named(row.device);
   const Context ctx{.device = device};
-  const testing::Loaded<T> loaded(device, data);
+  const testing::Loaded<T> loaded(device, data, row.estimator);
   const auto fitted = make<T>(row.estimator), same = make<T>(row.estimator);
   fitted->fit(ctx, loaded.all(), loaded.target());
   const ModelPath file("kedge_" + row.estimator + row.device + (row.is_double ? "d" : "f"));
@@ -104,7 +104,7 @@ std::vector<schema::Value> values_of(const schema::ParamInfo& param) {
 template <class T>
 bool is_stored_with(const Context& ctx, const std::string& estimator, const schema::ValueMap& params,
                     const Data& data) {
-  const testing::Loaded<T> loaded(ctx.device, data);
+  const testing::Loaded<T> loaded(ctx.device, data, estimator);
   std::unique_ptr<Estimator<T>> fitted;
   std::string said;
   try {

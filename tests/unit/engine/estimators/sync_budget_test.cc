@@ -33,8 +33,8 @@ TEST(SyncBudget, IsKeptByEveryEstimator) {
       static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(device.memory()).stream())->memory.syncs;
   const Context ctx{.device = device};
   const Data data = testing::make_data(40, 6, 3);
-  const testing::Loaded<double> loaded(device, data);
   for (const CatalogueEntry& entry : catalogue()) {
+    const testing::Loaded<double> loaded(device, data, entry.info.name);
     const auto estimator = make<double>(entry.info.name);
     const std::int64_t before = syncs;
     estimator->fit(ctx, loaded.all(), loaded.target());
@@ -59,7 +59,7 @@ Data twice(const Data& data) {
 // Bytes that a fit has fetched from the device.
 std::int64_t fetched_by_fit(Device& device, const std::string& estimator, const Data& data) {
   const auto& memory = static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(device.memory()).stream())->memory;
-  const testing::Loaded<double> loaded(device, data);
+  const testing::Loaded<double> loaded(device, data, estimator);
   const auto made = make<double>(estimator);
   const std::int64_t before = memory.bytes_to_host;
   made->fit({.device = device}, loaded.all(), loaded.target());

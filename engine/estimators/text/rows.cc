@@ -1,0 +1,19 @@
+// The estimators of this family, each with the rule by which it uses memory.
+#include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/text/hashing_vectorizer.h"
+#include "engine/estimators/text/memory.h"
+#include "engine/estimators/text/term_vectorizer.h"
+#include "engine/estimators/text/tfidf_transformer.h"
+
+namespace kedge::engine {
+
+void add_text(Rows& rows) {
+  constexpr RowTraits kOnHost{.host_part = "the terms of texts, of which it gets the finished rows"};
+  add<CountVectorizer>(rows, memory::terms, {1, 1, 8}, kOnHost);
+  add<TfidfVectorizer>(rows, memory::terms, {1, 1, 8}, kOnHost);
+  add<HashingVectorizer>(rows, memory::hashed_terms, {0, 2}, kOnHost);
+  add<TfidfTransformer>(rows, memory::weighted_terms, {1, 2, 48},
+                        {.host_part = "the weights of terms, of which it gets the finished rows"});
+}
+
+}   // namespace kedge::engine

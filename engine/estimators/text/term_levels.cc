@@ -1,0 +1,171 @@
+// Numbers pieces, then n-grams by those that are one piece shorter.
+#include "engine/estimators/text/term_levels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/core/require.h"
+#include "engine/core/stop.h"
+#include "engine/estimators/text/blocks.h"
+#include "engine/estimators/text/term_sort.h"
+
+namespace kedge::engine::text {
+namespace {
+
+// What one block of documents becomes.
+struct NumberedBlock {
+  std::size_t worker = 0;   // whose dictionary numbers its pieces
+  std::vector<std::int32_t> pieces;
+  std::vector<std::uint32_t> segment_sizes, segments_of_document;
+};
+
+void take_block(const Analyzer& analyzer, const std::vector<std::string_view>& texts, Block block, Pieces& pieces,
+                WordTable& words, NumberedBlock& out) {
+  for (std::size_t i = block.first; i < block.last; ++i) {
+    analyzer.take_apart(texts[i], pieces);
+    for (std::size_t k = 0; k < pieces.size(); ++k) out.pieces.push_back(words.number_of(pieces.ngram(k, 1)));
+    std::uint32_t first = 0;
+    for (const std::uint32_t end : pieces.segments) out.segment_sizes.push_back(end - std::exchange(first, end));
+    out.segments_of_document.push_back(static_cast<std::uint32_t>(pieces.segments.size()));
+  }
+}
+
+// The words of all dictionaries, ascending, and for each dictionary where its words are among them.
+std::vector<std::string> merged(const std::vector<WordTable>& tables, std::vector<std::vector<std::int32_t>>& places) {
+  std::vector<std::string_view> all;
+  for (const WordTable& table : tables)
+    for (std::size_t i = 0; i < table.size(); ++i) all.push_back(table.word(i));
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  places.resize(tables.size());
+  WordTable index;
+  for (const std::string_view word : all) index.number_of(word);
+  for_blocks(tables.size(), [&](std::size_t k, std::size_t) {
+    for (std::size_t i = 0; i < tables[k].size(); ++i) places[k].push_back(index.find(tables[k].word(i)));
+  });
+  return {all.begin(), all.end()};
+}
+
+// Next level: n-grams that are `before` and one more piece.
+Level longer(std::string_view owner, const PieceNumbers& numbers, const Level& before, std::size_t n) {
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint32_t> places;
+  const auto n_pieces = static_cast<std::uint64_t>(numbers.pieces.size());
+  keys.reserve(numbers.at.size()), places.reserve(numbers.at.size());
+  for (std::size_t s = 0; s + 1 < numbers.first_place.size(); ++s) {
+    const std::size_t end = numbers.first_place[s + 1];
+    for (std::size_t p = numbers.first_place[s]; p + n <= end; ++p) {
+      keys.push_back(static_cast<std::uint64_t>(before.at[p]) * n_pieces +
+                     static_cast<std::uint64_t>(numbers.at[p + n - 1]));
+      places.push_back(static_cast<std::uint32_t>(p));
+    }
+  }
+  sort_by_key(keys, places, n_pieces * before.size());
+  Level level{
+      .at = std::vector<std::int32_t>(numbers.at.size(), -1), .parent = {}, .last = {}, .counts = {}, .column = {}};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i == 0 || keys[i] != keys[i - 1]) {
+      level.parent.push_back(static_cast<std::int32_t>(keys[i] / n_pieces));
+      level.last.push_back(static_cast<std::int32_t>(keys[i] % n_pieces));
+    }
+    level.at[places[i]] = static_cast<std::int32_t>(level.size()) - 1;
+  }
+  require(level.size() < WordTable::kMost, schema::ErrorCode::kBadData, "{}: there are more than {} n-grams", owner,
+          WordTable::kMost);
+  return level;
+}
+
+void mark_terms(const Analyzer& analyzer, const PieceNumbers& numbers, std::vector<Level>& levels) {
+  for (std::size_t k = 0; k < levels.size(); ++k)
+    levels[k].counts.assign(levels[k].size(), static_cast<std::int64_t>(k) + 1 >= analyzer.least());
+  if (!analyzer.counts_short(1)) return;
+  for (std::size_t s = 0; s + 1 < numbers.first_place.size(); ++s) {
+    const std::size_t first = numbers.first_place[s], size = numbers.first_place[s + 1] - first;
+    if (size == 0 || size > levels.size() || !analyzer.counts_short(static_cast<std::int64_t>(size))) continue;
+    Level& level = levels[size - 1];
+    level.counts[static_cast<std::size_t>(level.at[first])] = 1;
+  }
+}
+
+// A term comes before those that it begins: their order is that of a walk through the tree of n-grams.
+void number_terms(std::string_view owner, std::vector<Level>& levels) {
+  std::vector<std::vector<std::int64_t>> below(levels.size());   // terms in the tree under each n-gram, itself included
+  for (std::size_t k = levels.size(); k-- > 0;) {
+    below[k].resize(levels[k].size());
+    for (std::size_t i = 0; i < levels[k].size(); ++i) below[k][i] += levels[k].counts[i];
+    if (k == 0) continue;
+    below[k - 1].assign(levels[k - 1].size(), 0);
+    for (std::size_t i = 0; i < levels[k].size(); ++i)
+      below[k - 1][static_cast<std::size_t>(levels[k].parent[i])] += below[k][i];
+  }
+  const std::int64_t n = std::accumulate(below[0].begin(), below[0].end(), std::int64_t{0});
+  require(n < static_cast<std::int64_t>(WordTable::kMost), schema::ErrorCode::kBadData,
+          "{}: there are {} terms, at most {}", owner, n, WordTable::kMost - 1);
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    Level& level = levels[k];
+    level.column.resize(level.size());
+    std::int64_t next = 0;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      if (k > 0 && (i == 0 || level.parent[i] != level.parent[i - 1])) {
+        const auto parent = static_cast<std::size_t>(level.parent[i]);
+        next = levels[k - 1].column[parent] + levels[k - 1].counts[parent];
+      }
+      level.column[i] = static_cast<std::int32_t>(next);
+      next += below[k][i];
+    }
+  }
+}
+
+}   // namespace
+
+PieceNumbers numbered_pieces(const Analyzer& analyzer, const std::vector<std::string_view>& texts) {
+  const std::vector<Block> blocks = blocks_of(texts);
+  const auto n_workers = static_cast<std::size_t>(host_threads());
+  std::vector<WordTable> tables(n_workers);
+  std::vector<Pieces> pieces(n_workers);
+  std::vector<NumberedBlock> made(blocks.size());
+  for_blocks(blocks.size(), [&](std::size_t b, std::size_t worker) {
+    made[b].worker = worker;
+    take_block(analyzer, texts, blocks[b], pieces[worker], tables[worker], made[b]);
+  });
+  PieceNumbers numbers;
+  std::vector<std::vector<std::int32_t>> places;
+  numbers.pieces = merged(tables, places);
+  std::vector<std::size_t> first{0};   // place of each block
+  for (const NumberedBlock& block : made) {
+    first.push_back(first.back() + block.pieces.size());
+    for (const std::uint32_t n : block.segments_of_document)
+      numbers.first_segment.push_back(numbers.first_segment.back() + n);
+    for (const std::uint32_t size : block.segment_sizes)
+      numbers.first_place.push_back(numbers.first_place.back() + size);
+  }
+  numbers.at.resize(first.back());
+  for_blocks(made.size(), [&](std::size_t b, std::size_t) {
+    const std::vector<std::int32_t>& place_of = places[made[b].worker];
+    for (std::size_t i = 0; i < made[b].pieces.size(); ++i)
+      numbers.at[first[b] + i] = place_of[static_cast<std::size_t>(made[b].pieces[i])];
+    made[b] = {};
+  });
+  return numbers;
+}
+
+std::vector<Level> term_levels(std::string_view owner, const Analyzer& analyzer, const PieceNumbers& numbers) {
+  require(numbers.at.size() < 0xffffffff, schema::ErrorCode::kBadData,
+          "{}: the texts have {} words or characters, at most {}", owner, numbers.at.size(), 0xffffffffu);
+  std::vector<Level> levels(1);
+  levels[0].at = numbers.at;
+  levels[0].parent.assign(numbers.pieces.size(), 0);
+  levels[0].last.resize(numbers.pieces.size());
+  std::iota(levels[0].last.begin(), levels[0].last.end(), 0);
+  for (std::int64_t n = 2; n <= analyzer.most() && levels.back().size() > 0; ++n) {
+    check_job_stop();
+    levels.push_back(longer(owner, numbers, levels.back(), static_cast<std::size_t>(n)));
+  }
+  if (levels.size() > 1 && levels.back().size() == 0) levels.pop_back();
+  mark_terms(analyzer, numbers, levels);
+  number_terms(owner, levels);
+  return levels;
+}
+
+}   // namespace kedge::engine::text
