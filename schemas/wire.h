@@ -21,6 +21,8 @@
 #include "schemas/model.capnp.h"
 #include "schemas/model.h"
 #include "schemas/preview.h"
+#include "schemas/registry.capnp.h"
+#include "schemas/registry.h"
 #include "schemas/value.capnp.h"
 #include "schemas/worker.capnp.h"
 #include "schemas/worker.h"

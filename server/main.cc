@@ -247,6 +247,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .info = server_info(),
                      .catalogue = catalogue(),
                      .models = models.get(),
+                     .registry = &jobs.registry(),
                      .streams = &streams,
                      .uploads = &jobs.uploads(),
                      .checks = &checks,

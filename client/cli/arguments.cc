@@ -165,8 +165,40 @@ void model(CLI::App& app, Options& options) {
   rm->add_option("models", options.arguments, "Their ids")->required()->type_name("ID");
 }
 
+namespace {
+
+// A verb of `kedge registry`, with the registered model that it is about.
+CLI::App* registry_verb(CLI::App& app, Options& options, const char* verb, const char* help, const char* what,
+                        const char* type) {
+  CLI::App* sub = app.add_subcommand(verb, help);
+  sub->callback([&options, verb] { options.action = verb; });
+  sub->add_option("name", options.argument, what)->required()->type_name(type);
+  return sub;
+}
+
+}   // namespace
+
+void registry(CLI::App& app, Options& options) {
+  app.add_option("name", options.argument, "A registered model, or a version of one; else all are listed")
+      ->type_name("NAME[@ALIAS|/VERSION]");
+  CLI::App* add = registry_verb(app, options, "add", "Give a stored model the next version of a name",
+                                "The name, which the first version creates", "NAME");
+  add->add_option("model", options.input, "The stored model's id")->required()->type_name("ID");
+  add->add_option("--description", options.name, "What it is")->type_name("TEXT");
+  CLI::App* alias = registry_verb(app, options, "alias", "Let an alias name a version, or delete an alias",
+                                  "The alias; `default` is what the name alone means", "NAME@ALIAS");
+  CLI::Option* version = alias->add_option("version", options.input, "The version's number")->type_name("VERSION");
+  alias->add_flag("--delete", options.remove, "Delete the alias")->excludes(version);
+  CLI::App* tag = registry_verb(app, options, "tag", "Write tags and the description of a name or a version",
+                                "The name or the version", "NAME[@ALIAS|/VERSION]");
+  tag->add_option("tags", options.arguments, "Tags; one without a value is removed")->type_name("KEY=VALUE");
+  tag->add_option("--description", options.name, "What it is")->type_name("TEXT");
+  registry_verb(app, options, "rm", "Delete a version, an alias, or a name with its versions; the models stay",
+                "What to delete", "NAME[@ALIAS|/VERSION]");
+}
+
 void rows(CLI::App& app, Options& options) {
-  app.add_option("model", options.argument, "The model's id")->required()->type_name("ID");
+  app.add_option("model", options.argument, "The model's id, or a registered name")->required()->type_name("ID");
   app.add_option("rows", options.input, "CSV with a header line, .json or .npy; - reads CSV from stdin")
       ->required()
       ->type_name("FILE");

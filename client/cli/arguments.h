@@ -15,6 +15,7 @@ void job_filter(CLI::App& app, Options& options);
 void job_artifact(CLI::App& app, Options& options);
 
 void model(CLI::App& app, Options& options);
+void registry(CLI::App& app, Options& options);
 void rows(CLI::App& app, Options& options);
 void estimator_name(CLI::App& app, Options& options);
 void shown_data(CLI::App& app, Options& options);

@@ -11,6 +11,7 @@
 #include "client/cli/look_commands.h"
 #include "client/cli/machine_commands.h"
 #include "client/cli/model_commands.h"
+#include "client/cli/registry_commands.h"
 #include "client/cli/server_commands.h"
 #include "client/cli/server_list_commands.h"
 
@@ -48,9 +49,12 @@ constexpr Command kCommands[] = {
     {"models", kData, "List the stored models with their sizes, show, delete, download or push one",
      "kedge models\nkedge models mdl_01K2ZT --download forest.kedge\nkedge models push xgboost.ubj\nkedge models rm mdl_01K2ZT mdl_01K2ZV",
      arguments::model, models},
+    {"registry", kData, "Names, versions, aliases and tags of stored models",
+     "kedge registry\nkedge registry add iris mdl_01K2ZT\nkedge registry alias iris@champion 3\nkedge registry tag iris/3 stage=trial\nkedge registry rm iris/2",
+     arguments::registry, registry},
     {"predict", kData, "Ask a stored model",
-     "kedge predict mdl_01K2ZT rows.csv\nkedge predict mdl_01K2ZT rows.npy --output predict_proba", arguments::rows,
-     predict},
+     "kedge predict iris@champion rows.csv\nkedge predict mdl_01K2ZT rows.csv\nkedge predict mdl_01K2ZT rows.npy --output predict_proba",
+     arguments::rows, predict},
     {"estimators", kData, "List the estimators, or show one",
      "kedge estimators\nkedge estimators RandomForestClassifier", arguments::estimator_name, estimators},
     {"datasets", kData, "Upload, list or delete data sets of your own, as kedge data add, ls and rm do",

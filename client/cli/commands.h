@@ -34,8 +34,9 @@ struct Options {
   std::string token, pin;      // of a rented machine; otherwise from the environment
   RentOptions rent;
   bool json = false;
+  std::string action;          // registry: the verb
   std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares
-  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ...
+  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUE ...
   std::string state;           // jobs --state
   std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "client/sdk/path.h"
 #include "client/sdk/transport.h"
 #include "schemas/codec.h"
 
@@ -50,17 +51,9 @@ std::string new_key() {
 
 std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
 
-// A name as one part of a path (RFC 3986).
-std::string escaped(std::string_view name) {
-  std::string text;
-  for (const unsigned char c : name) {
-    const bool is_plain = std::isalnum(c) || c == '.' || c == '_' || c == '-';
-    text += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
-  }
-  return text;
+std::string model_path(const std::string& id) {
+  return "/v1/models/" + escaped(id);
 }
-
-std::string model_path(const std::string& id) { return "/v1/models/" + id; }
 
 }  // namespace
 

@@ -28,6 +28,7 @@ struct Api {
   schema::Catalogue catalogue;
   std::chrono::milliseconds heartbeat{15'000};       // of event streams in which nothing happens
   Models* models = nullptr;                          // null: none are kept
+  ModelRegistry* registry = nullptr;                 // null: models have no names, only ids
   StreamCounts* streams = nullptr;                   // null: not counted, and no bound
   std::unique_ptr<SharedReads> reads = std::make_unique<SharedReads>();   // of event streams
   std::unique_ptr<AnswerCache> answers = std::make_unique<AnswerCache>();   // about jobs that have ended

@@ -40,16 +40,16 @@ schema::JobSpec decode_spec(const Request& request) {
               fmt::format("Content-Type is '{}', must be {}, {} or multipart/form-data", type, kJson, kCapnp), "Content-Type");
 }
 
-// The job as it is stored: an upload's name becomes its digest, so that a later upload of that name changes nothing. kNotFound for
-// an upload or a model that the caller may not use.
+// The job as it is stored: an upload's name becomes its digest, so that a later upload of that name changes nothing,
+// and a model's name its id. kNotFound for an upload or a model that the caller may not use.
 schema::JobSpec pinned_spec(const Api& api, const Request& request, const std::optional<JobWithData>& brought) {
   schema::JobSpec spec = brought ? brought->spec : decode_spec(request);
   if (auto* stored = std::get_if<schema::StoredRef>(&spec.dataset.source); stored && api.uploads && !brought)
     stored->name = api.uploads->resolve(request.caller.tenant, stored->name);
-  if (const std::string* model = schema::model_of(spec.task)) {
-    const bool predicts = std::holds_alternative<schema::Predict>(spec.task);
-    check_model_owner(api, request.caller, *model, predicts ? "task.predict.model" : "task.transform.model");
-  }
+  if (auto* predict = std::get_if<schema::Predict>(&spec.task))
+    predict->model = resolve_model(api, request.caller, predict->model, "task.predict.model");
+  if (auto* transform = std::get_if<schema::Transform>(&spec.task))
+    transform->model = resolve_model(api, request.caller, transform->model, "task.transform.model");
   return spec;
 }
 

@@ -35,10 +35,10 @@ Models& models_of(const Api& api) {
   return *api.models;
 }
 
-// For the model that the path names, when the caller may see it.
-Models& named_model(const Api& api, const Request& request) {
-  check_model_owner(api, request.caller, request.capture("id"));
-  return models_of(api);
+// The id of the model that the path names, when the caller may see it.
+std::string named_model(const Api& api, const Request& request) {
+  models_of(api);
+  return resolve_model(api, request.caller, request.capture("id"));
 }
 
 std::string_view media_type_of(std::string_view name) {
@@ -97,9 +97,9 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
     throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy), "Content-Type");
   const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
-  auto check = [&] { named_model(api, request); };
-  co_await request.peer->offload(check);
-  ModelQuestion question{.model = std::string(request.capture("id")),
+  auto find = [&] { return named_model(api, request); };
+  std::string model = co_await request.peer->offload(find);
+  ModelQuestion question{.model = std::move(model),
                          .output = std::move(output),
                          .content_type = std::string(type),
                          .body = std::move(request.body),
@@ -142,14 +142,14 @@ awaitable<Response> list_models(const Api& api, Request request) {
 
 awaitable<Response> get_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return named_model(api, request).find(request.capture("id")); };
+  auto work = [&] { return models_of(api).find(named_model(api, request)); };
   const schema::ModelInfo model = co_await request.peer->offload(work);
   co_return answer(request, 200, model);
 }
 
 awaitable<Response> delete_model(const Api& api, Request request) {
   check_query(request, {});
-  auto work = [&] { return named_model(api, request).remove(request.capture("id")), 0; };
+  auto work = [&] { return models_of(api).remove(named_model(api, request)), 0; };
   co_await request.peer->offload(work);
   Response response;
   response.status = 204;
@@ -158,10 +158,10 @@ awaitable<Response> delete_model(const Api& api, Request request) {
 
 awaitable<Response> download_model(const Api& api, Request request) {
   check_query(request, {});
-  const std::string id(request.capture("id"));
   const bool is_open = http::choose_media_type(request.field("Accept"), {kModel, kBytes, kOpenModel}) == kOpenModel;
   auto work = [&] {
-    Models& models = named_model(api, request);
+    Models& models = models_of(api);
+    const std::string id = named_model(api, request);
     if (is_open) {
       const auto file = models.open_form(id);   // read from the open file once it is removed
       return file_answer(request, file->path, kOpenModel, id + ".zip");

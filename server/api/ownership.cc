@@ -32,9 +32,15 @@ void check_owner(const Api& api, const http::Caller& caller, std::string_view jo
   if (!may_see(caller, api.jobs.tenant(job))) throw_no_job(job);
 }
 
-void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path) {
-  if (!may_see(caller, api.jobs.model_tenant(model)))
-    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no model '{}'", model), std::move(path));
+std::string resolve_model(const Api& api, const http::Caller& caller, std::string_view reference, std::string path) {
+  try {
+    std::string model = api.registry ? api.registry->resolve(caller.tenant, reference) : std::string(reference);
+    if (may_see(caller, api.jobs.model_tenant(model))) return model;
+  } catch (schema::Error& error) {
+    if (error.where.empty()) error.where = std::move(path);
+    throw;
+  }
+  throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no model '{}'", reference), std::move(path));
 }
 
 }  // namespace kedge::server::api

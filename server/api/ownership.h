@@ -13,6 +13,8 @@ namespace kedge::server::api {
 // names it. Read the store: to be offloaded.
 OwnedJob find_owned(const Api& api, const http::Caller& caller, std::string_view job);
 void check_owner(const Api& api, const http::Caller& caller, std::string_view job);
-void check_model_owner(const Api& api, const http::Caller& caller, std::string_view model, std::string path = {});
+// The id of the model that a reference means (server/jobs/model_registry.h), if the caller may see it.
+std::string resolve_model(const Api& api, const http::Caller& caller, std::string_view reference,
+                          std::string path = {});
 
 }  // namespace kedge::server::api

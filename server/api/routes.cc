@@ -54,6 +54,18 @@ constexpr std::array kRows{
     Row{"GET", "/v1/models/{id}/download", download_model, Access::kRead},
     Row{"POST", "/v1/models/{id}/predict", predict_rows, Access::kSubmit},
     Row{"POST", "/v1/models/{id}/transform", transform_rows, Access::kSubmit},
+    Row{"GET", "/v1/registry", list_registry, Access::kRead},
+    Row{"GET", "/v1/registry/{name}", get_registered_model, Access::kRead},
+    Row{"PATCH", "/v1/registry/{name}", edit_registered_model, Access::kSubmit},
+    Row{"DELETE", "/v1/registry/{name}", delete_registered_model, Access::kSubmit},
+    Row{"GET", "/v1/registry/{name}/versions", list_model_versions, Access::kRead},
+    Row{"POST", "/v1/registry/{name}/versions", register_model, Access::kSubmit},
+    Row{"GET", "/v1/registry/{name}/versions/{version}", get_model_version, Access::kRead},
+    Row{"PATCH", "/v1/registry/{name}/versions/{version}", edit_model_version, Access::kSubmit},
+    Row{"DELETE", "/v1/registry/{name}/versions/{version}", delete_model_version, Access::kSubmit},
+    Row{"GET", "/v1/registry/{name}/aliases/{alias}", get_model_alias, Access::kRead},
+    Row{"PUT", "/v1/registry/{name}/aliases/{alias}", set_model_alias, Access::kSubmit},
+    Row{"DELETE", "/v1/registry/{name}/aliases/{alias}", delete_model_alias, Access::kSubmit},
 };
 
 }  // namespace

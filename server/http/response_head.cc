@@ -68,7 +68,7 @@ Response without_route(const Request& request, const std::string& allow) {
   if (request.path == "*" || (request.method == "OPTIONS" && !allow.empty())) {
     Response response;
     response.status = 204;
-    response.fields.emplace_back("Allow", request.path == "*" ? "GET, HEAD, POST, PUT, DELETE, OPTIONS" : allow);
+    response.fields.emplace_back("Allow", request.path == "*" ? "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" : allow);
     return response;
   }
   if (allow.empty())

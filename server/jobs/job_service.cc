@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <future>
 
 #include "crypto/digest.h"
 #include "engine/core/stop.h"
@@ -23,8 +22,10 @@
 #include "server/jobs/model_retention.h"
 #include "server/jobs/subscriptions.h"
 #include "server/store/clock.h"
+#include "server/store/registry_statements.h"
 #include "server/store/retention.h"
 #include "server/store/store.h"
+#include "server/store/write_and_wait.h"
 
 namespace kedge::server {
 namespace {
@@ -223,15 +224,6 @@ struct JobService::Impl {
     return std::move(*found);
   }
 
-  // Returns when the write is on disk. Errors: what it was refused with.
-  void write_and_wait(std::function<void(StoreWriter&)> apply) {
-    auto done = std::make_shared<std::promise<void>>();   // shared by the callbacks of one write
-    store.enqueue({.apply = std::move(apply),
-                   .committed = [done] { done->set_value(); },
-                   .refused = [done](const Error& error) { done->set_exception(std::make_exception_ptr(error)); }});
-    done->get_future().get();
-  }
-
   Subscriptions subscriptions;
   Store store;   // first of the rest: its lock keeps a second server away from everything else
   const JobFiles files;
@@ -242,6 +234,7 @@ struct JobService::Impl {
   JobIds ids;
   ModelDigests digests;
   ModelJournal models;
+  const std::unique_ptr<ModelRegistry> registry = make_model_registry(store);
   FetchPool removals{1};   // of data whose jobs have ended
   Dispatcher dispatcher;
   Retention retention;   // ends early, as the next does: they write
@@ -370,7 +363,7 @@ schema::ModelInfo JobService::add_model(const std::filesystem::path& file, schem
   TenantBytes::Reservation bytes = impl_->bytes.reserve(tenant, std::filesystem::file_size(file, missing));
   NewModel adopted = impl_->models.adopt_file(file, std::move(model));
   try {
-    impl_->write_and_wait([&](StoreWriter& writer) { writer.insert_model(adopted, tenant); });
+    write_and_wait(impl_->store, [&](StoreWriter& writer) { writer.insert_model(adopted, tenant); });
   } catch (const Error&) {
     impl_->models.remove(adopted.info.id);
     throw;
@@ -384,10 +377,17 @@ void JobService::delete_model(std::string_view id) {
   const std::optional<schema::ModelInfo> model = impl_->store.find_model(id);
   const std::optional<std::string> tenant = impl_->store.model_tenant(id);
   bool is_there = false;
-  impl_->write_and_wait([&](StoreWriter& writer) { is_there = writer.delete_model(id); });
+  write_and_wait(impl_->store, [&](StoreWriter& writer) {
+    writer.registry().require_unregistered(id);
+    is_there = writer.delete_model(id);
+  });
   if (is_there && model && tenant) impl_->bytes.release(*tenant, static_cast<std::uint64_t>(model->bytes));
   if (!is_there) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
   impl_->models.remove(id);
+}
+
+ModelRegistry& JobService::registry() {
+  return *impl_->registry;
 }
 
 const JobFiles& JobService::files() const { return impl_->files; }

@@ -23,8 +23,9 @@
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
 #include "server/jobs/load.h"
-#include "server/store/owned_job.h"
+#include "server/jobs/model_registry.h"
 #include "server/jobs/service_limits.h"
+#include "server/store/owned_job.h"
 
 namespace kedge::server {
 
@@ -134,8 +135,10 @@ class JobService {
   // Lists a model whose file is a finished one in the same file system, which is moved; returns it with its new id, when that is on disk.
   // Errors: schema::QuotaExceeded.
   schema::ModelInfo add_model(const std::filesystem::path& file, schema::ModelInfo model, const std::string& tenant = {});
-  // kNotFound. A job that has opened the model keeps it; one that still waits will fail.
+  // kNotFound; kConflict when it is registered. A job that has opened the model keeps it; one that still waits will
+  // fail.
   void delete_model(std::string_view id);
+  ModelRegistry& registry();   // names and versions of stored models
   const JobFiles& files() const;
   Uploads& uploads();            // data sets by name, and the data of jobs, which goes when they have ended
   TenantBytes& tenant_bytes();   // what each tenant stores, its models and artifacts as well

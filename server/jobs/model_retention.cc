@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <set>
 
 #include "schemas/error.h"
+#include "server/store/registry_statements.h"
 
 namespace kedge::server {
 
@@ -45,11 +47,13 @@ void ModelRetention::note_use(const std::filesystem::path& file) noexcept {
 std::vector<ModelRetention::Kept> ModelRetention::kept_models(ModelBounds bounds) const {
   constexpr std::int64_t kPage = 500;
   std::vector<Kept> kept;
+  std::set<std::string> registered;
+  store_.read_registry([&](RegistryReader& registry) { registered = registry.registered_models(); });
   std::string token;
   do {
     const schema::ModelPage page = store_.list_models(kPage, token);
     for (const schema::ModelInfo& model : page.models) {
-      if (model.job.empty()) continue;   // an upload
+      if (model.job.empty() || registered.contains(model.id)) continue;   // an upload, or wanted under a name
       kept.push_back({.id = model.id, .bytes = model.bytes, .used = last_use(files_.model_path(model.id))});
       if (bounds.tenant_bytes > 0) kept.back().tenant = store_.model_tenant(model.id).value_or("");
     }
@@ -74,7 +78,8 @@ void ModelRetention::sweep() {
     try {
       remove_(model.id);
     } catch (const schema::Error& error) {
-      if (error.code != schema::ErrorCode::kNotFound) throw;   // its owner has deleted it meanwhile
+      using enum schema::ErrorCode;   // its owner has deleted or registered it meanwhile
+      if (error.code != kNotFound && error.code != kConflict) throw;
     }
     all -= model.bytes, tenants -= model.bytes;
   }

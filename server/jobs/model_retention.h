@@ -13,7 +13,7 @@
 
 namespace kedge::server {
 
-// Models that were uploaded are not counted and stay. Thread safe.
+// Models that were uploaded or are registered are not counted and stay. Thread safe.
 class ModelRetention {
  public:
   // `remove` deletes a model; it may block and may throw schema::Error. Store and files outlive this object.

@@ -100,7 +100,8 @@ StoreReader::StoreReader(const std::filesystem::path& file)
       model_tenant_(connection_, "SELECT tenant FROM models WHERE id = ?1"),
       list_models_(connection_,
                    fmt::format("{} WHERE id < ?2 AND (?3 IS NULL OR tenant = ?3) ORDER BY id DESC LIMIT ?1", kModels)),
-      model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1") {}
+      model_bytes_(connection_, "SELECT bytes FROM model_files WHERE id = ?1"),
+      registry_(connection_) {}
 
 std::optional<OwnedJob> StoreReader::find(std::string_view id) {
   SqliteStatement::Rows rows = find_.open(id);

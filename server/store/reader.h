@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "server/store/store.h"
+#include "server/store/registry_statements.h"
 #include "server/store/sqlite.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 
@@ -39,6 +40,7 @@ class StoreReader {
   std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit);
   std::vector<Expired> with_more_events_than(std::int64_t events, std::int64_t limit);
   std::int64_t used_bytes();
+  RegistryReader& registry() { return registry_; }
 
  private:
   schema::Event gap(std::string_view id, std::int64_t from, std::int64_t to);
@@ -46,6 +48,7 @@ class StoreReader {
   SqliteConnection connection_;
   SqliteStatement find_, spec_, tenant_, trace_, key_, list_, list_tenant_, scan_, listed_result_, last_change_,
       changes_, events_, last_id_, find_model_, model_tenant_, list_models_, model_bytes_;
+  RegistryReader registry_;
 };
 
 }  // namespace kedge::server

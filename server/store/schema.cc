@@ -19,7 +19,7 @@ namespace {
 // specs without their data, of jobs with long ones, for answers that would read them for nothing. `model_files` has the
 // small models whose files may not be on disk yet. jobs.changed numbers the changes of the list, those of states, over
 // all jobs; `forgotten_changes` is at least as high as any number of a removed job, so that no number is given out
-// twice.
+// twice. registered_models.last_version counts on when a version is deleted; tags are JSON objects of texts.
 constexpr std::array kMigrations = {
     R"sql(
       CREATE TABLE jobs (
@@ -82,6 +82,33 @@ constexpr std::array kMigrations = {
       CREATE INDEX jobs_by_change ON jobs (changed);
       CREATE TABLE forgotten_changes (last INTEGER NOT NULL);
       INSERT INTO forgotten_changes VALUES (0);
+    )sql",
+    R"sql(
+      CREATE TABLE registered_models (
+        tenant TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL,
+        description TEXT NOT NULL DEFAULT '',
+        tags TEXT NOT NULL DEFAULT '{}',
+        last_version INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (tenant, name)) WITHOUT ROWID;
+      CREATE TABLE model_versions (
+        tenant TEXT NOT NULL,
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        created TEXT NOT NULL,
+        description TEXT NOT NULL DEFAULT '',
+        tags TEXT NOT NULL DEFAULT '{}',
+        PRIMARY KEY (tenant, name, version)) WITHOUT ROWID;
+      CREATE INDEX model_versions_by_model ON model_versions (model);
+      CREATE TABLE model_aliases (
+        tenant TEXT NOT NULL,
+        name TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        PRIMARY KEY (tenant, name, alias)) WITHOUT ROWID;
     )sql",
 };
 

@@ -325,6 +325,10 @@ std::optional<std::string> Store::model_tenant(std::string_view id) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.model_tenant(id); });
 }
 
+void Store::read_registry(const std::function<void(RegistryReader&)>& read) const {
+  impl_->with_reader([&](StoreReader& reader) { return read(reader.registry()), true; });
+}
+
 schema::ModelPage Store::list_models(std::int64_t page_size, std::string_view before, const std::optional<std::string>& tenant) const {
   return impl_->with_reader([&](StoreReader& reader) { return reader.list_models(page_size, before, tenant); });
 }

@@ -18,6 +18,9 @@
 
 namespace kedge::server {
 
+class RegistryReader;
+class RegistryWriter;
+
 // A submit as the store sees it.
 struct NewJob {
   schema::Job job;
@@ -71,6 +74,7 @@ class StoreWriter {
   virtual void remove(std::string_view job) = 0;
   virtual void trim_events(std::string_view job, std::int64_t first) = 0;
   virtual void expire_keys() = 0;
+  virtual RegistryWriter& registry() = 0;   // names and versions of models: registry_statements.h
 };
 
 // One write. All writes that wait at the same time become one transaction, in the order in which they came.
@@ -146,6 +150,8 @@ class Store {
 
   std::vector<std::string> unsettled_models() const;
   std::optional<std::string> model_bytes(std::string_view id) const;   // of one of them
+
+  void read_registry(const std::function<void(RegistryReader&)>& read) const;   // of what the last commit left
 
   std::vector<Expired> ended_before(std::string_view time, std::int64_t limit) const;      // whole jobs
   std::vector<Expired> events_ended_before(std::string_view time, std::int64_t limit) const;   // with more than their end

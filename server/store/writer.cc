@@ -68,7 +68,8 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
       update_model_(connection, "UPDATE models SET bytes = ?2 WHERE id = ?1"),
       delete_model_(connection, "DELETE FROM models WHERE id = ?1 RETURNING id"),
       insert_model_file_(connection, "INSERT INTO model_files (id, bytes) VALUES (?1, ?2)"),
-      delete_model_file_(connection, "DELETE FROM model_files WHERE id = ?1") {
+      delete_model_file_(connection, "DELETE FROM model_files WHERE id = ?1"),
+      registry_(connection) {
   static_assert(static_cast<int>(schema::JobState::kSucceeded) == 4);
   SqliteStatement last(connection, kLastChange);
   SqliteStatement::Rows rows = last.open();

@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-#include "server/store/store.h"
+#include "server/store/registry_statements.h"
 #include "server/store/sqlite.h"
+#include "server/store/store.h"
 
 namespace kedge::server {
 
@@ -22,6 +23,7 @@ class SqlStoreWriter final : public StoreWriter {
   void remove(std::string_view job) override;
   void trim_events(std::string_view job, std::int64_t first) override;
   void expire_keys() override;
+  RegistryWriter& registry() override { return registry_; }
 
   void begin();
   void commit();
@@ -42,6 +44,7 @@ class SqlStoreWriter final : public StoreWriter {
       insert_event_, insert_result_, request_cancel_, find_key_, insert_key_, expire_keys_, trim_, trimmed_,
       forget_changes_, remove_job_, remove_spec_, remove_shown_spec_, remove_result_, insert_model_, update_model_,
       delete_model_, insert_model_file_, delete_model_file_;
+  RegistryWriter registry_;
 };
 
 }  // namespace kedge::server

@@ -87,7 +87,7 @@ class Http(unittest.TestCase):
             self.assertEqual((refused.status, refused.fields["allow"]), (405, allow))
             self.assertEqual(refused.problem()["code"], "METHOD_NOT_ALLOWED")
         everything = self.curl("", "-X", "OPTIONS", "--request-target", "*")
-        self.assertEqual((everything.status, everything.fields["allow"]), (204, "GET, HEAD, POST, PUT, DELETE, OPTIONS"))
+        self.assertEqual((everything.status, everything.fields["allow"]), (204, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"))
         self.assertEqual(self.curl("/nothing", "-X", "OPTIONS").status, 404)
 
     def test_codings_are_as_the_client_wants_them(self):

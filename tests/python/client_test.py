@@ -35,6 +35,28 @@ class Jobs(WithServer):
         self.assertIn(found.best_params["model__C"], (0.1, 1.0))
         self.assertGreater(found.best_score, 0.8)
 
+    def test_models_have_names_versions_and_aliases(self):
+        models = [self.session.submit(kedge.builtin("iris"), [GaussianNB()], kedge.fit()).model() for _ in range(2)]
+        registry = self.session.registry
+        self.assertEqual([registry.add("py-iris", model, tags={"n": "1"})["version"] for model in models], [1, 2])
+        self.assertEqual(registry.set_alias("py-iris", "champion", 1)["aliases"], ["champion"])
+        self.assertEqual(self.session.model("py-iris@champion").info()["id"], models[0].id)
+        self.assertEqual(self.session.model("py-iris/2").info()["id"], models[1].id)
+        self.assertEqual(self.session.model("py-iris").predict([[5.1, 3.5, 1.4, 0.2]]).tolist(), ["setosa"])
+        self.assertEqual(registry.edit("py-iris", 1, tags={"n": None, "stage": "trial"})["tags"], {"stage": "trial"})
+        self.assertEqual(registry.edit("py-iris", description="irises")["description"], "irises")
+        self.assertEqual((registry.get("py-iris")["latestVersion"], registry.alias("py-iris", "champion")["version"]), (2, 1))
+        self.assertEqual([found["version"] for found in registry.versions("py-iris", page_size=1)], [2, 1])
+        self.assertIn("py-iris", [found["name"] for found in registry()])
+        predicted = self.session.run(kedge.builtin("iris"), task=kedge.predict("py-iris@champion"))
+        self.assertEqual(len(predicted["artifacts"]), 1)
+        self.raises("CONFLICT", "", models[0].remove)
+        self.raises("CONFLICT", "", registry.remove, "py-iris", 1)
+        registry.remove_alias("py-iris", "champion")
+        registry.remove("py-iris")
+        self.raises("NOT_FOUND", "", registry.get, "py-iris")
+        models[0].remove()
+
     def test_errors_name_the_field(self):
         iris = kedge.builtin("iris")
         self.raises("INVALID_VALUE", "pipeline[0].params.n_clusters", self.session.submit, iris, [KMeans(n_clusters=0)], kedge.fit())
@@ -102,7 +124,7 @@ class Jobs(WithServer):
         self.assertEqual({result.mean("accuracy") for result in results}, {first.mean("accuracy")})
 
     def test_asyncio_has_the_same_names(self):
-        for ours, theirs in ((kedge.aio.Session, kedge.Session), (kedge.aio.Job, kedge.Job), (kedge.aio.Model, kedge.Model)):
+        for ours, theirs in ((kedge.aio.Session, kedge.Session), (kedge.aio.Job, kedge.Job), (kedge.aio.Model, kedge.Model), (kedge.aio.Registry, kedge.registry.Registry)):
             public = {name for name in vars(theirs) if not name.startswith("_")}
             self.assertEqual(public - set(vars(ours)), set(), ours)
 

@@ -86,6 +86,9 @@ class Things:
         self.artifact = self.ask("GET", f"/v1/jobs/{self.predicted}/result").json()["artifacts"][0]["name"]
         self.file = self.ask("GET", f"/v1/models/{self.model}/download").body
         self.dataset = self.upload()
+        self.registered = "iris"
+        self.ask("POST", "/v1/registry/iris/versions", {"model": self.model})
+        self.ask("PUT", "/v1/registry/iris/aliases/champion", {"version": 1})
 
     def ask(self, method, path, body=None, headers=None):
         answer = self.server.ask(method, path, body, {"Authorization": self.field, **(headers or {})})
@@ -103,6 +106,14 @@ class Things:
     def waiting_job(self):
         return self.ask("POST", "/v1/jobs", long_job()).json()["id"]
 
+    def another_name(self, alias=None):
+        self.made += 1
+        name = f"name{self.made}"
+        self.ask("POST", f"/v1/registry/{name}/versions", {"model": self.model})
+        if alias:
+            self.ask("PUT", f"/v1/registry/{name}/aliases/{alias}", {"version": 1})
+        return name
+
     def copy_of_the_model(self):
         return self.ask("POST", "/v1/models", self.file, {"Content-Type": "application/vnd.kedge.model"}).json()["id"]
 
@@ -113,7 +124,7 @@ def request_for(operation, things):
     plain = lambda path: (path, None, None)   # noqa: E731
     table = {
         **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/ui/", "/docs/estimators", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
-                                                                    "/v1/jobs", "/v1/models"]},
+                                                                    "/v1/jobs", "/v1/models", "/v1/registry"]},
         "GET /ui/{file}": lambda: plain("/ui/style.css"),
         "GET /docs/estimators/{name}": lambda: plain("/docs/estimators/KMeans"),
         "POST /v1/jobs/check": lambda: ("/v1/jobs/check", spec(), "application/json"),
@@ -137,6 +148,17 @@ def request_for(operation, things):
         "GET /v1/models/{id}/download": lambda: plain(f"/v1/models/{things.model}/download"),
         "POST /v1/models/{id}/predict": lambda: (f"/v1/models/{things.model}/predict", *rows),
         "POST /v1/models/{id}/transform": lambda: (f"/v1/models/{things.transformer}/transform", *rows),
+        "GET /v1/registry/{name}": lambda: plain(f"/v1/registry/{things.registered}"),
+        "PATCH /v1/registry/{name}": lambda: (f"/v1/registry/{things.registered}", {"tags": {"a": "b"}}, "application/json"),
+        "DELETE /v1/registry/{name}": lambda: plain(f"/v1/registry/{things.another_name()}"),
+        "GET /v1/registry/{name}/versions": lambda: plain(f"/v1/registry/{things.registered}/versions"),
+        "POST /v1/registry/{name}/versions": lambda: (f"/v1/registry/{things.registered}/versions", {"model": things.model}, "application/json"),
+        "GET /v1/registry/{name}/versions/{version}": lambda: plain(f"/v1/registry/{things.registered}/versions/1"),
+        "PATCH /v1/registry/{name}/versions/{version}": lambda: (f"/v1/registry/{things.registered}/versions/1", {"tags": {"a": "b"}}, "application/json"),
+        "DELETE /v1/registry/{name}/versions/{version}": lambda: plain(f"/v1/registry/{things.another_name()}/versions/1"),
+        "GET /v1/registry/{name}/aliases/{alias}": lambda: plain(f"/v1/registry/{things.registered}/aliases/champion"),
+        "PUT /v1/registry/{name}/aliases/{alias}": lambda: (f"/v1/registry/{things.registered}/aliases/champion", {"version": 1}, "application/json"),
+        "DELETE /v1/registry/{name}/aliases/{alias}": lambda: plain(f"/v1/registry/{things.another_name('trial')}/aliases/trial"),
     }
     return table[operation]() if operation in table else None
 
@@ -151,8 +173,8 @@ def expected_status(operation, document, tenant, scopes):
         return [401]
     if needs not in scopes:
         return [403]
-    is_hers = re.search(r"/(jobs|models)/\{|GET /v1/events$", operation) and "admin" not in scopes
-    is_named = re.search(r"(GET|DELETE) /v1/datasets/\{", operation)   # each tenant, an admin's too, has names of its own
+    is_hers = re.search(r"/(jobs|models)/\{|GET /v1/events$|POST /v1/registry/", operation) and "admin" not in scopes
+    is_named = re.search(r"(GET|DELETE) /v1/datasets/\{|(GET|PATCH|PUT|DELETE) /v1/registry/\{", operation)   # each tenant, an admin's too, has names of its own
     return [404] if (is_hers or is_named) and tenant != "alice" else SUCCESS
 
 

@@ -77,22 +77,22 @@ struct Fake {
 struct JobService::Impl : Fake {};
 
 namespace {
-std::mutex registry_mutex;
-std::map<const JobService*, Fake*> registry;  // tests reach the private part through it
+std::mutex fakes_mutex;
+std::map<const JobService*, Fake*> fakes;   // tests reach the private part through it
 Fake& fake_of(const JobService& jobs) {
-  std::lock_guard lock(registry_mutex);
-  return *registry.at(&jobs);
+  std::lock_guard lock(fakes_mutex);
+  return *fakes.at(&jobs);
 }
 }  // namespace
 
 JobService::JobService(JobServiceOptions) : impl_(std::make_unique<Impl>()) {
-  std::lock_guard lock(registry_mutex);
-  registry[this] = impl_.get();
+  std::lock_guard lock(fakes_mutex);
+  fakes[this] = impl_.get();
 }
 
 JobService::~JobService() {
-  std::lock_guard lock(registry_mutex);
-  registry.erase(this);
+  std::lock_guard lock(fakes_mutex);
+  fakes.erase(this);
 }
 
 bool JobService::takes_long_to_validate(const schema::JobSpec& spec) const {
@@ -176,6 +176,10 @@ std::optional<std::string> JobService::tenant(std::string_view id) const {
 }
 
 std::optional<std::string> JobService::model_tenant(std::string_view) const { return std::nullopt; }
+  return nullptr;
+}
+  return nullptr;
+}
 
 std::uint64_t JobService::removals() const {
   std::lock_guard lock(impl_->mutex);

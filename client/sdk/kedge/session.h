@@ -17,6 +17,7 @@
 
 #include "kedge/dataset.h"
 #include "kedge/pipeline.h"
+#include "kedge/registry.h"
 #include "schemas/catalogue.h"
 #include "schemas/error.h"
 #include "schemas/event.h"
@@ -152,7 +153,9 @@ class Session {
   }
   Job job(std::string id) const { return Job(transport_, std::move(id)); }
   schema::JobPage jobs(std::string_view state = {}, std::int64_t page_size = 50, std::string_view page_token = {}) const;
-  Model model(std::string id) const { return Model(transport_, std::move(id)); }   // of Result::model, or of the list
+  // id: of Result::model, or of the list; or a name of the registry: "iris", "iris@champion", "iris/3".
+  Model model(std::string id) const { return Model(transport_, std::move(id)); }
+  Registry registry() const { return Registry(transport_); }
   schema::ModelPage models(std::int64_t page_size = 50, std::string_view page_token = {}) const;   // newest first
   // The bytes of a file of Kedge, XGBoost (JSON, UBJSON) or LightGBM (text). Error{kModelCorrupt} for what is no model.
   Model upload_model(std::string_view file) const;

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from . import job as _job
 from . import model as _model
+from . import registry as _registry
 from . import session as _session
 from ._upload import Progress
 from .data import Dataset, Upload
@@ -72,6 +73,43 @@ async def _each(items: Iterator[T]) -> AsyncIterator[T]:
         gone.set()
         while not queue.empty():
             queue.get_nowait()
+
+
+class Registry:
+    """As Session.registry."""
+
+    def __init__(self, registry: _registry.Registry) -> None:
+        self._registry = registry
+
+    def __call__(self, page_size: int = 50) -> AsyncIterator[dict[str, Any]]:
+        return _each(self._registry(page_size))
+
+    async def get(self, name: str) -> dict[str, Any]:
+        return await _on_thread(self._registry.get, name)
+
+    def versions(self, name: str, page_size: int = 50) -> AsyncIterator[dict[str, Any]]:
+        return _each(self._registry.versions(name, page_size))
+
+    async def version(self, name: str, version: int) -> dict[str, Any]:
+        return await _on_thread(self._registry.version, name, version)
+
+    async def alias(self, name: str, alias: str) -> dict[str, Any]:
+        return await _on_thread(self._registry.alias, name, alias)
+
+    async def add(self, name: str, model: Model | str, **more: Any) -> dict[str, Any]:
+        return await _on_thread(self._registry.add, name, getattr(model, "id", str(model)), **more)
+
+    async def set_alias(self, name: str, alias: str, version: int) -> dict[str, Any]:
+        return await _on_thread(self._registry.set_alias, name, alias, version)
+
+    async def remove_alias(self, name: str, alias: str) -> None:
+        await _on_thread(self._registry.remove_alias, name, alias)
+
+    async def edit(self, name: str, version: int | None = None, **more: Any) -> dict[str, Any]:
+        return await _on_thread(self._registry.edit, name, version, **more)
+
+    async def remove(self, name: str, version: int | None = None) -> None:
+        await _on_thread(self._registry.remove, name, version)
 
 
 class Model:
@@ -194,6 +232,10 @@ class Session:
 
     def models(self, page_size: int = 50) -> AsyncIterator[dict[str, Any]]:
         return _each(self._session.models(page_size))
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self._session.registry)
 
     async def upload_model(self, content: bytes) -> Model:
         return Model(await _on_thread(self._session.upload_model, content))

@@ -18,6 +18,7 @@ from .errors import KedgeError
 from .job import Job
 from .mapping import Mapped, map_jobs
 from .model import Model, Models
+from .registry import Registry
 from .steps import pipeline_of, value_of
 from .tasks import Task
 
@@ -143,12 +144,18 @@ class Session:
     # Models
 
     def model(self, id: str) -> Model:
+        """id: as a result or a list has it, or a name of the registry: "iris" (its alias `default`, else its highest version), "iris@champion", "iris/3"."""
         return Model(self._transport, id)
 
     @property
     def models(self) -> Models:
         """models() lists them, newest first; models.push(path) stores one."""
         return Models(self._transport, lambda page_size: self._pages("/v1/models", "models", {"pageSize": page_size}))
+
+    @property
+    def registry(self) -> Registry:
+        """Names, versions and aliases of stored models."""
+        return Registry(self._transport, lambda path, member, page_size: self._pages(path, member, {"pageSize": page_size}))
 
     def upload_model(self, content: bytes) -> Model:
         """A file that Model.download() gave, or the bytes of another that models.push() takes."""
