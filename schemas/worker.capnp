@@ -24,12 +24,13 @@ struct RunCommand {
 
 struct AskCommand {
   leaseToken @0 :Int64;
-  modelPath @1 :Text $Json.required;
+  modelPath @1 :Text;
   output @2 :Text;
   contentType @3 :Text;
   accept @4 :Text;
   body @5 :Data;
   lentFiles @6 :UInt8;
+  model @7 :Text;
 }
 
 struct CancelCommand {
@@ -69,7 +70,10 @@ struct DoneReport {
 struct AnswerReport {
   leaseToken @0 :Int64;
   body @1 :Data;
-  model @2 :Model.ModelInfo;
+  model @2 :Model.ModelInfo $Json.optional;
+  rows @3 :Int64;
+  together @4 :Int64;
+  seconds @5 :Float64;
 }
 
 struct FailedReport {

@@ -31,12 +31,13 @@ struct RunCommand {     // run one job; the data is the file at dataPath, mapped
 // What a stored model says of rows that come with the request; no job. Without rows the model is loaded and checked, no more.
 struct AskCommand {
   std::int64_t leaseToken = 0;
-  std::string modelPath;
+  std::string modelPath;         // empty: the worker has loaded `model` for an earlier question
   std::string output;            // one of ModelInfo::outputs; empty: only load and check the model
   std::string contentType;       // of `body`: application/json, text/csv, application/x-npy
   std::string accept;            // of the answer: one of them
   std::string body;              // bytes
   std::uint8_t lentFiles = 0;    // 1: the model's open file comes with the message
+  std::string model = {};        // its id, by which the worker keeps it loaded; empty: it keeps it by its file
   friend bool operator==(const AskCommand&, const AskCommand&) = default;
 };
 struct CancelCommand {
@@ -75,7 +76,10 @@ struct DoneReport {
 struct AnswerReport {   // to an AskCommand
   std::int64_t leaseToken = 0;
   std::string body;     // bytes
-  ModelInfo model;      // as its file says it
+  std::optional<ModelInfo> model = {};   // as its file says it, if the command asked for no output
+  std::int64_t rows = 0;                 // of the question
+  std::int64_t together = 0;             // rows of all questions that the model answered in the same call
+  double seconds = 0;                    // that this call took
   friend bool operator==(const AnswerReport&, const AnswerReport&) = default;
 };
 struct FailedReport {   // kCancelled when it stopped on request

@@ -219,6 +219,12 @@ constexpr std::array kSettings{
         [](Config& c, const Values& v) { c.keep_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
     Setting{"tenant-models-mib", Kind::kValue, "the same of one tenant (default 8192)",
             [](Config& c, const Values& v) { c.tenant_models_mib = to_integer(v[0], 0, std::int64_t{1099511627776}); }},
+    Setting{"predict-batch", Kind::kValue,
+            "predictions that wait and go to their worker together, 1 to 256 (default 64)",
+            [](Config& c, const Values& v) { c.predict_batch = to_integer(v[0], 1, 256); }},
+    Setting{"predict-delay-us", Kind::kValue,
+            "microseconds that a prediction waits for others to go with it, 0 to 100000 (default 0)",
+            [](Config& c, const Values& v) { c.predict_delay_us = to_integer(v[0], 0, 100'000); }},
     Setting{
         "cache-mib", Kind::kValue,
         "MiB of downloaded and inline data sets, parsed, beyond which those that no job has go, the ones used longest ago first; 0: no "

@@ -40,6 +40,9 @@ struct Config {
   std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: forever
   std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
   std::int64_t keep_models_mib = 32 * 1024, tenant_models_mib = 8 * 1024;   // that jobs have left, in all and of one tenant; 0: no bound
+  std::int64_t predict_batch = 64,
+               predict_delay_us =
+                   0;   // questions to models that go to their worker together, and how long one waits for others
   std::int64_t keep_uploads_s = 3600;                                       // that were broken off; 0: not
   std::int64_t tenant_content_mib = 16 * 1024;   // of one tenant's uploads without a name; 0: no bound
   std::int64_t queue_deadline_s = 0, fetch_deadline_s = 4 * 3600, run_deadline_s = 7 * 24 * 3600;   // of any job; 0: none

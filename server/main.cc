@@ -236,7 +236,9 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   Watch metrics;
   metrics.set_tenant_weights(config.tenant_weights);
   JobService jobs(job_options(config, metrics));
-  const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker);
+  const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker,
+                                                     {.together = static_cast<std::size_t>(config.predict_batch),
+                                                      .delay = std::chrono::microseconds(config.predict_delay_us)});
   api::StreamCounts streams(config.tenant_streams);
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);
@@ -253,9 +255,11 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .checks = &checks,
                      .previews = &previews,
                      .upload_threads = &upload_threads,
-                     .metrics = [&metrics](const http::Caller& caller) {
-                       return metrics.text(caller.admin ? std::nullopt : std::optional(caller.tenant));
-                     },
+                     .metrics =
+                         [&metrics, &models](const http::Caller& caller) {
+                           const auto tenant = caller.admin ? std::nullopt : std::optional(caller.tenant);
+                           return metrics.text(tenant) + model_text(models->book(), tenant);
+                         },
                      .service_metrics = [&jobs, &gpus] { return service_text(jobs, gpus); }};
   std::atomic<http::Server*> running = nullptr;
   Lease lease({.idle = std::chrono::seconds(config.idle_end), .life = std::chrono::seconds(config.life_end)},

@@ -34,12 +34,20 @@ Commands::Commands(WorkerChannel& channel)
   std::thread([this] { look_out(); }).detach();
 }
 
-PendingRun Commands::next() {
+std::vector<PendingRun> Commands::next(std::size_t most_questions) {
   end_job();
   std::optional<PendingRun> run;
   while (!(run = inbox_.take())) read_one();
+  std::vector<PendingRun> taken;
+  const bool asks = std::holds_alternative<schema::AskCommand>(run->command);
+  taken.push_back(std::move(*run));
+  while (asks && taken.size() < most_questions) {
+    if (std::optional<PendingRun> more = inbox_.take_question()) taken.push_back(std::move(*more));
+    else if (inbox_.is_empty() && channel_.has_message()) read_one();
+    else break;
+  }
   begin_job();
-  return std::move(*run);
+  return taken;
 }
 
 // Without destructors: a job may be in the middle of a computation on another thread, and nothing here needs to be kept.

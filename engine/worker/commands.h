@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/worker/channel.h"
 #include "engine/worker/inbox.h"
@@ -23,8 +24,8 @@ class Commands {
   Commands(const Commands&) = delete;
   ~Commands() = delete;   // the process ends first
 
-  // The next run; the one before is over.
-  PendingRun next();
+  // The next run, or the questions that wait: one, or several up to `most`. What next() gave before is over.
+  std::vector<PendingRun> next(std::size_t most_questions);
 
  private:
   void read_one();

@@ -58,6 +58,18 @@ class Inbox {
     }
     if (job_id == taken_id_) taken_stop_.request_stop();
   }
+  bool is_empty() {
+    const std::lock_guard lock(mutex_);
+    return waiting_.empty();
+  }
+  // What waits next, if it is a question.
+  std::optional<PendingRun> take_question() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty() || !std::holds_alternative<schema::AskCommand>(waiting_.front().command)) return std::nullopt;
+    PendingRun question = std::move(waiting_.front());
+    waiting_.pop_front();
+    return question;
+  }
   // The next run, if one waits.
   std::optional<PendingRun> take() {
     const std::lock_guard lock(mutex_);

@@ -5,15 +5,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/core/array.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/stop.h"
 #include "engine/faults/fail_point.h"
 #include "engine/model/ensemble_model.h"
+#include "engine/model/joint_rows.h"
 #include "engine/model/model_plan.h"
 #include "engine/model/model_task.h"
 #include "engine/worker/failpoint.h"
@@ -46,8 +49,12 @@ bool computes(Device& device) {
 // What an upload is. The file of another program comes back as the model that it becomes.
 schema::AnswerReport uploaded(const Context& ctx, const schema::AskCommand& command) {
   if (std::optional<ForeignModel> model = translated_file(ctx, command.modelPath))
-    return {command.leaseToken, std::move(model->bytes), std::move(model->info)};
-  return {command.leaseToken, {}, StoredModel::load(ctx, command.modelPath)->info()};
+    return {.leaseToken = command.leaseToken, .body = std::move(model->bytes), .model = std::move(model->info)};
+  return {.leaseToken = command.leaseToken, .model = StoredModel::load(ctx, command.modelPath)->info()};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 schema::WorkerReport failed(std::int64_t lease, Error error) {
@@ -92,12 +99,16 @@ void Runner::forget() {
   models_.clear();
 }
 
-StoredModel& Runner::model(const Context& ctx, const std::string& path) {
-  FileIdentity identity = identify(path);
-  auto found = std::find_if(models_.begin(), models_.end(), [&](const KeptModel& kept) { return kept.file == identity; });
+// By its id where it has one, else by its file. An id without a file is one that an earlier question has loaded.
+StoredModel& Runner::model(const Context& ctx, const std::string& path, const std::string& id) {
+  FileIdentity identity = id.empty() ? identify(path) : FileIdentity();
+  auto found = std::find_if(models_.begin(), models_.end(),
+                            [&](const KeptModel& kept) { return kept.id == id && kept.file == identity; });
   if (found == models_.end()) {
+    if (path.empty())
+      throw Error(ErrorCode::kUnavailable, fmt::format("the model '{}' is not loaded any more; ask again", id));
     if (models_.size() >= kModelsKept) models_.pop_back();
-    models_.push_back({std::move(identity), StoredModel::load(ctx, path)});
+    models_.push_back({std::move(identity), id, StoredModel::load(ctx, path)});
     found = models_.end() - 1;
   }
   std::rotate(models_.begin(), found, found + 1);
@@ -116,16 +127,16 @@ schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& co
   return {command.leaseToken, std::move(result), std::move(files.model), std::move(files.model_bytes)};
 }
 
-// Reports what the work returns, or why it failed. False when the device cannot be trusted any more.
+// Does what reports by itself, or reports why it failed. False when the device cannot be trusted any more.
 template <class Work>
-bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
+bool Runner::guarded(std::int64_t lease, const Report& report, Work work) {
   const auto out_of_memory = [&] {
     forget();
     report(failed(lease, Error(ErrorCode::kOutOfMemory, "the worker ran out of host memory")));
     return true;
   };
   try {
-    report({work()});
+    work();
     return true;
   } catch (const Error& error) {
     if (error.code == ErrorCode::kOutOfMemory) forget();
@@ -141,6 +152,12 @@ bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
   }
 }
 
+// The same for work that returns what is to be reported.
+template <class Work>
+bool Runner::reported(std::int64_t lease, const Report& report, Work work) {
+  return guarded(lease, report, [&] { report({work()}); });
+}
+
 // After an internal error.
 bool Runner::is_well() {
   if (device_.info().kind == DeviceKind::kCpu) return true;
@@ -149,13 +166,85 @@ bool Runner::is_well() {
   return true;
 }
 
-bool Runner::answer(const schema::AskCommand& command, const Report& report) {
+bool Runner::answer(std::span<const schema::AskCommand* const> questions, const Report& report) {
   const Context ctx{.device = device_};
-  return reported(command.leaseToken, report, [&]() -> schema::AnswerReport {
-    if (command.output.empty()) return uploaded(ctx, command);
-    StoredModel& stored = model(ctx, command.modelPath);
-    const ModelRows rows = rows_of_body(stored.info(), command.contentType, command.body);
-    return {command.leaseToken, encoded_answer(answer_rows(ctx, stored, rows, command.output), command.accept), stored.info()};
+  std::vector<const schema::AskCommand*> waiting(questions.begin(), questions.end());
+  while (!waiting.empty()) {
+    const schema::AskCommand& first = *waiting.front();
+    const bool asks_rows = !first.output.empty();
+    const auto is_apart = [&](const schema::AskCommand* other) {
+      return other != &first &&
+             (!asks_rows || first.model.empty() || other->model != first.model || other->output != first.output);
+    };
+    const auto others =
+        std::stable_partition(waiting.begin(), waiting.end(), [&](const auto* q) { return !is_apart(q); });
+    const std::vector<const schema::AskCommand*> group(waiting.begin(), others);
+    waiting.erase(waiting.begin(), others);
+    const bool is_well = asks_rows ? answer_group(ctx, group, report)
+                                   : reported(first.leaseToken, report, [&] { return uploaded(ctx, first); });
+    if (!is_well) return false;
+  }
+  return true;
+}
+
+// Of one model and output.
+bool Runner::answer_group(const Context& ctx, std::span<const schema::AskCommand* const> questions,
+                          const Report& report) {
+  StoredModel* stored = nullptr;
+  std::vector<Parsed> parsed;
+  const auto lent =
+      std::ranges::find_if(questions, [](const schema::AskCommand* question) { return !question->modelPath.empty(); });
+  const std::string path = lent == questions.end() ? std::string() : (*lent)->modelPath;
+  for (const schema::AskCommand* question : questions) {
+    const bool is_well = guarded(question->leaseToken, report, [&] {
+      stored = &model(ctx, path, question->model);
+      parsed.push_back({question, rows_of_body(stored->info(), question->contentType, question->body)});
+    });
+    if (!is_well) return false;
+  }
+  if (parsed.size() > 1 && answers_rows_alone(stored->info())) return answer_joined(ctx, *stored, parsed, report);
+  return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, *stored, one, report); });
+}
+
+bool Runner::answer_one(const Context& ctx, StoredModel& stored, const Parsed& parsed, const Report& report) {
+  const schema::AskCommand& question = *parsed.question;
+  return reported(question.leaseToken, report, [&]() -> schema::AnswerReport {
+    const auto start = std::chrono::steady_clock::now();
+    const ModelAnswer answer = answer_rows(ctx, stored, parsed.rows, question.output);
+    return {.leaseToken = question.leaseToken,
+            .body = encoded_answer(answer, question.accept),
+            .rows = parsed.rows.n_rows,
+            .together = parsed.rows.n_rows,
+            .seconds = seconds_since(start)};
+  });
+}
+
+// Where the joint call fails, each question is asked alone and gets its own error.
+bool Runner::answer_joined(const Context& ctx, StoredModel& stored, const std::vector<Parsed>& parsed,
+                           const Report& report) {
+  ModelRows all{.features = parsed.front().rows.features};
+  for (const Parsed& one : parsed) {
+    all.n_rows += one.rows.n_rows;
+    all.values.insert(all.values.end(), one.rows.values.begin(), one.rows.values.end());
+  }
+  std::optional<ModelAnswer> answer;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    answer = answer_rows(ctx, stored, all, parsed.front().question->output);
+  } catch (const std::exception&) {
+    return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, stored, one, report); });
+  }
+  const double seconds = seconds_since(start);
+  std::int64_t first = 0;
+  return std::ranges::all_of(parsed, [&](const Parsed& one) {
+    const std::int64_t begin = std::exchange(first, first + one.rows.n_rows);
+    return reported(one.question->leaseToken, report, [&]() -> schema::AnswerReport {
+      return {.leaseToken = one.question->leaseToken,
+              .body = encoded_answer(rows_of_answer(*answer, begin, one.rows.n_rows), one.question->accept),
+              .rows = one.rows.n_rows,
+              .together = all.n_rows,
+              .seconds = seconds};
+    });
   });
 }
 

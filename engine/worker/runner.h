@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,8 +28,9 @@ class Runner {
   // False when the device cannot be trusted any more and the process should end: after an internal error a GPU is
   // tried, and one that does not compute any more has a poisoned context.
   bool run(const schema::RunCommand& command, std::stop_token stop, const Report& report);
-  // The same for a question to a stored model: an AnswerReport or a FailedReport.
-  bool answer(const schema::AskCommand& command, const Report& report);
+  // The same for questions to stored models: an AnswerReport or a FailedReport for each, in any order. Those to one
+  // model for the same output are answered in one call of it where that does not change a bit of any answer.
+  bool answer(std::span<const schema::AskCommand* const> questions, const Report& report);
 
  private:
   // What distinguishes a file from another that takes its place. Without its path: a lent file has another name each
@@ -41,8 +43,17 @@ class Runner {
   };
   static FileIdentity identify(const std::string& path);
   const DatasetFile& open(const std::string& path, const std::string& name);   // name: for messages; empty: as the file says
-  StoredModel& model(const Context& ctx, const std::string& path);
+  StoredModel& model(const Context& ctx, const std::string& path, const std::string& id = {});
+  struct Parsed {
+    const schema::AskCommand* question;
+    ModelRows rows;
+  };
+  bool answer_group(const Context& ctx, std::span<const schema::AskCommand* const> questions, const Report& report);
+  bool answer_one(const Context& ctx, StoredModel& stored, const Parsed& parsed, const Report& report);
+  bool answer_joined(const Context& ctx, StoredModel& stored, const std::vector<Parsed>& parsed, const Report& report);
   schema::DoneReport done(const Context& ctx, const schema::RunCommand& command);
+  template <class Work>
+  bool guarded(std::int64_t lease, const Report& report, Work work);
   template <class Work>
   bool reported(std::int64_t lease, const Report& report, Work work);
   bool is_well();
@@ -54,7 +65,8 @@ class Runner {
   std::optional<DatasetFile> data_;
   WarmTables warm_;
   struct KeptModel {
-    FileIdentity file;
+    FileIdentity file;   // empty where the model is known by its id
+    std::string id;
     std::unique_ptr<StoredModel> model;
   };
   std::vector<KeptModel> models_;   // the last used first

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "engine/backend/loader.h"
 #include "engine/core/gpu_memory.h"
@@ -23,6 +24,7 @@ namespace {
 using schema::Error;
 
 constexpr std::chrono::seconds kHeartbeat{1};
+constexpr std::size_t kMostQuestions = 256;   // that are answered together
 
 void send(WorkerChannel& channel, const schema::WorkerReport& report, WorkerChannel::When when = WorkerChannel::When::kNow) {
   if (!channel.send(report, when)) std::_Exit(EXIT_SUCCESS);   // without destructors: see commands.cc
@@ -42,6 +44,16 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
   }
 }
 
+// Answers wait for the last of them, so that kedged wakes once, or for the lookout (commands.h) where that takes long.
+bool answer_all(Runner& runner, const std::vector<PendingRun>& questions, WorkerChannel& channel) {
+  std::vector<const schema::AskCommand*> commands;
+  for (const PendingRun& question : questions) commands.push_back(&std::get<schema::AskCommand>(question.command));
+  std::size_t n_said = 0;
+  return runner.answer(commands, [&](const schema::WorkerReport& message) {
+    send(channel, message, ++n_said < commands.size() ? WorkerChannel::When::kWithNext : WorkerChannel::When::kNow);
+  });
+}
+
 // The main loop. Never returns: the lookout borrows what lives here.
 [[noreturn]] void run_jobs(Device& device, const std::string& device_id, WorkerChannel& channel, WorkerLog log,
                            RankGroup* group) {
@@ -55,15 +67,16 @@ void send_heartbeats(WorkerChannel& channel, const std::stop_token& stop) {
     const bool is_bounded = device.info().kind == DeviceKind::kCpu;
     while (true) {
       if (is_bounded) renew_memory_bound();
-      const PendingRun next = commands.next();
-      const auto* run = std::get_if<schema::RunCommand>(&next.command);
+      const std::vector<PendingRun> next = commands.next(kMostQuestions);
+      const auto* run = std::get_if<schema::RunCommand>(&next.front().command);
       const auto start = std::chrono::steady_clock::now();
       if (run) log_begin(log, *run, device_id);
       const auto run_one = [&] {
-        return group ? group->run(runner, *run, next.stop.get_token(), report)
+        return group
+          run ? group->run(runner, *run, next.front().stop.get_token(), report)
                      : runner.run(*run, next.stop.get_token(), report);
       };
-      const bool is_well = run ? run_one() : runner.answer(std::get<schema::AskCommand>(next.command), report);
+      const bool is_well = run ? run_one() : answer_all(runner, next, channel);
       if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       if (!is_well) break;
       if (!run) continue;

@@ -17,6 +17,7 @@
 #include "server/api/answer.h"
 #include "server/api/file_answer.h"
 #include "server/api/handlers.h"
+#include "server/api/model_answer.h"
 #include "server/api/ownership.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
@@ -45,40 +46,6 @@ std::string_view media_type_of(std::string_view name) {
   return name.ends_with(".csv") ? kCsv : name.ends_with(".npy") ? kNpy : kBytes;
 }
 
-// A result that another thread sets once.
-template <class Answer>
-struct Told {
-  std::mutex mutex;
-  std::optional<Answer> answer;
-  std::exception_ptr error;
-
-  // Empty until there is an answer. Throws the error.
-  std::optional<Answer> take() {
-    const std::lock_guard lock(mutex);
-    if (error) std::rethrow_exception(std::exchange(error, nullptr));
-    return std::exchange(answer, std::nullopt);
-  }
-};
-
-// Waits, without a thread, for what `start(tell)` begins and returns a handle of. It is dropped when the client goes.
-template <class Answer, class Start>
-awaitable<Answer> wait_for(std::shared_ptr<http::Peer> peer, Start start) {
-  const auto told = std::make_shared<Told<Answer>>();   // shared with the thread that has the answer
-  const auto tell = [told, bell = peer->bell()](Answer answer, std::exception_ptr error) {
-    {
-      const std::lock_guard lock(told->mutex);
-      told->answer = std::move(answer), told->error = std::move(error);
-    }
-    bell->ring();
-  };
-  const std::shared_ptr<void> handle = start(tell);
-  while (!peer->gone()) {
-    if (std::optional<Answer> answer = told->take()) co_return std::move(*answer);
-    co_await peer->wait_until(http::Peer::Clock::time_point::max());
-  }
-  throw Error(ErrorCode::kCancelled, "the client has disconnected");
-}
-
 // As before predictions had a queue: a thread waits. For the control of the test that counts on the contrary.
 template <class Answer, class Start>
 awaitable<Answer> wait_on_a_thread(std::shared_ptr<http::Peer> peer, Start start) {
@@ -97,8 +64,11 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
     throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy), "Content-Type");
   const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
-  auto find = [&] { return named_model(api, request); };
-  std::string model = co_await request.peer->offload(find);
+  std::string model = api.models ? known_model(api, request.caller, request.capture("id")) : std::string();
+  if (model.empty()) {
+    auto find = [&] { return named_model(api, request); };
+    model = co_await request.peer->offload(find);
+  }
   ModelQuestion question{.model = std::move(model),
                          .output = std::move(output),
                          .content_type = std::string(type),

@@ -32,6 +32,13 @@ void check_owner(const Api& api, const http::Caller& caller, std::string_view jo
   if (!may_see(caller, api.jobs.tenant(job))) throw_no_job(job);
 }
 
+std::string known_model(const Api& api, const http::Caller& caller, std::string_view reference) {
+  std::string id(reference);
+  if (api.registry) id = api.registry->known(caller.tenant, reference).value_or(ModelRegistry::Meaning()).model;
+  const std::shared_ptr<const OwnedModel> model = id.empty() ? nullptr : api.jobs.known_model(id);
+  return model && may_see(caller, model->tenant) ? id : std::string();
+}
+
 std::string resolve_model(const Api& api, const http::Caller& caller, std::string_view reference, std::string path) {
   try {
     std::string model = api.registry ? api.registry->resolve(caller.tenant, reference) : std::string(reference);

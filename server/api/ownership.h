@@ -14,6 +14,8 @@ namespace kedge::server::api {
 OwnedJob find_owned(const Api& api, const http::Caller& caller, std::string_view job);
 void check_owner(const Api& api, const http::Caller& caller, std::string_view job);
 // The id of the model that a reference means (server/jobs/model_registry.h), if the caller may see it.
+// known_model() does the same with what is in memory; empty: it has to be looked up.
+std::string known_model(const Api& api, const http::Caller& caller, std::string_view reference);
 std::string resolve_model(const Api& api, const http::Caller& caller, std::string_view reference,
                           std::string path = {});
 

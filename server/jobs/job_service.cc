@@ -234,6 +234,7 @@ struct JobService::Impl {
   JobIds ids;
   ModelDigests digests;
   ModelJournal models;
+  mutable KnownModels known;
   const std::unique_ptr<ModelRegistry> registry = make_model_registry(store);
   FetchPool removals{1};   // of data whose jobs have ended
   Dispatcher dispatcher;
@@ -340,14 +341,31 @@ std::optional<schema::ModelInfo> JobService::find_model(std::string_view id) con
 
 std::filesystem::path JobService::model_file(std::string_view id) const { return impl_->used_file(impl_->model(id).id); }
 
+std::shared_ptr<const OwnedModel> JobService::known_model(std::string_view id) const {
+  return impl_->known.find(id);
+}
+
+std::shared_ptr<const OwnedModel> JobService::owned_model(std::string_view id) const {
+  return impl_->known.find_or(id, [&]() -> std::shared_ptr<const OwnedModel> {
+    std::optional<schema::ModelInfo> info = impl_->store.find_model(id);
+    std::optional<std::string> tenant = impl_->store.model_tenant(id);
+    if (!info || !tenant) return nullptr;
+    return std::make_shared<OwnedModel>(OwnedModel{std::move(*info), std::move(*tenant)});
+  });
+}
+
 std::filesystem::path JobService::check_model(std::string_view id) {
-  const schema::ModelInfo model = impl_->model(id);
+  const std::shared_ptr<const OwnedModel> model = owned_model(id);
+  if (!model) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
   std::filesystem::path file = impl_->used_file(id);
-  impl_->digests.check(file, model);
+  impl_->digests.check(file, model->info);
   return file;
 }
 
-std::optional<std::string> JobService::model_tenant(std::string_view id) const { return impl_->store.model_tenant(id); }
+std::optional<std::string> JobService::model_tenant(std::string_view id) const {
+  const std::shared_ptr<const OwnedModel> model = owned_model(id);
+  return model ? std::optional(model->tenant) : std::nullopt;
+}
 
 schema::ModelPage JobService::list_models(std::int64_t page_size, std::string_view page_token,
                                           const std::optional<std::string>& tenant) const {
@@ -381,6 +399,7 @@ void JobService::delete_model(std::string_view id) {
     writer.registry().require_unregistered(id);
     is_there = writer.delete_model(id);
   });
+  impl_->known.forget(id);
   if (is_there && model && tenant) impl_->bytes.release(*tenant, static_cast<std::uint64_t>(model->bytes));
   if (!is_there) throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", id));
   impl_->models.remove(id);

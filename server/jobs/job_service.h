@@ -22,6 +22,7 @@
 #include "server/jobs/job_end.h"
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
+#include "server/jobs/known_models.h"
 #include "server/jobs/load.h"
 #include "server/jobs/model_registry.h"
 #include "server/jobs/service_limits.h"
@@ -129,6 +130,9 @@ class JobService {
   std::filesystem::path model_file(std::string_view id) const;
   std::filesystem::path check_model(std::string_view id);
   std::optional<schema::ModelInfo> find_model(std::string_view id) const;
+  // A model with its owner, remembered since it was last looked up: null when it is not. Reads memory only.
+  std::shared_ptr<const OwnedModel> known_model(std::string_view id) const;
+  std::shared_ptr<const OwnedModel> owned_model(std::string_view id) const;   // looks it up; null when there is none
   std::optional<std::string> model_tenant(std::string_view id) const;   // whose model it is; unset when there is none
   // page_size: 1 .. 500; tenant: only this one's models; unset: all
   schema::ModelPage list_models(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant = {}) const;

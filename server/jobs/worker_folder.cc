@@ -86,7 +86,7 @@ FilesToLend::FilesToLend(schema::WorkerCommand& command) {
     else open_all({&run->dataPath});
     run->lentFiles = static_cast<std::uint8_t>(descriptors_.size());
   } else if (auto* ask = std::get_if<schema::AskCommand>(&command.body)) {
-    open_all({&ask->modelPath});
+    if (!ask->modelPath.empty()) open_all({&ask->modelPath});
     ask->lentFiles = static_cast<std::uint8_t>(descriptors_.size());
   }
 }

@@ -193,11 +193,11 @@ WorkerProcess::Outgoing WorkerProcess::prepare(schema::WorkerCommand& command) {
   return Outgoing(command);
 }
 
-bool WorkerProcess::send(const Outgoing& outgoing) {
+bool WorkerProcess::send(const Outgoing& outgoing, engine::WorkerChannel::When when) {
   constexpr std::uint32_t kMost = engine::WorkerChannel::kMaxMessageBytes;
   if (outgoing.bytes.size() > kMost)
     throw Error(ErrorCode::kBodyTooLarge, fmt::format("the job has {} bytes, at most {} pass between server and worker", outgoing.bytes.size(), kMost));
-  return channel_->send_encoded(outgoing.bytes, engine::WorkerChannel::When::kNow, outgoing.files.descriptors());
+  return channel_->send_encoded(outgoing.bytes, when, outgoing.files.descriptors());
 }
 
 std::string WorkerProcess::end() {

@@ -45,7 +45,7 @@ class WorkerProcess {
   // Has the run's output come to the worker's own folder: the command's paths are changed. Any number of times for one command.
   Outgoing prepare(schema::WorkerCommand& command);
   // False when the worker has ended. Errors: kBodyTooLarge beyond what a message may have; nothing is sent then.
-  bool send(const Outgoing& outgoing);
+  bool send(const Outgoing& outgoing, engine::WorkerChannel::When when = engine::WorkerChannel::When::kNow);
   void deliver() noexcept {   // the output of the run that has ended
     if (folder_) folder_->deliver();
   }

@@ -20,6 +20,7 @@ using schema::ErrorCode;
 
 constexpr std::chrono::seconds kAnswerDeadline{60};
 constexpr std::chrono::milliseconds kIdleRead{500};
+constexpr std::size_t kModelsKept = 4;   // that the worker keeps loaded (engine/worker/runner.cc)
 
 bool is_readable(const engine::WorkerChannel& channel, std::chrono::milliseconds wait) {
   pollfd polled{.fd = channel.fd(), .events = POLLIN};
@@ -80,53 +81,152 @@ void AskWorker::loop(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, kIdleRead, [this] { return n_waiting_ > 0; });
     if (stop.stop_requested()) break;
-    const QuestionPointer question = n_waiting_ > 0 ? next() : nullptr;
+    std::vector<QuestionPointer> questions = take(lock, stop);
     lock.unlock();
-    if (question)
-      settle(*question);
-    else
-      drain();
+    if (questions.empty()) drain();
+    else settle_all(std::move(questions));
   }
   std::unique_lock lock(mutex_);
   is_closed_ = true;
   const Error stopping(ErrorCode::kUnavailable, "the server is stopping");
   while (n_waiting_ > 0) next()->answered({}, std::make_exception_ptr(stopping));
   lock.unlock();
-  process_.reset();
+  end_process();
 }
 
-void AskWorker::settle(Question& question) {
-  schema::AnswerReport report;
-  std::exception_ptr error;
-  try {
-    report = answer(question.command());
-  } catch (...) {
-    error = std::current_exception();
+std::vector<AskWorker::QuestionPointer> AskWorker::take(std::unique_lock<std::mutex>& lock,
+                                                        const std::stop_token& stop) {
+  std::vector<QuestionPointer> taken;
+  if (n_waiting_ > 0 && limits_.delay.count() > 0)
+    changed_.wait_for(lock, stop, limits_.delay, [this] { return n_waiting_ >= limits_.together; });
+  while (n_waiting_ > 0 && taken.size() < limits_.together) taken.push_back(next());
+  return taken;
+}
+
+// What a worker that died had not answered is asked again, one by one: only the one that it dies of has that error.
+void AskWorker::settle_all(std::vector<QuestionPointer> questions) {
+  const bool were_many = questions.size() > 1;
+  std::vector<QuestionPointer> left = ask_worker(std::move(questions));
+  const bool may_be_innocent = were_many || !was_asked_;
+  const Error crashed(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how_it_ended_);
+  for (QuestionPointer& question : left) {
+    std::vector<QuestionPointer> alone;
+    alone.push_back(std::move(question));
+    if (may_be_innocent) alone = ask_worker(std::move(alone));
+    if (!alone.empty()) end(*alone.front(), {}, std::make_exception_ptr(crashed));
   }
+}
+
+// The caller may keep the handle for longer; the request and its body are freed now.
+void AskWorker::end(Question& question, schema::AnswerReport report, std::exception_ptr error) {
   question.answered(std::move(report), std::move(error));
-  question.command = nullptr, question.answered = nullptr;   // the caller may keep the handle for longer; the request and its body are freed now
+  question.command = nullptr, question.answered = nullptr, question.sent = {};
 }
 
-schema::AnswerReport AskWorker::answer(schema::AskCommand command) {
-  if (!process_) process_ = std::make_unique<WorkerProcess>(program_, "cpu");
-  command.leaseToken = ++last_token_;
-  const auto until = Clock::now() + kAnswerDeadline;
-  schema::WorkerCommand wrapped{std::move(command)};
-  if (!process_->send(process_->prepare(wrapped))) {
-    process_.reset();
-    throw Error(ErrorCode::kWorkerCrashed, "the worker for predictions has ended; ask again");
+// Returns those that the worker has not answered because it died.
+std::vector<AskWorker::QuestionPointer> AskWorker::ask_worker(std::vector<QuestionPointer> questions) {
+  std::vector<QuestionPointer> open;
+  bool is_alive = true;
+  if (process_) process_->channel().hold();
+  for (QuestionPointer& question : questions) {
+    try {
+      if (is_alive) is_alive = send(*question);
+      open.push_back(std::move(question));
+    } catch (...) {
+      end(*question, {}, std::current_exception());
+    }
   }
-  while (true) {
-    schema::WorkerReport report = receive(until);
-    if (auto* answer = std::get_if<schema::AnswerReport>(&report.body); answer && answer->leaseToken == last_token_) return std::move(*answer);
-    if (auto* failed = std::get_if<schema::FailedReport>(&report.body); failed && failed->leaseToken == last_token_) throw failed->error;
+  if (process_ && is_alive) is_alive = process_->channel().release();
+  was_asked_ = is_alive;
+  if (!is_alive) {
+    how_it_ended_ = process_ ? process_->end() : "has ended";
+    end_process();
+    return open;
   }
+  try {
+    auto until = Clock::now() + kAnswerDeadline;
+    for (std::size_t left = open.size(); left > 0;) {
+      take_answer(open, receive(until));
+      if (std::exchange(left, open.size()) != open.size()) until = Clock::now() + kAnswerDeadline;
+    }
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::kWorkerCrashed) give_up(open, error);
+  }
+  return open;
+}
+
+// On the questions to the model that the worker was at.
+void AskWorker::give_up(std::vector<QuestionPointer>& open, const Error& error) {
+  const std::string model = open.front()->sent.model;
+  const auto rest = std::ranges::stable_partition(
+      open, [&](const QuestionPointer& question) { return question->sent.model != model; });
+  for (const QuestionPointer& question : rest) end(*question, {}, std::make_exception_ptr(error));
+  open.erase(rest.begin(), rest.end());
+}
+
+// False when the worker has ended.
+bool AskWorker::send(Question& question) {
+  if (question.token == 0) question.sent = question.command();
+  question.token = ++last_token_;
+  if (!process_) {
+    process_ = std::make_unique<WorkerProcess>(program_, "cpu");
+    process_->channel().hold();
+  }
+  schema::WorkerCommand wrapped{std::move(question.sent)};   // and back, because the body may be large
+  auto& command = std::get<schema::AskCommand>(wrapped.body);
+  command.leaseToken = question.token;
+  std::string path = command.modelPath;
+  if (!command.model.empty() && std::ranges::find(loaded_, command.model) != loaded_.end()) command.modelPath.clear();
+  note_loaded(command.model);
+  const WorkerProcess::Outgoing outgoing = process_->prepare(wrapped);
+  question.sent = std::move(command);
+  question.sent.modelPath = std::move(path);
+  return process_->send(outgoing, engine::WorkerChannel::When::kWithNext);
+}
+
+void AskWorker::note_loaded(const std::string& model) {
+  if (model.empty()) return;
+  std::erase(loaded_, model);
+  loaded_.push_front(model);
+  if (loaded_.size() > kModelsKept) loaded_.pop_back();
+}
+
+void AskWorker::take_answer(std::vector<QuestionPointer>& open, schema::WorkerReport report) {
+  const auto settle = [&](std::int64_t token, schema::AnswerReport answer, std::exception_ptr error) {
+    const auto found =
+        std::ranges::find_if(open, [&](const QuestionPointer& question) { return question->token == token; });
+    if (found == open.end()) return;
+    const QuestionPointer question = std::move(*found);
+    open.erase(found);
+    end(*question, std::move(answer), std::move(error));
+  };
+  if (auto* answer = std::get_if<schema::AnswerReport>(&report.body))
+    settle(answer->leaseToken, std::move(*answer), nullptr);
+  if (auto* failed = std::get_if<schema::FailedReport>(&report.body)) {
+    if (failed->error.code == ErrorCode::kUnavailable && ask_again(open, failed->leaseToken)) return;
+    loaded_.clear();   // it may have been the loading that failed, or the worker may have let go of its models
+    settle(failed->leaseToken, {}, std::make_exception_ptr(failed->error));
+  }
+}
+
+// With the model's file, which the worker no longer had loaded. False if the question came with it.
+bool AskWorker::ask_again(const std::vector<QuestionPointer>& open, std::int64_t token) {
+  const auto found =
+      std::ranges::find_if(open, [&](const QuestionPointer& question) { return question->token == token; });
+  if (found == open.end() || std::exchange((*found)->is_again, true)) return false;
+  loaded_.clear();
+  return send(**found);
+}
+
+void AskWorker::end_process() {
+  process_.reset();
+  loaded_.clear();
 }
 
 schema::WorkerReport AskWorker::receive(Clock::time_point until) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   if (left.count() <= 0 || !is_readable(process_->channel(), left)) {
-    process_.reset();
+    end_process();
     throw Error(ErrorCode::kDeadlineExceeded, "the model did not answer within a minute");
   }
   std::optional<schema::WorkerReport> report;
@@ -135,17 +235,17 @@ schema::WorkerReport AskWorker::receive(Clock::time_point until) {
   } catch (const Error&) {   // stuck in the middle of a message, or not a message
   }
   if (report) return std::move(*report);
-  const std::string how = process_->end();
-  process_.reset();
-  throw Error(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how);
+  how_it_ended_ = process_->end();
+  end_process();
+  throw Error(ErrorCode::kWorkerCrashed, "the worker has died");
 }
 
 void AskWorker::drain() {
   while (process_ && is_readable(process_->channel(), std::chrono::milliseconds(0))) {
     try {
-      if (!process_->channel().receive<schema::WorkerReport>()) process_.reset();
+      if (!process_->channel().receive<schema::WorkerReport>()) end_process();
     } catch (const Error&) {
-      process_.reset();
+      end_process();
     }
   }
 }

@@ -1,6 +1,7 @@
 // A worker for questions to stored models: its own process on the CPU, so that an answer never waits behind a job.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "schemas/worker.h"
 #include "server/jobs/worker_process.h"
@@ -19,11 +21,14 @@ namespace kedge::server {
 
 struct AskLimits {
   std::size_t per_tenant = 64, total = 256;   // questions that wait for their turn
+  std::size_t together = 64;                  // that are sent to the worker at a time
+  std::chrono::microseconds delay{0};         // that the first of them waits for others
 };
 
-// Thread safe; no call waits for an answer. Questions are answered one by one, the tenants alternately and each
-// tenant's in order, by a thread of this object, which owns the process. The process starts with the first question and
-// is replaced when it dies.
+// Thread safe; no call waits for an answer. A thread of this object, which owns the process, takes the questions that
+// wait, the tenants alternately and each tenant's in order, sends them and reads their answers; what comes meanwhile
+// goes next. So a busy worker is asked about many rows at once, and an idle one without delay. The process starts with
+// the first question and is replaced when it dies; of several that it was asked, each is then asked again, alone.
 class AskWorker {
  public:
   // An answer, or what went wrong: errors of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded
@@ -45,21 +50,35 @@ class AskWorker {
     std::string tenant;
     std::function<schema::AskCommand()> command;
     Answered answered;
+    std::int64_t token = 0;         // of this object's thread, as are the others
+    schema::AskCommand sent = {};   // until it is answered, for another worker
+    bool is_again = false;          // the worker did not have its model
   };
   using QuestionPointer = std::shared_ptr<Question>;   // shared by the queue, its handle and the thread that answers it
 
   void loop(std::stop_token stop);
   QuestionPointer next();                               // under the lock, of a queue that is not empty
   void forget(const QuestionPointer& question);
-  void settle(Question& question);
-  schema::AnswerReport answer(schema::AskCommand command);
+  std::vector<QuestionPointer> take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  void settle_all(std::vector<QuestionPointer> questions);
+  std::vector<QuestionPointer> ask_worker(std::vector<QuestionPointer> questions);
+  bool send(Question& question);
+  static void give_up(std::vector<QuestionPointer>& open, const schema::Error& error);
+  void take_answer(std::vector<QuestionPointer>& open, schema::WorkerReport report);
   schema::WorkerReport receive(std::chrono::steady_clock::time_point until);
+  static void end(Question& question, schema::AnswerReport report, std::exception_ptr error);
+  bool ask_again(const std::vector<QuestionPointer>& open, std::int64_t token);
+  void note_loaded(const std::string& model);
+  void end_process();
   void drain();   // reads heartbeats, so that the pipe never fills
 
   const WorkerProgram program_;
   const AskLimits limits_;
   std::int64_t last_token_ = 0;               // the thread's alone, as is the next
   std::unique_ptr<WorkerProcess> process_;
+  bool was_asked_ = false;                    // the worker had all that was sent last
+  std::string how_it_ended_ = "has ended";    // the last worker that died
+  std::deque<std::string> loaded_;            // models that the worker has, the last asked first
   std::mutex mutex_;                          // guards what follows
   std::condition_variable_any changed_;
   std::map<std::string, std::deque<QuestionPointer>> waiting_;   // by tenant; none is empty

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <system_error>
 
 #include "engine/open_model/open_model.h"
 #include "schemas/error.h"
 #include "server/jobs/job_service.h"
-#include "server/models/ask_worker.h"
 
 namespace kedge::server {
 namespace {
@@ -25,8 +25,10 @@ fs::path beside_this_program() { return fs::read_symlink("/proc/self/exe").paren
 
 class LocalModels final : public Models {
  public:
-  LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program)
-      : jobs_(jobs), uploads_(data_dir / "models"), worker_({.file = program.empty() ? beside_this_program() : program, .temporary = data_dir / "tmp"}) {}
+  LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program, AskLimits limits)
+      : jobs_(jobs),
+        uploads_(data_dir / "models"),
+        worker_({.file = program.empty() ? beside_this_program() : program, .temporary = data_dir / "tmp"}, limits) {}
 
   schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant) const override {
     return jobs_.list_models(page_size, page_token, tenant);
@@ -62,7 +64,7 @@ class LocalModels final : public Models {
         [loaded = std::move(loaded), translated = model.translated](schema::AnswerReport report,
                                                                     std::exception_ptr error) {
           *translated = std::move(report.body);
-          loaded(std::move(report.model), std::move(error));
+          loaded(std::move(report.model).value_or(schema::ModelInfo()), std::move(error));
         });
   }
 
@@ -78,18 +80,31 @@ class LocalModels final : public Models {
 
   // The file is compared with its digest by the thread that asks, which reads it anyway.
   std::shared_ptr<void> ask(ModelQuestion question, Answered answered) override {
-    const std::string tenant = question.tenant;
+    const std::string tenant = question.tenant, model = question.model;
+    const auto start = std::chrono::steady_clock::now();
     auto command = [this, question = std::move(question)]() mutable {
       return schema::AskCommand{.modelPath = jobs_.check_model(question.model),
                                 .output = std::move(question.output),
                                 .contentType = std::move(question.content_type),
                                 .accept = std::move(question.accept),
-                                .body = std::move(question.body)};
+                                .body = std::move(question.body),
+                                .model = question.model};
     };
-    return worker_.ask(tenant, std::move(command), [answered = std::move(answered)](schema::AnswerReport report, std::exception_ptr error) {
-      answered(std::move(report.body), std::move(error));
-    });
+    return worker_.ask(tenant, std::move(command),
+                       [this, tenant, model, start, answered = std::move(answered)](schema::AnswerReport report,
+                                                                                    std::exception_ptr error) {
+                         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+                         book_.note(model, tenant,
+                                    {.failed = error != nullptr,
+                                     .rows = report.rows,
+                                     .together = report.together,
+                                     .took = took.count(),
+                                     .computed = report.seconds});
+                         answered(std::move(report.body), std::move(error));
+                       });
   }
+
+  const ModelBook& book() const override { return book_; }
 
   fs::path artifact(std::string_view job, std::string_view name) const override {
     const std::optional<schema::Job> found = jobs_.find(job);
@@ -104,13 +119,14 @@ class LocalModels final : public Models {
   JobService& jobs_;
   const fs::path uploads_;
   std::atomic<int> n_uploads_ = 0;
+  ModelBook book_;
   AskWorker worker_;
 };
 
 }  // namespace
 
-std::unique_ptr<Models> make_models(JobService& jobs, fs::path data_dir, fs::path worker_program) {
-  return std::make_unique<LocalModels>(jobs, data_dir, worker_program);
+std::unique_ptr<Models> make_models(JobService& jobs, fs::path data_dir, fs::path worker_program, AskLimits limits) {
+  return std::make_unique<LocalModels>(jobs, data_dir, worker_program, limits);
 }
 
 }  // namespace kedge::server

@@ -13,6 +13,8 @@
 
 #include "schemas/model.h"
 #include "server/data/tenant_bytes.h"
+#include "server/models/ask_worker.h"
+#include "server/models/model_figures.h"
 
 namespace kedge::server {
 
@@ -70,11 +72,13 @@ class Models {
   // StoredModel::answer().
   using Answered = std::function<void(std::string, std::exception_ptr)>;
   virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;
+  virtual const ModelBook& book() const = 0;   // what was asked of each
   // A file that a job has left. Errors: kNotFound.
   virtual std::filesystem::path artifact(std::string_view job, std::string_view name) const = 0;
 };
 
 // Borrows the service.
-std::unique_ptr<Models> make_models(JobService& jobs, std::filesystem::path data_dir, std::filesystem::path worker_program);
+std::unique_ptr<Models> make_models(JobService& jobs, std::filesystem::path data_dir,
+                                    std::filesystem::path worker_program, AskLimits limits = {});
 
 }  // namespace kedge::server

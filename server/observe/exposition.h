@@ -33,6 +33,9 @@ class Exposition {
   // type: "counter", "gauge" or "histogram"; `help` a sentence.
   void family(std::string_view name, std::string_view type, std::string_view help);
   void sample(const Labels& labels, double value);
+  void sample_of(std::string_view suffix, const Labels& labels, double value) {
+    line(suffix, labels, value);
+  }   // of a histogram
   void histogram(const Labels& labels, const Histogram& histogram);
   std::string take() { return std::move(text_); }
 

@@ -176,8 +176,10 @@ std::optional<std::string> JobService::tenant(std::string_view id) const {
 }
 
 std::optional<std::string> JobService::model_tenant(std::string_view) const { return std::nullopt; }
+std::shared_ptr<const OwnedModel> JobService::known_model(std::string_view) const {
   return nullptr;
 }
+std::shared_ptr<const OwnedModel> JobService::owned_model(std::string_view) const {
   return nullptr;
 }
 

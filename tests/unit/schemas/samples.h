@@ -260,10 +260,20 @@ inline ServerInfo server() {
 }
 
 inline std::vector<WorkerCommand> commands() {
-  return {{RunCommand{.jobId = "job_1", .leaseToken = 7, .spec = spec(), .dataPath = "/data/x.kds",
-                     .dataDigest = "cd", .modelPath = "/m/1.kedge", .outputDir = "/r/1"}},
-          {AskCommand{.leaseToken = 3, .modelPath = "/m/1.kedge", .output = "predict", .contentType = "text/csv",
-                      .accept = "application/json", .body = std::string("a\0\xff", 3)}},
+  return {{RunCommand{.jobId = "job_1",
+                      .leaseToken = 7,
+                      .spec = spec(),
+                      .dataPath = "/data/x.kds",
+                      .dataDigest = "cd",
+                      .modelPath = "/m/1.kedge",
+                      .outputDir = "/r/1"}},
+          {AskCommand{.leaseToken = 3,
+                      .modelPath = "/m/1.kedge",
+                      .output = "predict",
+                      .contentType = "text/csv",
+                      .accept = "application/json",
+                      .body = std::string("a\0\xff", 3),
+                      .model = "mdl_1"}},
           {CancelCommand{"job_1"}},
           {ExitCommand{}}};
 }
@@ -273,7 +283,8 @@ inline std::vector<WorkerReport> reports() {
   reports[0].body = HelloReport{.device = devices().devices[0], .version = "0.1.0"};
   reports[1].body = HeartbeatReport{};
   reports[2].body = DoneReport{.leaseToken = 7, .result = result(), .model = model(), .modelBytes = std::string("\0\x80", 2)};
-  reports[4].body = AnswerReport{.leaseToken = 7, .body = std::string("\0\x80", 2), .model = model()};
+  reports[4].body = AnswerReport{
+      .leaseToken = 7, .body = std::string("\0\x80", 2), .model = model(), .rows = 2, .together = 5, .seconds = 0.5};
   reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
   for (const EventBody& body : event_bodies())
     reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};
