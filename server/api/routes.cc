@@ -66,6 +66,23 @@ constexpr std::array kRows{
     Row{"GET", "/v1/registry/{name}/aliases/{alias}", get_model_alias, Access::kRead},
     Row{"PUT", "/v1/registry/{name}/aliases/{alias}", set_model_alias, Access::kSubmit},
     Row{"DELETE", "/v1/registry/{name}/aliases/{alias}", delete_model_alias, Access::kSubmit},
+    Row{"GET", "/v2", inference_server, Access::kRead},
+    Row{"GET", "/v2/", inference_server, Access::kRead},
+    Row{"GET", "/v2/health/live", inference_live, Access::kPublic},
+    Row{"GET", "/v2/health/ready", inference_ready, Access::kPublic},
+    Row{"GET", "/v2/models", list_inference_models, Access::kRead},
+    Row{"GET", "/v2/models/stats", inference_statistics, Access::kRead},
+    Row{"GET", "/v2/models/{model}", inference_model, Access::kRead},
+    Row{"GET", "/v2/models/{model}/ready", inference_model_ready, Access::kRead},
+    Row{"POST", "/v2/models/{model}/infer", infer, Access::kSubmit},
+    Row{"GET", "/v2/models/{model}/stats", inference_statistics, Access::kRead},
+    Row{"GET", "/v2/models/{model}/versions/{version}", inference_model, Access::kRead},
+    Row{"GET", "/v2/models/{model}/versions/{version}/ready", inference_model_ready, Access::kRead},
+    Row{"POST", "/v2/models/{model}/versions/{version}/infer", infer, Access::kSubmit},
+    Row{"GET", "/v2/models/{model}/versions/{version}/stats", inference_statistics, Access::kRead},
+    Row{"POST", "/v2/repository/index", repository_index, Access::kRead},
+    Row{"POST", "/v2/repository/models/{model}/load", load_model, Access::kSubmit},
+    Row{"POST", "/v2/repository/models/{model}/unload", load_model, Access::kSubmit},
 };
 
 }  // namespace

@@ -123,4 +123,14 @@ Response problem(int status, const schema::Error& error, std::string_view reques
   return response;
 }
 
+void as_inference_error(Response& response) {
+  Value value = schema::value_from_json(response.body);
+  auto* body = std::get_if<ValueMap>(&value.data);
+  if (!body) return;
+  const auto detail = std::ranges::find(*body, "detail", [](const auto& member) { return member.first; });
+  body->insert(body->begin(), {"error", detail == body->end() ? Value("the server gives no reason") : detail->second});
+  response.content_type = "application/json";
+  response.body = schema::value_to_json(value) + "\n";
+}
+
 }  // namespace kedge::server::http

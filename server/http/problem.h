@@ -18,6 +18,9 @@ std::string_view reason_phrase(int status);
 Response problem(const schema::Error& error, std::string_view request_id);
 Response problem(int status, const schema::Error& error, std::string_view request_id);
 
+// The same answer in the form that clients of the Open Inference Protocol read: application/json with "error".
+void as_inference_error(Response& response);
+
 // "pipeline[1].params.n_estimators" as the JSON pointer "/pipeline/1/params/n_estimators".
 std::string json_pointer(std::string_view where);
 

@@ -390,6 +390,7 @@ void Session::hold_answer(Response& response, AnswerBudget::Share& share) {
 
 net::awaitable<void> Session::send(Response& response, bool head_only, bool keep_alive) {
   AnswerBudget::Share share(shared_.answers);
+  if (response.content_type == kProblemType && current_.path.starts_with("/v2")) as_inference_error(response);
   if (!head_only) hold_answer(response, share);
   co_await compress_body(response);
   if (!current_.origin.empty()) add_cors(response, current_.origin);

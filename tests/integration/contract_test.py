@@ -48,8 +48,11 @@ def put_things_there(contract):
     fitted = contract.call("POST", "/v1/jobs?wait=60s", spec(steps=("StandardScaler", "KMeans"), task={"fit": {}})).json()
     model = fitted["result"]["model"]
     predicted = contract.call("POST", "/v1/jobs?wait=60s", {"dataset": {"builtin": "iris"}, "pipeline": [], "task": {"predict": {"model": model}}}).json()
+    assert contract.call("POST", "/v1/registry/flowers/versions", {"model": model}).status == 201
+    assert contract.call("PUT", "/v1/registry/flowers/aliases/champion", {"version": 1}).status == 200
     assert contract.call("PUT", "/v1/datasets/flowers", CSV, **{"Content-Type": "text/csv"}).status == 201
     return {"/v1/jobs": {"id": predicted["id"], "name": "predictions.npy"}, "/v1/models": {"id": model},
+            "/v1/registry": {"name": "flowers", "version": "1", "alias": "champion"}, "/v2/": {"model": "flowers", "version": "1"},
             "/v1/datasets": {"name": "flowers"}, "/v1/estimators": {"name": "GaussianNB"}, "/v1/events": {"jobs": predicted["id"]}}
 
 

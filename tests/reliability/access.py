@@ -121,10 +121,11 @@ class Things:
 def request_for(operation, things):
     """(path, body, media type) of a request that would succeed for alice; None for an operation that has no row here."""
     rows = ({"rows": [[5.1, 3.5, 1.4, 0.2]]}, "application/json")
+    tensors = ({"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP64", "data": [5.1, 3.5, 1.4, 0.2]}]}, "application/json")
     plain = lambda path: (path, None, None)   # noqa: E731
     table = {
         **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/ui/", "/docs/estimators", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
-                                                                    "/v1/jobs", "/v1/models", "/v1/registry"]},
+                                                                    "/v1/jobs", "/v1/models", "/v1/registry", "/v2", "/v2/", "/v2/health/live", "/v2/health/ready", "/v2/models", "/v2/models/stats"]},
         "GET /ui/{file}": lambda: plain("/ui/style.css"),
         "GET /docs/estimators/{name}": lambda: plain("/docs/estimators/KMeans"),
         "POST /v1/jobs/check": lambda: ("/v1/jobs/check", spec(), "application/json"),
@@ -148,6 +149,13 @@ def request_for(operation, things):
         "GET /v1/models/{id}/download": lambda: plain(f"/v1/models/{things.model}/download"),
         "POST /v1/models/{id}/predict": lambda: (f"/v1/models/{things.model}/predict", *rows),
         "POST /v1/models/{id}/transform": lambda: (f"/v1/models/{things.transformer}/transform", *rows),
+        **{f"GET /v2/models/{{model}}{rest}": lambda rest=rest: plain(f"/v2/models/{things.model}{rest.replace('{version}', '1')}")
+           for rest in ["", "/ready", "/stats", "/versions/{version}", "/versions/{version}/ready", "/versions/{version}/stats"]},
+        "POST /v2/models/{model}/infer": lambda: (f"/v2/models/{things.model}/infer", *tensors),
+        "POST /v2/models/{model}/versions/{version}/infer": lambda: (f"/v2/models/{things.model}/versions/1/infer", *tensors),
+        "POST /v2/repository/index": lambda: ("/v2/repository/index", {}, "application/json"),
+        "POST /v2/repository/models/{model}/load": lambda: (f"/v2/repository/models/{things.model}/load", {}, "application/json"),
+        "POST /v2/repository/models/{model}/unload": lambda: (f"/v2/repository/models/{things.model}/unload", {}, "application/json"),
         "GET /v1/registry/{name}": lambda: plain(f"/v1/registry/{things.registered}"),
         "PATCH /v1/registry/{name}": lambda: (f"/v1/registry/{things.registered}", {"tags": {"a": "b"}}, "application/json"),
         "DELETE /v1/registry/{name}": lambda: plain(f"/v1/registry/{things.another_name()}"),
