@@ -72,9 +72,8 @@ bool answer_all(Runner& runner, const std::vector<PendingRun>& questions, Worker
       const auto start = std::chrono::steady_clock::now();
       if (run) log_begin(log, *run, device_id);
       const auto run_one = [&] {
-        return group
-          run ? group->run(runner, *run, next.front().stop.get_token(), report)
-                     : runner.run(*run, next.stop.get_token(), report);
+        const std::stop_token stop = next.front().stop.get_token();
+        return group ? group->run(runner, *run, stop, report) : runner.run(*run, stop, report);
       };
       const bool is_well = run ? run_one() : answer_all(runner, next, channel);
       if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
