@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -91,6 +94,9 @@ struct Transport::Impl {
     std::FILE* file = nullptr;       // in place of a body: sent in pieces
     std::int64_t file_bytes = -1;    // unknown
     const Sent* sent = nullptr;      // hears of the pieces of a file
+    std::string range =
+        {};   // Content-Range of a part, which has a connection of its own: curl would rewind to the file's begin
+    long allowed = 0;                // a status of failure that is an answer
     const Take* take = nullptr;      // gets the body of a good answer
   };
   struct Answer {
@@ -106,6 +112,10 @@ struct Transport::Impl {
       handle.add_header(fmt::format("Content-Type: {}", call.content_type));
       handle.add_header("Expect:");
     }
+    if (!call.range.empty()) {
+      handle.add_header("Content-Range: " + call.range);
+      handle.set(CURLOPT_FRESH_CONNECT, 1L);
+    }
     if (!call.key.empty()) handle.add_header("Idempotency-Key: " + std::string(call.key));
     prepare(handle, call.path);
     handle.set(CURLOPT_CUSTOMREQUEST, call.method);
@@ -113,6 +123,7 @@ struct Transport::Impl {
     if (call.take) refuse_silence(handle);
     set_body(call);
     Answer answer;
+    handle.on_header([&answer](std::string_view line) { note_offset(line, answer.reply); });
     bool has_begun = false;   // something was handed on
     handle.on_body([&](std::string_view data) {
       if (!call.take || handle.status() >= 300) {
@@ -154,6 +165,17 @@ struct Transport::Impl {
     return got;
   }
 
+  static void note_offset(std::string_view line, HttpReply& reply) {
+    constexpr std::string_view kName = "upload-offset:";
+    const bool is_it =
+        line.size() > kName.size() &&
+        std::ranges::equal(line.substr(0, kName.size()), kName, {}, [](unsigned char c) { return std::tolower(c); });
+    if (!is_it) return;
+    line.remove_prefix(kName.size());
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    std::from_chars(line.data(), line.data() + line.size(), reply.upload_offset);
+  }
+
   void set_body(const Call& call) {
     if (call.file) {
       handle.set(CURLOPT_UPLOAD, 1L);
@@ -175,7 +197,7 @@ struct Transport::Impl {
       try {
         Answer answer = attempt(call);
         has_answered = true;
-        if (answer.reply.status < 400) return std::move(answer.reply);
+        if (answer.reply.status < 400 || answer.reply.status == call.allowed) return std::move(answer.reply);
         error = problem(answer.reply.status, answer.reply.body);
         if (!means_later(answer.reply.status)) throw error;
         asked = answer.retry_after;
@@ -226,10 +248,34 @@ HttpReply Transport::exchange(const char* method, std::string_view path, std::st
        .may_repeat = std::string_view(method) != "POST"});
 }
 
-HttpReply Transport::put_file(std::string_view path, const std::string& name, const Sent& sent) {
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+}   // namespace
+
+std::optional<std::uint64_t> Transport::missing_from(std::string_view path) {
+  const HttpReply reply = impl_->perform({.path = path, .allowed = 404});
+  return reply.status == 404 ? std::optional(reply.upload_offset) : std::nullopt;
+}
+
+HttpReply Transport::put_rest(std::string_view path, const std::string& name, const Sent& sent)std::uint64_t first, std::uint64_t size) {
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(name.c_str(), "rb"));
+  if (!file || ::fseeko(file.get(), static_cast<off_t>(first), SEEK_SET) != 0)
+    throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
+  return impl_->perform({.path = path,
+                         .method = "PUT",
+                         .content_type = "application/octet-stream",
+                         .timeout = std::chrono::seconds(0),
+                         .may_repeat = false,
+                         .file = file.get(),
+                         .file_bytes = static_cast<std::int64_t>(size - first),
+                         .range = first == 0 ? "" : fmt::format("bytes {}-{}/{}", first, size - 1, size)});
+}
+
+HttpReply Transport::put_file(std::string_view path, const std::string& name) {
   std::unique_ptr<std::FILE, Close> owned(name == "-" ? nullptr : std::fopen(name.c_str(), "rb"));
   std::FILE* file = name == "-" ? stdin : owned.get();
   if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));

@@ -2,6 +2,8 @@
 #include "server/data/partial_uploads.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -12,9 +14,29 @@ namespace kedge::server {
 using schema::Error;
 using schema::ErrorCode;
 
+// What an earlier run has left. Its bytes count, and go from the disk with it, unless they are somebody else's now.
+struct PartialUploads::Dormant {
+  Dormant(TenantBytes& books, KeptUpload kept) : books(books), kept(std::move(kept)) {
+    books.charge_key(this->kept.tenant, this->kept.bytes);
+  }
+  ~Dormant() {
+    release();
+    if (!stays) KeptUploads::remove(kept.file);
+  }
+  Dormant(const Dormant&) = delete;
+  void release() noexcept {
+    if (counts) books.release_key(kept.tenant, kept.bytes);
+    counts = false;
+  }
+  TenantBytes& books;
+  const KeptUpload kept;
+  bool counts = true, stays = false;
+};
+
 struct PartialUploads::Partial {
   std::mutex writing;   // held while the upload works; taken before the owner's
   std::unique_ptr<Uploads::Upload> upload;
+  std::unique_ptr<Dormant> dormant;   // in its place until a connection goes on
   // The owner's mutex guards these.
   std::uint64_t bytes = 0, turn = 0;   // turn: of the writer that may write
   bool has_writer = false;
@@ -23,14 +45,74 @@ struct PartialUploads::Partial {
   bool waits() const { return !has_writer || Clock::now() - last >= kSilence; }
 };
 
+PartialUploads::PartialUploads(Uploads& uploads, TenantBytes& bytes, const std::filesystem::path& folder)
+    : uploads_(uploads), books_(bytes), files_(folder) {
+  for (KeptUpload& kept : files_.read_all()) take_up(std::move(kept));
+}
+
 PartialUploads::~PartialUploads() {
   sweeper_.request_stop();
   if (sweeper_.joinable()) sweeper_.join();
+  for (const auto& [key, partial] : partials_) {
+    if (partial->dormant) partial->dormant->stays = true;
+    if (partial->upload && partial->bytes > 0 && kept_.count() > 0) partial->upload->leave_sent();
+  }
+}
+
+// Of an earlier run; the newer of two takes the place of the older.
+void PartialUploads::take_up(KeptUpload kept) {
+  const auto age = std::chrono::system_clock::now() - kept.last;
+  auto partial = std::make_shared<Partial>();
+  partial->bytes = kept.bytes, partial->last = Clock::now() - std::chrono::duration_cast<Clock::duration>(age);
+  const Key key(kept.tenant, kept.name);
+  partial->dormant = std::make_unique<Dormant>(books_, std::move(kept));
+  partials_.insert_or_assign(key, std::move(partial));
+  while (count_waiting(key.first) > kMostOfTenant) take_oldest(key.first);
+  while (count_waiting({}) > kMost || bytes_waiting() > most_bytes_) take_oldest({});
+}
+
+// Reads its bytes again. Errors: those of Uploads::Upload; then nothing is kept.
+void PartialUploads::wake(const std::string& tenant, Partial& partial) {
+  const std::lock_guard writing(partial.writing);
+  if (!partial.dormant) return;
+  const KeptUpload& kept = partial.dormant->kept;
+  partial.dormant->release();
+  std::unique_ptr<Uploads::Upload> upload = uploads_.begin(tenant, kept.name, kept.format, kept.announced);
+  upload->keep_sent_at(
+      std::filesystem::path(kept.file).replace_extension(".new"));   // so that a second end finds the first file
+  std::ifstream file(kept.file, std::ios::binary);
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (std::uint64_t left = kept.bytes; left > 0;) {
+    const std::size_t n = std::min<std::uint64_t>(left, piece.size());
+    if (!file.read(piece.data(), static_cast<std::streamsize>(n)))
+      throw Error(ErrorCode::kUnavailable, "what has come of the upload cannot be read; send it again");
+    upload->write(std::string_view(piece).substr(0, n));
+    left -= n;
+  }
+  partial.dormant->stays = upload->move_sent_to(kept.file);
+  partial.upload = std::move(upload);
+  partial.dormant.reset();
+}
+
+// From now on what comes is on the disk, if there is room.
+void PartialUploads::outlast(const Key& key, const std::string& format, std::uint64_t announced,
+                             Partial& partial) noexcept try {
+  if (announced != 0 && announced < kLeastOutlasting) return;
+  partial.upload->keep_sent_at(
+      files_.begin({.tenant = key.first, .name = key.second, .format = format, .announced = announced}));
+} catch (const std::exception&) {   // it ends with the server
+}
+
+void PartialUploads::set_most_bytes(std::uint64_t most) {
+  const std::lock_guard lock(mutex_);
+  most_bytes_ = most;
 }
 
 void PartialUploads::set_kept(std::chrono::seconds kept) {
   const std::lock_guard lock(mutex_);
   kept_ = kept, ++n_changes_;
+  if (!partials_.empty() && !sweeper_.joinable())   // of an earlier run, whose age may now be too great
+    sweeper_ = std::jthread([this](const std::stop_token& token) { sweep(token); });
   changed_.notify_all();
 }
 
@@ -46,6 +128,7 @@ std::unique_ptr<PartialUploads::Writer> PartialUploads::begin(const std::string&
                                                               std::uint64_t announced) {
   const Key key(tenant_key(tenant), name);
   std::shared_ptr<Partial> before, partial;
+  std::unique_ptr<Writer> writer;
   {
     const std::lock_guard lock(mutex_);
     const auto found = partials_.find(key);
@@ -60,16 +143,43 @@ std::unique_ptr<PartialUploads::Writer> PartialUploads::begin(const std::string&
     }
     if (partial) {
       ++partial->turn, partial->has_writer = true, partial->last = Clock::now();
-      return std::unique_ptr<Writer>(new Writer(*this, key, partial));
+      writer.reset(new Writer(*this, key, partial));
     }
+  }
+  if (writer) {
+    try {
+      wake(tenant, *partial);
+    } catch (...) {
+      forget(key, partial);
+      throw;
+    }
+    return writer;
   }
   before.reset();   // its bytes make room
   partial = std::make_shared<Partial>();
   partial->upload = uploads_.begin(tenant, name, format, announced);
-  const std::lock_guard lock(mutex_);
-  partial->has_writer = true;
-  partials_.try_emplace(key, partial);   // another connection that sends the same keeps its place
-  return std::unique_ptr<Writer>(new Writer(*this, key, partial));
+  bool has_place = false;
+  {
+    const std::lock_guard lock(mutex_);
+    partial->has_writer = true;
+    has_place = partials_.try_emplace(key, partial).second;   // another connection that sends the same keeps its place
+    writer.reset(new Writer(*this, key, partial));
+    has_place = has_place && kept_.count() > 0;
+  }
+  if (has_place) outlast(key, format, announced, *partial);
+  return writer;
+}
+
+std::size_t PartialUploads::count_waiting(const std::string& tenant) const {
+  return static_cast<std::size_t>(std::ranges::count_if(partials_, [&](const auto& entry) {
+    return entry.second->waits() && (tenant.empty() || entry.first.first == tenant);
+  }));
+}
+
+std::uint64_t PartialUploads::bytes_waiting() const {
+  std::uint64_t sum = 0;
+  for (const auto& [key, partial] : partials_) sum += partial->waits() ? partial->bytes : 0;
+  return sum;
 }
 
 void PartialUploads::forget(const Key& key, const std::shared_ptr<Partial>& partial) noexcept {
@@ -90,13 +200,8 @@ void PartialUploads::keep(const Key& key, const std::shared_ptr<Partial>& partia
     partials_.erase(found);
     return;
   }
-  const auto count = [&](const std::string& tenant) {
-    return static_cast<std::size_t>(std::ranges::count_if(partials_, [&](const auto& entry) {
-      return entry.second->waits() && (tenant.empty() || entry.first.first == tenant);
-    }));
-  };
-  while (count(key.first) > kMostOfTenant) gone.push_back(take_oldest(key.first));
-  while (count({}) > kMost) gone.push_back(take_oldest({}));
+  while (count_waiting(key.first) > kMostOfTenant) gone.push_back(take_oldest(key.first));
+  while (count_waiting({}) > kMost || bytes_waiting() > most_bytes_) gone.push_back(take_oldest({}));
   if (!sweeper_.joinable()) sweeper_ = std::jthread([this](const std::stop_token& stop) { sweep(stop); });
   ++n_changes_;
   changed_.notify_all();

@@ -9,6 +9,8 @@
 #include "engine/core/dataset_file.h"
 #include "engine/core/require.h"
 #include "server/data/arrow.h"
+#include "schemas/quota.h"
+#include "server/data/kept_uploads.h"
 #include "server/data/mapped_text.h"
 #include "server/data/npy.h"
 #include "server/data/npz.h"
@@ -63,17 +65,72 @@ void Uploads::Upload::discard() {
   out_.close();
   std::error_code ignored;
   if (!part_.empty()) std::filesystem::remove(part_, ignored);
+  give_up_sent();
+}
+
+void Uploads::Upload::leave_sent() {
+  if (part_ == sent_path_) out_.close(), part_.clear();
+  sent_.close();
+  sent_path_.clear();
+}
+
+void Uploads::Upload::give_up_sent() noexcept {
+  if (sent_path_.empty()) return;
+  sent_.close();
+  KeptUploads::remove(sent_path_);
+  sent_path_.clear(), sent_bytes_ = 0;
+}
+
+bool Uploads::Upload::move_sent_to(const std::filesystem::path& file) {
+  if (sent_path_.empty()) return false;
+  require(::rename(sent_path_.c_str(), file.c_str()) == 0, ErrorCode::kStorageFull, "the disk takes no more");
+  if (part_ == sent_path_) part_ = file;
+  sent_path_ = file;
+  return true;
+}
+
+// A text, or an .npz file, is kept as it comes until it is whole. Of an array, and of what is packed, something else is
+// kept.
+void Uploads::Upload::keep_sent(std::string_view bytes) {
+  if (sent_path_.empty() || bytes.empty()) return;
+  const bool is_first = static_cast<std::int64_t>(bytes.size()) == info_.bytes;
+  if (is_first && info_.format != "npy" && bytes.front() != '\x1f' &&
+      bytes.front() != '\x28') {   // as gzip and zstd begin
+    part_ = sent_path_;
+    return;
+  }
+  if (part_ == sent_path_) return;
+  sent_bytes_ += bytes.size();
+  try {
+    reserve(static_cast<std::uint64_t>(info_.bytes));
+  } catch (const schema::QuotaExceeded&) {
+    return give_up_sent();
+  }
+  if (is_first) sent_.open(sent_path_, std::ios::binary | std::ios::trunc);
+  sent_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  sent_.flush();   // what the client is told to have come must be there
+  if (!sent_.good()) give_up_sent();
 }
 
 void Uploads::Upload::write(std::string_view bytes) {
   info_.bytes += static_cast<std::int64_t>(bytes.size());
   reserve(static_cast<std::uint64_t>(info_.bytes));
   digest_.update(bytes);
+  keep_sent(bytes);
   decoder_.feed(bytes, [this](std::string_view decoded) { take(decoded); });
+  if (part_ == sent_path_ && out_.is_open()) out_.flush();
 }
 
+// Room for so many bytes and for those that are kept beside them, which make room where there is none.
 void Uploads::Upload::reserve(std::uint64_t bytes) {
-  if (bytes > bytes_.bytes()) bytes_.resize(bytes);
+  if (bytes + sent_bytes_ <= bytes_.bytes()) return;
+  try {
+    bytes_.resize(bytes + sent_bytes_);
+  } catch (const schema::QuotaExceeded&) {
+    if (sent_bytes_ == 0) throw;
+    give_up_sent();
+    if (bytes > bytes_.bytes()) bytes_.resize(bytes);
+  }
 }
 
 void Uploads::Upload::take(std::string_view decoded) {

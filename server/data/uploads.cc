@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 7> kFormats{"csv", "arff", "libsvm", "npy
 constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kContent = "sha256:";
 constexpr std::string_view kJobs = "jobs";   // folder; those of tenants are 40 hexadecimal digits
+constexpr std::string_view kUnfinished = "unfinished";   // folder
 constexpr const char* kNameRule =
     "the name must have 1 to 64 letters, digits, '.', '_' or '-', and not begin with '.', or be sha256: "
     "and 64 hexadecimal digits";
@@ -53,7 +54,7 @@ Uploads::Uploads(fs::path datasets, TenantBytes& bytes, bool by_tenant)
       bytes_(bytes),
       by_tenant_(by_tenant),
       references_(std::make_shared<ContentReferences>(datasets_, directory_)),
-      partials_(std::make_unique<PartialUploads>(*this)) {
+      partials_(std::make_unique<PartialUploads>(*this, bytes, directory_ / kUnfinished)) {
   fs::create_directories(directory_ / kJobs);
   read_all();
 }
@@ -64,7 +65,7 @@ void Uploads::read_all() {
   for (const auto& left : fs::recursive_directory_iterator(directory_))   // by an earlier run
     if (left.path().extension() == ".part" || left.path().extension() == ".kds") fs::remove(left.path());
   for (const fs::path& folder : files_in(directory_))
-    if (folder.filename() != kJobs) read_names(folder);
+    if (folder.filename() != kJobs && folder.filename() != kUnfinished) read_names(folder);
   read_jobs();
   remove_orphans();
 }

@@ -65,10 +65,20 @@ class Uploads {
     // kDatasetCorrupt where it is not the content that its name says.
     Content finish(std::stop_token stop);
 
+    // From the first byte on, what comes is also in this file as it came, or there alone where it would be kept anyway.
+    // It counts as the table does, and is given up where the tenant has no more room. Before the first write().
+    void keep_sent_at(std::filesystem::path file) { sent_path_ = std::move(file); }
+    // Another place for the file, in the same folder. False: it was given up. Errors: kStorageFull.
+    bool move_sent_to(const std::filesystem::path& file);
+    // The file stays when this goes.
+    void leave_sent();
+
    private:
     friend class Uploads;
     Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced);
     void take(std::string_view decoded);
+    void keep_sent(std::string_view bytes);
+    void give_up_sent() noexcept;
     void reserve(std::uint64_t bytes);
     void keep(std::string_view bytes);
     void discard();
@@ -80,6 +90,9 @@ class Uploads {
     std::filesystem::path part_;
     std::unique_ptr<NpyStream> npy_;   // set: makes the table while the bytes come
     std::ofstream out_;                // else they are kept until the end
+    std::filesystem::path sent_path_;   // not empty: outlasts the server
+    std::ofstream sent_;                // of it, where what comes is not what is kept
+    std::uint64_t sent_bytes_ = 0;      // in a file beside the table
     crypto::Digest digest_;
     TenantBytes::Reservation bytes_;
     UploadDecoder decoder_;

@@ -1,8 +1,10 @@
 """Uploads of the Python client: what is sent once, what goes on behind a break, what is given up."""
 import hashlib
 import json
+import os
 import pathlib
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -10,6 +12,7 @@ import unittest
 from unittest import mock
 
 from client_case import WithScript, WithServer, has
+from kedge_server import BIN, Kedged, wait_for
 import kedge
 from kedge import _upload
 from kedge._upload import Sender
@@ -89,6 +92,29 @@ class Uploads(WithServer):
         self.assertEqual(seen[-1], (size, size))
         self.assertEqual(len({total for _, total in seen}), 1)
 
+    def test_the_command_goes_on_where_its_connection_broke(self):
+        path = pathlib.Path(self.folder.name) / "sent.csv"
+        path.write_bytes(b"a,b\n" + b"1.25,2\n" * 3_000_000)   # 20 MiB
+        proxy = Cutting(int(self.server.url.rsplit(":", 1)[1]), after=6 << 20, breaks=2)
+        self.addCleanup(proxy.close)
+        done = subprocess.run([BIN / "kedge", "datasets", path, "--name", "sent"], capture_output=True, text=True,
+                              env={**os.environ, "KEDGE_URL": proxy.url})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stored = json.loads(done.stdout)
+        self.assertEqual((stored["name"], stored["rows"]), ("sent", 3_000_000))
+        self.assertGreaterEqual(len([sent for sent in proxy.sent if sent > 1 << 20]), 3, proxy.sent)
+        self.assertLess(sum(proxy.sent), path.stat().st_size + (8 << 20), "what had come was sent again")
+        self.assertEqual([one["name"] for one in self.session.datasets() if one["digest"] == stored["digest"]], ["sent"])
+        self.session.remove_dataset("sent")
+
+    def test_the_command_says_why_a_large_file_is_refused(self):
+        path = pathlib.Path(self.folder.name) / "wrong.csv"
+        path.write_bytes(b"a,b\n" + b"1.25,2\n" * 3_000_000 + b"1,2,3\n")
+        done = subprocess.run([BIN / "kedge", "datasets", path, "--name", "wrong"], capture_output=True, text=True,
+                              env={**os.environ, "KEDGE_URL": self.server.url})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("line 3000002", done.stderr)
+
     def test_a_large_file_gets_its_name_by_its_content(self):
         path = pathlib.Path(self.folder.name) / "large.csv"
         path.write_text("a,b\n" + "1.25,2\n" * 200_000)
@@ -97,6 +123,30 @@ class Uploads(WithServer):
         self.assertEqual((stored["name"], stored["rows"]), ("large", 200_000))
         self.assertEqual([one["name"] for one in self.session.datasets() if one["digest"] == stored["digest"]], ["large"])
         self.session.remove_dataset("large")
+
+
+class Restarts(unittest.TestCase):
+    def test_an_upload_goes_on_behind_a_server_that_was_killed(self):
+        """kill -9 in the middle: the next server has what came, and the client sends the rest alone."""
+        text = b"a,b\n" + b"1.25,2\n" * 2_000_000   # 14 MB
+        name = f"sha256:{hashlib.sha256(b'csv' + bytes([10]) + text).hexdigest()}"
+        upload = Upload("csv", len(text), lambda: (text[at:at + (1 << 16)] for at in range(0, len(text), 1 << 16)))
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder)
+            with socket.create_connection(("127.0.0.1", int(server.url.rsplit(":", 1)[1]))) as broken:
+                head = f"PUT /v1/datasets/{name}?format=csv HTTP/1.1\r\nHost: {server.url[7:]}\r\nContent-Length: {len(text)}\r\n\r\n"
+                broken.sendall(head.encode() + text[:9 << 20])
+                wait_for(lambda: sum(one.stat().st_size for one in pathlib.Path(folder).rglob("unfinished/*.bytes")) >= 8 << 20, 60, "8 MiB on the disk")
+                server.kill()
+            again = Kedged(folder)
+            self.addCleanup(again.kill)
+            sent = []
+            session = kedge.connect(again.url)
+            self.addCleanup(session.close)
+            found = session.content(upload, progress=lambda done, total: sent.append(done))
+            self.assertEqual(session.preview(found)["rows"], 2_000_000)
+            self.assertGreater(sent[0], 8 << 20, "what had come was sent again")
+            self.assertEqual(list(pathlib.Path(folder).rglob("unfinished/*")), [])
 
 
 class Failures(WithScript):

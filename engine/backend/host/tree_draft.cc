@@ -145,16 +145,26 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
   // A task for each member: most of the time goes into new pages.
   parallel_tasks(n_threads, 10, [&](std::int64_t task, int) {
     switch (task) {
-      case 0: return join(&Forest::value, nodes * static_cast<std::size_t>(n_classes));
-      case 8: return join(&Forest::mean, n_classes == 0 ? nodes : 0);
-      case 9: return join(&Forest::n_rows, knows_rows ? nodes : 0);
-      case 1: return join(&Forest::threshold, nodes);
-      case 2: return join(&Forest::impurity, nodes);
-      case 3: return join(&Forest::weight, nodes);
-      case 4: return join_children(&Forest::left);
-      case 5: return join_children(&Forest::right);
-      case 6: return join(&Forest::feature, nodes);
-      default: return join(&Forest::bin, nodes);
+      case 0:
+        return join(&Forest::value, nodes * static_cast<std::size_t>(n_classes));
+      case 8:
+        return join(&Forest::mean, n_classes == 0 ? nodes : 0);
+      case 9:
+        return join(&Forest::n_rows, knows_rows ? nodes : 0);
+      case 1:
+        return join(&Forest::threshold, nodes);
+      case 2:
+        return join(&Forest::impurity, nodes);
+      case 3:
+        return join(&Forest::weight, nodes);
+      case 4:
+        return join_children(&Forest::left);
+      case 5:
+        return join_children(&Forest::right);
+      case 6:
+        return join(&Forest::feature, nodes);
+      default:
+        return join(&Forest::bin, nodes);
     }
   });
   return all;

@@ -37,8 +37,7 @@ TEST_P(EveryCase, CountsTheDifferentRowsOfEachNode) {
   for (std::int64_t i = 0; i < forest.n_nodes(); ++i) {
     if (forest.feature[i] >= 0)
       ASSERT_EQ(forest.n_rows[i], forest.n_rows[forest.left[i]] + forest.n_rows[forest.right[i]]) << "node " << i;
-    else
-      ASSERT_GE(forest.n_rows[i], 1) << "node " << i;
+    else ASSERT_GE(forest.n_rows[i], 1) << "node " << i;
   }
   const std::int64_t n = c.every_other_row ? (c.data.rows + 1) / 2 : c.data.rows;
   for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
