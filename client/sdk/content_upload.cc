@@ -47,12 +47,13 @@ std::string format_of_file(const std::string& name) {
   std::string_view rest = name;
   for (const std::string_view coding : {".gz", ".zst"})
     if (rest.ends_with(coding)) rest.remove_suffix(coding.size());
-  for (const std::string_view format : {"csv", "arff", "libsvm", "npy", "npz"})
+  for (const std::string_view format : {"csv", "arff", "libsvm", "npy", "npz", "parquet", "arrow"})
     if (rest.ends_with("." + std::string(format))) return std::string(format);
   return {};
 }
 
-std::string send_content(Transport& transport, const std::string& file, const std::string& format) {
+std::string send_content(Transport& transport, const std::string& file, const std::string& format,
+                         const Transport::Sent& sent) {
   const std::string name = content_name(file, format), path = "/v1/datasets/" + name;
   const std::uint64_t size = std::filesystem::file_size(file);
   std::optional<std::uint64_t> most;   // that has arrived so far
@@ -62,7 +63,7 @@ std::string send_content(Transport& transport, const std::string& file, const st
   while (begin) {
     if (!most || *begin > *most) most = *begin, give_up = Clock::now() + Transport::kPatience, backoff.reset();
     try {
-      transport.put_rest(path + "?format=" + format, file, std::min(*begin, size), size);
+      transport.put_rest(path + "?format=" + format, file, std::min(*begin, size), size, sent);
       return name;
     } catch (const Error& error) {
       const auto pause = backoff.next();

@@ -13,8 +13,9 @@ inline constexpr std::uintmax_t kResumesFrom = std::uintmax_t{16} << 20;   // by
 // "csv", "arff", "libsvm", "npy" or "npz", by the ending of a file's name, packed or not; empty: none of these.
 std::string format_of_file(const std::string& name);
 
-// Returns "sha256:..." when the server has it. Goes on for as long as something arrives within Transport::kPatience.
+// `sent` hears how far it is. Returns "sha256:..." when the server has it. Goes on for as long as something arrives within Transport::kPatience.
 // Errors: kInvalidValue for a file that cannot be read; the server's; kConnection.
-std::string send_content(Transport& transport, const std::string& file, const std::string& format);
+std::string send_content(Transport& transport, const std::string& file, const std::string& format,
+                         const Transport::Sent& sent = {});
 
 }   // namespace kedge

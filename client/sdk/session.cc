@@ -121,7 +121,7 @@ schema::Value Session::upload(const std::string& name, const std::string& file, 
   const bool is_large = file != "-" && std::filesystem::is_regular_file(file, not_there) &&
                         std::filesystem::file_size(file, not_there) >= kResumesFrom;
   if (is_large && !known.empty()) {   // by its content, which goes on behind a break; then it gets its name
-    const std::string content = send_content(*transport_, file, known);
+    const std::string content = send_content(*transport_, file, known, sent);
     const std::string path = fmt::format("/v1/datasets/{}?content={}", name, content);
     const HttpReply named = transport_->exchange("PUT", path, {}, "application/octet-stream", "application/json");
     try {

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
@@ -93,10 +92,10 @@ struct Transport::Impl {
     bool may_repeat = true;
     std::FILE* file = nullptr;       // in place of a body: sent in pieces
     std::int64_t file_bytes = -1;    // unknown
-    const Sent* sent = nullptr;      // hears of the pieces of a file
-    std::string range =
-        {};   // Content-Range of a part, which has a connection of its own: curl would rewind to the file's begin
+    std::int64_t file_first = 0;     // the byte of the file that is sent first
+    std::string range = {};          // Content-Range of a part, which has a connection of its own: curl would rewind to the begin
     long allowed = 0;                // a status of failure that is an answer
+    const Sent* sent = nullptr;      // hears of the pieces of a file
     const Take* take = nullptr;      // gets the body of a good answer
   };
   struct Answer {
@@ -147,6 +146,17 @@ struct Transport::Impl {
     return answer;
   }
 
+  static void note_offset(std::string_view line, HttpReply& reply) {
+    constexpr std::string_view kName = "upload-offset:";
+    const bool is_it =
+        line.size() > kName.size() &&
+        std::ranges::equal(line.substr(0, kName.size()), kName, {}, [](unsigned char c) { return std::tolower(c); });
+    if (!is_it) return;
+    line.remove_prefix(kName.size());
+    while (line.starts_with(' ')) line.remove_prefix(1);
+    std::from_chars(line.data(), line.data() + line.size(), reply.upload_offset);
+  }
+
   // A file on its way.
   struct Upload {
     std::FILE* file = nullptr;
@@ -165,21 +175,13 @@ struct Transport::Impl {
     return got;
   }
 
-  static void note_offset(std::string_view line, HttpReply& reply) {
-    constexpr std::string_view kName = "upload-offset:";
-    const bool is_it =
-        line.size() > kName.size() &&
-        std::ranges::equal(line.substr(0, kName.size()), kName, {}, [](unsigned char c) { return std::tolower(c); });
-    if (!is_it) return;
-    line.remove_prefix(kName.size());
-    while (line.starts_with(' ')) line.remove_prefix(1);
-    std::from_chars(line.data(), line.data() + line.size(), reply.upload_offset);
-  }
-
   void set_body(const Call& call) {
     if (call.file) {
       handle.set(CURLOPT_UPLOAD, 1L);
-      upload = {.file = call.file, .total = std::max<std::int64_t>(call.file_bytes, 0), .sent = call.sent};
+      upload = {.file = call.file,
+                .bytes = call.file_first,
+                .total = call.file_bytes < 0 ? 0 : call.file_first + call.file_bytes,
+                .sent = call.sent};
       handle.set(CURLOPT_READFUNCTION, &read_piece);
       handle.set(CURLOPT_READDATA, &upload);
       if (call.file_bytes >= 0) handle.set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.file_bytes));
@@ -261,7 +263,8 @@ std::optional<std::uint64_t> Transport::missing_from(std::string_view path) {
   return reply.status == 404 ? std::optional(reply.upload_offset) : std::nullopt;
 }
 
-HttpReply Transport::put_rest(std::string_view path, const std::string& name, const Sent& sent)std::uint64_t first, std::uint64_t size) {
+HttpReply Transport::put_rest(std::string_view path, const std::string& name, std::uint64_t first, std::uint64_t size,
+                              const Sent& sent) {
   const std::unique_ptr<std::FILE, Close> file(std::fopen(name.c_str(), "rb"));
   if (!file || ::fseeko(file.get(), static_cast<off_t>(first), SEEK_SET) != 0)
     throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));
@@ -272,10 +275,12 @@ HttpReply Transport::put_rest(std::string_view path, const std::string& name, co
                          .may_repeat = false,
                          .file = file.get(),
                          .file_bytes = static_cast<std::int64_t>(size - first),
-                         .range = first == 0 ? "" : fmt::format("bytes {}-{}/{}", first, size - 1, size)});
+                         .file_first = static_cast<std::int64_t>(first),
+                         .range = first == 0 ? "" : fmt::format("bytes {}-{}/{}", first, size - 1, size),
+                         .sent = &sent});
 }
 
-HttpReply Transport::put_file(std::string_view path, const std::string& name) {
+HttpReply Transport::put_file(std::string_view path, const std::string& name, const Sent& sent) {
   std::unique_ptr<std::FILE, Close> owned(name == "-" ? nullptr : std::fopen(name.c_str(), "rb"));
   std::FILE* file = name == "-" ? stdin : owned.get();
   if (!file) throw Error(ErrorCode::kInvalidValue, fmt::format("{}: cannot be read", name));

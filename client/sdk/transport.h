@@ -42,11 +42,12 @@ class Transport {
   // Sends a file, or stdin for "-", in pieces: it may be larger than the memory. Not tried again. `sent` hears of each
   // piece: bytes so far, and of all (0: unknown).
   using Sent = std::function<void(std::int64_t bytes, std::int64_t total)>;
-  HttpReply put_file(std::string_view path, const std::string& file, const Sent& sent = {});file);
+  HttpReply put_file(std::string_view path, const std::string& file, const Sent& sent = {});
   // Of a content: from which byte on the server misses it; nullopt: it has all. Tried again as get().
   std::optional<std::uint64_t> missing_from(std::string_view path);
   // Sends a file of `size` bytes from its byte `first` on, as a part where that is not the first. Not tried again.
-  HttpReply put_rest(std::string_view path, const std::string& file, std::uint64_t first, std::uint64_t size);
+  HttpReply put_rest(std::string_view path, const std::string& file, std::uint64_t first, std::uint64_t size,
+                     const Sent& sent = {});
   HttpReply remove(std::string_view path);   // DELETE
 
   // GET of what may be larger than the memory: `take` gets it in pieces, in order. Tried again until the first of them has come.

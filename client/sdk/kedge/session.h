@@ -164,9 +164,9 @@ class Session {
   schema::ServerInfo info() const;
   // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin;
   // format "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", empty: by the name's ending or the
-  // content. `sent` hears how far it is: bytes so far, and of all (0: unknown). It must not throw.
-  using Sent = std::function<void(std::int64_t bytes, std::int64_t total)>;ending. Of 16 MiB and more, a break of the
-  // connection costs what had not come yet: it goes on from there.
+  // content. `sent` hears how far it is: bytes so far, and of all (0: unknown). It must not throw. Of 16 MiB and more, a
+  // break of the connection costs what had not come yet: it goes on from there.
+  using Sent = std::function<void(std::int64_t bytes, std::int64_t total)>;
   schema::Value upload(const std::string& name, const std::string& file, const std::string& format = {},
                        const Sent& sent = {}) const;
   schema::Value datasets() const;
