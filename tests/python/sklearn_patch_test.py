@@ -13,7 +13,7 @@ import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn.base  # noqa: E402
 import sklearn.model_selection as stock  # noqa: E402
-from kedge.sklearn import _fill  # noqa: E402
+from kedge.sklearn import _fill, _kinds  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: E402
 from sklearn.decomposition import PCA, TruncatedSVD  # noqa: E402
@@ -39,6 +39,7 @@ def described(value):
     return [described(one) for one in value[:1]] if isinstance(value, list) else type(value)
 
 
+GENERALIZED = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor", "HuberRegressor")
 SVMS = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
@@ -47,6 +48,8 @@ class Fits(WithServer):
     # Their types differ between releases of scikit-learn, or with the data.
     ANY_TYPE = {"n_samples_seen_", "alpha_", "noise_variance_", "_ewa_inertia", "_ewa_inertia_min"}   # those of the fit alone are None
 
+    NOT_THERE = {"_optimizer"}   # of networks: partial_fit() makes one
+
     LATEST = RELEASE >= (1, 9)   # after which the server is made
 
     def test_each_that_can_be_filled_has_scikit_learns_attributes_and_answers(self):
@@ -54,11 +57,15 @@ class Fits(WithServer):
         labels, values = np.array(["c", "a", "b"])[self.y], self.X @ [1, 2, 3, 4.0] + random.normal(size=150)
         classes = dict(all_estimators())
         n_filled = 0
-        for name in filter(lambda name: not _fill.is_heavy(name), _fill.FILLED):   # forests have tests of their own
+        for name in (name for name, fill in _fill.FILLED.items() if fill is not _fill._forest):   # which has tests of its own
             with self.subTest(name):
-                model = classes[name]()
+                model = classes[name](**({"estimator": LogisticRegression()} if name in _kinds.OF_ESTIMATORS else {}))
                 params = {"random_state": 0, "n_components": 2, "n_clusters": 3, "max_iter": 2000}
                 model.set_params(**{parameter: value for parameter, value in params.items() if parameter in model.get_params()})
+                if name in GENERALIZED:
+                    model.set_params(tol=1e-10, max_iter=10_000)
+                if name == "LinearSVR":
+                    model.set_params(tol=1e-7, max_iter=100_000)
                 if name in SVMS:   # to the optimum, so that both have the same support vectors
                     model.set_params(tol=1e-6, max_iter=-1)
                 X, y = (np.round(self.X) if name == "CategoricalNB" else self.X), (values if regression(model) else labels)
@@ -68,17 +75,31 @@ class Fits(WithServer):
                 self.assertIs(self.call("fit", model, X, y), model)
                 n_filled += 1
                 if self.LATEST:
-                    self.assertEqual(sorted(vars(model)), sorted(vars(theirs)))
-                self.assertLessEqual(set(vars(theirs)), set(vars(model)))
+                    self.assertEqual(set(vars(model)), set(vars(theirs)) - self.NOT_THERE)
+                self.assertLessEqual(set(vars(theirs)) - self.NOT_THERE, set(vars(model)))
                 for attribute, value in vars(theirs).items():
-                    if attribute not in self.ANY_TYPE:
+                    if attribute not in self.ANY_TYPE | self.NOT_THERE:
                         self.assertEqual(described(getattr(model, attribute)), described(value), attribute)
                 again = pickle.loads(pickle.dumps(model))
+                if name == "FactorAnalysis":   # whose factors may be turned
+                    np.testing.assert_allclose(again.get_covariance(), theirs.get_covariance(), atol=1e-3)
+                    continue
+                if name == "AdaBoostRegressor":   # where two cuts are equally good, as in rows that were drawn twice, either may be taken
+                    self.assertLess(abs(again.score(X, y) - theirs.score(X, y)), 0.05)
+                    continue
                 for method in ("predict", "predict_proba", "transform"):
                     if hasattr(theirs, method):
                         self.check_equal(name, getattr(again, method)(X), getattr(theirs, method)(X))
 
         self.assertGreater(n_filled, 20)
+
+    def test_every_estimator_of_the_catalogue_is_filled_or_stays_for_a_reason(self):
+        """Who adds an estimator to the engine writes its fill, or why there is none."""
+        listed = {one["name"] for one in self.session.estimators()}
+        filled, local = set(_fill.FILLED), set(_kinds.LOCAL)
+        self.assertEqual(listed - filled - local, set(), "neither in _fill.FILLED nor in _kinds.LOCAL")
+        self.assertEqual(filled & local, set())
+        self.assertEqual((filled | local) - listed, set(), "not in the catalogue")
 
     def check_equal(self, name, mine, theirs):
         self.assertEqual((mine.dtype, mine.shape), (theirs.dtype, theirs.shape))
@@ -89,7 +110,7 @@ class Fits(WithServer):
         elif name == "FastICA":   # nor have its sources an order
             np.testing.assert_allclose(np.abs(np.corrcoef(mine.T, theirs.T)[:2, 2:]).max(axis=1), 1, atol=1e-3)
         else:
-            np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-4 if name in SVMS else 1e-9)
+            np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-3 if name == "LinearSVR" else 1e-4 if name in (*SVMS, *GENERALIZED) else 1e-9)
 
     def test_weights_go_along(self):
         weights = np.random.default_rng(0).integers(0, 4, 150)
@@ -144,7 +165,7 @@ class Fits(WithServer):
         self.assertFalse(hasattr(self.call("fit", model, self.X, self.y), "feature_names_in_"))
 
     def test_what_does_not_come_back_is_fitted_here(self):
-        for reason, model, more in (("a fitted KNeighborsClassifier does not come back yet", KNeighborsClassifier(5), {}),
+        for reason, model, more in (("its fit keeps X and no more", KNeighborsClassifier(5), {}),
                                     ("the server has no LabelPropagation", LabelPropagation(), {}),
                                     ("warm_start", LogisticRegression(warm_start=True), {}),
                                     ("sample_weight is not one number for each row", Ridge(), {"sample_weight": 2.0})):
@@ -228,7 +249,7 @@ class Patched(WithServer):
         by_function = clone(search).set_params(scoring=lambda model, X, y: 0)
         before = self.n_jobs(), len(self.session.datasets()), np.random.get_state()[2]
         for said, model in (("goes to the server: one job, gridSearch, of 6 fits", search), ("goes to the server: one job, fit", Ridge()),
-                            ("stays local: a fitted KNeighborsClassifier does not come back yet", KNeighborsClassifier()),
+                            ("stays local: its fit keeps X and no more", KNeighborsClassifier()),
                             ("stays local: the server has no LabelPropagation", LabelPropagation()),
                             ("stays local: the scorer <lambda> is a function of the program's own", by_function)):
             self.assertEqual(str(kedge.sklearn.explain(model, self.X, self.y, session=self.session)), said)

@@ -11,6 +11,7 @@ from ..session import Session
 from ._decide import Call, Settings, Stays
 from ._hook import calling, hook
 from ._jobs import size_of
+from ._kinds import BY_PARTS, LOCAL
 
 T = TypeVar("T")
 
@@ -50,10 +51,11 @@ def learning_curve(estimator: Any, X: Any, y: Any, *, session: Session | None = 
 def fit(estimator: T, X: Any, y: Any = None, *, session: Session | None = None, fallback: str = "warn", **more: Any) -> T:
     """estimator.fit(X, y), and the estimator. A search evaluates its candidates as one job; then it refits the best one. A pipeline is
     fitted step by step. session, fallback: as of cross_validate."""
-    is_single = not isinstance(estimator, (BaseSearchCV, Pipeline))
+    name = type(estimator).__name__
+    is_single = not isinstance(estimator, (BaseSearchCV, Pipeline)) and LOCAL.get(name) != BY_PARTS
     settings = Settings.of(session, fallback=fallback, policy="always" if is_single else "auto")
     with calling(Call(settings, estimator=estimator)):
         if is_single and not hook.wraps(type(estimator)):
-            settings.kept(f"{type(estimator).__name__}.fit", size_of(X), Stays(f"the server has no {type(estimator).__name__}"))
+            settings.kept(f"{name}.fit", size_of(X), Stays(LOCAL.get(name, f"the server has no {name}")))
         estimator.fit(X, y, **more)   # type: ignore[attr-defined]
     return estimator

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,49 +11,23 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 
-from ..data import Dataset
 from ..errors import KedgeError
-from ..model import Model
-from ..session import Session
 from ..tasks import Task
+from . import _boosting, _kinds
+from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays
-from ._describe import RELEASE, Describer, Seeds, Step
+from ._describe import RELEASE, Describer, Seeds
 from ._jobs import run, size_of, warn_as_scikit_learn
+from ._kinds import CHEAP, LOCAL
 from ._table import Table, Target, weights_of
 from ._trees import Fit, Nodes, check_fields, forest_of, trees_of
 
-Fitted = dict[str, Any]
-# Attributes that are not what a list of numbers or a number becomes: arrays of integers, numbers of numpy, lists of arrays.
-INTEGERS = {"labels_": np.int32, "n_iter_": np.int32, "core_sample_indices_": np.int64, "component_indices_": np.int64, "n_categories_": np.int64}
-SCALARS = {"intercept_", "dual_gap_", "best_score_", "l1_ratio_", "epsilon_"}
+# Attributes that are not what a list of numbers or a number becomes: arrays of integers and truths, numbers of numpy, lists of arrays.
+INTEGERS: dict[str, Any] = {"labels_": np.int32, "n_iter_": np.int32, "core_sample_indices_": np.int64, "component_indices_": np.int64, "n_categories_": np.int64,
+            **dict.fromkeys(("support_", "raw_support_", "outliers_"), np.bool_)}
+SCALARS = {"intercept_", "dual_gap_", "best_score_", "l1_ratio_", "epsilon_", "scale_", "alpha_", "lambda_", "lower_bound_", "shrinkage_",
+           "offset_", "loss_"}
 LISTS = {"QuadraticDiscriminantAnalysis": ("rotations_", "scalings_", "covariance_"), "CategoricalNB": ("category_count_", "feature_log_prob_")}
-# Families of which no fit is worth sending, and why.
-ONE_PASS = "its fit reads X once, which costs less than sending it"
-CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS),
-         "neighbors": "its fit keeps X and no more"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What there is to fill an estimator from. model: what the job has stored, while the attributes are read."""
-
-    estimator: Any
-    fitted: Fitted
-    plan: Plan
-    model: Model
-
-    @property
-    def table(self) -> Table:
-        return self.plan.table
-
-    @property
-    def X(self) -> Any:
-        return self.table.matrix if self.table.sparse is None else self.table.sparse
-
-    @property
-    def classes(self) -> np.ndarray[Any, Any] | None:
-        return self.plan.target.classes if self.plan.target is not None else None
-
 
 def _nothing(answer: Answer) -> Fitted:
     return {}
@@ -143,9 +116,6 @@ def _tree(answer: Answer) -> Fitted:
 
 
 def _forest(answer: Answer) -> Fitted:
-    if answer.plan.is_column:
-        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), for example using ravel().",
-                      DataConversionWarning, stacklevel=2)
     seed = answer.plan.pipeline[0]["params"]["random_state"]
     return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes, Fit(answer.X, answer.plan.weights, seed))
 
@@ -154,7 +124,17 @@ def _forest(answer: Answer) -> Fitted:
 FILLED: dict[str, Callable[[Answer], Fitted]] = {
     **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression", "Ridge",
                      "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "GaussianNB", "MultinomialNB",
-                     "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis"), _nothing),
+                     "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis", "HuberRegressor", "OrthogonalMatchingPursuit", "LinearSVC", "LinearSVR",
+                     "SGDRegressor", "PassiveAggressiveRegressor", *_kinds.UNIVARIATE), _nothing),
+    **dict.fromkeys(("SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"), _kinds.stochastic),
+    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _kinds.generalized),
+    **dict.fromkeys(("BayesianRidge", "ARDRegression"), _kinds.bayesian),
+    "FactorAnalysis": _kinds.factor_analysis,
+    **dict.fromkeys(("GaussianMixture", "BayesianGaussianMixture"), _kinds.mixture),
+    **dict.fromkeys(("EmpiricalCovariance", "ShrunkCovariance", "LedoitWolf", "OAS", "MinCovDet", "EllipticEnvelope"), _kinds.covariance),
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _kinds.network),
+    **dict.fromkeys(("RFE", "RFECV"), _kinds.selected_by_estimator),
+    "SequentialFeatureSelector": _kinds.sequentially_selected,
     "PCA": _pca,
     "Nystroem": lambda answer: {"_n_features_out": len(answer.fitted["components_"])},
     "KMeans": _k_means,
@@ -167,23 +147,16 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "KernelRidge": lambda answer: {"X_fit_": answer.X},
     **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), _tree),
     **dict.fromkeys(("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"), _forest),
+    **dict.fromkeys(("GradientBoostingClassifier", "GradientBoostingRegressor"), _boosting.gradient),
+    **dict.fromkeys(("AdaBoostClassifier", "AdaBoostRegressor"), _boosting.ada),
+    **dict.fromkeys(("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"), _boosting.hist),
+    "IsolationForest": _boosting.isolation,
 }
-OF_TREES = (_tree, _forest)   # they read X as float32
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A fit as a job. target: of a supervised estimator."""
-
-    table: Table
-    target: Target | None
-    weights: Any
-    pipeline: list[Step]
-    is_column: bool = False   # y was given as one, which forests take for what it holds
-
-    def dataset(self, session: Session) -> Dataset:
-        values = np.zeros(self.table.n_rows, np.float32) if self.target is None else self.target.values   # every data set has a target
-        return self.table.dataset(session, values, weights=self.weights)
+SEARCHES = (_kinds.selected_by_estimator, _kinds.sequentially_selected)   # many fits in one
+OF_TREES = (_tree, _forest, _boosting.gradient, _boosting.ada, _boosting.isolation)   # they read X as float32
+# They take y as a column, with a warning.
+OF_COLUMNS = frozenset({"HuberRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "LinearSVR", *(
+    name for name, fill in FILLED.items() if fill in (_forest, _boosting.gradient, _boosting.hist))})
 
 
 def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Plan:
@@ -194,9 +167,11 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     if getattr(estimator, "warm_start", False):
         raise Stays("warm_start goes on from a fit here")
     if name not in FILLED:
-        raise Stays(f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}")
+        raise Stays(LOCAL.get(name) or (f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}"))
     is_of_trees = FILLED[name] in OF_TREES
     table = Table(X).as_float32() if is_of_trees else Table(X)
+    if FILLED[name] is _boosting.ada:   # its weights are doubles, though its trees read X as float32
+        table = table.as_float64()
     if table.names is not None and len({isinstance(one, str) for one in table.names}) > 1:
         raise Stays("names of columns are texts and others")
     if is_of_trees:
@@ -210,13 +185,37 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays("X is sparse, which the server's PCA samples at random")
     if table.sparse is not None and FILLED[name] is _svm:
         raise Stays("X is sparse, and scikit-learn keeps the support vectors of sparse rows sparse")
-    is_supervised = is_classifier(estimator) or is_regressor(estimator)
-    if is_supervised and y is None:
+    _check_kind(estimator, sample_weight)
+    target, is_column = _target(estimator, y)
+    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator), y, is_column)
+
+
+def _check_kind(estimator: Any, sample_weight: Any) -> None:
+    """Raises Stays for what only scikit-learn's own fit leaves in the object."""
+    fill = FILLED[type(estimator).__name__]
+    if fill is _boosting.gradient:
+        _boosting.check_gradient(estimator, sample_weight)
+    elif fill is _boosting.ada:
+        _boosting.check_ada(estimator)
+    elif fill is _boosting.hist:
+        _boosting.check_hist(estimator)
+    elif fill is _boosting.isolation and (estimator.bootstrap or sample_weight is not None):
+        raise Stays("IsolationForest: the server does not say how many different rows its nodes drew")
+    _kinds.check_sgd(estimator)
+
+
+def _target(estimator: Any, y: Any) -> tuple[Target | None, bool]:
+    """y as the job has it, and whether it was given as a column. Raises Stays."""
+    name, judge = type(estimator).__name__, _kinds.judge(estimator)
+    is_univariate = name in _kinds.UNIVARIATE
+    is_labels = getattr(estimator.score_func, "__name__", "") in _kinds.OF_CLASSES if is_univariate else is_classifier(judge)
+    if not (is_univariate or is_labels or is_regressor(judge)):
+        return None, False
+    if y is None:
         raise Stays("there is no y")
     values = np.asarray(y)
-    is_column = is_supervised and FILLED[name] is _forest and values.ndim == 2 and values.shape[1] == 1
-    target = Target(values.ravel() if is_column else y, is_classifier(estimator)) if is_supervised else None
-    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator), is_column)
+    is_column = name in OF_COLUMNS and values.ndim == 2 and values.shape[1] == 1
+    return Target(values.ravel() if is_column else y, is_labels), is_column
 
 
 def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:
@@ -229,7 +228,12 @@ def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:
 
 def is_heavy(name: str) -> bool:
     """Whether a fit is worth sending however small its data."""
-    return FILLED.get(name) is _forest
+    return FILLED.get(name) in (_forest, *SEARCHES)
+
+
+def reasons(name: str) -> dict[str, str]:
+    """By family, why a fit is not worth sending. Selectors that fit an estimator again and again are none of their family."""
+    return {} if FILLED.get(name) in SEARCHES else CHEAP
 
 
 def note(estimator: Any) -> str:
@@ -246,7 +250,7 @@ def check_alone(settings: Settings, fit: dict[str, Any], size: int, reason: Stay
         estimator = clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in fit["parameters"].items()})
     last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
     name, settings = type(last).__name__, settings.for_fits()
-    if name not in FILLED or not type(last).__module__.startswith("sklearn.") or settings.remote.family(name) in CHEAP:
+    if name not in FILLED or not type(last).__module__.startswith("sklearn.") or settings.remote.family(name) in reasons(name):
         raise reason
     try:
         settings.check_policy(size, is_heavy(name))
@@ -261,7 +265,7 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
     what = f"{name}.fit"
     try:
         settings.check_policy(size, is_heavy(name))
-        settings.check_family(name, CHEAP)
+        settings.check_family(name, reasons(name))
         by_policy = False
         job_of = plan(settings.remote, estimator, X, y, **more)
         with settings.phase(what, "upload"):
@@ -287,6 +291,9 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
 def _attributes(answer: Answer) -> Fitted:
     estimator, names = answer.estimator, answer.table.names
     name = type(estimator).__name__
+    if answer.plan.is_column:
+        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), for example using ravel().",
+                      DataConversionWarning, stacklevel=2)
     more = FILLED[name](answer)
     found = {attribute: _value(name, attribute, value) for attribute, value in answer.fitted.items() if not _is_property(estimator, attribute)}
     if "classes_" in found and answer.classes is not None:

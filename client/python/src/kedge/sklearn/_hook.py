@@ -19,6 +19,7 @@ from ..steps import Estimator
 from . import _fill
 from ._batch import Batch, answers, batch_of
 from ._decide import Call, FitsAlone, Stays, log
+from ._kinds import BY_PARTS, LOCAL
 
 active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
 last_cv: contextvars.ContextVar[Any] = contextvars.ContextVar("kedge_sklearn_cv", default=None)
@@ -26,14 +27,16 @@ is_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("kedge_sklearn_
 
 
 # Where scikit-learn has the estimators of the catalogue; those of compose and pipeline are made of others.
-PACKAGES = ("cluster", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute", "kernel_approximation",
-            "kernel_ridge", "linear_model", "naive_bayes", "neighbors", "preprocessing", "svm", "tree")
+PACKAGES = ("cluster", "covariance", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute",
+            "kernel_approximation", "kernel_ridge", "linear_model", "mixture", "naive_bayes", "neighbors", "neural_network", "preprocessing",
+            "random_projection", "svm", "tree")
 
 
 @functools.cache
 def _classes() -> list[type[Any]]:
-    """Of scikit-learn, those that the catalogue has."""
-    names = [name for name, one in vars(estimators).items() if isinstance(one, type) and issubclass(one, Estimator)]
+    """Of scikit-learn, those that the catalogue has. Not what fits others one by one: each of these fits is looked at."""
+    names = [name for name, one in vars(estimators).items() if isinstance(one, type) and issubclass(one, Estimator)
+             and LOCAL.get(name) != BY_PARTS]
     packages = [importlib.import_module(f"sklearn.{name}") for name in PACKAGES]
     return [getattr(package, name) for package in packages for name in names if hasattr(package, name)]
 

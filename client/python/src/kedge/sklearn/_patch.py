@@ -71,7 +71,7 @@ def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
         said = "one job" if len(parts) == 1 else f"{len(parts)} jobs"
         return Decision(True, f"{said}, {parts[0].task.name}, of {len(fits)} fits")
     settings.check_policy(size_of(X), _fill.is_heavy(type(estimator).__name__))
-    settings.check_family(type(estimator).__name__, _fill.CHEAP)
+    settings.check_family(type(estimator).__name__, _fill.reasons(type(estimator).__name__))
     _fill.plan(settings.remote, estimator, X, y)
     return Decision(True, f"one job, fit{_fill.note(estimator)}")
 

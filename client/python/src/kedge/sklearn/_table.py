@@ -71,6 +71,13 @@ class Table:
             raise Stays("X holds values beyond float32, which scikit-learn refuses")
         return self
 
+    def as_float64(self) -> Table:
+        """This, in which the server computes in doubles."""
+        for name in ("sparse", "matrix"):
+            if (values := getattr(self, name)) is not None:
+                setattr(self, name, values.astype(np.float64))
+        return self
+
     def take(self, rows: Array) -> Table:
         """Some of the rows, in this order."""
         part = copy.copy(self)
