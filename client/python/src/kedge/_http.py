@@ -135,10 +135,10 @@ class Call:
 
 
 class _Kept:
-    """The connection that a thread keeps. It is closed when the thread or the transport goes."""
+    """The connection that a thread of a process keeps. It is closed when the thread or the transport goes."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection = connection
+        self.connection, self.process = connection, os.getpid()
 
     def __del__(self) -> None:
         self.connection.close()
@@ -219,7 +219,8 @@ class Transport:
         self._local.kept = None
 
     def _has_kept(self) -> bool:
-        return getattr(self._local, "kept", None) is not None
+        kept: _Kept | None = getattr(self._local, "kept", None)
+        return kept is not None and kept.process == os.getpid()   # after a fork it is the parent's, whose answers come on it
 
     def call(self, call: Call) -> Reply:
         give_up, backoff = time.monotonic() + PATIENCE_S, Backoff()
