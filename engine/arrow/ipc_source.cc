@@ -14,7 +14,7 @@ namespace {
 using schema::ErrorCode;
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 
-constexpr std::string_view kFileMagic = "ARROW1", kParquetMagic = "PAR1";
+constexpr std::string_view kFileMagic = "ARROW1", kParquetMagic = "PAR1", kStreamMagic = "\xFF\xFF\xFF\xFF";
 
 arrow::ipc::IpcReadOptions read_options(std::vector<int> fields = {}) {
   arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
@@ -137,6 +137,7 @@ class IpcStream final : public TableSource {
 
 std::unique_ptr<TableSource> open_arrow(std::string_view file) {
   if (file.starts_with(kFileMagic)) return std::make_unique<IpcFile>(file);
+  require(file.starts_with(kStreamMagic), ErrorCode::kDatasetCorrupt, "it begins neither as Parquet nor as Arrow");
   return std::make_unique<IpcStream>(file);
 }
 
