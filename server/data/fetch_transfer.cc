@@ -26,6 +26,9 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 constexpr long kLowSpeedBytes = 1024;
 constexpr std::chrono::seconds kLowSpeedTime{15};
 constexpr int kLongestRetryAfterSeconds = 10;
+// S3 wants the hash of the body in the signature; this libcurl adds it only if it is there.
+constexpr const char* kEmptyBody =
+    "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 std::string human_bytes(std::int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} bytes", bytes);
@@ -57,6 +60,10 @@ class Transfer {
       const std::string next = resolve_url(url, answer_.location);
       if (split_url(url).scheme == "https" && split_url(next).scheme == "http")
         throw Error(ErrorCode::kInvalidValue, fmt::format("{}: '{}' redirects from https to http", request_.what, url));
+      if (!request_.signing.token.empty() && split_url(next).host != split_url(request_.url).host)
+        throw Error(ErrorCode::kDatasetUnavailable,
+                    fmt::format("{}: the store redirects to another host, which must not get the session token",
+                                request_.what));
       url = next;
     }
     throw AttemptFailure{ErrorCode::kDatasetUnavailable, fmt::format("more than {} redirects", options_.limits.max_redirects)};
@@ -77,6 +84,7 @@ class Transfer {
     handle_.set(CURLOPT_OPENSOCKETDATA, this);
     // The body is decoded here and not by libcurl, which does not notice when a gzip stream ends early.
     handle_.add_header("Accept-Encoding: gzip");
+    if (!request_.signing.key_id.empty()) handle_.add_header(kEmptyBody);
     if (!request_.signing.token.empty()) handle_.add_header("x-amz-security-token: " + request_.signing.token);
     if (!request_.trace.empty()) handle_.add_header("traceparent: " + child_of(request_.trace));
     if (!request_.etag.empty()) handle_.add_header("If-None-Match: " + request_.etag);
