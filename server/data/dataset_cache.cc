@@ -14,6 +14,7 @@
 #include "server/data/cell.h"
 #include "server/data/content_references.h"
 #include "server/data/fetch_url.h"
+#include "server/data/hugging_face.h"
 #include "server/data/source_steps.h"
 #include "server/data/sources.h"
 #include "server/data/tenant_bytes.h"
@@ -40,13 +41,15 @@ std::string key_of(const schema::UrlRef& ref, const DataOptions& options) {
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
   const std::string key = fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
-  if (!is_object_url(ref.url)) {
+  const bool is_hub = is_hub_url(ref.url);
+  if (!is_hub && !is_object_url(ref.url)) {
     split_url(ref.url);
     return key;
   }
-  const bool is_one = !is_pattern(split_object_url(ref.url));
+  if (is_hub) split_hub_url(ref.url);
+  const bool is_one = !is_hub && !is_pattern(split_object_url(ref.url));
   engine::require(is_one || ref.sha256.empty(), ErrorCode::kInvalidValue,
-                  "url: sha256 is of one file, '{}' names several", ref.url);
+                  "url: sha256 is of one file, '{}' may name several", ref.url);
   const ObjectStore* const store = store_of(options.stores, ref.url);   // another one has another file of that name
   return store ? fmt::format("{}\nat {}", key, store->endpoint) : key;
 }

@@ -26,7 +26,6 @@ bool is_plain(unsigned char c) {
          std::strchr("-_.~", c) != nullptr;
 }
 
-// RFC 3986, as the signature demands it.
 std::string encoded(std::string_view text, bool keeps_slashes) {
   std::string out;
   for (const char c : text) {
@@ -44,18 +43,6 @@ std::string bucket_url(const ObjectStore* store, const ObjectAddress& address) {
   return fmt::format("https://{}.s3.amazonaws.com", address.bucket);
 }
 
-bool fits(std::string_view pattern, std::string_view text) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == text;
-  if (!text.starts_with(pattern.substr(0, star))) return false;
-  pattern.remove_prefix(star + 1), text.remove_prefix(star);
-  for (std::size_t skipped = 0; skipped <= text.size(); ++skipped) {
-    if (fits(pattern, text.substr(skipped))) return true;
-    if (skipped < text.size() && text[skipped] == '/') return false;
-  }
-  return false;
-}
-
 std::int64_t to_bytes(std::string_view text) {
   std::int64_t bytes = 0;
   std::from_chars(text.data(), text.data() + text.size(), bytes);
@@ -71,7 +58,7 @@ std::string read_page(const std::string& xml, const ObjectAddress& pattern, std:
           pattern.scheme, pattern.bucket);
   for (const pugi::xml_node object : list.children("Contents")) {
     ObjectInfo info{object.child_value("Key"), object.child_value("ETag"), to_bytes(object.child_value("Size"))};
-    if (fits(pattern.key, info.key)) found.push_back(std::move(info));
+    if (fits_pattern(pattern.key, info.key)) found.push_back(std::move(info));
   }
   require(found.size() <= kMostObjects, ErrorCode::kInvalidValue, "{}://{}/{} names more than {} objects",
           pattern.scheme, pattern.bucket, pattern.key, kMostObjects);
@@ -79,6 +66,26 @@ std::string read_page(const std::string& xml, const ObjectAddress& pattern, std:
 }
 
 }   // namespace
+
+std::string encoded_path(std::string_view path) {
+  return encoded(path, true);
+}
+
+std::string encoded_query(std::string_view text) {
+  return encoded(text, false);
+}
+
+bool fits_pattern(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  pattern.remove_prefix(star + 1), text.remove_prefix(star);
+  for (std::size_t skipped = 0; skipped <= text.size(); ++skipped) {
+    if (fits_pattern(pattern, text.substr(skipped))) return true;
+    if (skipped < text.size() && text[skipped] == '/') return false;
+  }
+  return false;
+}
 
 bool is_object_url(std::string_view url) {
   return url.starts_with(kS3) || url.starts_with(kGs);
@@ -116,7 +123,7 @@ ObjectRequest object_request(const std::vector<ObjectStore>& stores, const std::
   if (!is_object_url(url)) return {.url = url, .signing = {}};
   const ObjectAddress address = split_object_url(url);
   const ObjectStore* const store = store_of(stores, url);
-  return {.url = bucket_url(store, address) + "/" + encoded(address.key, true),
+  return {.url = bucket_url(store, address) + "/" + encoded_path(address.key),
           .signing = store ? store->signing : RequestSigning{}};
 }
 
@@ -128,14 +135,15 @@ std::vector<ObjectInfo> list_objects(const std::vector<ObjectStore>& stores, con
   std::vector<ObjectInfo> found;
   std::string next;
   do {   // the signature is of sorted parameters, and this libcurl does not sort
-    const std::string from = next.empty() ? "" : fmt::format("continuation-token={}&", encoded(next, false));
+    const std::string from = next.empty() ? "" : fmt::format("continuation-token={}&", encoded_query(next));
     FetchRequest request{.what = pattern,
-                         .url = fmt::format("{}/?{}list-type=2&prefix={}", base, from, encoded(prefix, false)),
+                         .url = fmt::format("{}/?{}list-type=2&prefix={}", base, from, encoded_query(prefix)),
                          .trace = trace};
     if (store) request.signing = store->signing;
     next = read_page(fetcher.text(request, stop).body, address, found);
   } while (!next.empty());
   require(!found.empty(), ErrorCode::kDatasetNotFound, "'{}' names no object", pattern);
+  for (ObjectInfo& object : found) object.url = base + "/" + encoded_path(object.key);
   std::ranges::sort(found, {}, &ObjectInfo::key);
   return found;
 }

@@ -42,7 +42,14 @@ ObjectRequest object_request(const std::vector<ObjectStore>& stores, const std::
 struct ObjectInfo {
   std::string key, etag;
   std::int64_t bytes = 0;
+  std::string url = {};      // where it is fetched
+  std::string sha256 = {};   // as far as the store knows it
 };
+
+// RFC 3986, as signatures demand it. A path keeps its slashes.
+std::string encoded_path(std::string_view path);
+std::string encoded_query(std::string_view text);
+bool fits_pattern(std::string_view pattern, std::string_view text);
 
 // The objects that a pattern names, by key. Errors: kDatasetNotFound where there is none; kInvalidValue for more than
 // kMostObjects; those of Fetcher.

@@ -1,10 +1,12 @@
-// A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one.
+// A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one or on the
+// Hugging Face Hub.
 #include <fmt/core.h>
 
 #include <deque>
 
 #include "crypto/digest.h"
 #include "engine/core/require.h"
+#include "server/data/hugging_face.h"
 #include "server/data/join_tables.h"
 #include "server/data/object_store.h"
 #include "server/data/source_steps.h"
@@ -39,24 +41,39 @@ std::function<void(engine::DatasetMeta&)> describe(const UrlRef& ref) {
   };
 }
 
-// The objects that a pattern names, each parsed, then joined.
-class Objects {
+// Of several files, with the keys of the store that has them.
+struct Listed {
+  std::vector<ObjectInfo> files;
+  RequestSigning signing;
+};
+
+Listed list_files(const UrlRef& ref, const SourceContext& context) {
+  const std::vector<ObjectStore>& stores = context.options.stores;
+  if (!is_hub_url(ref.url)) {
+    const ObjectStore* const store = store_of(stores, ref.url);
+    return {list_objects(stores, ref.url, context.fetcher, context.trace, context.stop),
+            store ? store->signing : RequestSigning{}};
+  }
+  HubFiles found = list_hub_files(stores, ref.url, context.fetcher, context.trace, context.stop);
+  log(context.emit, "info", fmt::format("{}: commit {}", ref.url, found.commit));
+  return {std::move(found.files), {}};
+}
+
+// The files that an address names, each parsed, then joined.
+class Files {
  public:
-  Objects(const UrlRef& ref, const SourceContext& context)
-      : ref_(ref),
-        context_(context),
-        address_(split_object_url(ref.url)),
-        found_(list_objects(context.options.stores, ref.url, context.fetcher, context.trace, context.stop)) {
-    for (const ObjectInfo& object : found_) total_ += object.bytes;
+  Files(const UrlRef& ref, const SourceContext& context)
+      : ref_(ref), context_(context), found_(list_files(ref, context)) {
+    for (const ObjectInfo& file : found_.files) total_ += file.bytes;
     engine::require(total_ <= context.options.max_download_bytes, schema::ErrorCode::kInvalidValue,
-                    "'{}': {} objects of {} bytes in all, more than the limit of {}", ref.url, found_.size(), total_,
-                    context.options.max_download_bytes);
+                    "'{}': {} files of {} bytes in all, more than the limit of {}", ref.url, found_.files.size(),
+                    total_, context.options.max_download_bytes);
   }
 
   // Of all names and versions: the store's ETag changes with an object.
   std::string digest() const {
     std::string all;
-    for (const ObjectInfo& object : found_) all += fmt::format("{}\n{}\n{}\n", object.key, object.etag, object.bytes);
+    for (const ObjectInfo& file : found_.files) all += fmt::format("{}\n{}\n{}\n", file.key, file.etag, file.bytes);
     return crypto::hex_digest(crypto::DigestKind::kSha256, all);
   }
 
@@ -64,22 +81,25 @@ class Objects {
     std::deque<RemovedFile> parsed;
     std::vector<TablePartFile> parts;
     std::int64_t done = 0;
-    for (const ObjectInfo& object : found_) {
-      const std::string url = fmt::format("{}://{}/{}", address_.scheme, address_.bucket, object.key);
+    for (const ObjectInfo& file : found_.files) {
       const RemovedFile text{context_.store.temporary_path()};
-      const Stopwatch download;
+      const FetchRequest request{.what = base_name(file.key),
+                                 .url = file.url,
+                                 .expected = file.sha256,
+                                 .trace = context_.trace,
+                                 .signing = found_.signing};
       const auto progress = [&](std::int64_t came, std::int64_t) {
         download_progress(context_.emit)(done + came, total_);
       };
-      context_.fetcher.to_file(fetch_request(ref_, url, context_), text.path, progress, context_.stop);
+      const Stopwatch download;
+      context_.fetcher.to_file(request, text.path, progress, context_.stop);
       acquired.download_seconds += download.seconds();
-      done += object.bytes;
+      done += file.bytes;
       const Stopwatch parse;
       parsed.push_back({context_.store.temporary_path()});
-      parts.push_back({base_name(url), parsed.back().path});
+      parts.push_back({request.what, parsed.back().path});
       parse_file(text.path, ref_.format,
-                 {.source = parts.back().name, .output = parts.back().file, .parallel = {.stop = context_.stop}},
-                 context_);
+                 {.source = request.what, .output = parts.back().file, .parallel = {.stop = context_.stop}}, context_);
       acquired.parse_seconds += parse.seconds();
     }
     const Stopwatch join;
@@ -91,16 +111,15 @@ class Objects {
  private:
   const UrlRef& ref_;
   const SourceContext& context_;
-  const ObjectAddress address_;
-  const std::vector<ObjectInfo> found_;
+  const Listed found_;
   std::int64_t total_ = 0;
 };
 
-AcquiredDataset acquire_objects(const UrlRef& ref, const std::string& key, const SourceContext& context) {
-  const Objects objects(ref, context);
-  const std::string file = file_name(ref, objects.digest(), context);
+AcquiredDataset acquire_files(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  const Files files(ref, context);
+  const std::string file = file_name(ref, files.digest(), context);
   AcquiredDataset acquired{.path = context.store.path(file)};
-  acquired.hold = context.store.ensure(file, [&] { objects.make(acquired.path, acquired); }, context.stop);
+  acquired.hold = context.store.ensure(file, [&] { files.make(acquired.path, acquired); }, context.stop);
   context.store.index().put(key, {file, ""});
   return acquired;
 }
@@ -108,7 +127,8 @@ AcquiredDataset acquire_objects(const UrlRef& ref, const std::string& key, const
 }  // namespace
 
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
-  if (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))) return acquire_objects(ref, key, context);
+  if (is_hub_url(ref.url) || (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))))
+    return acquire_files(ref, key, context);
   const auto known = context.store.find(key);
   const RemovedFile text{context.store.temporary_path()};
   const Stopwatch download;

@@ -1,5 +1,8 @@
-"""s3:// and gs:// addresses against moto, which checks signatures: keys of the operator, wrong and expired ones, patterns, broken connections.
-Skipped where moto (PyPI) is not installed; what a file of stores must be is tested without it."""
+"""hf:// addresses against recorded answers, and s3:// addresses against moto, which checks signatures: keys of the operator, wrong and expired ones, patterns, broken connections.
+What needs moto (PyPI) is skipped where it is not installed."""
+import hashlib
+import http.server
+import json
 import pathlib
 import socket
 import subprocess
@@ -101,7 +104,7 @@ class Moto(unittest.TestCase):
         s3.put_object(Bucket="kedge-data", Key="odd/part-0.csv", Body=rows(0, 40).encode())
         s3.put_object(Bucket="kedge-data", Key="odd/part-1.csv", Body=b"a,c,kind\n1,2,a\n")
         s3.put_object(Bucket="kedge-data", Key="large.csv", Body=rows(0, 60_000).encode())
-        urllib.request.urlopen(urllib.request.Request(cls.url + "/moto-api/reset-auth", data=b"0", method="POST")).read()
+        urllib.request.urlopen(urllib.request.Request(cls.url + "/moto-api/reset-auth", data=b"0", method="POST", headers={"Content-Type": "text/plain"})).read()
         cls.cutter = Cutter(cls.port, cuts=1, after=100_000)
         place, good = {"endpoint": cls.url}, {"access-key-id": key["AccessKeyId"], "secret-access-key": key["SecretAccessKey"]}
         stores = write_stores(folder / "stores.toml", {"prefix": "s3://kedge-", **place, **good},
@@ -179,6 +182,77 @@ class Moto(unittest.TestCase):
         self.assertNotIn("x" * 40, text)
 
 
+class Hub(http.server.BaseHTTPRequestHandler):
+    """What the Hub's API answers for one data set: https://huggingface.co/docs/hub/api, as recorded of a small one."""
+
+    COMMIT = "4ab9f2d5c1a1d9c4e6d7a20d5a8e2b3f0c9d1e77"
+    FILES = {"default/train/0000.csv": rows(0, 60).encode(), "default/train/0001.csv": rows(60, 60, "bc").encode(), "README.md": b"read me"}
+    asked, damaged = [], False
+
+    def do_GET(self):
+        type(self).asked.append(self.path)
+        api = "/api/datasets/own/flowers"
+        if self.path == f"{api}/revision/refs%2Fconvert%2Fparquet":
+            return self.answer(json.dumps({"id": "own/flowers", "sha": self.COMMIT, "private": False, "siblings": []}).encode())
+        if self.path == f"{api}/tree/{self.COMMIT}/default/train":
+            return self.answer(json.dumps([{"type": "directory", "oid": "1" * 40, "size": 0, "path": "default/train/more"}] + [
+                {"type": "file", "oid": f"{i}" * 40, "size": len(body), "path": path,
+                 "lfs": {"oid": hashlib.sha256(b"" if self.damaged else body).hexdigest(), "size": len(body), "pointerSize": 129}}
+                for i, (path, body) in enumerate(self.FILES.items()) if path.startswith("default/train/")]).encode())
+        prefix = f"/datasets/own/flowers/resolve/{self.COMMIT}/"
+        if self.path.startswith(prefix) and (body := self.FILES.get(self.path[len(prefix):])):
+            return self.answer(body)
+        self.send_error(404)
+
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class HubFiles(unittest.TestCase):
+    URL = "hf://datasets/own/flowers@~parquet/default/train/*.csv"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.hub = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+        threading.Thread(target=cls.hub.serve_forever, daemon=True).start()
+        stores = write_stores(pathlib.Path(cls.folder.name) / "stores.toml", {"prefix": "hf://", "endpoint": f"http://127.0.0.1:{cls.hub.server_port}"})
+        cls.server = Kedged(cls.folder.name, "--stores", stores)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.hub.shutdown()
+        cls.hub.server_close()
+        cls.folder.cleanup()
+
+    def test_the_files_of_a_commit_are_one_table_with_their_checksums_compared(self):
+        Hub.damaged = True
+        failed = self.server.run(spec({"url": {"url": self.URL}}))
+        self.assertEqual(failed["error"]["code"], "DATASET_CORRUPT", failed)
+        Hub.damaged = False
+        job = self.server.run(spec({"url": {"url": self.URL}}))
+        self.assertEqual(job["state"], "succeeded", job.get("error"))
+        self.assertEqual(job["result"]["nSamples"], 120)
+        self.assertEqual(job["result"]["classes"], ["a", "b", "c"])
+        events = self.server.call("GET", f"/v1/jobs/{job['id']}/events?follow=false").body.decode()
+        self.assertIn(f"commit {Hub.COMMIT}", events)
+        before = len([path for path in Hub.asked if "/resolve/" in path])
+        again = self.server.run(spec({"url": {"url": self.URL}}))
+        self.assertFalse(again["result"]["timings"].get("cold", False))
+        self.assertEqual(len([path for path in Hub.asked if "/resolve/" in path]), before, "the commit is the same: nothing is fetched")
+
+    def test_what_is_not_there(self):
+        for url in (self.URL.replace(".csv", ".parquet"), self.URL.replace("flowers", "trees")):
+            self.assertEqual(self.server.run(spec({"url": {"url": url}}))["error"]["code"], "DATASET_NOT_FOUND")
+
+
 class Stores(unittest.TestCase):
     def refused(self, text, mode=0o600):
         with tempfile.TemporaryDirectory() as folder:
@@ -195,7 +269,7 @@ class Stores(unittest.TestCase):
         self.assertIn("chmod 600", self.refused(store, 0o644))
         self.assertIn("there is no setting 'keys'", self.refused(store + 'keys = "x"\n'))
         self.assertIn("go together", self.refused(store + 'access-key-id = "x"\n'))
-        self.assertIn("must begin with s3:// or gs://", self.refused('[[store]]\nprefix = "data"\n'))
+        self.assertIn("must begin with s3://, gs:// or hf://", self.refused('[[store]]\nprefix = "data"\n'))
         self.assertIn("endpoint", self.refused(store + 'endpoint = "minio"\n'))
         self.assertIn("must have [[store]] tables", self.refused("x = 1\n"))
         self.assertIn("line 1", self.refused("[[store\n"))

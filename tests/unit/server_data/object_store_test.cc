@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/error.h"
+#include "server/data/hugging_face.h"
 #include "server/data/join_tables.h"
 #include "tests/unit/server_data/parsing.h"
 #include "tests/unit/server_data/scripted_server.h"
@@ -116,6 +117,24 @@ TEST(ObjectStore, KeepsItsSignatureFromWhereARequestIsRedirected) {
   fetcher.to_file(request, directory.path() / "x", {}, {});
   EXPECT_THAT(store.requests().at(0), HasSubstr("Authorization: AWS4"));
   EXPECT_THAT(elsewhere.requests().at(0), testing::Not(HasSubstr("Authorization")));
+}
+
+TEST(Hub, ReadsAnAddressAsPandasAndPolarsDo) {
+  const HubAddress made = split_hub_url("hf://datasets/own-er/na.me@~parquet/default/train/*.parquet");
+  EXPECT_EQ(made.name, "own-er/na.me");
+  EXPECT_EQ(made.revision, "refs/convert/parquet");
+  EXPECT_EQ(made.folder, "default/train");
+  EXPECT_EQ(made.file, "*.parquet");
+  EXPECT_EQ(split_hub_url("hf://datasets/a/b/x.csv").revision, "main");
+  EXPECT_EQ(split_hub_url("hf://datasets/a/b@v1/x.csv").revision, "v1");
+  EXPECT_EQ(split_hub_url("hf://datasets/a/b/x.csv").folder, "");
+}
+
+TEST(Hub, RefusesWhatIsNoAddressOfAFile) {
+  for (const char* url : {"hf://models/a/b/x", "hf://datasets/a", "hf://datasets/a/b", "hf://datasets/a/b/",
+                          "hf://datasets/a/b/c/", "hf://datasets/../b/x", "hf://datasets/a/b?x/y",
+                          "hf://datasets/a/b@/x", "hf://datasets/a/b@r r/x", "hf://datasets/a/b/*/x.csv"})
+    EXPECT_THAT(error_of([&] { split_hub_url(url); }), HasSubstr("must be hf://datasets/OWNER/NAME/PATH")) << url;
 }
 
 struct JoinTables : testing::Test {
