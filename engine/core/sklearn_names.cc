@@ -41,7 +41,6 @@ std::span<const SklearnName> sklearn_names() {
       {"IterativeImputer", "KNNImputer"},
       {"KNeighborsTransformer", "NearestNeighbors"},
       {"KernelCenterer", "StandardScaler"},
-      {"KernelPCA", "Nystroem"},
       {"LabelBinarizer", {}, "done by the classifiers themselves: a target of text needs no encoder"},
       {"LabelEncoder", {}, "done by the classifiers themselves: a target of text needs no encoder"},
       {"LabelPropagation", "KNeighborsClassifier"},

@@ -126,6 +126,8 @@ ROWS = {
     "SVR": ("SVR", {"C": 100.0}, numbers, (5000, 20), None, "float64"),
     "NuSVR": ("NuSVR", {"C": 100.0}, numbers, (5000, 20), None, "float64"),
     "OneClassSVM": ("OneClassSVM", {"nu": 0.1}, numbers, (5000, 20), None, "float64"),
+    "KernelPCA": ("KernelPCA", {"n_components": 5, "kernel": "rbf"}, numbers, (3000, 20), None, "float64"),
+    "KernelPCA all": ("KernelPCA", {"kernel": "rbf"}, numbers, (1500, 20), None, "float64"),
     "KernelRidge": ("KernelRidge", {"kernel": "rbf", "gamma": 0.05}, numbers, (4000, 20), None, "float64"),
     "PoissonRegressor": ("PoissonRegressor", {"alpha": 1e-3}, rates, (100000, 50), None, "float64"),
     "GammaRegressor": ("GammaRegressor", {"alpha": 1e-3}, amounts, (100000, 50), None, "float64"),

@@ -1,5 +1,5 @@
 """Random projections and the count sketch of polynomials: scikit-learn's draws, so its matrices."""
-from harness import Case, Exact
+from harness import Case, Exact, SignOfColumns
 
 PROJECTION = {"n_components_": Exact(), "components_": 1e-14, "transform": 1e-12}
 SKETCH = {"indexHash_": Exact(), "bitHash_": Exact(), "transform": 1e-12}
@@ -24,3 +24,11 @@ for data in ("iris", "wine"):
     for params in ({}, {"degree": 1}, {"degree": 3, "gamma": 0.5}, {"coef0": 1.0}, {"degree": 4, "coef0": 0.5, "n_components": 33}, {"n_components": 1}):
         CASES.append(Case("PolynomialCountSketch", {"random_state": 2, **params}, data, SKETCH, before=[("StandardScaler", {})]))
 CASES.append(Case("PolynomialCountSketch", {"random_state": 0, "n_components": 256}, "digits", SKETCH))
+
+SEEN = {"eigenvalues_": 1e-9, "transform": SignOfColumns(1e-7), "eigenvectors_": SignOfColumns(1e-7), "gamma_": 1e-15}
+CASES += [Case("KernelPCA", params, data, SEEN, before=[("StandardScaler", {})], f32=None)
+          for data in ("diabetes", "wine", "regression")
+          for params in ({"n_components": 2}, {"n_components": 3, "kernel": "rbf"}, {"n_components": 4, "kernel": "poly", "degree": 2, "gamma": 0.1}, {"n_components": 3, "kernel": "cosine"})]
+CASES += [Case("KernelPCA", {"kernel": "linear"}, "regression", {"eigenvalues_": 1e-9, "transform": SignOfColumns(1e-7)}, before=[("StandardScaler", {})], f32=None),
+          Case("KernelPCA", {"kernel": "rbf", "n_components": 5}, "regression", {"eigenvalues_": 1e-4, "transform": SignOfColumns(5e-3)}, before=[("StandardScaler", {})], f32=5e-3, note="float32"),
+          Case("KernelPCA", {"n_components": 0}, "regression", error="n_components")]

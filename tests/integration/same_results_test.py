@@ -108,6 +108,7 @@ def transformers():
     for name in ("GaussianRandomProjection", "SparseRandomProjection"):
         yield name, job(DIGITS, [step(name, n_components=20, random_state=0), "KNeighborsClassifier"], cross_validate())
     yield "PolynomialCountSketch", job(WINE, ["StandardScaler", step("PolynomialCountSketch", n_components=60, random_state=0), "LogisticRegression"], cross_validate())
+    yield "KernelPCA", job(WINE, ["StandardScaler", step("KernelPCA", n_components=5, kernel="rbf"), "LogisticRegression"], cross_validate())
     yield "Nystroem", job(WINE, ["StandardScaler", step("Nystroem", n_components=40), "LogisticRegression"], cross_validate())
     yield "FeatureUnion", job(WINE, [step("FeatureUnion", transformer_list=[["pca", step("PCA", n_components=3)], ["bins", step("KBinsDiscretizer", n_bins=3)]]),
                                      "LogisticRegression"], cross_validate())

@@ -56,6 +56,7 @@ FITS = [
     ("SVR", "deep", ["SVR"]),
     ("NuSVR", "deep", ["NuSVR"]),
     ("OneClassSVM", "deep", ["OneClassSVM"]),
+    ("KernelPCA", "wide", ["KernelPCA", "GaussianNB"]),
     ("KernelRidge", "wide", [("KernelRidge", {"kernel": "rbf"})]),
     ("Poisson regression", "wide", [("PoissonRegressor", {"alpha": 0, "max_iter": 100_000})]),
     ("gamma regression", "tall", [("PolynomialFeatures", {"degree": 3}), "StandardScaler", ("GammaRegressor", {"alpha": 0})]),

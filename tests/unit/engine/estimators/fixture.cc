@@ -79,13 +79,14 @@ bool reads_texts(const std::string& estimator) {
 
 bool compares_all_rows(const std::string& estimator) {
   static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge",
-                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE"};
+                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE"}; "KernelPCA"};
   return names.contains(estimator);
 }
 
 schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
   if (estimator == "LogisticRegressionCV") return {{"Cs", 3}, {"cv", 3}};
+  if (estimator == "KernelPCA") return {{"n_components", 2}, {"kernel", "rbf"}};
   if (estimator == "KNNImputer") return {{"n_neighbors", 3}};
   if (estimator == "TheilSenRegressor") return {{"max_subpopulation", 50}, {"random_state", 1}};
   if (estimator == "RANSACRegressor") return {{"max_trials", 10}, {"random_state", 1}, {"residual_threshold", 1.0}};
