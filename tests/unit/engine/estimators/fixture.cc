@@ -79,7 +79,7 @@ bool reads_texts(const std::string& estimator) {
 
 bool compares_all_rows(const std::string& estimator) {
   static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge",
-                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE"}; "KernelPCA"};
+                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE", "KernelPCA"};
   return names.contains(estimator);
 }
 
