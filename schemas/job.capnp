@@ -175,7 +175,7 @@ struct JobSpec $Json.document $Json.schema("JobSpec") $Json.request {
   select @1 :Dataset.Select $Json.optional;
   pipeline @2 :List(Step) $Json.optional $Json.requiredIf("fits_a_pipeline");
   task @3 :Task $Json.required;
-  device @4 :Text = "auto" $Json.pattern("^(auto|cpu|cuda(:[0-9]{1,3})?)$");
+  device @4 :Text = "auto" $Json.pattern("^(auto|cpu|cluster|cuda(:[0-9]{1,3})?)$");
   deadlines @5 :Deadlines $Json.optional;
 }
 

@@ -104,6 +104,30 @@ void set_weights(Config& config, const Values& values) {
   }
 }
 
+void set_launcher(Config& config, const std::string& text) {
+  if (text != "mpirun" && text != "srun" && text != "command") refuse(text, "must be mpirun, srun or command");
+  config.cluster_launcher = text;
+}
+
+void set_cluster_command(Config& config, const std::string& text) {
+  if ((" " + text + " ").find(" {worker} ") == std::string::npos)
+    refuse(text, "must have {worker} where the worker's command line belongs");
+  config.cluster_command = text;
+}
+
+// What one setting alone cannot say.
+void check_cluster(const Config& config) {
+  const auto fail = [](const char* setting, const char* problem) {
+    throw Error(ErrorCode::kInvalidValue, fmt::format("{} {}", setting, problem), setting);
+  };
+  const bool by_command = config.cluster_launcher == "command";
+  if (by_command && config.cluster_ranks > 0 && config.cluster_command.empty())
+    fail("cluster-command", "is missing: cluster-launcher is command");
+  if (!by_command && !config.cluster_command.empty()) fail("cluster-command", "needs cluster-launcher command");
+  if (config.cluster_launcher != "mpirun" && !config.cluster_hosts.empty())
+    fail("cluster-hosts", "needs cluster-launcher mpirun");
+}
+
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
 constexpr std::int64_t kLongestLease = 366 * 24 * 3600;
 
@@ -192,6 +216,21 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.worker = v[0]; }},
     Setting{"devices", Kind::kList, "devices to run workers for, such as cpu,cuda:0 (default every one that is there)",
             [](Config& c, const Values& v) { c.devices = v; }},
+    Setting{"cluster-ranks", Kind::kValue,
+            "processes that share a job with the device cluster (default 0: there is no such device)",
+            [](Config& c, const Values& v) { c.cluster_ranks = static_cast<int>(to_integer(v[0], 0, 4096)); }},
+    Setting{"cluster-launcher", Kind::kValue,
+            "what starts them: mpirun (of Open MPI), srun, or command for cluster-command (default mpirun)",
+            [](Config& c, const Values& v) { set_launcher(c, v[0]); }},
+    Setting{
+        "cluster-hosts", Kind::kList,
+        "with mpirun: HOST or HOST:RANKS, such as n1:4,n2:4; this machine must be the first (default: this machine alone)",
+        [](Config& c, const Values& v) { c.cluster_hosts = v; }},
+    Setting{
+        "cluster-command", Kind::kValue,
+        "with the launcher command: its command line; {ranks} becomes their number, {worker} the worker with its arguments; such as "
+        "'mpiexec.mpich -n {ranks} {worker}'",
+        [](Config& c, const Values& v) { set_cluster_command(c, v[0]); }},
     Setting{"threads", Kind::kValue, "threads that a worker computes with (default: all cores)",
             [](Config& c, const Values& v) { c.threads = to_integer(v[0], 0, 4096); }},
     Setting{
@@ -319,10 +358,22 @@ const Setting& find_setting(const std::string& name, const std::string& where) {
               where);
 }
 
+void apply_table(Config& config, const toml::table& table, const std::string& name, const std::string& where_table) {
+  for (const auto& [key, node] : table) {
+    const std::string where = fmt::format("{}.{}", where_table, key.str());
+    const Setting& setting = find_setting(with(name + "-" + std::string(key.str()), '_', '-'), where);
+    apply(config, setting, toml_values(node, setting, where), where);
+  }
+}
+
 void apply_file(Config& config, const std::string& file) {
   try {
     for (const auto& [key, node] : toml::parse_file(file)) {
       const std::string where = fmt::format("{}: {}", file, key.str());
+      if (node.is_table()) {   // [cluster] with ranks is cluster-ranks
+        apply_table(config, *node.as_table(), std::string(key.str()), where);
+        continue;
+      }
       const Setting& setting = find_setting(with(key.str(), '_', '-'), where);
       apply(config, setting, toml_values(node, setting, where), where);
     }
@@ -434,6 +485,7 @@ Config load_config(const std::vector<std::string>& arguments, const Environment&
   if (config.tls_cert.empty() != config.tls_key.empty())
     throw Error(ErrorCode::kInvalidValue, "--tls-cert and --tls-key must be given together", "--tls-cert");
   take_own_certificate(config);
+  check_cluster(config);
   return config;
 }
 

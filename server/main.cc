@@ -93,6 +93,10 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
                   }};
   options.worker_program = config.worker;
   options.devices = config.devices;
+  options.cluster = {.ranks = config.cluster_ranks,
+                     .launcher = config.cluster_launcher,
+                     .hosts = config.cluster_hosts,
+                     .command = config.cluster_command};
   options.limits = service_limits(config);
   options.observer = &metrics;
   options.worker_log = config.log_level != "debug" ? "off" : config.json_log ? "json" : "text";

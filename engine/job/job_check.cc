@@ -143,17 +143,17 @@ std::vector<StepTraits> check_steps(const std::vector<schema::Step>& steps, cons
   return traits;
 }
 
-// "auto", "cpu", "cuda" or "cuda:N".
+// "auto", "cpu", "cluster", "cuda" or "cuda:N".
 void check_device(std::string_view device) {
   constexpr std::string_view kIndexed = "cuda:";
-  if (device == "auto" || device == "cpu" || device == "cuda") return;
+  if (device == "auto" || device == "cpu" || device == "cluster" || device == "cuda") return;
   if (device.starts_with(kIndexed)) {
     const std::string_view digits = device.substr(kIndexed.size());
     std::uint16_t index = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (error == std::errc() && end == digits.data() + digits.size()) return;
   }
-  refuse("device", fmt::format("device is '{}', must be auto, cpu, cuda or cuda:N", device));
+  refuse("device", fmt::format("device is '{}', must be auto, cpu, cluster, cuda or cuda:N", device));
 }
 
 }  // namespace

@@ -81,10 +81,13 @@ bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop
   if (size() == 1) return runner.run(command, std::move(stop), report);
   if (job_is_dealt(command.spec)) return run_with_all(runner, command, std::move(stop), report);
   if (schema::model_of(command.spec.task)) return runner.run(command, std::move(stop), report);
-  const std::string line = fmt::format("this job runs on one of {} ranks: searches, cross-validations and forests are dealt, other fits are not", size());
+  const std::string line = fmt::format(
+      "this job runs on one of {} ranks: searches, cross-validations and forests are dealt, other fits are not",
+      size());
   report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
-    if (auto* done = std::get_if<schema::DoneReport>(&said.body)) done->result.warnings.insert(done->result.warnings.begin(), line);
+    if (auto* done = std::get_if<schema::DoneReport>(&said.body))
+      done->result.warnings.insert(done->result.warnings.begin(), line);
     report(std::move(said));
   });
 }

@@ -1,5 +1,6 @@
 // The devices of this host: see devices.h.
 #include "server/jobs/devices.h"
+#include "server/jobs/cluster.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +31,7 @@ std::vector<std::string> DeviceTable::usable() const {
 bool DeviceTable::serves(std::string_view device, std::string_view wish) const {
   const std::vector<std::string> ids = usable();
   if (std::ranges::find(ids, device) == ids.end()) return false;
+  if (device == kClusterId) return wish == kClusterId;
   if (wish == kAutoSmall && std::ranges::find(ids, "cpu") != ids.end()) return device == "cpu";
   if (wish == "auto" || wish == kAutoSmall) return is_cuda(device) || std::ranges::none_of(ids, is_cuda);
   if (wish == "cuda") return is_cuda(device);
@@ -38,6 +40,8 @@ bool DeviceTable::serves(std::string_view device, std::string_view wish) const {
 
 std::string DeviceTable::missing_reason(std::string_view wish) const {
   if (wish == kAutoSmall) wish = "auto";
+  if (wish == kClusterId && std::ranges::find(entries_, kClusterId, &schema::DeviceEntry::id) == entries_.end())
+    return "device \"cluster\" is not available: this server has no ranks, see the setting cluster-ranks";
   const std::vector<std::string> ids = usable();
   for (const std::string& id : ids)
     if (serves(id, wish)) return {};

@@ -12,7 +12,8 @@ namespace kedge::server {
 // The wish "auto" of a job with a small data set: the CPU, where there is one. No job can ask for it.
 inline constexpr std::string_view kAutoSmall = "auto:small";
 
-// A value. Wishes are "auto", "cpu", "cuda", "cuda:N"; devices are "cpu" and "cuda:N".
+// A value. Wishes are "auto", "cpu", "cuda", "cuda:N", "cluster"; devices are "cpu", "cuda:N" and "cluster". "auto"
+// never means the ranks of a cluster.
 class DeviceTable {
  public:
   DeviceTable() = default;

@@ -19,6 +19,7 @@
 #include "schemas/preview.h"
 #include "server/data/dataset_cache.h"
 #include "server/data/uploads.h"
+#include "server/jobs/cluster.h"
 #include "server/jobs/job_end.h"
 #include "server/jobs/job_files.h"
 #include "server/jobs/job_observer.h"
@@ -36,6 +37,7 @@ struct JobServiceOptions {
   std::filesystem::path worker_program;      // kedge-worker; empty: in the folder of this program
   std::int64_t worker_memory_bytes = 0;      // address space of a worker without a GPU; 0: no bound
   std::vector<std::string> devices;          // devices to run workers for; empty: every one that is there
+  ClusterOptions cluster;                    // the device "cluster"
   std::chrono::milliseconds heartbeat_timeout{10'000};   // silence after which a worker is killed and replaced
   std::chrono::milliseconds cancel_grace{900};           // from a cancel to the kill of a worker that does not answer: cancels take 1 s at most
   ServiceLimits limits;                                  // at first: see set_limits()

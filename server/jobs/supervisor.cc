@@ -22,7 +22,13 @@ Supervisor::~Supervisor() {
 void Supervisor::start(std::stop_token stop) {
   const engine::UsesReserve reserve;
   KEDGE_FAIL_POINT("worker.list.before");
-  const DeviceTable table(list_devices(options_.program.file, stop).devices, allowed_);
+  std::vector<schema::DeviceEntry> devices = list_devices(options_.program.file, stop).devices;
+  std::vector<std::string> allowed = allowed_;
+  if (const ClusterOptions& cluster = options_.program.cluster; cluster.ranks > 0) {   // configured, and so allowed
+    devices.push_back(cluster_entry(cluster, options_.program.file));
+    if (!allowed.empty()) allowed.emplace_back(kClusterId);
+  }
+  const DeviceTable table(std::move(devices), allowed);
   KEDGE_FAIL_POINT("worker.list.after");
   if (stop.stop_requested()) return;
   listener_.devices_known(table.entries());

@@ -80,7 +80,8 @@ void WorkerFolder::deliver() noexcept try {
 } catch (const std::exception&) {   // a failure of the disk: publishing then reports the missing file
 }
 
-FilesToLend::FilesToLend(schema::WorkerCommand& command) {
+FilesToLend::FilesToLend(schema::WorkerCommand& command, How how) {
+  if (how == How::kByPath) return;
   if (auto* run = std::get_if<schema::RunCommand>(&command.body)) {
     if (schema::model_of(run->spec.task)) open_all({&run->dataPath, &run->modelPath});
     else open_all({&run->dataPath});

@@ -34,7 +34,8 @@ class WorkerFolder {
 // alone: the worker says what is wrong.
 class FilesToLend {
  public:
-  explicit FilesToLend(schema::WorkerCommand& command);   // notes in it how many there are
+  enum class How { kOpen, kByPath };   // by path: none, for ranks, which may be on other machines
+  explicit FilesToLend(schema::WorkerCommand& command, How how = How::kOpen);   // notes in it how many there are
   ~FilesToLend();
   FilesToLend(const FilesToLend&) = delete;
   FilesToLend& operator=(const FilesToLend&) = delete;

@@ -33,6 +33,7 @@ using schema::ErrorCode;
 constexpr int kChannelFd = 3;
 constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops in the middle of a message is as good as dead
 constexpr int kReportBytes = 1 << 20;                   // as far as the system allows: a report with a small model leaves in one go
+constexpr int kRanksGraceMs = 3'000;                    // for a launcher to end its ranks
 constexpr int kListAttempts = 3;                        // a kill in passing must not leave the server without devices
 constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
 
@@ -85,6 +86,18 @@ std::vector<std::string> clean_environment() {
   return kept;
 }
 
+// Launchers of MPI and their transports are set by their own variables.
+std::vector<std::string> launcher_environment() {
+  constexpr std::array<std::string_view, 9> kFamilies{"OMPI_",  "PMIX_",  "PRTE_", "MPICH_", "MPIR_",
+                                                      "HYDRA_", "SLURM_", "UCX_",  "FI_"};
+  std::vector<std::string> kept = clean_environment();
+  for (char** variable = environ; *variable; ++variable)
+    if (std::ranges::any_of(
+            kFamilies, [text = std::string_view(*variable)](std::string_view name) { return text.starts_with(name); }))
+      kept.emplace_back(*variable);
+  return kept;
+}
+
 // `passed_fd` becomes `as_fd` in the child; everything above the channel is closed.
 pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variables, int passed_fd, int as_fd) {
   KEDGE_FAIL_POINT("worker.spawn.before");
@@ -104,6 +117,15 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> variabl
 std::string describe(int status) {
   if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+void set_stalls(int fd) {
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kStall, sizeof kStall);
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
+}
+
+int open_pid(pid_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));   // glibc 2.36 declares its own only for C
 }
 
 int wait_for(pid_t pid) {
@@ -156,14 +178,18 @@ std::string run_list_devices(const std::filesystem::path& program, std::stop_tok
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& device) {
+WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& device, std::stop_token stop) {
+  if (device == kClusterId) start_ranks(program, std::move(stop));
+  else start_worker(program, device);
+}
+
+void WorkerProcess::start_worker(const WorkerProgram& program, const std::string& device) {
   std::array<int, 2> sockets;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     throw Error(ErrorCode::kUnavailable, fmt::format("cannot make a socket pair: {}", system_text(errno)));
   channel_ = std::make_unique<engine::WorkerChannel>(sockets[0]);
   ::setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &kReportBytes, sizeof kReportBytes);
-  ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &kStall, sizeof kStall);
-  ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kStall, sizeof kStall);
+  set_stalls(sockets[0]);
   try {
     std::vector<std::string> variables = clean_environment();
     std::vector<std::string> arguments{program.file.string(), "--device", device};
@@ -180,7 +206,38 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program, const std::string& de
     throw;
   }
   ::close(sockets[1]);
-  pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));   // glibc 2.36 declares its own only for C
+  pid_fd_ = open_pid(pid_);
+}
+
+void WorkerProcess::start_ranks(const WorkerProgram& program, std::stop_token stop) {
+  socket_ = std::make_unique<RankSocket>();
+  if (!program.temporary.empty()) folder_ = std::make_unique<WorkerFolder>(program.temporary);
+  std::vector<std::string> variables = launcher_environment();
+  variables.push_back("KEDGE_CHANNEL_TOKEN=" + socket_->token());
+  // Open MPI asks an administrator who is root; here kedged's was asked already.
+  variables.insert(variables.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+  std::vector<std::string> worker{program.file.string(), "--channel", "unix:" + socket_->path().string()};
+  if (program.log != "off") worker.push_back("--log=" + program.log);
+  pid_ = spawn(launch_arguments(program.cluster, worker), std::move(variables), STDERR_FILENO, STDOUT_FILENO);
+  pid_fd_ = open_pid(pid_);
+  try {
+    const int first = socket_->accept(pid_fd_, std::move(stop));
+    set_stalls(first);
+    channel_ = std::make_unique<engine::WorkerChannel>(first);
+  } catch (...) {   // without an object there is no destructor
+    end();
+    if (pid_fd_ >= 0) ::close(pid_fd_);
+    throw;
+  }
+}
+
+// The first rank ends with its channel and the others with it; the launcher ends what does not, such as a rank that is
+// stopped.
+void WorkerProcess::end_ranks() noexcept {
+  if (channel_) channel_->shutdown();
+  ::kill(pid_, SIGTERM);
+  pollfd ended{.fd = pid_fd_, .events = POLLIN, .revents = 0};
+  ::poll(&ended, 1, kRanksGraceMs);
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -190,7 +247,7 @@ WorkerProcess::~WorkerProcess() {
 
 WorkerProcess::Outgoing WorkerProcess::prepare(schema::WorkerCommand& command) {
   if (auto* run = std::get_if<schema::RunCommand>(&command.body); run && folder_) folder_->redirect(*run);
-  return Outgoing(command);
+  return Outgoing(command, socket_ ? FilesToLend::How::kByPath : FilesToLend::How::kOpen);
 }
 
 bool WorkerProcess::send(const Outgoing& outgoing, engine::WorkerChannel::When when) {
@@ -203,9 +260,11 @@ bool WorkerProcess::send(const Outgoing& outgoing, engine::WorkerChannel::When w
 std::string WorkerProcess::end() {
   if (pid_ <= 0) return "has ended";
   KEDGE_FAIL_POINT("worker.reap.before");
+  if (socket_) end_ranks();
   ::kill(-pid_, SIGKILL);   // what has ended by itself keeps its own status
   const int status = wait_for(std::exchange(pid_, -1));
   KEDGE_FAIL_POINT("worker.reap.after");
+  if (socket_) end_leftovers(socket_->token());
   return describe(status);
 }
 

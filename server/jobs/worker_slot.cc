@@ -114,7 +114,7 @@ struct WorkerSlot::Retires {
 // The life of one worker.
 WorkerLoss WorkerSlot::live(std::stop_token stop) {
   try {
-    Session session{.process = WorkerProcess(options_.program, device_)};
+    Session session{.process = WorkerProcess(options_.program, device_, stop)};
     std::string how;
     {
       const Retires afterwards{*this};

@@ -1,6 +1,7 @@
 // Flags over environment over file over defaults.
 #include "server/config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -76,6 +77,28 @@ TEST(Config, TakesTheWeightsOfTenants) {
             (std::map<std::string, double>{{"bob", 2}, {"carol", 3}}));
   for (const char* bad : {"alice", "=2", "alice=", "alice=0", "alice=-1", "alice=nan", "alice=inf", "alice=2x", "alice=1e9"})
     EXPECT_EQ(error_of({"--tenant-weight", bad}).where, "--tenant-weight") << bad;
+}
+
+TEST(Config, TakesTheClusterFromItsTableOrFromFlags) {
+  const Config config = load({"--config", toml_file("[cluster]\nranks = 4\nhosts = ['n1:2', 'n2:2']\n")});
+  EXPECT_EQ(config.cluster_ranks, 4);
+  EXPECT_EQ(config.cluster_launcher, "mpirun");
+  EXPECT_EQ(config.cluster_hosts, (std::vector<std::string>{"n1:2", "n2:2"}));
+  EXPECT_EQ(load({}).cluster_ranks, 0);
+  EXPECT_EQ(load({"--cluster-ranks", "2", "--cluster-launcher", "srun"}).cluster_launcher, "srun");
+}
+
+TEST(Config, RefusesAClusterThatCannotBeStarted) {
+  EXPECT_EQ(error_of({"--cluster-ranks", "-1"}).where, "--cluster-ranks");
+  EXPECT_EQ(error_of({"--cluster-launcher", "ssh"}).message,
+            "--cluster-launcher is 'ssh', must be mpirun, srun or command");
+  EXPECT_EQ(error_of({"--cluster-command", "mpiexec -n 2"}).where, "--cluster-command");
+  EXPECT_EQ(error_of({"--cluster-ranks", "2", "--cluster-launcher", "command"}).where, "cluster-command");
+  EXPECT_EQ(error_of({"--cluster-command", "mpiexec {worker}"}).message,
+            "cluster-command needs cluster-launcher command");
+  EXPECT_EQ(error_of({"--cluster-launcher", "srun", "--cluster-hosts", "n1"}).where, "cluster-hosts");
+  EXPECT_THAT(error_of({"--config", toml_file("[cluster]\nrank = 4\n")}).message,
+              testing::HasSubstr("did you mean 'cluster-ranks'?"));
 }
 
 TEST(Config, TakesTimesWithAndWithoutAUnit) {

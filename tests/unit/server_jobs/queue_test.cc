@@ -220,6 +220,18 @@ TEST(DeviceTable, LosesAndRegainsADevice) {
   EXPECT_FALSE(table.serves("cpu", "auto"));
 }
 
+TEST(DeviceTable, TakesTheClusterOnlyWhereAJobAsksForIt) {
+  const DeviceTable table({{.id = "cpu"}, {.id = "cluster"}}, {});
+  EXPECT_TRUE(table.serves("cluster", "cluster"));
+  for (const char* wish : {"auto", "cpu", "cuda"}) EXPECT_FALSE(table.serves("cluster", wish)) << wish;
+  EXPECT_TRUE(table.serves("cpu", "auto"));
+  EXPECT_FALSE(table.serves("cpu", "cluster"));
+  EXPECT_FALSE(table.serves("cluster", kAutoSmall));
+  EXPECT_THAT(DeviceTable({{.id = "cpu"}}, {}).missing_reason("cluster"), HasSubstr("cluster-ranks"));
+  EXPECT_THAT(DeviceTable({{.id = "cpu"}, {.id = "cluster", .missing = "no mpirun"}}, {}).missing_reason("cluster"),
+              HasSubstr("no mpirun"));
+}
+
 TEST(JobIds, SortInTheOrderInWhichTheyWereMade) {
   JobIds ids;
   const auto time = std::chrono::system_clock::now();

@@ -1,0 +1,190 @@
+"""The device "cluster": jobs on several ranks give what one worker gives, and end when a rank does. `--jobs N`: how many jobs lose a rank (20)."""
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from kedge_server import BIN, SANITIZED, Kedged, spec, wait_for  # noqa: E402
+
+JOBS = 3   # that lose a rank; 20 in the full run
+RANKS = (1, 2, 4)
+HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun")
+FOREST = {"dataset": {"builtin": "mnist_10k"}, "select": {"dtype": "float32", "scale": 1 / 255},
+          "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 20, "random_state": 42}}]}
+VALIDATION = {**FOREST, "task": {"crossValidate": {"cv": 5, "scoring": ["accuracy", "f1_macro"]}}}
+FIT = {**FOREST, "task": {"fit": {}}}
+SEARCH = spec({"builtin": "digits"}, ("StandardScaler", "PCA", "KNeighborsClassifier"),
+              {"gridSearch": {"paramGrid": {"pca__n_components": [5, 10, 20], "kneighborsclassifier__n_neighbors": [1, 3, 5]}}})
+
+
+@contextlib.contextmanager
+def running(*arguments, env=None):
+    with tempfile.TemporaryDirectory() as folder:
+        server = Kedged(folder, *arguments, env=env)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def cluster(ranks, *more):
+    return running("--devices", "cpu", "--cluster-ranks", ranks, *more)
+
+
+def group_of(folder):
+    """Process ids of the ranks whose server runs with this folder as TMPDIR, where it makes the socket that they are started with."""
+    found = []
+    for process in pathlib.Path("/proc").iterdir():
+        try:
+            line = (process / "cmdline").read_bytes().split(b"\0") if process.name.isdigit() else [b""]
+            is_dead = process.name.isdigit() and ") Z " in (process / "stat").read_text()
+        except OSError:
+            continue
+        if line[0] == str(BIN / "kedge-worker").encode() and any(str(folder).encode() in word for word in line) and not is_dead:
+            found.append(int(process.name))
+    return sorted(found)
+
+
+def without_times(result):
+    """What does not depend on the clock or the device's name."""
+    kept = {key: value for key, value in result.items() if key not in ("timings", "memory", "device")}
+    if "search" in kept:
+        results = {name: column for name, column in kept["search"]["cvResults"].items() if "_time" not in name}
+        kept["search"] = {**{key: value for key, value in kept["search"].items() if key != "refit"}, "cvResults": results}
+    return kept
+
+
+def outcome(server, job):
+    done = server.run({**job, "device": server.device})
+    assert done["state"] == "succeeded", done
+    result = server.call("GET", f"/v1/jobs/{done['id']}/result").json()
+    model = result.pop("model", None)   # its id, which is new each time
+    digest = hashlib.sha256(server.call("GET", f"/v1/models/{model}/download").body).hexdigest() if model else None
+    return without_times(result), digest
+
+
+@unittest.skipUnless(HAS_MPI, "no MPI here: libkedge_mpi.so was not built, or there is no mpirun")
+@unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")
+class Cluster(unittest.TestCase):
+    maxDiff = 4000
+
+    def test_gives_the_results_of_one_worker_at_any_number_of_ranks(self):
+        jobs = {"validation": VALIDATION, "forest": FIT, "search": SEARCH}
+        with running("--devices", "cpu") as server:
+            server.device = "cpu"
+            alone = {name: outcome(server, job) for name, job in jobs.items()}
+        self.assertTrue(alone["forest"][1])
+        for ranks in RANKS:
+            with cluster(ranks) as server:
+                server.device = "cluster"
+                for name, job in jobs.items():
+                    with self.subTest(ranks=ranks, job=name):
+                        self.assertEqual(outcome(server, job), alone[name])
+
+    def test_is_listed_with_its_ranks(self):
+        with cluster(2) as server:
+            wait_for(lambda: "2 ranks" in device(server)["name"] and device(server)["threads"] > 0, 60, "the cluster's worker")
+            self.assertEqual(device(server)["driver"], "mpirun")
+            self.assertNotIn("missing", device(server))
+
+    def test_says_which_jobs_run_on_one_rank(self):
+        with cluster(2) as server:
+            done = server.run(spec(task={"fit": {}}, device="cluster"))
+            self.assertEqual(done["state"], "succeeded", done)
+            self.assertIn("runs on one of 2 ranks", " ".join(done["result"]["warnings"]))
+
+    def test_refuses_bad_data_with_the_words_of_one_worker(self):
+        bad = spec(steps=("KNeighborsClassifier",), task={"gridSearch": {"paramGrid": {"n_neighbors": [1, 500]}, "errorScore": "raise"}})
+        with cluster(3) as server:
+            words = {where: server.run({**bad, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
+            self.assertEqual(words["cpu"], words["cluster"])
+
+    def test_cancels_a_job_on_all_ranks(self):
+        slow = {**FOREST, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 3000}}], "task": {"crossValidate": {"cv": 5}}}
+        with cluster(2) as server:
+            job = server.submit({**slow, "device": "cluster"})
+            wait_for(lambda: server.job(job)["state"] == "running", 90, "the job's begin")
+            server.call("DELETE", f"/v1/jobs/{job}")
+            self.assertEqual(server.wait(job, 30)["state"], "cancelled")
+            self.assertEqual(server.run({**SEARCH, "device": "cluster"})["state"], "succeeded")
+
+    def test_survives_the_death_of_any_rank(self):
+        """Each job loses one rank, at a random time; it is run again, ends right and once, and no process is left."""
+        chance = random.Random(35)
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--devices", "cpu", "--cluster-ranks", 3, env={"TMPDIR": folder})
+            server.device = "cluster"
+            try:
+                expected = outcome(server, VALIDATION)
+                for number in range(JOBS):
+                    job = server.submit({**VALIDATION, "device": "cluster"})
+                    wait_for(lambda: server.job(job)["state"] == "running", 120, "the job's begin")
+                    time.sleep(chance.uniform(0, 1))   # no condition: the time is what is tried
+                    ranks = group_of(folder)
+                    victim = chance.choice(ranks) if ranks else None
+                    if victim:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(victim, signal.SIGKILL)
+                    done = server.wait(job, 300)
+                    with self.subTest(job=number, of=len(ranks)):
+                        self.assertEqual(done["state"], "succeeded", done)
+                        result = server.call("GET", f"/v1/jobs/{job}/result").json()
+                        self.assertEqual(without_times(result), expected[0])
+                        states = [e for e in events_of(server, job) if e.get("state", {}).get("state") == "succeeded"]
+                        self.assertEqual(len(states), 1)
+            finally:
+                server.stop()
+            wait_for(lambda: not group_of(folder), 20, "the end of all ranks")
+
+    def test_ends_when_a_rank_is_stopped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--devices", "cpu", "--cluster-ranks", 2, env={"TMPDIR": folder})
+            try:
+                wait_for(lambda: len(group_of(folder)) == 2, 60, "two ranks")
+                wait_for(lambda: device(server)["threads"] > 0, 60, "the cluster's worker")
+                before = group_of(folder)
+                os.kill(max(before), signal.SIGSTOP)
+                wait_for(lambda: not set(before) & set(group_of(folder)), 40, "the end of a group with a stopped rank")
+                self.assertEqual(server.run({**SEARCH, "device": "cluster"})["state"], "succeeded")
+            finally:
+                server.stop()
+            self.assertEqual(group_of(folder), [])
+
+
+class Configuration(unittest.TestCase):
+    def test_without_ranks_there_is_no_such_device(self):
+        with running("--devices", "cpu") as server:
+            reply = server.call("POST", "/v1/jobs", spec(device="cluster"))
+            problem = reply.body.decode() if reply.status != 202 else json.dumps(server.wait(reply.json()["id"]))
+            self.assertIn("cluster-ranks", problem)
+
+    def test_a_launcher_that_is_missing_is_said(self):
+        with running("--devices", "cpu", "--cluster-ranks", 2, "--cluster-launcher", "command", "--cluster-command", "no-such-launcher {worker}") as server:
+            self.assertIn("there is no program no-such-launcher", device(server)["missing"])
+
+
+def device(server):
+    return next(d for d in server.call("GET", "/v1/info").json()["devices"] if d["id"] == "cluster")
+
+
+def events_of(server, job):
+    text = server.call("GET", f"/v1/jobs/{job}/events").body.decode()
+    return [json.loads(line[5:]) for line in text.splitlines() if line.startswith("data:")]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--jobs", type=int, default=JOBS)
+    options, rest = parser.parse_known_args()
+    JOBS = options.jobs
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
