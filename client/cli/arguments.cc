@@ -99,6 +99,26 @@ void spec_and_machine(CLI::App& app, Options& options) {
   lease(app, options);
 }
 
+void specs_and_servers(CLI::App& app, Options& options) {
+  app.add_option("specs", options.arguments, "JSON files with a job, or a list of jobs; - reads stdin")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--servers", options.servers,
+                 "Servers that `kedge login` has kept, with commas between their names (default: the current one)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  app.add_option("--in-flight", options.in_flight, "Jobs at a time on each server: 1 to 1000 (default 4)")
+      ->check(within(1, 1000))
+      ->type_name("N");
+  app.add_flag("--as-they-come", options.as_they_come,
+               "Print each job when it ends, and not in the order of the specs");
+  app.add_option(
+         "--journal", options.file,
+         "Note in this file which server has which job; a run with the same file and specs goes on where it stopped")
+      ->type_name("FILE");
+}
+
 void job_id(CLI::App& app, Options& options) {
   app.add_option("job", options.argument, "The job's id")->required()->type_name("ID");
 }

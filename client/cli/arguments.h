@@ -9,6 +9,7 @@ void nothing(CLI::App& app, Options& options);
 
 void spec(CLI::App& app, Options& options);
 void spec_and_machine(CLI::App& app, Options& options);
+void specs_and_servers(CLI::App& app, Options& options);
 void job_id(CLI::App& app, Options& options);
 void watched_job(CLI::App& app, Options& options);
 void job_filter(CLI::App& app, Options& options);

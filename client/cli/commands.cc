@@ -10,6 +10,7 @@
 #include "client/cli/job_commands.h"
 #include "client/cli/look_commands.h"
 #include "client/cli/machine_commands.h"
+#include "client/cli/map_command.h"
 #include "client/cli/model_commands.h"
 #include "client/cli/registry_commands.h"
 #include "client/cli/server_commands.h"
@@ -30,6 +31,9 @@ constexpr Command kCommands[] = {
      arguments::spec_and_machine, run},
     {"submit", kJobs, "Submit a job and print its id", "kedge submit examples/iris.json\nkedge submit - --json",
      arguments::spec, submit},
+    {"map", kJobs, "Run many jobs, some at a time, over one server or several",
+     "kedge map examples/iris.json examples/titanic.json\nkedge map grid.json --servers lab,cloud --in-flight 8 --journal grid.journal --json",
+     arguments::specs_and_servers, map},
     {"watch", kJobs, "Follow a job that was submitted before",
      "kedge watch job_01K2ZT\nkedge watch job_01K2ZT --after 40 --json", arguments::watched_job, watch},
     {"jobs", kJobs, "List jobs, newest first, with their data, scores and times",

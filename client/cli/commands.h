@@ -36,14 +36,17 @@ struct Options {
   bool json = false;
   std::string action;          // registry: the verb
   std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares
-  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUE ...
+  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUEmap SPEC ...
+  std::vector<std::string> servers;     // map --servers: names of servers that are kept
+  int in_flight = 4;                    // map --in-flight
+  bool as_they_come = false;            // map --as-they-come
   std::string state;           // jobs --state
   std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit
   int rows = 10;               // data show --rows
   std::string input;           // predict: the rows; models --upload
   std::string output = "predict";            // predict --output
-  std::string file;            // models --download, download -o
+  std::string file;                          // models --download, download -o, map --journal
   std::string artifact;        // download
   bool remove = false;         // models --delete
   std::string upload, name, format, forget;   // datasets; name: login --name, too

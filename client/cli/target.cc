@@ -66,6 +66,16 @@ Session connect_server(const Options& options) {
   return connect_pinned(options.url, options.token, options.pin);
 }
 
+// The pin of one server is not for the next.
+Session connect_kept(const std::string& name) {
+  const KeptServer kept = ServerList().find(name);
+  const char* const given = std::getenv("KEDGE_PIN");
+  const std::string before = given ? given : "";
+  const Session session = connect_pinned(kept.url, kept.token, kept.pin);
+  before.empty() ? ::unsetenv("KEDGE_PIN") : ::setenv("KEDGE_PIN", before.c_str(), 1);
+  return session;
+}
+
 std::string server_url(const Options& options) {
   if (const auto kept = kept_server(options)) return kept->url;
   if (const auto machine = current_machine(options)) return machine->url();

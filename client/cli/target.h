@@ -12,6 +12,7 @@ namespace kedge::cli {
 // --server or --url, or KEDGE_URL, or the one that the last `kedge up` or `kedge use` made current, or
 // http://127.0.0.1:5334. A rented machine's lease is renewed.
 Session connect_server(const Options& options);
+Session connect_kept(const std::string& name);   // a server that `kedge login` has kept
 std::string server_url(const Options& options);
 bool speaks_to_current_machine(const Options& options);   // to a rented one
 

@@ -1,5 +1,6 @@
 // Sessions and jobs: the REST calls behind them.
 #include "kedge/session.h"
+#include "kedge/map.h"
 
 #include <fmt/core.h>
 
@@ -67,8 +68,24 @@ Session connect(std::string url, std::string token) {
 }
 
 Job Session::submit(const schema::JobSpec& spec, std::stop_token stop) const {
-  const HttpReply reply = transport_->post("/v1/jobs", schema::to_json(spec), new_key(), std::move(stop));
+  return submit_once(spec, new_key(), std::move(stop));
+}
+
+Job Session::submit_once(const schema::JobSpec& spec, std::string_view key, std::stop_token stop) const {
+  const HttpReply reply = transport_->post("/v1/jobs", schema::to_json(spec), key, std::move(stop));
   return Job(transport_, schema::from_json<schema::Job>(reply.body).id);
+}
+
+Session Session::another() const {
+  return Session(transport_->another());
+}
+
+MapRun Session::map(std::vector<schema::JobSpec> specs) const {
+  return map(std::move(specs), {});
+}
+
+MapRun Session::map(std::vector<schema::JobSpec> specs, MapOptions options) const {
+  return map_jobs({*this}, std::move(specs), std::move(options));
 }
 
 schema::JobPage Session::jobs(std::string_view state, std::int64_t page_size, std::string_view page_token) const {

@@ -304,7 +304,12 @@ HttpReply Transport::remove(std::string_view path) {
   return impl_->perform({.path = path, .method = "DELETE", .timeout = kLongCall});
 }
 
-std::shared_ptr<Transport> Transport::another() const { return std::make_shared<Transport>(impl_->url, impl_->token); }
+// With the trust that this one was made with, whatever the environment says by now.
+std::shared_ptr<Transport> Transport::another() const {
+  auto other = std::make_shared<Transport>(impl_->url, impl_->token);
+  other->impl_->trust = impl_->trust;
+  return other;
+}
 
 struct Transport::Stream::Impl {
   transfer::Handle handle{kConnectTimeout};

@@ -89,7 +89,7 @@ class Json(WithServer):
         self.assertEqual([line["id"] for line in lines[1:]], list(range(1, len(lines))))
         self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
         commands = {
-            "jobs": [], "top": [], "ui": [job], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
+            "jobs": [], "map": ["fit.json", "fit.json", "--in-flight", 2], "top": [], "ui": [job], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
             "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "data": ["show", "iris"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
             "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
         }

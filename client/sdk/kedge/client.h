@@ -10,5 +10,6 @@
 
 #include "kedge/dataset.h"      // IWYU pragma: export
 #include "kedge/estimators.h"   // IWYU pragma: export
+#include "kedge/map.h"          // IWYU pragma: export
 #include "kedge/pipeline.h"     // IWYU pragma: export
 #include "kedge/session.h"      // IWYU pragma: export

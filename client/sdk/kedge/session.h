@@ -29,6 +29,8 @@ namespace kedge {
 
 using schema::Error;
 class Transport;
+class MapRun;
+struct MapOptions;
 
 // Gets a file in pieces, in order, so that it may be larger than the memory. What it throws ends the transfer and is thrown on.
 using Take = std::function<void(std::string_view piece)>;
@@ -138,6 +140,13 @@ class Session {
 
   // Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key.
   Job submit(const schema::JobSpec& spec, std::stop_token stop = {}) const;
+  // The same with the caller's own key, of 1 to 255 printable characters: a second call with it, also from another
+  // process, gives the first one's job.
+  Job submit_once(const schema::JobSpec& spec, std::string_view key, std::stop_token stop = {}) const;
+  // Many jobs, some at a time: see map.h, which also takes several servers.
+  MapRun map(std::vector<schema::JobSpec> specs) const;
+  MapRun map(std::vector<schema::JobSpec> specs, MapOptions options) const;
+  Session another() const;   // over a connection of its own, for another thread
   // deadlines: {.queue = 60, .fetch = 600, .run = 3600} in seconds; 0: as the server has them.
   template <TaskStruct T>
   Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto",
