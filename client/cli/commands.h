@@ -36,7 +36,7 @@ struct Options {
   bool json = false;
   std::string action;          // registry: the verb
   std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares
-  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUEmap SPEC ...
+  std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUE ..., map SPEC ...
   std::vector<std::string> servers;     // map --servers: names of servers that are kept
   int in_flight = 4;                    // map --in-flight
   bool as_they_come = false;            // map --as-they-come
