@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
@@ -34,6 +35,7 @@ def main():
                                               capture_output=True, text=True)
                         if said.returncode:
                             raise SystemExit(said.stdout + said.stderr)
+                        time.sleep(1)   # what the clients have left behind is dropped
                         found = json.loads(said.stdout)
                         print(f"{title:44} {path.rsplit('/', 1)[1]:8} {clients:3} clients  p50 {found['p50_ms']:7.3f} ms  p99 {found['p99_ms']:7.3f} ms  {found['rows_per_s']:8,.0f} rows/s", flush=True)
         finally:
