@@ -37,7 +37,8 @@ std::vector<pid_t> ranks_below(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const std::string line = text_of(entry.path() / "cmdline");
-    const bool is_rank = line.starts_with(KEDGE_WORKER_PROGRAM) && line.find(folder.string()) != std::string::npos;
+    const auto has = [&](const std::string& word) { return line.find(word) != std::string::npos; };
+    const bool is_rank = line.starts_with(KEDGE_WORKER_PROGRAM) && has("--channel") && has(folder.string());
     if (is_rank && text_of(entry.path() / "stat").find(") Z ") == std::string::npos)
       found.push_back(static_cast<pid_t>(std::stol(name)));
   }
