@@ -50,7 +50,7 @@ def group_of(folder):
             is_dead = process.name.isdigit() and ") Z " in (process / "stat").read_text()
         except OSError:
             continue
-        if line[0] == str(BIN / "kedge-worker").encode() and any(str(folder).encode() in word for word in line) and not is_dead:
+        if line[0] == str(BIN / "kedge-worker").encode() and b"--channel" in line and any(str(folder).encode() in word for word in line) and not is_dead:
             found.append(int(process.name))
     return sorted(found)
 
