@@ -58,7 +58,9 @@ std::string DeviceTable::missing_reason(std::string_view wish) const {
 
 void DeviceTable::update(const schema::DeviceEntry& entry) {
   const auto found = std::ranges::find(entries_, entry.id, &schema::DeviceEntry::id);
-  if (found != entries_.end()) *found = entry;
+  if (found == entries_.end()) return;
+  std::string driver = entry.driver.empty() ? std::move(found->driver) : entry.driver;   // of the ranks: their launcher
+  *found = entry, found->driver = std::move(driver);
 }
 
 void DeviceTable::set_missing(std::string_view device, std::string reason) {

@@ -33,7 +33,8 @@ using schema::ErrorCode;
 constexpr int kChannelFd = 3;
 constexpr timeval kStall{.tv_sec = 10, .tv_usec = 0};   // a worker that stops in the middle of a message is as good as dead
 constexpr int kReportBytes = 1 << 20;                   // as far as the system allows: a report with a small model leaves in one go
-constexpr int kRanksGraceMs = 3'000;                    // for a launcher to end its ranks
+constexpr int kRanksEndMs = 1'000;                      // for a launcher to end after its ranks have
+constexpr int kRanksGraceMs = 3'000;                    // and to end them
 constexpr int kListAttempts = 3;                        // a kill in passing must not leave the server without devices
 constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver takes seconds
 
@@ -235,8 +236,9 @@ void WorkerProcess::start_ranks(const WorkerProgram& program, std::stop_token st
 // stopped.
 void WorkerProcess::end_ranks() noexcept {
   if (channel_) channel_->shutdown();
-  ::kill(pid_, SIGTERM);
   pollfd ended{.fd = pid_fd_, .events = POLLIN, .revents = 0};
+  if (::poll(&ended, 1, kRanksEndMs) > 0) return;   // Open MPI 4.1 crashes at a SIGTERM while it ends by itself
+  ::kill(pid_, SIGTERM);
   ::poll(&ended, 1, kRanksGraceMs);
 }
 
