@@ -80,6 +80,31 @@ class AdaBoostRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class AgglomerativeClustering(Estimator):
+    """Clusters by merging the two nearest ones, again and again.
+
+    n_clusters: Clusters to find; null with a distance_threshold. Default 2.
+    metric: Distance of two rows. Default 'euclidean'.
+    memory: Accepted for compatibility and ignored. Default None.
+    connectivity: Accepted for compatibility and ignored. Default None.
+    compute_full_tree: The whole tree is always made; with a distance_threshold this may not be false. Default 'auto'.
+    linkage: Distance of two clusters: the growth of the variance within, or the largest, mean or least distance of their rows. Default 'ward'.
+    distance_threshold: Clusters this far apart are not merged. Default None.
+    compute_distances: Whether distances_ is kept without a distance_threshold. Default False.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int | None = UNSET,
+                 metric: str = UNSET,
+                 memory: None = UNSET,
+                 connectivity: None = UNSET,
+                 compute_full_tree: bool | str = UNSET,
+                 linkage: str = UNSET,
+                 distance_threshold: float | None = UNSET,
+                 compute_distances: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class BaggingClassifier(Estimator):
     """Fit copies of a classifier on rows and columns drawn at random, and average them.
 
@@ -329,6 +354,50 @@ class ComplementNB(Estimator):
                  fit_prior: bool = UNSET,
                  class_prior: Any = UNSET,
                  norm: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class CountVectorizer(Estimator):
+    """Turn a column of texts into counts of its terms.
+
+    input: Accepted for compatibility and ignored. Default 'content'.
+    encoding: Accepted for compatibility and ignored. Default 'utf-8'.
+    decode_error: Accepted for compatibility and ignored. Default 'strict'.
+    strip_accents: Take accents off: ascii keeps nothing but ASCII. Default None.
+    lowercase: Turn all to lower case first. Default True.
+    preprocessor: Accepted for compatibility and ignored. Default None.
+    tokenizer: Accepted for compatibility and ignored. Default None.
+    stop_words: Words that are left out: scikit-learn's English list, or a list of yours. Default None.
+    token_pattern: The regular expression of a word, where the analyzer is word; RE2's, with Unicode's \\w, \\d and \\s. Default
+        '(?u)\\\\b\\\\w\\\\w+\\\\b'.
+    ngram_range: The least and the most words or characters of a term. Default [1, 1].
+    analyzer: Terms of words, of characters, or of characters within words that have blanks around them. Default 'word'.
+    max_df: Leave out terms that more documents have: a count, or a share. Default 1.0.
+    min_df: Leave out terms that fewer documents have: a count, or a share. Default 1.
+    max_features: Keep so many terms, the most frequent ones. Default None.
+    vocabulary: The terms, as a list or as an object with their columns, instead of those of the texts. Default None.
+    binary: Count a term once a document. Default False.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    """
+
+    def __init__(self, *,
+                 input: str = UNSET,
+                 encoding: str = UNSET,
+                 decode_error: str = UNSET,
+                 strip_accents: str | None = UNSET,
+                 lowercase: bool = UNSET,
+                 preprocessor: None = UNSET,
+                 tokenizer: None = UNSET,
+                 stop_words: Any = UNSET,
+                 token_pattern: str = UNSET,
+                 ngram_range: Any = UNSET,
+                 analyzer: str = UNSET,
+                 max_df: int | float = UNSET,
+                 min_df: int | float = UNSET,
+                 max_features: int | None = UNSET,
+                 vocabulary: Any = UNSET,
+                 binary: bool = UNSET,
+                 dtype: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -915,6 +984,87 @@ class GradientBoostingRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class HDBSCAN(Estimator):
+    """Clusters that are dense over the widest range of densities, and noise.
+
+    min_cluster_size: Rows that make a cluster. Default 5.
+    min_samples: The neighbour, the row itself counted, whose distance is the least of a row; null takes min_cluster_size. Default None.
+    cluster_selection_epsilon: Clusters that part at less than this distance stay together. Default 0.0.
+    max_cluster_size: Larger clusters are divided. Default None.
+    alpha: Divides the distances, not those to neighbours. Default 1.0.
+    cluster_selection_method: eom: the clusters that exist over most of the density; leaf: those that part no further. Default 'eom'.
+    allow_single_cluster: Whether all rows may be one cluster. Default False.
+    store_centers: Which centres of the clusters are kept. Default None.
+    copy: Accepted for compatibility and ignored. Default False.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default None.
+    metric: Distance. Default 'euclidean'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 min_cluster_size: int = UNSET,
+                 min_samples: int | None = UNSET,
+                 cluster_selection_epsilon: float = UNSET,
+                 max_cluster_size: int | None = UNSET,
+                 alpha: float = UNSET,
+                 cluster_selection_method: str = UNSET,
+                 allow_single_cluster: bool = UNSET,
+                 store_centers: str | None = UNSET,
+                 copy: bool = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class HashingVectorizer(Estimator):
+    """Turn a column of texts into counts of its terms, in columns that a hash of the term names.
+
+    input: Accepted for compatibility and ignored. Default 'content'.
+    encoding: Accepted for compatibility and ignored. Default 'utf-8'.
+    decode_error: Accepted for compatibility and ignored. Default 'strict'.
+    strip_accents: Take accents off: ascii keeps nothing but ASCII. Default None.
+    lowercase: Turn all to lower case first. Default True.
+    preprocessor: Accepted for compatibility and ignored. Default None.
+    tokenizer: Accepted for compatibility and ignored. Default None.
+    stop_words: Words that are left out: scikit-learn's English list, or a list of yours. Default None.
+    token_pattern: The regular expression of a word, where the analyzer is word; RE2's, with Unicode's \\w, \\d and \\s. Default
+        '(?u)\\\\b\\\\w\\\\w+\\\\b'.
+    ngram_range: The least and the most words or characters of a term. Default [1, 1].
+    analyzer: Terms of words, of characters, or of characters within words that have blanks around them. Default 'word'.
+    n_features: Columns that terms are hashed to. Default 1048576.
+    binary: Give every column that a text has the value 1. Default False.
+    norm: The norm of each row that becomes 1; null leaves rows alone. Default 'l2'.
+    alternate_sign: Count half of the terms downwards, so that collisions cancel out. Default True.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    """
+
+    def __init__(self, *,
+                 input: str = UNSET,
+                 encoding: str = UNSET,
+                 decode_error: str = UNSET,
+                 strip_accents: str | None = UNSET,
+                 lowercase: bool = UNSET,
+                 preprocessor: None = UNSET,
+                 tokenizer: None = UNSET,
+                 stop_words: Any = UNSET,
+                 token_pattern: str = UNSET,
+                 ngram_range: Any = UNSET,
+                 analyzer: str = UNSET,
+                 n_features: int = UNSET,
+                 binary: bool = UNSET,
+                 norm: str | None = UNSET,
+                 alternate_sign: bool = UNSET,
+                 dtype: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class HistGradientBoostingClassifier(Estimator):
     """Gradient boosting: trees on binned columns, each fitted to what those before it leave. Takes missing values and categories.
 
@@ -1134,6 +1284,29 @@ class KMeans(Estimator):
         super().__init__(**_given(locals()))
 
 
+class KNNImputer(Estimator):
+    """Replace missing values by the mean of the nearest rows that have them.
+
+    missing_values: What stands for a missing value: "NaN" or a number. Default 'NaN'.
+    n_neighbors: Rows whose values are averaged. Default 5.
+    weights: All neighbours alike, or by the inverse of their distance. Default 'uniform'.
+    metric: The distance: Euclidean over the columns that both rows have. Default 'nan_euclidean'.
+    copy: Accepted for compatibility and ignored. Default True.
+    add_indicator: Add a column of zeros and ones for each column that lacked values. Default False.
+    keep_empty_features: Keep columns without any value, filled with 0. Default False.
+    """
+
+    def __init__(self, *,
+                 missing_values: str | float | None = UNSET,
+                 n_neighbors: int = UNSET,
+                 weights: str = UNSET,
+                 metric: str = UNSET,
+                 copy: bool = UNSET,
+                 add_indicator: bool = UNSET,
+                 keep_empty_features: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class KNeighborsClassifier(Estimator):
     """Vote of the k nearest training rows.
 
@@ -1211,6 +1384,47 @@ class KernelDensity(Estimator):
         super().__init__(**_given(locals()))
 
 
+class KernelPCA(Estimator):
+    """Principal components in the space of a kernel.
+
+    n_components: Components to find; null for all that are not 0. Default None.
+    kernel: The kernel. Default 'linear'.
+    gamma: Factor of the rbf, poly and sigmoid kernels; null for 1 / n_features. Default None.
+    degree: Degree of the poly kernel. Default 3.0.
+    coef0: Constant of the poly and sigmoid kernels. Default 1.0.
+    kernel_params: Accepted for compatibility and ignored. Default None.
+    alpha: Accepted for compatibility and ignored. Default 1.0.
+    fit_inverse_transform: Accepted for compatibility and ignored. Default False.
+    eigen_solver: Accepted for compatibility and ignored. Default 'auto'.
+    tol: Accepted for compatibility and ignored. Default 0.0.
+    max_iter: Accepted for compatibility and ignored. Default None.
+    iterated_power: Accepted for compatibility and ignored. Default 'auto'.
+    remove_zero_eig: Leave out components whose eigenvalue is 0. Default False.
+    random_state: Accepted for compatibility and ignored. Default None.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int | None = UNSET,
+                 kernel: str = UNSET,
+                 gamma: float | None = UNSET,
+                 degree: float = UNSET,
+                 coef0: float = UNSET,
+                 kernel_params: None = UNSET,
+                 alpha: float = UNSET,
+                 fit_inverse_transform: bool = UNSET,
+                 eigen_solver: str = UNSET,
+                 tol: float = UNSET,
+                 max_iter: int | None = UNSET,
+                 iterated_power: int | str = UNSET,
+                 remove_zero_eig: bool = UNSET,
+                 random_state: int | None = UNSET,
+                 copy_X: bool = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class KernelRidge(Estimator):
     """Ridge regression on the features of a kernel.
 
@@ -1229,6 +1443,60 @@ class KernelRidge(Estimator):
                  degree: float = UNSET,
                  coef0: float = UNSET,
                  kernel_params: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class Lars(Estimator):
+    """Least angle regression: columns join one after the other.
+
+    fit_intercept: Fit an intercept. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    eps: Least pivot of the Cholesky factor. Default 2.220446049250313e-16.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    n_nonzero_coefs: Largest number of steps. Default 500.
+    fit_path: Give all knots in alphas_, active_ and coef_path_; false: the last alpha alone. Default True.
+    jitter: Add a uniform number below this to each value of the target; null for none. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 fit_intercept: bool = UNSET,
+                 verbose: bool | int = UNSET,
+                 precompute: str | bool = UNSET,
+                 eps: float = UNSET,
+                 copy_X: bool = UNSET,
+                 n_nonzero_coefs: int = UNSET,
+                 fit_path: bool = UNSET,
+                 jitter: float | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LarsCV(Estimator):
+    """Least angle regression, its end chosen by cross-validation.
+
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of steps. Default 500.
+    verbose: Accepted for compatibility and ignored. Default False.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    eps: Least pivot of the Cholesky factor. Default 2.220446049250313e-16.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    cv: Number of folds; null for 5. Default None.
+    max_n_alphas: Alphas of the folds' knots that are compared, about. Default 1000.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET,
+                 precompute: str | bool = UNSET,
+                 eps: float = UNSET,
+                 copy_X: bool = UNSET,
+                 cv: int | None = UNSET,
+                 max_n_alphas: int = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1293,6 +1561,93 @@ class LassoCV(Estimator):
                  positive: bool = UNSET,
                  random_state: int | None = UNSET,
                  selection: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LassoLars(Estimator):
+    """The lasso, along the path of least angles.
+
+    alpha: Strength of the L1 penalty; 0 for least squares. Default 1.0.
+    fit_intercept: Fit an intercept. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    eps: Least pivot of the Cholesky factor. Default 2.220446049250313e-16.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Largest number of steps. Default 500.
+    positive: Coefficients of at least 0. Default False.
+    fit_path: Give all knots in alphas_, active_ and coef_path_; false: the last alpha alone. Default True.
+    jitter: Add a uniform number below this to each value of the target; null for none. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 verbose: bool | int = UNSET,
+                 precompute: str | bool = UNSET,
+                 eps: float = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int = UNSET,
+                 positive: bool = UNSET,
+                 fit_path: bool = UNSET,
+                 jitter: float | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LassoLarsCV(Estimator):
+    """The lasso along the path of least angles, its penalty chosen by cross-validation.
+
+    fit_intercept: Fit an intercept. Default True.
+    max_iter: Largest number of steps. Default 500.
+    verbose: Accepted for compatibility and ignored. Default False.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    eps: Least pivot of the Cholesky factor. Default 2.220446049250313e-16.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    cv: Number of folds; null for 5. Default None.
+    max_n_alphas: Alphas of the folds' knots that are compared, about. Default 1000.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    positive: Coefficients of at least 0. Default False.
+    """
+
+    def __init__(self, *,
+                 fit_intercept: bool = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: bool | int = UNSET,
+                 precompute: str | bool = UNSET,
+                 eps: float = UNSET,
+                 copy_X: bool = UNSET,
+                 cv: int | None = UNSET,
+                 max_n_alphas: int = UNSET,
+                 n_jobs: int | None = UNSET,
+                 positive: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class LassoLarsIC(Estimator):
+    """The lasso whose penalty has the least information criterion.
+
+    criterion: What is least: Akaike's criterion or the Bayesian. Default 'aic'.
+    fit_intercept: Fit an intercept. Default True.
+    verbose: Accepted for compatibility and ignored. Default False.
+    precompute: Accepted for compatibility and ignored. Default 'auto'.
+    eps: Least pivot of the Cholesky factor. Default 2.220446049250313e-16.
+    copy_X: Accepted for compatibility and ignored. Default True.
+    max_iter: Largest number of steps. Default 500.
+    positive: Coefficients of at least 0. Default False.
+    noise_variance: Variance of the noise; null: of least squares. Default None.
+    """
+
+    def __init__(self, *,
+                 criterion: str = UNSET,
+                 fit_intercept: bool = UNSET,
+                 verbose: bool | int = UNSET,
+                 precompute: str | bool = UNSET,
+                 eps: float = UNSET,
+                 copy_X: bool = UNSET,
+                 max_iter: int = UNSET,
+                 positive: bool = UNSET,
+                 noise_variance: float | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -1479,6 +1834,49 @@ class LogisticRegression(Estimator):
         super().__init__(**_given(locals()))
 
 
+class LogisticRegressionCV(Estimator):
+    """Logistic regression with its penalty chosen by cross-validation.
+
+    Cs: Inverse strengths of the penalty to choose from; a number: so many between 1e-4 and 1e4. Default 10.
+    l1_ratios: Shares of the L1 penalty to choose from; null and warn: none. Default 'warn'.
+    fit_intercept: Add an intercept, which only solver liblinear penalises. Default True.
+    cv: Number of folds; null for 5. Default None.
+    dual: Solver liblinear with L2 only, where the minimum is the same. Default False.
+    penalty: l1, l2 or elasticnet; deprecated leaves it to l1_ratios. Default 'deprecated'.
+    scoring: What folds are compared by; null and warn take accuracy. Default 'warn'.
+    solver: How a minimum is found. Default 'lbfgs'.
+    tol: Stop when no element of the gradient is larger. Default 0.0001.
+    max_iter: Largest number of iterations of a fit. Default 100.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    refit: Fit all rows with what is best; false: the mean of each fold's best line. Default True.
+    intercept_scaling: Solver liblinear penalises the intercept divided by this. Default 1.0.
+    random_state: Accepted for compatibility and ignored. Default None.
+    use_legacy_attributes: Attributes by class, as before scikit-learn 1.10; false: arrays by fold, share and C. Default 'warn'.
+    """
+
+    def __init__(self, *,
+                 Cs: Any = UNSET,
+                 l1_ratios: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 cv: int | None = UNSET,
+                 dual: bool = UNSET,
+                 penalty: str = UNSET,
+                 scoring: str | None = UNSET,
+                 solver: str = UNSET,
+                 tol: float = UNSET,
+                 max_iter: int = UNSET,
+                 class_weight: Any = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: int | bool = UNSET,
+                 refit: bool = UNSET,
+                 intercept_scaling: float = UNSET,
+                 random_state: int | None = UNSET,
+                 use_legacy_attributes: bool | str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class MLPClassifier(Estimator):
     """A network of dense layers, fitted to the logistic loss by Adam, gradient descent or L-BFGS.
 
@@ -1601,6 +1999,29 @@ class MaxAbsScaler(Estimator):
     def __init__(self, *,
                  copy: bool = UNSET,
                  clip: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MeanShift(Estimator):
+    """Clusters around the places where the rows are densest.
+
+    bandwidth: Radius of a mean; null takes the mean distance to the neighbour with 0.3 of the rows before it. Default None.
+    seeds: Where means start, a row each; null starts at the rows, or at their bins. Default None.
+    bin_seeding: Whether means start at the bins of a grid that hold rows. Default False.
+    min_bin_freq: Rows of a bin that is a seed. Default 1.
+    cluster_all: Whether a row farther than the bandwidth from all centres has a cluster. Default True.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    max_iter: Steps of a mean. Default 300.
+    """
+
+    def __init__(self, *,
+                 bandwidth: float | None = UNSET,
+                 seeds: Any = UNSET,
+                 bin_seeding: bool = UNSET,
+                 min_bin_freq: int = UNSET,
+                 cluster_all: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 max_iter: int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2016,6 +2437,25 @@ class PCA(Estimator):
         super().__init__(**_given(locals()))
 
 
+class PLSRegression(Estimator):
+    """Regression on the directions of the columns that have most in common with the target.
+
+    n_components: Number of directions. Default 2.
+    scale: Divide columns and target by their deviations. Default True.
+    max_iter: Accepted for compatibility and ignored. Default 500.
+    tol: Accepted for compatibility and ignored. Default 1e-06.
+    copy: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 scale: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class PassiveAggressiveClassifier(Estimator):
     """Linear classification by passive-aggressive steps.
 
@@ -2230,6 +2670,25 @@ class QuadraticDiscriminantAnalysis(Estimator):
         super().__init__(**_given(locals()))
 
 
+class QuantileRegressor(Estimator):
+    """Linear regression of a quantile, with an L1 penalty.
+
+    quantile: The quantile that is predicted. Default 0.5.
+    alpha: Strength of the L1 penalty. Default 1.0.
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    solver: Has no influence on the answer: always an interior point method. Default 'highs'.
+    solver_options: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 quantile: float = UNSET,
+                 alpha: float = UNSET,
+                 fit_intercept: bool = UNSET,
+                 solver: str = UNSET,
+                 solver_options: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class QuantileTransformer(Estimator):
     """Map columns to a uniform or normal distribution by their quantiles.
 
@@ -2248,6 +2707,39 @@ class QuantileTransformer(Estimator):
                  subsample: int | None = UNSET,
                  random_state: int | None = UNSET,
                  copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RANSACRegressor(Estimator):
+    """Robust regression: the model that most rows agree with, of models of few random rows.
+
+    estimator: Is fitted to the subsets; null takes LinearRegression. Default None.
+    min_samples: Rows of a subset: a number, or a share of all; null: one more than columns, of LinearRegression. Default None.
+    residual_threshold: Largest loss of an inlier; null: the median deviation of the target from its median. Default None.
+    is_data_valid: Accepted for compatibility and ignored. Default None.
+    is_model_valid: Accepted for compatibility and ignored. Default None.
+    max_trials: Largest number of subsets. Default 100.
+    max_skips: Largest number of subsets with too few inliers. Default 'inf'.
+    stop_n_inliers: Stop when so many rows agree. Default 'inf'.
+    stop_score: Stop at this R^2 of the inliers. Default 'inf'.
+    stop_probability: Stop when a subset without outliers was drawn with this probability. Default 0.99.
+    loss: What is compared with residual_threshold. Default 'absolute_error'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 min_samples: int | float | None = UNSET,
+                 residual_threshold: float | None = UNSET,
+                 is_data_valid: None = UNSET,
+                 is_model_valid: None = UNSET,
+                 max_trials: int | str = UNSET,
+                 max_skips: int | str = UNSET,
+                 stop_n_inliers: int | str = UNSET,
+                 stop_score: float | str = UNSET,
+                 stop_probability: float = UNSET,
+                 loss: str = UNSET,
+                 random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2511,6 +3003,27 @@ class RidgeClassifier(Estimator):
                  solver: str = UNSET,
                  positive: bool = UNSET,
                  random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RidgeClassifierCV(Estimator):
+    """Ridge classification with its penalty chosen by exact leave-one-out, or by folds.
+
+    alphas: Penalties to choose from. Default [0.1, 1.0, 10.0].
+    fit_intercept: Fit an intercept, which is not penalised. Default True.
+    scoring: What is best; null: the squared errors of the targets, or accuracy with cv. Default None.
+    cv: Number of folds; null leaves out one row at a time. Default None.
+    class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    store_cv_results: Give the errors, or with scoring the predictions, of each row under each alpha; not with cv. Default False.
+    """
+
+    def __init__(self, *,
+                 alphas: Any = UNSET,
+                 fit_intercept: bool = UNSET,
+                 scoring: str | None = UNSET,
+                 cv: int | None = UNSET,
+                 class_weight: Any = UNSET,
+                 store_cv_results: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2947,6 +3460,145 @@ class StandardScaler(Estimator):
                  with_mean: bool = UNSET,
                  with_std: bool = UNSET,
                  copy: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TSNE(Estimator):
+    """Rows as points of a plane, near rows near each other.
+
+    n_components: Dimensions of the embedding. Default 2.
+    perplexity: About how many neighbours a row has; less than the rows. Default 30.0.
+    early_exaggeration: Factor of the affinities in the first 250 iterations. Default 12.0.
+    learning_rate: auto: rows / early_exaggeration / 4, at least 50. Default 'auto'.
+    max_iter: Iterations. Default 1000.
+    n_iter_without_progress: Iterations after which it ends where the divergence no longer falls; after the first 250. Default 300.
+    min_grad_norm: It ends below this length of the gradient. Default 1e-07.
+    init: Where the points start: pca, random, or a list of places. Default 'pca'.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    method: barnes_hut: far points count as one; exact: each counts. Default 'barnes_hut'.
+    angle: barnes_hut: the width of a cell, as a share of its distance, that counts as one point. Default 0.5.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default None.
+    metric: Distance. Default 'euclidean'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 perplexity: float = UNSET,
+                 early_exaggeration: float = UNSET,
+                 learning_rate: float | str = UNSET,
+                 max_iter: int = UNSET,
+                 n_iter_without_progress: int = UNSET,
+                 min_grad_norm: float = UNSET,
+                 init: Any = UNSET,
+                 verbose: int = UNSET,
+                 random_state: int | None = UNSET,
+                 method: str = UNSET,
+                 angle: float = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TfidfTransformer(Estimator):
+    """Weight counts of terms by how few rows have the term (tf-idf).
+
+    norm: The norm of each row that becomes 1; null leaves rows alone. Default 'l2'.
+    use_idf: Weight terms by the inverse of their document frequency. Default True.
+    smooth_idf: Count one more document that has every term. Default True.
+    sublinear_tf: Replace a count by 1 + log(count). Default False.
+    """
+
+    def __init__(self, *,
+                 norm: str | None = UNSET,
+                 use_idf: bool = UNSET,
+                 smooth_idf: bool = UNSET,
+                 sublinear_tf: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TfidfVectorizer(Estimator):
+    """Turn a column of texts into weights of its terms (tf-idf).
+
+    input: Accepted for compatibility and ignored. Default 'content'.
+    encoding: Accepted for compatibility and ignored. Default 'utf-8'.
+    decode_error: Accepted for compatibility and ignored. Default 'strict'.
+    strip_accents: Take accents off: ascii keeps nothing but ASCII. Default None.
+    lowercase: Turn all to lower case first. Default True.
+    preprocessor: Accepted for compatibility and ignored. Default None.
+    tokenizer: Accepted for compatibility and ignored. Default None.
+    stop_words: Words that are left out: scikit-learn's English list, or a list of yours. Default None.
+    token_pattern: The regular expression of a word, where the analyzer is word; RE2's, with Unicode's \\w, \\d and \\s. Default
+        '(?u)\\\\b\\\\w\\\\w+\\\\b'.
+    ngram_range: The least and the most words or characters of a term. Default [1, 1].
+    analyzer: Terms of words, of characters, or of characters within words that have blanks around them. Default 'word'.
+    max_df: Leave out terms that more documents have: a count, or a share. Default 1.0.
+    min_df: Leave out terms that fewer documents have: a count, or a share. Default 1.
+    max_features: Keep so many terms, the most frequent ones. Default None.
+    vocabulary: The terms, as a list or as an object with their columns, instead of those of the texts. Default None.
+    binary: Count a term once a document. Default False.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    norm: The norm of each row that becomes 1; null leaves rows alone. Default 'l2'.
+    use_idf: Weight terms by the inverse of their document frequency. Default True.
+    smooth_idf: Count one more document that has every term. Default True.
+    sublinear_tf: Replace a count by 1 + log(count). Default False.
+    """
+
+    def __init__(self, *,
+                 input: str = UNSET,
+                 encoding: str = UNSET,
+                 decode_error: str = UNSET,
+                 strip_accents: str | None = UNSET,
+                 lowercase: bool = UNSET,
+                 preprocessor: None = UNSET,
+                 tokenizer: None = UNSET,
+                 stop_words: Any = UNSET,
+                 token_pattern: str = UNSET,
+                 ngram_range: Any = UNSET,
+                 analyzer: str = UNSET,
+                 max_df: int | float = UNSET,
+                 min_df: int | float = UNSET,
+                 max_features: int | None = UNSET,
+                 vocabulary: Any = UNSET,
+                 binary: bool = UNSET,
+                 dtype: str = UNSET,
+                 norm: str | None = UNSET,
+                 use_idf: bool = UNSET,
+                 smooth_idf: bool = UNSET,
+                 sublinear_tf: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TheilSenRegressor(Estimator):
+    """Robust linear regression: the spatial median of fits to small subsets of the rows.
+
+    fit_intercept: Fit an intercept. Default True.
+    max_subpopulation: Largest number of subsets. Default 10000.0.
+    n_subsamples: Rows of a subset; null: as many as coefficients. Default None.
+    max_iter: Largest number of iterations for the median. Default 300.
+    tol: Stop when the median moves by less. Default 0.001.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 fit_intercept: bool = UNSET,
+                 max_subpopulation: float = UNSET,
+                 n_subsamples: int | None = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 random_state: int | None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: bool | int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
