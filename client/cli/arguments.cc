@@ -204,7 +204,7 @@ void registry(CLI::App& app, Options& options) {
   CLI::App* add = registry_verb(app, options, "add", "Give a stored model the next version of a name",
                                 "The name, which the first version creates", "NAME");
   add->add_option("model", options.input, "The stored model's id")->required()->type_name("ID");
-  add->add_option("--description", options.name, "What it is")->type_name("TEXT");
+  add->add_option("--description", options.name, "What it is")->type_name("WORDS");
   CLI::App* alias = registry_verb(app, options, "alias", "Let an alias name a version, or delete an alias",
                                   "The alias; `default` is what the name alone means", "NAME@ALIAS");
   CLI::Option* version = alias->add_option("version", options.input, "The version's number")->type_name("VERSION");
@@ -212,7 +212,7 @@ void registry(CLI::App& app, Options& options) {
   CLI::App* tag = registry_verb(app, options, "tag", "Write tags and the description of a name or a version",
                                 "The name or the version", "NAME[@ALIAS|/VERSION]");
   tag->add_option("tags", options.arguments, "Tags; one without a value is removed")->type_name("KEY=VALUE");
-  tag->add_option("--description", options.name, "What it is")->type_name("TEXT");
+  tag->add_option("--description", options.name, "What it is")->type_name("WORDS");
   registry_verb(app, options, "rm", "Delete a version, an alias, or a name with its versions; the models stay",
                 "What to delete", "NAME[@ALIAS|/VERSION]");
 }

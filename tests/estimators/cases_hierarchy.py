@@ -42,3 +42,10 @@ CASES += [Case("MeanShift", params, data, MEANS, f32=1e-4, not_in_f32=("labels_"
                                ("iris", {"bandwidth": 0.9, "seeds": [[5.0, 3.4, 1.5, 0.2], [6.3, 2.9, 5.0, 1.7]]}))]
 CASES += [Case("MeanShift", {"bandwidth": 0.1, "seeds": [[50.0, 50.0, 50.0, 50.0]]}, "iris", error="no row is within"),
           Case("MeanShift", {"seeds": [[5.0, 3.4]]}, "iris", error="seeds have 2 columns")]
+
+COLUMNS = TREE | {"transform": 1e-12}
+CASES += [Case("FeatureAgglomeration", params, data, COLUMNS, f32=2e-6,
+               not_in_f32=("labels_", "children_", "transform"))
+          for data, params in (("breast_cancer", {}), ("wine", {"n_clusters": 4, "linkage": "average"}), ("digits", {"n_clusters": 10}),
+                               ("wine", {"n_clusters": None, "distance_threshold": 500.0}))]
+CASES += [Case("FeatureAgglomeration", {"n_clusters": 5}, "iris", error="n_clusters is 5, must be at most 4")]

@@ -1,24 +1,10 @@
 // AgglomerativeClustering: the two nearest clusters become one, until few are left.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "engine/estimators/cluster/dendrogram.h"
-#include "engine/estimators/estimator.h"
-#include "engine/estimators/memory_need.h"
+#include "engine/estimators/cluster/agglomeration.h"
 #include "schemas/catalogue.h"
 
 namespace kedge::engine {
-
-struct AgglomerativeParams {
-  std::optional<std::int64_t> n_clusters = 2;
-  std::string metric = "euclidean", linkage = "ward";
-  schema::Value compute_full_tree = "auto";
-  std::optional<double> distance_threshold;
-  bool compute_distances = false;
-};
 
 // labels, children_ and distances_ as scikit-learn numbers them. Source: see linkage.h.
 template <class T>
@@ -28,20 +14,17 @@ class AgglomerativeClustering final : public Clusterer<T> {
   static schema::EstimatorInfo info();
   static MemoryNeed memory(const SampleShape& X, const schema::Step& step);
 
-  Squares squares() const override;
+  Squares squares() const override { return squares_of(params_); }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
-  const std::vector<std::int32_t>& labels() const override { return labels_; }
+  const std::vector<std::int32_t>& labels() const override { return clusters_.labels; }
   bool can_predict() const override { return false; }
-  schema::ValueMap attributes() const override;
+  schema::ValueMap attributes() const override { return clusters_.attributes(params_); }
   void state(StateArchive& archive) override;
 
  private:
-  std::int64_t clusters_wanted(std::int64_t n_rows) const;
-
   AgglomerativeParams params_;
-  Dendrogram tree_;
-  std::vector<std::int32_t> labels_;
-  std::int64_t n_features_ = 0, n_clusters_ = 0;
+  Agglomeration clusters_;
+  std::int64_t n_features_ = 0;
 };
 
 }   // namespace kedge::engine

@@ -2,6 +2,7 @@
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/cluster/agglomerative_clustering.h"
 #include "engine/estimators/cluster/dbscan.h"
+#include "engine/estimators/cluster/feature_agglomeration.h"
 #include "engine/estimators/cluster/hdbscan.h"
 #include "engine/estimators/cluster/k_means.h"
 #include "engine/estimators/cluster/mean_shift.h"
@@ -22,6 +23,8 @@ void add_cluster(Rows& rows) {
   add<AgglomerativeClustering>(rows, AgglomerativeClustering<float>::memory, {1, 0, 48},
                                {.host_part = "all of the fit: which clusters are merged"});
   add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 60}, {.host_part = "the bandwidth, and the means, which climb over all rows"});
+  add<FeatureAgglomeration>(rows, FeatureAgglomeration<float>::memory, {1, 1, 48},
+                            {.host_part = "the fit: which columns are merged"});
 }
 
 }  // namespace kedge::engine

@@ -102,7 +102,7 @@ const std::vector<std::string>& lars_deviations() {
 template <class T>
 MemoryNeed LarsModel<T>::memory(const SampleShape& X, const schema::Step& step) {
   const std::int64_t use = X.copy() + memory::answers(X);
-  const std::int64_t folds = std::min(memory::integer(step, "cv", 5), X.rows);   // has no effect on those without
+  const std::int64_t folds = step.estimator.ends_with("CV") ? std::min(memory::integer(step, "cv", 5), X.rows) : 0;
   const std::int64_t knots = std::min<std::int64_t>(memory::integer(step, "max_iter", 500), 2 * X.cols) + 1;
   return {
       .work = std::max(use, X.copy() + memory::block(X) + (6 + 3 * folds) * memory::square(X.cols + 2) +

@@ -183,7 +183,7 @@ MemoryNeed TheilSenRegressor<T>::memory(const SampleShape& X, const schema::Step
   const auto count = static_cast<std::int64_t>(std::clamp(number ? *number : 1e4, 1.0, 1e8));
   const std::int64_t p = X.cols + 1, size = std::max<std::int64_t>(memory::integer(step, "n_subsamples", p), 1);
   return {.work = memory::answers(X) + X.copy() + bytes_of(count, p + size, memory::kDouble) +
-                  4 * (kFetched + size * p) * memory::kDouble + bytes_of(X.rows, 3, memory::kDouble)};
+                  3 * (kFetched + size * p) * memory::kDouble + bytes_of(X.rows, 3, memory::kDouble)};
 }
 
 template <class T>

@@ -11,12 +11,11 @@
 namespace kedge::engine {
 namespace {
 
-// n_rows is not among them: a forest of several trees has none.
 template <class Each>
 void each_member(Forest& forest, const Each& each) {
   each(forest.tree_offset), each(forest.feature), each(forest.bin), each(forest.threshold), each(forest.left),
       each(forest.right);
-  each(forest.value), each(forest.mean), each(forest.impurity), each(forest.weight);
+  each(forest.value), each(forest.mean), each(forest.impurity), each(forest.weight), each(forest.n_rows);
 }
 
 }   // namespace

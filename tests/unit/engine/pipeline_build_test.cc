@@ -104,7 +104,7 @@ const std::vector<BadCase>& bad_cases() {
       {"OpenmlWithNameAndId", [](JobSpec& s) { s.dataset = {schema::OpenmlRef{.name = "a", .id = 3}}; },
        ErrorCode::kInvalidValue, "dataset.openml", "not both"},
       {"UrlFormat", [](JobSpec& s) { s.dataset = {schema::UrlRef{.url = "http://a/b", .format = "xls"}}; },
-       ErrorCode::kInvalidValue, "dataset.url.format", "must be csv, arff or libsvm"},
+       ErrorCode::kInvalidValue, "dataset.url.format", "must be csv, arff, libsvm, parquet or arrow"},
       {"UrlDigest", [](JobSpec& s) { s.dataset = {schema::UrlRef{.url = "http://a/b", .sha256 = "12ab"}}; },
        ErrorCode::kInvalidValue, "dataset.url.sha256", "64 hexadecimal digits"},
       {"InlineEmpty", [](JobSpec& s) { s.dataset = {schema::InlineRef{}}; }, ErrorCode::kInvalidValue, "dataset.inline.csv",

@@ -3,6 +3,8 @@
 
 #include <malloc.h>
 
+#include <limits>
+
 #include "engine/core/process_memory.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/row_scores.h"
@@ -59,11 +61,15 @@ Data data_for(const Row& row) {
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
     for (double& value : data.X) value = value > 1;
+  if (row.estimator == "KNNImputer")
+    for (std::size_t e = 0; e < data.X.size(); e += 7) data.X[e] = std::numeric_limits<double>::quiet_NaN();
   return data;
 }
 
 schema::ValueMap params_for(const std::string& estimator) {
   if (estimator == "RadiusNeighborsRegressor") return {{"radius", 1.0}};   // not all rows of all
+  if (estimator == "LassoLarsIC") return {{"noise_variance", 1.0}};              // of more columns than rows
+  if (estimator == "RANSACRegressor") return {{"min_samples", 20}};
   return testing::small_params(estimator);
 }
 
