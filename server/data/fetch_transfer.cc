@@ -86,7 +86,8 @@ class Transfer {
     handle_.add_header("Accept-Encoding: gzip");
     if (!request_.signing.key_id.empty()) handle_.add_header(kEmptyBody);
     if (!request_.signing.token.empty()) handle_.add_header("x-amz-security-token: " + request_.signing.token);
-    if (!request_.trace.empty()) handle_.add_header("traceparent: " + child_of(request_.trace));
+    // A store gets no header of ours that would have to be signed.
+    if (!request_.trace.empty() && request_.signing.key_id.empty()) handle_.add_header("traceparent: " + child_of(request_.trace));
     if (!request_.etag.empty()) handle_.add_header("If-None-Match: " + request_.etag);
     if (asked_from_ > 0) {
       handle_.add_header(fmt::format("Range: bytes={}-", asked_from_));

@@ -17,7 +17,7 @@ MKDOCS = ROOT / "build" / "docs" / "venv" / "bin" / "mkdocs"   # ./run.sh docs i
 QUESTIONS = {
     "install": (["install"], ["./run.sh build", "apt install", "docker run"]),
     "first job": (["first job"], ["kedged", "kedge run examples/iris.json", "curl"]),
-    "own CSV": (["own", "csv"], ["kedge datasets", '"stored"', '"target"']),
+    "own CSV": (["own", "csv"], ["kedge data add", '"stored"', '"target"']),
     "categories and missing values": (["categories", "missing values"], ["ColumnTransformer", "OneHotEncoder", "SimpleImputer"]),
     "grid search": (["search", "parameters"], ["gridSearch", "paramGrid", "cv_results_"]),
     "stored model": (["keep", "model"], ["kedge predict", "/predict", '"fit"']),

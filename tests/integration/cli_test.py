@@ -89,7 +89,7 @@ class Json(WithServer):
         self.assertEqual([line["id"] for line in lines[1:]], list(range(1, len(lines))))
         self.assertEqual(user.documents("watch", lines[0]["job"], "--after", 2)[0], lines[0])
         commands = {
-            "jobs": [], "map": ["fit.json", "fit.json", "--in-flight", 2], "top": [], "ui": [job], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
+            "jobs": [], "map": ["fit.json", "fit.json", "--in-flight", 2], "registry": [], "top": [], "ui": [job], "explain": [job], "artifacts": [predicted], "download": [predicted, "-o", "a.npy"], "models": [], "predict": [model, "rows.csv"], "estimators": [],
             "datasets": ["rows.csv", "--name", "rows", "--format", "csv"], "data": ["show", "iris"], "login": [self.server.url, "--name", "here"], "use": [], "logout": ["here"], "doctor": [],
             "offers": ["--provider", "local"], "machines": [], "help": ["run"], "version": [], "completion": ["bash"],
         }
@@ -240,7 +240,7 @@ class Ends(WithServer):
         self.assertRegex(added, r"kind +category +target")
         listed = user.run("data", "ls").stdout
         self.assertRegex(listed, r"name +format +size +rows +columns +created")
-        self.assertRegex(listed, r"flowers.csv +csv +25 B +3 +2 +20")
+        self.assertRegex(listed, r"flowers.csv +csv +23 B +3 +2 +20")
         self.assertEqual(user.run("data", "show", "flowers.csv").stdout, added)
         self.assertEqual(user.run("data", "rm", "flowers.csv", "none", code=1).stdout, "")   # the first is gone
         self.assertNotIn("flowers.csv", user.run("data", "ls").stdout)

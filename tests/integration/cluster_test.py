@@ -174,7 +174,8 @@ class Configuration(unittest.TestCase):
 
 
 def device(server):
-    return next(d for d in server.call("GET", "/v1/info").json()["devices"] if d["id"] == "cluster")
+    """The cluster, as soon as the devices are listed."""
+    return wait_for(lambda: next((d for d in server.call("GET", "/v1/info").json()["devices"] if d["id"] == "cluster"), None), 60, "the list of devices")
 
 
 def events_of(server, job):

@@ -1,4 +1,4 @@
-"""hf:// addresses against recorded answers, and s3:// addresses against moto, which checks signatures: keys of the operator, wrong and expired ones, patterns, broken connections.
+"""hf:// addresses against a server that answers as the Hub's documentation says, and s3:// addresses against moto, which checks signatures: keys of the operator, wrong and expired ones, patterns, broken connections.
 What needs moto (PyPI) is skipped where it is not installed."""
 import hashlib
 import http.server
@@ -18,10 +18,12 @@ from kedge_server import BIN, Kedged, Process, spec, wait_for  # noqa: E402
 
 try:
     import boto3
-    import moto  # noqa: F401
+    import moto
     MISSING = ""
 except ImportError as error:
     MISSING = f"{error.name} is not installed"
+# Before, moto checks the signature of a query that it has decoded: one with a slash or a space in it is never right.
+DECODES = "" if MISSING or tuple(int(part) for part in moto.__version__.split(".")[:3] if part.isdigit()) >= (5, 2, 5) else f"moto {moto.__version__} decodes queries"
 
 
 def rows(first, n, kind="ab"):
@@ -146,6 +148,7 @@ class Moto(unittest.TestCase):
         self.assertEqual(self.job("s3://kedge-data/none.csv")["error"]["code"], "DATASET_NOT_FOUND")
         self.assertEqual(self.job("s3://kedge-data/none-*.csv")["error"]["code"], "DATASET_NOT_FOUND")
 
+    @unittest.skipIf(DECODES, DECODES)
     def test_a_pattern_is_one_table(self):
         self.server.call("PUT", "/v1/datasets/all.csv", ("a,b,kind\n" + "".join(
             rows(p * 40, 40, "abcd"[p:p + 2]).split("\n", 1)[1] for p in range(3))).encode())
@@ -156,6 +159,7 @@ class Moto(unittest.TestCase):
         again = self.job("s3://kedge-data/many parts/part-*.csv")
         self.assertFalse(again["result"]["timings"].get("cold", False))
 
+    @unittest.skipIf(DECODES, DECODES)
     def test_parts_of_other_columns_are_refused_by_name(self):
         job = self.job("s3://kedge-data/odd/part-*.csv")
         self.assertIn("part-1.csv: column 2 is 'c', in part-0.csv it is 'b'", job["error"]["message"])

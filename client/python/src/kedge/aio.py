@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from . import session as _session
 from ._upload import Progress
 from .data import Dataset, Upload
 from .job import Event, Result
+from .mapping import Mapped
 
 T = TypeVar("T")
 _END = object()
@@ -202,6 +203,10 @@ class Session:
 
     async def run(self, *arguments: Any, **named: Any) -> Result:
         return await (await self.submit(*arguments, **named))
+
+    def map(self, specs: Iterable[dict[str, Any]], **more: Any) -> AsyncIterator[Mapped]:
+        """As kedge.Session.map(), for `async for`."""
+        return _each(self._session.map(specs, **more))
 
     def job(self, id: str) -> Job:
         return Job(self._session.job(id))

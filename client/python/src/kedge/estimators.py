@@ -84,11 +84,11 @@ class AgglomerativeClustering(Estimator):
     """Clusters by merging the two nearest ones, again and again.
 
     n_clusters: Clusters to find; null with a distance_threshold. Default 2.
-    metric: Distance of two rows. Default 'euclidean'.
+    metric: Distance of two points. Default 'euclidean'.
     memory: Accepted for compatibility and ignored. Default None.
     connectivity: Accepted for compatibility and ignored. Default None.
     compute_full_tree: The whole tree is always made; with a distance_threshold this may not be false. Default 'auto'.
-    linkage: Distance of two clusters: the growth of the variance within, or the largest, mean or least distance of their rows. Default 'ward'.
+    linkage: Distance of two clusters: the growth of the variance within, or the largest, mean or least distance of their points. Default 'ward'.
     distance_threshold: Clusters this far apart are not merged. Default None.
     compute_distances: Whether distances_ is kept without a distance_threshold. Default False.
     """
@@ -771,6 +771,33 @@ class FastICA(Estimator):
                  w_init: Any = UNSET,
                  whiten_solver: str = UNSET,
                  random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class FeatureAgglomeration(Estimator):
+    """Columns that are alike become one, their mean.
+
+    n_clusters: Clusters to find; null with a distance_threshold. Default 2.
+    metric: Distance of two points. Default 'euclidean'.
+    memory: Accepted for compatibility and ignored. Default None.
+    connectivity: Accepted for compatibility and ignored. Default None.
+    compute_full_tree: The whole tree is always made; with a distance_threshold this may not be false. Default 'auto'.
+    linkage: Distance of two clusters: the growth of the variance within, or the largest, mean or least distance of their points. Default 'ward'.
+    distance_threshold: Clusters this far apart are not merged. Default None.
+    compute_distances: Whether distances_ is kept without a distance_threshold. Default False.
+    pooling_func: What becomes of the columns of a cluster. Default 'mean'.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int | None = UNSET,
+                 metric: str = UNSET,
+                 memory: None = UNSET,
+                 connectivity: None = UNSET,
+                 compute_full_tree: bool | str = UNSET,
+                 linkage: str = UNSET,
+                 distance_threshold: float | None = UNSET,
+                 compute_distances: bool = UNSET,
+                 pooling_func: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
