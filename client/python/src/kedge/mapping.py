@@ -98,8 +98,9 @@ class _Run:
 
     def read(self, wanted: int | None) -> Mapped:
         with self.changed:
-            spec = self.changed.wait_for(lambda: (lambda found: None if found is None else (found,))(self.readable(wanted)))
-            return self.ended.pop(spec[0])
+            while (spec := self.readable(wanted)) is None:
+                self.changed.wait()
+            return self.ended.pop(spec)
 
     def stop(self) -> None:
         with self.changed:
