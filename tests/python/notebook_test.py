@@ -123,7 +123,7 @@ class Shown(WithServer):
         job.result()
         self.assertIn("<meter", job._repr_html_())
         self.assertIn(job.id, self.session._repr_html_())
-        self.assertIn("not installed", self.session._repr_html_())   # of the GPU that is not there
+        self.assertRegex(self.session._repr_html_(), "<td>cuda</td><td>[^<]+")   # the GPU, or why it is not there
 
     def test_watch_gives_the_result_and_says_how_far_it_is(self):
         job = self.session.submit(kedge.builtin("iris"), MODEL, kedge.cross_validate(cv=3, scoring=["accuracy"]))
