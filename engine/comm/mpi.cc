@@ -67,7 +67,7 @@ class LoadedMpi final : public MpiComm {
     }
   }
   PartedBytes all_to_all(const PartedBytes& out) override {
-    // Who sends how much to whom: a row of the table is what one rank sends.
+    // How many bytes each rank sends to each other one: a row for each sender.
     const std::vector<std::int64_t> out_sizes = sizes_in(out);
     std::vector<std::int64_t> table(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
     std::ranges::copy(out_sizes, table.begin() + rank_ * size_);

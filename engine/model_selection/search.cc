@@ -246,8 +246,8 @@ struct RoundRun {
   FoldParts parts;
   std::map<std::string, std::int64_t>& made;
 
-  // Candidates [first, last) on fold k. All of them announce what they want: what serves them all is made for all,
-  // whoever fits them.
+  // Candidates [first, last) on fold k. All candidates announce what they want, so that what is shared is made for all
+  // of them, on this rank or another.
   template <class OnScore>
   void score_fold(const Context& ctx, std::size_t k, std::size_t first, std::size_t last, const OnScore& on_score) {
     WorkCache work;

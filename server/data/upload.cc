@@ -108,7 +108,7 @@ void Uploads::Upload::keep_sent(std::string_view bytes) {
   }
   if (is_first) sent_.open(sent_path_, std::ios::binary | std::ios::trunc);
   sent_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  sent_.flush();   // what the client is told to have come must be there
+  sent_.flush();   // a client may skip only bytes that are in the file
   if (!sent_.good()) give_up_sent();
 }
 

@@ -215,7 +215,7 @@ void WorkerProcess::start_ranks(const WorkerProgram& program, std::stop_token st
   if (!program.temporary.empty()) folder_ = std::make_unique<WorkerFolder>(program.temporary);
   std::vector<std::string> variables = launcher_environment();
   variables.push_back("KEDGE_CHANNEL_TOKEN=" + socket_->token());
-  // Open MPI asks an administrator who is root; here kedged's was asked already.
+  // Open MPI refuses to run as root without these, and ranks run as kedged does.
   variables.insert(variables.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   std::vector<std::string> worker{program.file.string(), "--channel", "unix:" + socket_->path().string()};
   if (program.log != "off") worker.push_back("--log=" + program.log);

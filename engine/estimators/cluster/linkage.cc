@@ -31,16 +31,6 @@ KEDGE_CLONES void weigh_gaps(const double* sizes, double own, std::int64_t n, do
   for (std::int64_t i = 0; i < n; ++i) gap[i] *= 2 * own * sizes[i] / (own + sizes[i]);
 }
 
-KEDGE_CLONES double least_of(const double* values, std::int64_t n) {
-  std::array<double, 8> lanes;
-  lanes.fill(kInfinity);
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int l = 0; l < 8; ++l) lanes[l] = values[i + l] < lanes[l] ? values[i + l] : lanes[l];
-  for (; i < n; ++i) lanes[0] = values[i] < lanes[0] ? values[i] : lanes[0];
-  return *std::ranges::min_element(lanes);
-}
-
 // Clusters by their centroids.
 class WardClusters {
  public:

@@ -2,7 +2,9 @@
 #include "engine/estimators/cluster/point_lanes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "engine/backend/host/side_by_side.h"
 #include "engine/backend/simd.h"
@@ -78,6 +80,16 @@ std::int64_t PointLanes::for_blocks(const std::function<void(std::int64_t, std::
   else
     for (std::int64_t block = 0; block < blocks; ++block) work(block);
   return blocks;
+}
+
+KEDGE_CLONES double least_of(const double* values, std::int64_t n) {
+  std::array<double, 8> lanes;
+  lanes.fill(std::numeric_limits<double>::infinity());
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; ++l) lanes[l] = values[i + l] < lanes[l] ? values[i + l] : lanes[l];
+  for (; i < n; ++i) lanes[0] = values[i] < lanes[0] ? values[i] : lanes[0];
+  return *std::ranges::min_element(lanes);
 }
 
 void make_unit_rows(std::string_view owner, std::vector<double>& rows, std::int64_t dims) {

@@ -34,6 +34,9 @@ class PointLanes {
   std::vector<double> coordinates_;   // dims_ x stride_
 };
 
+// The least of n values; infinite for none.
+double least_of(const double* values, std::int64_t n);
+
 // Gives the rows length 1, so that half the squared distance of two is 1 less their cosine. Errors: kBadData naming
 // `owner` for a row of zeros.
 void make_unit_rows(std::string_view owner, std::vector<double>& rows, std::int64_t dims);

@@ -46,16 +46,6 @@ KEDGE_CLONES void improve(const double* __restrict pair, const double* __restric
   }
 }
 
-KEDGE_CLONES double least_of(const double* values, std::int64_t n) {
-  std::array<double, 8> lanes;
-  lanes.fill(kInfinity);
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int l = 0; l < 8; ++l) lanes[l] = values[i + l] < lanes[l] ? values[i + l] : lanes[l];
-  for (; i < n; ++i) lanes[0] = values[i] < lanes[0] ? values[i] : lanes[0];
-  return *std::ranges::min_element(lanes);
-}
-
 class Prim {
  public:
   Prim(const std::vector<double>& rows, std::int64_t n, std::int64_t dims, const Distance& distance,

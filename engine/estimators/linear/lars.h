@@ -109,7 +109,7 @@ class LassoLarsIC final : public LarsModel<T> {
   double alpha_ = 0, noise_variance_ = 0;
 };
 
-// The parameters that every one of them takes and nobody's answer depends on.
+// The parameters that all of them accept, and on which no result depends.
 ParamSet<LarsParams>& add_lars_ignored(ParamSet<LarsParams>& set);
 const std::vector<std::string>& lars_deviations();
 
