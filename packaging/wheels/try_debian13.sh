@@ -1,8 +1,9 @@
 #!/bin/sh
 # try_debian13.sh DIST: a job by the wheels in DIST under Debian 13's Python 3.13, in a root of its own. Needs root and mmdebstrap; fetches 160 MB once.
 set -eu
-dist=$(cd "$1" && pwd) base=$(dirname "$dist")/debian13.tar
-[ -e "$base" ] || { mmdebstrap --quiet --variant=minbase --include=python3,python3-venv trixie "$base.part"; mv "$base.part" "$base"; }
+dist=$(cd "$1" && pwd) base=$(dirname "$dist")/debian13.tar part=${base%.tar}.part.tar
+# mmdebstrap chooses what it makes by the name: without ".tar" a folder.
+[ -f "$base" ] || { mmdebstrap --quiet --variant=minbase --include=python3,python3-venv trixie "$part"; mv "$part" "$base"; }
 root=$(mktemp -d)
 trap 'umount "$root/proc" "$root/dev/shm" 2>/dev/null || true; rm -rf "$root"' EXIT
 tar -C "$root" -xf "$base"
