@@ -3,6 +3,7 @@
 
 #include "engine/backend/functors.h"
 #include "engine/backend/ops/network.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 
@@ -50,28 +51,28 @@ KEDGE_HD double log_share(double share) {
 template <class T>
 KEDGE_HD double output_row(OutputLoss loss, const T* bias, const Goals<T>& goals, std::int64_t goal, T* z,
                            std::int64_t k) {
-  const double weight = goals.weights.size == 0 ? 1.0 : goals.weights.data[goal];
+  const double weight = goals.weights.size == 0 ? 1.0 : raw(goals.weights)[goal];
   for (std::int64_t c = 0; bias && c < k; ++c) z[c] += bias[c];
   switch (loss) {
     case OutputLoss::kSquared: {
-      const double difference = static_cast<double>(z[0]) - static_cast<double>(goals.values.data[goal]);
+      const double difference = static_cast<double>(z[0]) - static_cast<double>(raw(goals.values)[goal]);
       z[0] = static_cast<T>(weight * difference);
       return weight * difference * difference / 2;
     }
     case OutputLoss::kPoisson: {
-      const double y = static_cast<double>(goals.values.data[goal]), p = exp(static_cast<double>(z[0]));
+      const double y = static_cast<double>(raw(goals.values)[goal]), p = exp(static_cast<double>(z[0]));
       z[0] = static_cast<T>(weight * (p - y));
       return weight * ((y > 0 ? y * log(y / p) : 0.0) - y + p);
     }
     case OutputLoss::kBinary: {
       const double p = 1 / (1 + exp(-static_cast<double>(z[0])));
-      const bool is_second = goals.codes.data[goal] != 0;
+      const bool is_second = raw(goals.codes)[goal] != 0;
       z[0] = static_cast<T>(weight * (p - (is_second ? 1.0 : 0.0)));
       return -weight * log_share<T>(is_second ? p : 1 - p);
     }
     case OutputLoss::kClasses: {
       softmax_row(z, k);
-      const std::int32_t own = goals.codes.data[goal];
+      const std::int32_t own = raw(goals.codes)[goal];
       const double share = static_cast<double>(z[own]);
       for (std::int64_t c = 0; c < k; ++c)
         z[c] = static_cast<T>(weight * (static_cast<double>(z[c]) - (c == own ? 1.0 : 0.0)));
@@ -81,7 +82,7 @@ KEDGE_HD double output_row(OutputLoss loss, const T* bias, const Goals<T>& goals
       break;
   }
   const std::int32_t found = k == 1 ? (z[0] > T{0} ? 1 : 0) : argmax_row(z, k);
-  return found == goals.codes.data[goal] ? 0.0 : weight;
+  return found == raw(goals.codes)[goal] ? 0.0 : weight;
 }
 
 // The constants of a step, in T.

@@ -25,8 +25,8 @@ class Array {
   Array& operator=(Array&& other) noexcept { Array(std::move(other)).swap(*this); return *this; }
   ~Array() { if (memory_) memory_->deallocate(data_); }
 
-  T* data() { return data_; }
-  const T* data() const { return data_; }
+  DevicePointer<T> data() { return data_; }
+  DevicePointer<const T> data() const { return data_; }
   std::int64_t size() const { return size_; }
   VectorView<T> view() { return {data_, size_}; }
   VectorView<const T> view() const { return {data_, size_}; }
@@ -57,8 +57,8 @@ class Matrix {
   Matrix(Memory& memory, std::int64_t rows, std::int64_t cols, std::span<const T> host)
       : values_(memory, host), rows_(rows), cols_(cols) {}
 
-  T* data() { return values_.data(); }
-  const T* data() const { return values_.data(); }
+  DevicePointer<T> data() { return values_.data(); }
+  DevicePointer<const T> data() const { return values_.data(); }
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   MatrixView<T> view() { return {values_.data(), rows_, cols_}; }

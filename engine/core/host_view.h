@@ -40,16 +40,14 @@ class HostMatrix {
 };
 
 // "This memory is the host's." A view does not say where its memory lies, so the caller has to know it: the device says
-// DeviceTraits::uses_host_memory. Elsewhere, cells are downloaded (to_host) and never read through a view: on the
-// emulated device such a read crashes, on a GPU it is undefined. tests/layering.py refuses code above the backend that
-// reads a view's pointer itself.
+// DeviceTraits::uses_host_memory. Elsewhere, cells are downloaded (to_host): a view's own pointer cannot be read.
 template <class T>
 HostVector<T> host_view(VectorView<T> cells) {
-  return {cells.data, cells.size};
+  return {ViewAccess::address(cells.data), cells.size};
 }
 template <class T>
 HostMatrix<T> host_view(MatrixView<T> cells) {
-  return {cells.data, cells.rows, cells.cols, cells.stride};
+  return {ViewAccess::address(cells.data), cells.rows, cells.cols, cells.stride};
 }
 
 }   // namespace kedge::engine

@@ -19,16 +19,16 @@ VectorView<const V> uploaded(const Context& ctx, const std::vector<V>& host, std
   return kept->view();
 }
 
-// The range of n values, read as rows of kAcross and a last one that is shorter: the ops are made for rows.
-double largest_magnitude(const Context& ctx, const double* values, std::int64_t n) {
+// The range of values, read as rows of kAcross and a last one that is shorter: the ops are made for rows.
+double largest_magnitude(const Context& ctx, MatrixView<const double> values) {
   constexpr std::int64_t kAcross = 64;
-  const std::int64_t rows = n / kAcross, rest = n % kAcross, wide = rows > 0 ? kAcross : 0;
+  const std::int64_t rows = values.size() / kAcross, rest = values.size() % kAcross, wide = rows > 0 ? kAcross : 0;
   Array<double> range(ctx.memory(), 2 * (wide + rest));
   const VectorView<double> all = range.view();
   TableOps<double>& tables = *ctx.ops<double>().tables;
-  if (wide > 0) tables.column_range({values, rows, kAcross}, {}, all.slice(0, wide), all.slice(wide, wide));
+  if (wide > 0) tables.column_range({values.data, rows, kAcross}, {}, all.slice(0, wide), all.slice(wide, wide));
   if (rest > 0)
-    tables.column_range({values + rows * kAcross, 1, rest}, {}, all.slice(2 * wide, rest),
+    tables.column_range({values.data + rows * kAcross, 1, rest}, {}, all.slice(2 * wide, rest),
                         all.slice(2 * wide + rest, rest));
   double largest = 0;
   for (const double bound : range.to_host()) largest = std::max(largest, std::abs(bound));
@@ -86,7 +86,7 @@ const std::vector<std::int64_t>& Target::class_counts(const Context& ctx) const 
 double Target::largest_value(const Context& ctx) const {
   const std::lock_guard lock(on_devices.parts_->guard);
   std::optional<double>& largest = on_devices.parts_->by_memory[&ctx.memory()].largest;
-  if (!largest) largest = largest_magnitude(ctx, device_values(ctx).data, static_cast<std::int64_t>(values.size()));
+  if (!largest) largest = largest_magnitude(ctx, device_values(ctx));
   return *largest;
 }
 

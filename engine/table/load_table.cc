@@ -113,7 +113,7 @@ void fill_by_upload(const Context& ctx, const Source<S>& source, MatrixView<T> X
     const std::int64_t count = std::min(chunk, X.rows - first);
     const std::size_t bytes = static_cast<std::size_t>(count) * row_bytes;
     const auto write = [&](std::byte* to) { copy_rows(source, first, count, reinterpret_cast<T*>(to)); };
-    T* const target = X.row_range(first, count).data;
+    void* const target = X.row_range(first, count).data;
     if (fits) {
       gpu->upload(target, bytes, write);
     } else {

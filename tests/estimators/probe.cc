@@ -223,9 +223,8 @@ class Case {
 
   Value sparse_rows(const Samples<T>& made) {
     const CsrMatrix<T>& matrix = made.table->sparse.value();
-    const auto host = [&](const auto& view) {
-      std::vector<std::remove_const_t<std::remove_pointer_t<decltype(view.data)>>> values(
-          static_cast<std::size_t>(view.size));
+    const auto host = [&]<class V>(VectorView<const V> view) {
+      std::vector<V> values(static_cast<std::size_t>(view.size));
       if (!values.empty()) ctx_.memory().to_host(values.data(), view.data, values.size() * sizeof values[0]);
       return std::vector<double>(values.begin(), values.end());
     };

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 #include "schemas/error.h"
 
@@ -65,7 +66,7 @@ std::string race_in(auto&& launch) {
   CudaRuntime gpu({.seed = 3});
   Array<int> x(gpu, std::vector<int>(kThreads, 1)), out(gpu, 4 * kThreads);
   try {
-    launch(gpu, x.data(), out.data());
+    launch(gpu, raw(x), raw(out));
   } catch (const schema::Error& error) {
     return error.message;
   }

@@ -9,6 +9,7 @@
 
 #include "engine/backend/cpu/exact_tables.h"
 #include "engine/backend/functors.h"
+#include "engine/backend/raw.h"
 #include "engine/core/first_error.h"
 #include "engine/core/view.h"
 
@@ -70,7 +71,7 @@ std::int64_t selected(MatrixView<const T> X, VectorView<const std::int32_t> rows
 
 template <class T>
 const T* row_at(MatrixView<const T> X, VectorView<const std::int32_t> rows, std::int64_t i) {
-  return X.data + (rows.empty() ? i : std::int64_t{rows.data[i]}) * X.stride;
+  return raw(X) + (rows.empty() ? i : std::int64_t{raw(rows)[i]}) * X.stride;
 }
 
 // Sum of the tiles' sums, which is sum(begin, end) for rows begin .. end - 1; row_ns is about what one row takes.

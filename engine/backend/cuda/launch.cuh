@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backend/cuda/runtime.h"
+#include "engine/backend/raw.h"
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -36,16 +37,27 @@ namespace kedge::engine {
 
 inline constexpr unsigned kFullWarp = 0xffffffffu;
 
+// A kernel takes the pointers behind views.
+template <class T>
+const T& kernel_argument(const T& value) {
+  return value;
+}
+template <class T>
+T* kernel_argument(DevicePointer<T> pointer) {
+  return raw(pointer);
+}
+
 template <class... Params, class... Args>
 void launch_kernel(CudaRuntime& runtime, const char* name, void (*kernel)(Params...), dim3 grid, dim3 block,
                    std::size_t shared_bytes, Args&&... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;   // CUDA refuses an empty grid
   if (shared_bytes > 0) runtime.allow_shared(reinterpret_cast<const void*>(kernel), name, shared_bytes);
 #if defined(__CUDACC__)
-  kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(runtime.stream())>>>(static_cast<Params>(args)...);
+  kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(runtime.stream())>>>(
+      static_cast<Params>(kernel_argument(args))...);
 #else
   emulated::launch(runtime.stream(), {name, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes},
-                   [&] { kernel(static_cast<Params>(args)...); });
+                   [&] { kernel(static_cast<Params>(kernel_argument(args))...); });
 #endif
   runtime.check_launch(name);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/portability.h"
 #include "engine/core/view.h"
 
@@ -17,7 +18,7 @@ struct alignas(16) FourValues {
 // Whether every fourth value of each row begins such a piece.
 template <class T>
 KEDGE_HD bool lies_in_pieces(MatrixView<T> X) {
-  return X.stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(X.data) % 16 == 0;
+  return X.stride % 4 == 0 && reinterpret_cast<std::uintptr_t>(raw(X)) % 16 == 0;
 }
 
 template <class T>

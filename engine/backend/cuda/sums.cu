@@ -2,6 +2,7 @@
 #include "engine/backend/cuda/sums.cuh"
 
 #include "engine/backend/exact_sum.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -133,7 +134,7 @@ void sum_tables(CudaRuntime& runtime, const double* tables, std::int64_t n_table
   }
   Array<unsigned long long> sums(runtime, 4 * entries);
   sums.zero();
-  unsigned long long* const limbs = sums.data() + entries;
+  unsigned long long* const limbs = raw(sums) + entries;
   KEDGE_LAUNCH(runtime, find_largest, static_cast<unsigned>(groups * chunks), block, 0, all, sums.data());
   KEDGE_LAUNCH(runtime, add_parts, static_cast<unsigned>(groups * chunks), block, 0, all, sums.data(), limbs);
   KEDGE_LAUNCH(runtime, round_sums, blocks_for(entries, 128), 128, 0, sums.data(), limbs, entries, total);
@@ -147,7 +148,7 @@ void sum_values(CudaRuntime& runtime, const double* values, std::int64_t n, doub
   const std::int64_t tiles = tiles_of(n, kRowTile);
   Array<double> sums(runtime, tiles);
   KEDGE_LAUNCH(runtime, sum_tiles, blocks_for(tiles, kLanes), dim3(kLanes, 8), 0, values, n, tiles, sums.data());
-  sum_tables(runtime, sums.data(), tiles, 1, total);
+  sum_tables(runtime, raw(sums), tiles, 1, total);
 }
 
 }  // namespace kedge::engine

@@ -10,6 +10,7 @@
 
 #include "engine/backend/emulated/emulator.h"
 #include "engine/backend/emulated/observer.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -19,7 +20,8 @@ using Dense = std::vector<std::vector<double>>;   // by rows
 template <class T>
 Dense load(MatrixView<const T> A) {
   Dense dense(static_cast<std::size_t>(A.rows));
-  for (std::int64_t i = 0; i < A.rows; ++i) dense[static_cast<std::size_t>(i)].assign(A.data + i * A.stride, A.data + i * A.stride + A.cols);
+  for (std::int64_t i = 0; i < A.rows; ++i)
+    dense[static_cast<std::size_t>(i)].assign(raw(A) + i * A.stride, raw(A) + i * A.stride + A.cols);
   return dense;
 }
 
@@ -88,7 +90,8 @@ Dense transposed(const Dense& A, std::size_t cols) {
 template <class T>
 void store(const Dense& A, MatrixView<T> out) {
   for (std::int64_t i = 0; i < out.rows; ++i) {
-    for (std::int64_t j = 0; j < out.cols; ++j) out.data[i * out.stride + j] = static_cast<T>(A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
+    for (std::int64_t j = 0; j < out.cols; ++j)
+      raw(out)[i * out.stride + j] = static_cast<T>(A[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
   }
 }
 
@@ -130,11 +133,11 @@ void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixVi
     for (std::int64_t j = 0; j < C.cols; ++j) {
       double sum = 0;
       for (std::int64_t k = 0; k < depth; ++k) {
-        const T a = transpose_a ? A.data[k * A.stride + i] : A.data[i * A.stride + k];
-        const T b = transpose_b ? B.data[j * B.stride + k] : B.data[k * B.stride + j];
+        const T a = transpose_a ? raw(A)[k * A.stride + i] : raw(A)[i * A.stride + k];
+        const T b = transpose_b ? raw(B)[j * B.stride + k] : raw(B)[k * B.stride + j];
         sum += static_cast<double>(a) * static_cast<double>(b);
       }
-      T& c = C.data[i * C.stride + j];
+      T& c = raw(C)[i * C.stride + j];
       c = static_cast<T>(static_cast<double>(alpha) * sum + (beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(c)));
     }
   }
@@ -146,7 +149,7 @@ void DeviceLibraries::gemm_pieces(bool transpose_a, bool transpose_b, MatrixView
   const std::int64_t m = transpose_a ? A.cols : A.rows, n = transpose_b ? B.rows : B.cols;
   for (std::int64_t c = 0; c < count; ++c) {
     MatrixView<const T> left = A, right = B;
-    left.data += c * a_step, right.data += c * b_step;
+    left.data = left.data + c * a_step, right.data = right.data + c * b_step;
     gemm<T>(transpose_a, transpose_b, T{1}, left, right, T{0}, MatrixView<T>(C + c * m * n, m, n));
   }
 }
@@ -219,8 +222,9 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
   std::ranges::sort(order, {}, [&](std::size_t i) { return G[i][i]; });
   order.erase(order.begin(), order.end() - w.size);   // the largest ones
   for (std::size_t i = 0; i < order.size(); ++i) {
-    w.data[i] = static_cast<T>(G[order[i]][order[i]]);
-    for (std::size_t j = 0; j < n; ++j) A.data[static_cast<std::int64_t>(i) * A.stride + static_cast<std::int64_t>(j)] = static_cast<T>(V[order[i]][j]);
+    raw(w)[i] = static_cast<T>(G[order[i]][order[i]]);
+    for (std::size_t j = 0; j < n; ++j)
+      raw(A)[static_cast<std::int64_t>(i) * A.stride + static_cast<std::int64_t>(j)] = static_cast<T>(V[order[i]][j]);
   }
 }
 
@@ -241,7 +245,7 @@ void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, Mat
   std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return norms[i]; });
   Dense X, Y;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    s.data[i] = static_cast<T>(norms[order[i]]);
+    raw(s)[i] = static_cast<T>(norms[order[i]]);
     if (norms[order[i]] <= 1e-14 * norms[order[0]]) std::fill(M[order[i]].begin(), M[order[i]].end(), 0.0);
     X.push_back(M[order[i]]), Y.push_back(W[order[i]]);
   }
@@ -285,7 +289,7 @@ template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
   const Call call(impl_->memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)),
                   2 * product(A.rows, A.cols, sizeof(T)));
-  for (std::int64_t i = 0; i < A.rows; ++i) std::sort(A.data + i * A.stride, A.data + i * A.stride + A.cols);
+  for (std::int64_t i = 0; i < A.rows; ++i) std::sort(raw(A) + i * A.stride, raw(A) + i * A.stride + A.cols);
 }
 
 void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {

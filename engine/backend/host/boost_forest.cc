@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/host/row_chunks.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -80,7 +81,7 @@ class Walker {
   }
 
   const T* row_at(std::int64_t i) const {
-    return X_.data + (rows_.empty() ? i : std::int64_t{rows_[static_cast<std::size_t>(i)]}) * X_.stride;
+    return raw(X_) + (rows_.empty() ? i : std::int64_t{rows_[static_cast<std::size_t>(i)]}) * X_.stride;
   }
 
   // Rows begin .. end - 1 through a tree of cuts on values, where no cell of them is missing.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "engine/backend/host/row_chunks.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -209,7 +210,7 @@ std::vector<T> columns_of(MatrixView<const T> X, std::span<const std::int32_t> r
   std::vector<T> values(static_cast<std::size_t>(n * group.width));
   for (std::int64_t i = 0; i < n; ++i) {
     const T* const row =
-        X.data + (rows.empty() ? i : std::int64_t{rows[static_cast<std::size_t>(i)]}) * X.stride + group.first;
+        raw(X) + (rows.empty() ? i : std::int64_t{rows[static_cast<std::size_t>(i)]}) * X.stride + group.first;
     for (int j = 0; j < group.width; ++j) values[static_cast<std::size_t>(j * n + i)] = row[j];
   }
   return values;
@@ -258,7 +259,7 @@ template <class T>
 std::vector<double> distinct_values(MatrixView<const T> X, std::int64_t column) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < X.rows; ++i)
-    if (const T value = X.data[i * X.stride + column]; value == value)
+    if (const T value = raw(X)[i * X.stride + column]; value == value)
       values.push_back(static_cast<double>(value) + 0.0);
   std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());

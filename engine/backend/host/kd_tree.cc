@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/host/side_by_side.h"
+#include "engine/backend/raw.h"
 #include "engine/core/stop.h"
 
 namespace kedge::engine {
@@ -96,7 +97,7 @@ class Builder {
     left = {node.id + 1, node.first, half}, right = {node.id + 2 * half, node.first + half, node.count - half};
   }
 
-  T at(std::int32_t i, std::int64_t j) const { return points_.data[i * points_.stride + j]; }
+  T at(std::int32_t i, std::int64_t j) const { return raw(points_)[i * points_.stride + j]; }
 
   std::span<std::int32_t> points_of(const Node& node) {
     const std::int64_t first = std::int64_t{node.first} * kKdLeaf, end = std::min(tree_.n, first + std::int64_t{node.count} * kKdLeaf);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -133,12 +134,12 @@ class Binner {
   // Fetches the block's part of the next 16 rows: hardware does not foresee such steps.
   void fetch_ahead(std::int64_t first, std::int64_t begin) const {
     for (std::int64_t i = begin; i < std::min(begin + kRows / kBlock, X_.rows); ++i)
-      __builtin_prefetch(X_.data + i * X_.stride + first);
+      __builtin_prefetch(raw(X_) + i * X_.stride + first);
   }
 
   void number_values(std::int64_t first, std::int64_t j, std::int64_t begin, std::int64_t rows) {
     Distinct<T>& table = tables_[j];
-    const T* x = X_.data + begin * X_.stride + first + j;
+    const T* x = raw(X_) + begin * X_.stride + first + j;
     std::uint8_t* out = codes_ + (first + j) * X_.rows + begin;
     for (std::int64_t i = 0; i < rows; ++i) {
       const auto key = Distinct<T>::key_of(x[i * X_.stride]);
@@ -166,8 +167,7 @@ class Binner {
 
   void bin_quantiles(std::int64_t col) {
     keys_.resize(static_cast<std::size_t>(X_.rows));
-    for (std::int64_t i = 0; i < X_.rows; ++i)
-      keys_[i] = to_ordered(checked(X_.data[i * X_.stride + col], i, col));
+    for (std::int64_t i = 0; i < X_.rows; ++i) keys_[i] = to_ordered(checked(raw(X_)[i * X_.stride + col], i, col));
     std::vector<Bits<T>> sorted = keys_, last_key;
     radix_sort(sorted, scratch_);
     bins_[col] = quantile_bins<T>(sorted, last_key);

@@ -12,6 +12,7 @@
 #include "engine/backend/host/median_side.h"
 #include "engine/backend/host/tree_nodes.h"
 #include "engine/backend/host/tree_rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 
@@ -111,7 +112,7 @@ class ClassKind {
     nodes_.start(in.target.n_classes, in.options.criterion == Criterion::kEntropy), items_.clear();
     scale_ = rows.weight_scale, total_.resize(static_cast<std::size_t>(in.target.n_classes)), classes_.clear(), weights_.clear();
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      classes_.push_back(in.target.codes.data[rows.table_row[i]]), weights_.push_back(rows.fixed_weight(i));
+      classes_.push_back(raw(in.target.codes)[rows.table_row[i]]), weights_.push_back(rows.fixed_weight(i));
       items_.push_back({weights_[i], classes_[i]});
     }
     are_equal_ = std::ranges::all_of(weights_, [this](std::int64_t w) { return w == weights_[0]; });

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -20,7 +21,7 @@ template <class T>
 void rank_column(MatrixView<const T> X, std::int64_t col, std::vector<Cell<T>>& cells, std::uint32_t* ranks, std::vector<double>& values) {
   cells.resize(static_cast<std::size_t>(X.rows));
   for (std::int64_t i = 0; i < X.rows; ++i) {
-    const T value = X.data[i * X.stride + col];
+    const T value = raw(X)[i * X.stride + col];
     require(!std::isnan(value), schema::ErrorCode::kBadData, "row {}, column {} is NaN; trees need numbers", i, col);
     cells[i] = {value, static_cast<std::uint32_t>(i)};
   }

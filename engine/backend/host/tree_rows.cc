@@ -2,6 +2,7 @@
 #include "engine/backend/host/tree_rows.h"
 
 #include "engine/backend/host/tree_draft.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -18,7 +19,8 @@ namespace {
 std::vector<double> class_weights(const HostForestInput& in, const std::vector<std::uint32_t>& drawn) {
   if (in.target.n_classes == 0) return {};
   std::vector<std::int32_t> by_class(static_cast<std::size_t>(in.target.n_classes));
-  for (std::int64_t i = 0; i < in.n_rows; ++i) by_class[in.target.codes.data[in.rows ? in.rows[i] : i]] += static_cast<std::int32_t>(drawn[i]);
+  for (std::int64_t i = 0; i < in.n_rows; ++i)
+    by_class[raw(in.target.codes)[in.rows ? in.rows[i] : i]] += static_cast<std::int32_t>(drawn[i]);
   return make_rules(in.options, by_class).class_weight;
 }
 
@@ -33,7 +35,7 @@ TreeRows take_rows(const HostForestInput& in, const std::vector<std::uint32_t>& 
     const auto row = static_cast<std::uint32_t>(in.rows ? in.rows[i] : i);
     double weight = drawn[i];
     if (!in.target.weights.empty()) weight *= in.target.weights[i];
-    if (!class_weight.empty()) weight *= class_weight[in.target.codes.data[row]];
+    if (!class_weight.empty()) weight *= class_weight[raw(in.target.codes)[row]];
     if (!(weight > 0)) continue;
     rows.position.push_back(static_cast<std::uint32_t>(i)), rows.table_row.push_back(row), rows.weight.push_back(weight);
     total += weight, are_whole = are_whole && weight == std::floor(weight);

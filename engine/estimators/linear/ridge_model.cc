@@ -57,7 +57,7 @@ RidgeValues RidgeFamily<T>::values(const Context& ctx, const Samples<T>& X, doub
   std::shared_ptr<const Matrix<double>> together =
       ctx.work->get<Matrix<double>>("ridge predictions", key_ + " of " + X.content, [&] { return all_values(ctx, X); });
   const auto place = static_cast<std::int64_t>(std::distance(solutions_.begin(), solutions_.find(alpha)));
-  const double* const first = together->data() + place * targets;
+  const DevicePointer<const double> first = together->data() + place * targets;
   return {std::move(together), {first, X.n_rows(), targets, all}};
 }
 

@@ -351,7 +351,7 @@ class FullLoss {
       ctx_.check_stop();
       add_block(first, std::min(block_, X_.rows - first));
     }
-    const double* const found = total_.cols() > 0 ? total_.data() : network_.gradient().data();
+    const void* const found = total_.cols() > 0 ? total_.data() : network_.gradient().data();
     ctx_.memory().to_host(gradient.data(), found, gradient.size_bytes());
     double squares = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(network_.shape().n_weights()); ++i)

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 #include "schemas/error.h"
 
@@ -169,8 +170,8 @@ TEST(Emulator, CrashesHostCodeThatReadsOrWritesDeviceMemory) {
     std::signal(SIGSEGV, SIG_DFL);   // the thread sanitizer would report what is meant to be
     access();
   };
-  EXPECT_EXIT(touch([&] { std::cerr << x.data()[1]; }), testing::KilledBySignal(SIGSEGV), "");
-  EXPECT_EXIT(touch([&] { *y.data() = 1; }), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(touch([&] { std::cerr << raw(x)[1]; }), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(touch([&] { *raw(y) = 1; }), testing::KilledBySignal(SIGSEGV), "");
   EXPECT_THAT(x.to_host(), testing::ElementsAre(1, 2, 3));
 #endif
 }
@@ -192,7 +193,7 @@ TEST(Emulator, GivesMemoryOutAgain) {
   CudaRuntime runtime({});
   std::vector<Array<char>> blocks;
   for (const std::int64_t size : {1, 5000, 0, 300}) blocks.emplace_back(runtime, size);
-  const char* const first = blocks[0].data();
+  const char* const first = raw(blocks[0]);
   blocks.erase(blocks.begin() + 1);
   blocks.clear();
   EXPECT_EQ(Array<char>(runtime, 5300).data(), first);   // neighbours have become one block

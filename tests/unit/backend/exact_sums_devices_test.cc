@@ -14,6 +14,7 @@
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/loader.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -49,7 +50,7 @@ TEST(ExactSumsOfDevices, TablesInOneBlockAndInMany) {
           tables[static_cast<std::size_t>(3 * entries)] = kInfinity, tables[static_cast<std::size_t>(100 * entries)] =
                                                                          entries == 5 ? -kInfinity : 1.0;
         Array<double> device(gpu, std::span<const double>(tables)), total(gpu, entries);
-        sum_tables(gpu, device.data(), n, entries, total.data());
+        sum_tables(gpu, raw(device), n, entries, raw(total));
         EXPECT_EQ(bits(total.to_host()), bits(on_cpu(tables, entries))) << n << " x " << entries << ", seed " << seed;
       }
   }
@@ -63,9 +64,9 @@ TEST(ExactSumsOfDevices, ValuesInTiles) {
     for (std::int64_t i = 0; i < n; ++i)
       tiles[static_cast<std::size_t>(i / kRowTile)] += values[static_cast<std::size_t>(i)];
     Array<double> device(gpu, std::span<const double>(values)), total(gpu, 1);
-    sum_values(gpu, device.data(), n, total.data());
+    sum_values(gpu, raw(device), n, raw(total));
     EXPECT_EQ(bits(total.to_host()), bits(on_cpu(tiles, 1))) << n;
-    sum_values(gpu, nullptr, n, total.data());
+    sum_values(gpu, nullptr, n, raw(total));
     EXPECT_EQ(total.to_host()[0], static_cast<double>(n));
   }
 }

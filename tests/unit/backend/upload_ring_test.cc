@@ -13,6 +13,7 @@
 #include "engine/backend/cuda/retry.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/emulated/emulator.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -143,7 +144,7 @@ TEST(Emulator, MemoryThatNothingHasWrittenOrThatWasGivenBackIsNotANumber) {
   const float* stale = nullptr;
   {
     const Array<float> freed(gpu, std::vector<float>{1, 2, 3});
-    stale = freed.data();
+    stale = raw(freed);
     EXPECT_EQ(first_of(stale), 1);
   }
   EXPECT_THAT(first_of(stale), testing::IsNan());

@@ -13,6 +13,7 @@
 #include "engine/backend/cpu/neighbours/row_distance.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -112,7 +113,7 @@ MatrixView<const S> side_by_side(MatrixView<const T> X, std::span<const std::int
     if (rows.back() - rows.front() + 1 == n) return X.row_range(rows.front(), n);   // ascending: without gaps
   values = std::make_unique_for_overwrite<S[]>(rows.size() * static_cast<std::size_t>(X.cols));
   for (std::int64_t i = 0; i < n; ++i)
-    convert(X.data + rows[static_cast<std::size_t>(i)] * X.stride, X.cols, values.get() + i * X.cols);
+    convert(raw(X) + rows[static_cast<std::size_t>(i)] * X.stride, X.cols, values.get() + i * X.cols);
   return {values.get(), n, X.cols};
 }
 
@@ -135,7 +136,7 @@ void find_by_scores(const Centers<S>& centers, MatrixView<const T> X, std::span<
       take_scores(dots.data() + i * stride, centers.norms.data() + first, padded, static_cast<std::int32_t>(first), best[i]);
   }
   for (std::int64_t i = 0; i < n; ++i) {
-    const double squared_norm = norm_of(scored.data + i * scored.stride, d);
+    const double squared_norm = norm_of(raw(scored) + i * scored.stride, d);
     const S error = error_of_scores(squared_norm, centers.largest, d);
     const double slack = 2 * static_cast<double>(error);
     if (best[i].second > best[i].best + 2 * error)   // false if anything is NaN
@@ -151,7 +152,7 @@ Nearest exact_center(const T* row, MatrixView<const T> centers) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Nearest nearest{0, kInfinity, kInfinity};
   for (std::int64_t c = 0; c < centers.rows; ++c) {
-    const double squared = distance_of(row, centers.data + c * centers.stride, centers.cols);
+    const double squared = distance_of(row, raw(centers) + c * centers.stride, centers.cols);
     if (squared < nearest.own) nearest = {static_cast<std::int32_t>(c), squared, nearest.own};
     else if (squared < nearest.others) nearest.others = squared;
   }
@@ -181,11 +182,11 @@ template <class T>
 void multiply_few(MatrixView<const T> X, MatrixView<const T> B, MatrixView<T> dots) {
   const std::int64_t k = B.rows;
   if (k > kFewCenters || X.cols > kLongestThin || X.rows < kThinRows)
-    return blas::gemm(Transpose::kNo, Transpose::kYes, X.rows, k, X.cols, T{1}, X.data, X.stride, B.data, B.stride, T{0},
-                      dots.data, dots.stride);
+    return blas::gemm(Transpose::kNo, Transpose::kYes, X.rows, k, X.cols, T{1}, raw(X), X.stride, raw(B), B.stride,
+                      T{0}, raw(dots), dots.stride);
   for (std::int64_t first = 0; first < k; first += kThin) {
     const std::int64_t n = std::min(kThin, k - first);
-    thin_rows_product<T>(X, B.row_range(first, n), MatrixView<T>(dots.data + first, X.rows, n, dots.stride));
+    thin_rows_product<T>(X, B.row_range(first, n), MatrixView<T>(raw(dots) + first, X.rows, n, dots.stride));
   }
 }
 
@@ -195,7 +196,7 @@ Centers<T>::Centers(MatrixView<const T> centers)
       norms(static_cast<std::size_t>(tiles_of(centers.rows, kScoreLanes<T>) * kScoreLanes<T>),
             std::numeric_limits<T>::infinity()) {
   for (std::int64_t i = 0; i < rows.rows; ++i) {
-    const T norm = row_norm(rows.data + i * rows.stride, rows.cols);
+    const T norm = row_norm(raw(rows) + i * rows.stride, rows.cols);
     norms[static_cast<std::size_t>(i)] = norm * norm;
     largest = larger_or_nan(largest, norm);
   }
@@ -207,7 +208,7 @@ NearestCenters<T>::NearestCenters(MatrixView<const T> centers, MatrixView<const 
   if (std::is_same_v<T, float> || X.rows < kRowsForFloat || tiles_of(k, kScoreLanes<float>) == tiles_of(k, kScoreLanes<double>))
     return;
   values_.resize(static_cast<std::size_t>(k * d));
-  for (std::int64_t c = 0; c < k; ++c) convert(centers.data + c * centers.stride, d, values_.data() + c * d);
+  for (std::int64_t c = 0; c < k; ++c) convert(raw(centers) + c * centers.stride, d, values_.data() + c * d);
   in_float_.emplace_back(MatrixView<const float>(values_.data(), k, d));
   if (!float_tells()) in_float_.clear();
 }
@@ -240,7 +241,7 @@ void NearestCenters<T>::find(std::span<const std::int32_t> rows, Nearest* found)
   }
   for (const std::int32_t place : left) {
     check_job_stop();
-    found[place] = exact_center(X_.data + rows[static_cast<std::size_t>(place)] * X_.stride, centers_.rows);
+    found[place] = exact_center(raw(X_) + rows[static_cast<std::size_t>(place)] * X_.stride, centers_.rows);
   }
 }
 

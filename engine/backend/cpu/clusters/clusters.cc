@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/clusters/moving_centers.h"
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -23,26 +24,26 @@ void keep_closer(MatrixView<const T> X, const Centers<T>& centers, VectorView<co
   if (!closest.empty()) {
     multiply_few(X, centers.rows, MatrixView<T>(dots.data(), X.rows, k));
     for (std::int64_t i = 0; i < X.rows; ++i) {
-      const double norm = rough_squared_norm(X.data + i * X.stride, d);
+      const double norm = rough_squared_norm(raw(X) + i * X.stride, d);
       norms[static_cast<std::size_t>(i)] = norm, largest = std::max(largest, norm);
     }
   }
   const double error = 2 * static_cast<double>(error_of_scores(largest, centers.largest, d));
   for (std::int64_t i = 0; i < X.rows; ++i) {
-    const T* const row = X.data + i * X.stride;
+    const T* const row = raw(X) + i * X.stride;
     const auto is_farther = [&](std::int64_t c) {   // false if anything is NaN
       const T score = centers.norms[static_cast<std::size_t>(c)] - 2 * dots[static_cast<std::size_t>(i * k + c)];
       return static_cast<double>(score) + (norms[static_cast<std::size_t>(i)] - error) >
-             static_cast<double>(closest.data[i]);
+             static_cast<double>(raw(closest)[i]);
     };
     for (std::int64_t c = 0; c < k; ++c) {
-      T& kept = least.data[c * least.stride + i];
+      T& kept = raw(least)[c * least.stride + i];
       if (!closest.empty() && is_farther(c)) {
-        kept = closest.data[i];
+        kept = raw(closest)[i];
         continue;
       }
-      kept = static_cast<T>(squared_between(row, centers.rows.data + c * centers.rows.stride, d));
-      if (!closest.empty()) kept = std::min(kept, closest.data[i]);
+      kept = static_cast<T>(squared_between(row, raw(centers.rows) + c * centers.rows.stride, d));
+      if (!closest.empty()) kept = std::min(kept, raw(closest)[i]);
     }
   }
 }
@@ -61,8 +62,8 @@ class CpuClusters final : public ClusterOps<T> {
                 std::iota(rows, rows + (end - begin), static_cast<std::int32_t>(begin));
                 nearest.find(std::span(rows, static_cast<std::size_t>(end - begin)), found);
                 for (std::int64_t i = begin; i < end; ++i) {
-                  changed[static_cast<std::size_t>(tile)] += labels.data[i] != found[i - begin].center;
-                  labels.data[i] = found[i - begin].center;
+                  changed[static_cast<std::size_t>(tile)] += raw(labels)[i] != found[i - begin].center;
+                  raw(labels)[i] = found[i - begin].center;
                 }
               });
     return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
@@ -72,8 +73,8 @@ class CpuClusters final : public ClusterOps<T> {
                            VectorView<double> squared) override {
     for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        squared.data[i] =
-            squared_between(X.data + i * X.stride, centers.data + labels.data[i] * centers.stride, X.cols);
+        raw(squared)[i] =
+            squared_between(raw(X) + i * X.stride, raw(centers) + raw(labels)[i] * centers.stride, X.cols);
     });
   }
 
@@ -82,14 +83,14 @@ class CpuClusters final : public ClusterOps<T> {
     const std::int64_t d = X.cols, entries = sums.rows * sums.cols;
     const auto total =
         tile_table_sums(X.rows, entries, class_tile_rows(X.rows, entries), d, [&](std::int64_t i, double* table) {
-          const double weight = weights.empty() ? 1.0 : weights.data[i];
-          double* __restrict const own = table + labels.data[i] * (d + 1);
-          const T* const row = X.data + i * X.stride;
+          const double weight = weights.empty() ? 1.0 : raw(weights)[i];
+          double* __restrict const own = table + raw(labels)[i] * (d + 1);
+          const T* const row = raw(X) + i * X.stride;
           for (std::int64_t j = 0; j < d; ++j) own[j] += weight * static_cast<double>(row[j]);
           own[d] += weight;
         });
     for (std::int64_t c = 0; c < sums.rows; ++c)
-      std::copy_n(total.begin() + c * (d + 1), d + 1, sums.data + c * sums.stride);
+      std::copy_n(total.begin() + c * (d + 1), d + 1, raw(sums) + c * sums.stride);
   }
 
   void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
@@ -97,26 +98,26 @@ class CpuClusters final : public ClusterOps<T> {
     const std::int64_t n = X.rows, d = X.cols, k = candidates.size;
     std::vector<T> rows;
     for (std::int64_t c = 0; c < k; ++c)
-      rows.insert(rows.end(), X.data + candidates.data[c] * X.stride, X.data + candidates.data[c] * X.stride + d);
+      rows.insert(rows.end(), raw(X) + raw(candidates)[c] * X.stride, raw(X) + raw(candidates)[c] * X.stride + d);
     const Centers<T> centers(MatrixView<const T>(rows.data(), k, d));
     std::vector<double> tables(static_cast<std::size_t>(tiles_of(n, kRowTile) * k), 0.0);
     for_tiles(n, kRowTile, n * k * (d / 8 + 2), [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
       const VectorView<const T> before = closest.empty() ? closest : closest.slice(begin, end - begin);
       keep_closer(X.row_range(begin, end - begin), centers, before,
-                  MatrixView<T>(least.data + begin, k, end - begin, least.stride));
+                  MatrixView<T>(raw(least) + begin, k, end - begin, least.stride));
       for (std::int64_t i = begin; i < end; ++i)
         for (std::int64_t c = 0; c < k; ++c)
           tables[static_cast<std::size_t>(tile * k + c)] +=
-              (weights.empty() ? 1.0 : weights.data[i]) * static_cast<double>(least.data[c * least.stride + i]);
+              (weights.empty() ? 1.0 : raw(weights)[i]) * static_cast<double>(raw(least)[c * least.stride + i]);
     });
-    add_tables(tables.data(), tiles_of(n, kRowTile), k, totals.data);
+    add_tables(tables.data(), tiles_of(n, kRowTile), k, raw(totals));
   }
 
   void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
                          VectorView<const double> thresholds, VectorView<std::int32_t> found) override {
     const std::int64_t n = values.size;
     const auto share = [&](std::int64_t i) {
-      return (weights.empty() ? 1.0 : weights.data[i]) * static_cast<double>(values.data[i]);
+      return (weights.empty() ? 1.0 : raw(weights)[i]) * static_cast<double>(raw(values)[i]);
     };
     std::vector<double> tiles(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
     for_tiles(n, kRowTile, n, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
@@ -127,18 +128,18 @@ class CpuClusters final : public ClusterOps<T> {
     for (std::int64_t e = 0; e < thresholds.size; ++e) {
       double before = 0;
       const auto pass = [&](const std::vector<double>& sums, std::size_t first, std::size_t end) {
-        while (first + 1 < end && before + sums[first] < thresholds.data[e]) before += sums[first++];
+        while (first + 1 < end && before + sums[first] < raw(thresholds)[e]) before += sums[first++];
         return first;
       };
       const std::size_t tile = pass(groups, 0, groups.size()) * kRowTile;
       const auto found_in = static_cast<std::int64_t>(pass(tiles, tile, std::min(tiles.size(), tile + kRowTile)));
-      found.data[e] = search_tile(found_in * kRowTile, n, before, thresholds.data[e], share);
+      raw(found)[e] = search_tile(found_in * kRowTile, n, before, raw(thresholds)[e], share);
     }
   }
 
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
                                                    VectorView<std::int32_t> labels) override {
-    std::fill_n(labels.data, labels.size, -1);
+    std::fill_n(raw(labels), labels.size, -1);
     return make_moving_centers(X, weights, labels);
   }
 };

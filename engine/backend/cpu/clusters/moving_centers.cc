@@ -12,6 +12,7 @@
 #include "engine/backend/cpu/clusters/center_scores.h"
 #include "engine/backend/cpu/clusters/moving_centers.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -57,7 +58,7 @@ KEDGE_CLONES void add_rows(MatrixView<const T> X, const std::int32_t* labels, co
   for (std::int64_t i = 0; i < X.rows; ++i) {
     if (!is_wanted[labels[i]]) continue;
     const double weight = weights ? weights[i] : 1.0;
-    const T* const row = X.data + i * X.stride;
+    const T* const row = raw(X) + i * X.stride;
     double* __restrict const sums = table + labels[i] * (d + 1);
     for (std::int64_t j = 0; j < d; ++j) sums[j] += weight * static_cast<double>(row[j]);
     sums[d] += weight;
@@ -94,7 +95,7 @@ class BoundedCenters final : public MovingCenters<T> {
               });
     before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
     for (std::int64_t c = 0; c < centers.rows; ++c)
-      std::copy_n(centers.data + c * centers.stride, centers.cols, before_.data() + c * centers.cols);
+      std::copy_n(raw(centers) + c * centers.stride, centers.cols, before_.data() + c * centers.cols);
     is_first_ = false;
     return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
   }
@@ -107,7 +108,7 @@ class BoundedCenters final : public MovingCenters<T> {
               });
     std::vector<double> total(static_cast<std::size_t>(k * cols));
     add_tables(tables_.data(), tiles_of(X_.rows, tile_rows), k * cols, total.data());
-    for (std::int64_t c = 0; c < k; ++c) std::copy_n(total.data() + c * cols, cols, sums.data + c * sums.stride);
+    for (std::int64_t c = 0; c < k; ++c) std::copy_n(total.data() + c * cols, cols, raw(sums) + c * sums.stride);
   }
 
  private:
@@ -116,7 +117,7 @@ class BoundedCenters final : public MovingCenters<T> {
     Step step{std::vector<float>(static_cast<std::size_t>(k)), {}, std::vector<float>(static_cast<std::size_t>(k), 0.0f)};
     for (std::int64_t c = 0; c < k; ++c)
       step.moved[static_cast<std::size_t>(c)] =
-          above(squared_between(before_.data() + c * d, centers.data + c * centers.stride, d));
+          above(squared_between(before_.data() + c * d, raw(centers) + c * centers.stride, d));
     const auto farthest = std::max_element(step.moved.begin(), step.moved.end());
     step.others_moved.assign(static_cast<std::size_t>(k), *farthest);
     float next = 0;
@@ -127,7 +128,8 @@ class BoundedCenters final : public MovingCenters<T> {
         double least = std::numeric_limits<double>::infinity();
         for (std::int64_t b = 0; b < k; ++b)
           if (b != a)
-            least = std::min(least, squared_between(centers.data + a * centers.stride, centers.data + b * centers.stride, d));
+            least = std::min(least,
+                             squared_between(raw(centers) + a * centers.stride, raw(centers) + b * centers.stride, d));
         step.half[static_cast<std::size_t>(a)] = below(least / 4);
       });
     return step;
@@ -136,18 +138,19 @@ class BoundedCenters final : public MovingCenters<T> {
   // Leaves in `doubts` the rows that may have another centre now: all of the tile where most of them might.
   void keep_doubts(const Step& step, MatrixView<const T> centers, std::int64_t begin, std::int64_t end,
                    std::vector<std::int32_t>& doubts) {
-    move_bounds(labels_.data + begin, end - begin, step.moved.data(), step.others_moved.data(), upper_.data() + begin,
+    move_bounds(raw(labels_) + begin, end - begin, step.moved.data(), step.others_moved.data(), upper_.data() + begin,
                 lower_.data() + begin);
     const auto is_sure = [&](std::int32_t i) {
-      return is_safe(upper_[static_cast<std::size_t>(i)],
-                     std::max(lower_[static_cast<std::size_t>(i)], step.half[static_cast<std::size_t>(labels_.data[i])]));
+      return is_safe(
+          upper_[static_cast<std::size_t>(i)],
+          std::max(lower_[static_cast<std::size_t>(i)], step.half[static_cast<std::size_t>(raw(labels_)[i])]));
     };
     const auto n_doubts = std::count_if(doubts.begin(), doubts.end(), [&](std::int32_t i) { return !is_sure(i); });
     if (2 * n_doubts > end - begin) return;
     std::erase_if(doubts, is_sure);
     std::erase_if(doubts, [&](std::int32_t i) {
       upper_[static_cast<std::size_t>(i)] =
-          above(squared_between(X_.data + i * X_.stride, centers.data + labels_.data[i] * centers.stride, X_.cols));
+          above(squared_between(raw(X_) + i * X_.stride, raw(centers) + raw(labels_)[i] * centers.stride, X_.cols));
       return is_sure(i);
     });
   }
@@ -160,8 +163,8 @@ class BoundedCenters final : public MovingCenters<T> {
       nearest.find(rows, found);
       for (std::size_t e = 0; e < rows.size(); ++e) {
         const auto i = static_cast<std::size_t>(rows[e]);
-        changed += labels_.data[i] != found[e].center;
-        labels_.data[i] = found[e].center, upper_[i] = above(found[e].own), lower_[i] = below(found[e].others);
+        changed += raw(labels_)[i] != found[e].center;
+        raw(labels_)[i] = found[e].center, upper_[i] = above(found[e].own), lower_[i] = below(found[e].others);
       }
     }
     return changed;
@@ -170,7 +173,7 @@ class BoundedCenters final : public MovingCenters<T> {
   // Brings a tile's table up to date: the sums of clusters that won or lost a row of it, in the order of label_sums().
   void sum_changed(std::int64_t begin, std::int64_t end, std::int64_t k, double* table) {
     std::int32_t* const before = summed_.data() + begin;
-    const std::int32_t* const labels = labels_.data + begin;
+    const std::int32_t* const labels = raw(labels_) + begin;
     if (std::equal(before, before + (end - begin), labels)) return;
     std::vector<char> is_stale(static_cast<std::size_t>(k), 0);
     for (std::int64_t i = 0; i < end - begin; ++i) {
@@ -184,7 +187,8 @@ class BoundedCenters final : public MovingCenters<T> {
       if (is_stale[static_cast<std::size_t>(c)]) std::fill_n(table + c * cols, cols, 0.0);
     for (std::int64_t i = begin; i < end; i += kRowTile) {   // where centres are many a tile has all rows
       check_job_stop();
-      add_rows(X_.row_range(i, std::min(kRowTile, end - i)), labels + (i - begin), weights_.empty() ? nullptr : weights_.data + i, is_stale.data(), table);
+      add_rows(X_.row_range(i, std::min(kRowTile, end - i)), labels + (i - begin),
+               weights_.empty() ? nullptr : raw(weights_) + i, is_stale.data(), table);
     }
   }
 

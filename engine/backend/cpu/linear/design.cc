@@ -7,6 +7,7 @@
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/linear/lapack_steps.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -37,9 +38,9 @@ KEDGE_CLONES void design_row(const T* x, const double* shift, const double* scal
 template <class T>
 void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* out, std::int64_t stride) {
   for (std::int64_t i = begin; i < end; ++i)
-    design_row(row_at(d.X, d.rows, i), d.shift.empty() ? nullptr : d.shift.data, d.scale.empty() ? nullptr : d.scale.data,
-               d.X.cols, d.Y.data + i * d.Y.stride, d.Y.cols, d.weights.empty() ? 1.0 : d.weights.data[i],
-               out + (i - begin) * stride);
+    design_row(row_at(d.X, d.rows, i), d.shift.empty() ? nullptr : raw(d.shift),
+               d.scale.empty() ? nullptr : raw(d.scale), d.X.cols, raw(d.Y) + i * d.Y.stride, d.Y.cols,
+               d.weights.empty() ? 1.0 : raw(d.weights)[i], out + (i - begin) * stride);
 }
 
 // The sum of what `add(rows, count, sum)` adds to a table of so many entries for each tile of rows, which lie in the cache
@@ -80,7 +81,7 @@ void narrow_gram(const Design<T>& d, MatrixView<double> G) {
   });
   for (std::int64_t i = 0; i < p; ++i) {
     for (std::int64_t j = 0; j <= i; ++j)
-      G.data[i * G.stride + j] = G.data[j * G.stride + i] = lower[static_cast<std::size_t>(i * p + j)];
+      raw(G)[i * G.stride + j] = raw(G)[j * G.stride + i] = lower[static_cast<std::size_t>(i * p + j)];
   }
 }
 
@@ -92,7 +93,7 @@ KEDGE_CLONES void add_squares(const double* rows, std::int64_t count, std::int64
 // out[i, c] = rows[i, columns[c]].
 void take(const double* rows, std::int64_t count, std::int64_t cols, VectorView<const std::int32_t> columns, double* out) {
   for (std::int64_t i = 0; i < count; ++i)
-    for (std::int64_t c = 0; c < columns.size; ++c) out[i * columns.size + c] = rows[i * cols + columns.data[c]];
+    for (std::int64_t c = 0; c < columns.size; ++c) out[i * columns.size + c] = rows[i * cols + raw(columns)[c]];
 }
 
 template <class T>
@@ -105,14 +106,14 @@ void narrow_products(const Design<T>& d, VectorView<const std::int32_t> columns,
     if (c > 0) blas::gemm(Transpose::kYes, Transpose::kNo, c, p, count, 1.0, chosen.get(), c, rows, p, 1.0, sum, p);
     add_squares(rows, count, p, sum + c * p);
   });
-  std::copy_n(sums.begin(), c * p, P.data);
-  std::copy_n(sums.begin() + c * p, p, squares.data);
+  std::copy_n(sums.begin(), c * p, raw(P));
+  std::copy_n(sums.begin() + c * p, p, raw(squares));
 }
 
 template <class T>
 void gather_rows(const Design<T>& d, std::int64_t first, MatrixView<double> out) {
   for_tiles(out.rows, kRowTile, out.rows * d.n_cols(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    put_rows(d, first + begin, first + end, out.data + begin * out.stride, out.stride);
+    put_rows(d, first + begin, first + end, raw(out) + begin * out.stride, out.stride);
   });
 }
 
@@ -166,12 +167,12 @@ class CpuDesign final : public DesignOps<T> {
     const std::int64_t chunk = chunk_rows(n, p);
     auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p));
     auto product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(p * p));
-    std::fill_n(G.data, p * p, 0.0);
+    std::fill_n(raw(G), p * p, 0.0);
     for (std::int64_t i = 0; i < n; i += chunk) {
       const MatrixView<double> some(rows.get(), std::min(chunk, n - i), p);
       gather_rows(design, i, some);
       linear_->gram(1.0, some, MatrixView<double>(product.get(), p, p));
-      add_table(product.get(), p * p, G.data);
+      add_table(product.get(), p * p, raw(G));
     }
   }
 
@@ -184,14 +185,14 @@ class CpuDesign final : public DesignOps<T> {
     const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * p)),
                chosen = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(chunk * c)),
                product = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(c * p));
-    std::fill_n(P.data, c * p, 0.0), std::fill_n(squares.data, p, 0.0);
+    std::fill_n(raw(P), c * p, 0.0), std::fill_n(raw(squares), p, 0.0);
     for (std::int64_t i = 0; i < n; i += chunk) {
       const MatrixView<double> all(rows.get(), std::min(chunk, n - i), p), some(chosen.get(), all.rows, c);
       gather_rows(design, i, all);
       categories_->take_columns(all, {}, columns, some);
       linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, some, all, 0.0, MatrixView<double>(product.get(), c, p));
-      add_table(product.get(), c * p, P.data);
-      add_squares(all.data, all.rows, p, squares.data);
+      add_table(product.get(), c * p, raw(P));
+      add_squares(raw(all), all.rows, p, raw(squares));
     }
   }
 
@@ -210,11 +211,11 @@ class CpuDesign final : public DesignOps<T> {
           product(fitted.data(), rows.rows, 1);
       gather_rows(columns, i, rows);
       for (std::int64_t r = 0; r < rows.rows; ++r) {
-        const double y = design.Y.data[(i + r) * design.Y.stride];
-        residual.data[r] = design.weights.empty() ? y : design.weights.data[i + r] * y;
+        const double y = raw(design.Y)[(i + r) * design.Y.stride];
+        raw(residual)[r] = design.weights.empty() ? y : raw(design.weights)[i + r] * y;
       }
       if (!coef.empty()) {
-        linear_->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, {coef.data, 1, d}, 0.0, product);
+        linear_->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, {raw(coef), 1, d}, 0.0, product);
         linear_->gemm(Transpose::kNo, Transpose::kNo, -1.0, product, {&one, 1, 1}, 1.0, residual);
       }
       linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, residual, rows, 0.0, {sums.data() + b * d, 1, d});
@@ -226,7 +227,7 @@ class CpuDesign final : public DesignOps<T> {
     const std::int64_t n = design.n_rows(), p = design.n_cols(), height = std::max(kLeastTriangleRows, 8 * p);
     if (p == 0) return;
     if (n == 0) {
-      std::fill_n(R.data, p * p, 0.0);
+      std::fill_n(raw(R), p * p, 0.0);
       return;
     }
     std::vector<double> stack = tile_triangles(design, height);
@@ -235,7 +236,7 @@ class CpuDesign final : public DesignOps<T> {
           .X = MatrixView<const double>(stack.data(), static_cast<std::int64_t>(stack.size()) / p, p)};
       stack = tile_triangles(triangles, height);
     }
-    std::copy(stack.begin(), stack.end(), R.data);
+    std::copy(stack.begin(), stack.end(), raw(R));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "engine/backend/cpu/linear/lapack_steps.h"
 #include "engine/backend/cpu/linear/small_eigh.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -37,15 +38,15 @@ bool eigh_small(MatrixView<T> A, VectorView<T> w) {
   if (A.rows > kSmallEigh || (w.size <= kFewVectors && A.rows > kManyRows)) return false;
   if (!small_eigh<T>(A, {values, A.rows})) return false;
   const std::int64_t left_out = A.rows - w.size;
-  std::copy_n(values + left_out, w.size, w.data);
-  if (left_out > 0) std::copy_n(A.data + left_out * A.rows, w.size * A.rows, A.data);
+  std::copy_n(values + left_out, w.size, raw(w));
+  if (left_out > 0) std::copy_n(raw(A) + left_out * A.rows, w.size * A.rows, raw(A));
   return true;
 }
 
 // LAPACK sees the transpose of a row-major matrix.
 template <class T>
 ColumnMajor<T> transpose_of(MatrixView<T> A) {
-  return {A.data, A.cols, A.rows, A.cols};
+  return {raw(A), A.cols, A.rows, A.cols};
 }
 
 // The power of two by which numbers up to `largest` are multiplied, so that their squares neither overflow nor vanish.
@@ -62,12 +63,12 @@ template <class T>
 T make_safe(MatrixView<T> A, const char* routine) {
   T largest = 0;
   bool is_finite = true;
-  for (const T* a = A.data; a != A.data + A.size(); ++a)
+  for (const T* a = raw(A); a != raw(A) + A.size(); ++a)
     largest = std::max(largest, std::abs(*a)), is_finite = is_finite && std::isfinite(*a);
   if (!is_finite) throw FactorisationFailed("LAPACK", routine, -4);
   const T scale = safe_scale(largest);
   if (scale != 1)
-    for (T* a = A.data; a != A.data + A.size(); ++a) *a *= scale;
+    for (T* a = raw(A); a != raw(A) + A.size(); ++a) *a *= scale;
   return scale;
 }
 
@@ -78,20 +79,20 @@ void eigh_all(MatrixView<T> A, VectorView<T> w) {
   const std::int64_t n = A.rows;
   const T scale = make_safe(A, "stedc");
   std::vector<T> e(static_cast<std::size_t>(n)), tau(e), Z(static_cast<std::size_t>(n * n));
-  to_tridiagonal(transpose_of(A), w.data, e.data(), tau.data());
+  to_tridiagonal(transpose_of(A), raw(w), e.data(), tau.data());
   {
     const OneThread one;
     std::vector<T> work(static_cast<std::size_t>(1 + 4 * n + n * n));
     std::vector<int> iwork(static_cast<std::size_t>(3 + 5 * n));
     int info = 0;
-    blas::stedc(static_cast<int>(n), w.data, e.data(), Z.data(), work.data(), static_cast<int>(work.size()),
+    blas::stedc(static_cast<int>(n), raw(w), e.data(), Z.data(), work.data(), static_cast<int>(work.size()),
                 iwork.data(), static_cast<int>(iwork.size()), &info);
     blas::check(info, "stedc");
   }
   const ColumnMajor<T> vectors{Z.data(), n, n, n};
   if (n > 1) multiply_by_qr(transpose_of(A).from(1, 0), n - 1, tau.data(), vectors.from(1, 0));
-  std::copy(Z.begin(), Z.end(), A.data);   // columns of A' are rows of A
-  for (std::int64_t i = 0; i < n; ++i) w.data[i] /= scale;
+  std::copy(Z.begin(), Z.end(), raw(A));   // columns of A' are rows of A
+  for (std::int64_t i = 0; i < n; ++i) raw(w)[i] /= scale;
 }
 
 // The largest by bisection and inverse iteration, which find some without the others.
@@ -118,9 +119,9 @@ void eigh_leading(MatrixView<T> A, VectorView<T> w) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });   // bisection goes block by block
   for (std::size_t i = 0; i < order.size(); ++i) {
-    w.data[i] = values[order[i]] / scale;
+    raw(w)[i] = values[order[i]] / scale;
     std::copy_n(vectors.begin() + static_cast<std::ptrdiff_t>(order[i]) * n, n,
-                A.data + static_cast<std::ptrdiff_t>(i) * n);
+                raw(A) + static_cast<std::ptrdiff_t>(i) * n);
   }
 }
 
@@ -185,9 +186,9 @@ class CpuFactorise final : public FactoriseOps<T> {
     require_dense(A, "svd"), require_dense(U, "svd"), require_dense(Vt, "svd");
     if (std::min(A.rows, A.cols) == 0) return;
     const T scale = make_safe(A, "gesdd");
-    svd_by_shape(transpose_of(A), transpose_of(Vt), s.data,
+    svd_by_shape(transpose_of(A), transpose_of(Vt), raw(s),
                  transpose_of(U));   // A' = V S U': what LAPACK calls U are our Vt's rows
-    for (std::int64_t i = 0; i < s.size; ++i) s.data[i] /= scale;
+    for (std::int64_t i = 0; i < s.size; ++i) raw(s)[i] /= scale;
   }
 
   void orthonormalize(MatrixView<T> A) override {
@@ -211,8 +212,8 @@ class CpuFactorise final : public FactoriseOps<T> {
     for_tiles(B.cols, columns, n * n * B.cols / kMultipliesPerNs,
               [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                 for (const Transpose t : {Transpose::kYes, Transpose::kNo}) {
-                  blas::trsm_upper(t, static_cast<int>(n), static_cast<int>(end - begin), A.data, static_cast<int>(n),
-                                   B.data + begin, static_cast<int>(B.stride));
+                  blas::trsm_upper(t, static_cast<int>(n), static_cast<int>(end - begin), raw(A), static_cast<int>(n),
+                                   raw(B) + begin, static_cast<int>(B.stride));
                   check_job_stop();
                 }
               });

@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/linear/thin_product.h"
 #include "engine/backend/cpu/linear/weighted_gram.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -27,8 +28,12 @@ struct Product {   // C = alpha op(A) op(B) + beta C, or its lower triangle alon
   bool lower;
   std::int64_t depth() const { return ta == Transpose::kYes ? A.rows : A.cols; }
   std::int64_t cost_ns() const { return C.size() * depth() / kMultipliesPerNs; }
-  const T* a(std::int64_t i, std::int64_t k) const { return A.data + (ta == Transpose::kYes ? k * A.stride + i : i * A.stride + k); }
-  const T* b(std::int64_t k, std::int64_t j) const { return B.data + (tb == Transpose::kYes ? j * B.stride + k : k * B.stride + j); }
+  const T* a(std::int64_t i, std::int64_t k) const {
+    return raw(A) + (ta == Transpose::kYes ? k * A.stride + i : i * A.stride + k);
+  }
+  const T* b(std::int64_t k, std::int64_t j) const {
+    return raw(B) + (tb == Transpose::kYes ? j * B.stride + k : k * B.stride + j);
+  }
 };
 
 struct Tile {
@@ -53,8 +58,8 @@ template <class T>
 void short_product(const Product<T>& p, const std::vector<Tile>& tiles) {
   for_tiles(static_cast<std::int64_t>(tiles.size()), 1, p.cost_ns(), [&](std::int64_t i, std::int64_t, std::int64_t) {
     const Tile t = tiles[static_cast<std::size_t>(i)];
-    blas::gemm(p.ta, p.tb, t.rows, t.cols, p.depth(), p.alpha, p.a(t.row, 0), p.A.stride, p.b(0, t.col), p.B.stride, p.beta,
-               p.C.data + t.row * p.C.stride + t.col, p.C.stride);
+    blas::gemm(p.ta, p.tb, t.rows, t.cols, p.depth(), p.alpha, p.a(t.row, 0), p.A.stride, p.b(0, t.col), p.B.stride,
+               p.beta, raw(p.C) + t.row * p.C.stride + t.col, p.C.stride);
   });
 }
 
@@ -96,7 +101,7 @@ void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
       for (std::size_t e = 0; e < static_cast<std::size_t>(t.rows * t.cols); ++e) sums[e] += other[e];
     }
     for (std::int64_t r = 0; r < t.rows; ++r) {
-      T* const c = p.C.data + (t.row + r) * p.C.stride + t.col;
+      T* const c = raw(p.C) + (t.row + r) * p.C.stride + t.col;
       for (std::int64_t j = 0; j < t.cols; ++j) {
         const double sum = static_cast<double>(p.alpha) * sums[static_cast<std::size_t>(r * t.cols + j)];
         c[j] = static_cast<T>(p.beta == T{0} ? sum : sum + static_cast<double>(p.beta) * static_cast<double>(c[j]));
@@ -129,7 +134,8 @@ bool gram_thin(MatrixView<const T> A, MatrixView<T> C) {
   if (A.cols < kFewest || A.cols > kMost || A.rows > kDepth || !is_thin_columns(A.rows, A.cols, kThin)) return false;
   for (std::int64_t c = 0; c < A.cols; c += kThin) {
     const std::int64_t own = std::min(kThin, A.cols - c);
-    thin_columns_product<T>({A.data + c, A.rows, own, A.stride}, {A.data, A.rows, c + own, A.stride}, {C.data + c * C.stride, own, c + own, C.stride});
+    thin_columns_product<T>({raw(A) + c, A.rows, own, A.stride}, {raw(A), A.rows, c + own, A.stride},
+                            {raw(C) + c * C.stride, own, c + own, C.stride});
   }
   return true;
 }
@@ -155,7 +161,7 @@ class CpuLinear final : public LinearOps<T> {
       multiply(Product<T>{Transpose::kYes, Transpose::kNo, alpha, T{0}, A, A, C, true});
     for_tiles(C.rows, kRowTile, C.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t j = i + 1; j < C.cols; ++j) C.data[i * C.stride + j] = C.data[j * C.stride + i];
+        for (std::int64_t j = i + 1; j < C.cols; ++j) raw(C)[i * C.stride + j] = raw(C)[j * C.stride + i];
       }
     });
   }

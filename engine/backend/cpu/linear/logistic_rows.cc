@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -38,7 +39,7 @@ double logistic_rows(MatrixView<T> Z, const T* intercepts, const std::int32_t* y
   for (std::int64_t first = begin; first < end; first += kSideBySide) {
     const int count = static_cast<int>(std::min<std::int64_t>(kSideBySide, end - first));
     for (int r = 0; r < count; ++r) {
-      const T* const z = Z.data + (first + r) * Z.stride;
+      const T* const z = raw(Z) + (first + r) * Z.stride;
       for (std::int64_t c = 0; c < Z.cols; ++c) margins[c][r] = static_cast<double>(intercepts ? z[c] + intercepts[c] : z[c]);
     }
     LaneOfRows own;
@@ -46,7 +47,7 @@ double logistic_rows(MatrixView<T> Z, const T* intercepts, const std::int32_t* y
     RowSums rows;
     exponentials(margins.get(), Z.cols, rows);
     for (int r = 0; r < count; ++r) {
-      T* const z = Z.data + (first + r) * Z.stride;
+      T* const z = raw(Z) + (first + r) * Z.stride;
       const double weight = weights ? weights[first + r] : 1.0, share = weight / rows.sum[r];
       for (std::int64_t c = 0; c < Z.cols; ++c) z[c] = static_cast<T>(margins[c][r] * share);
       const std::int32_t at = y[first + r];

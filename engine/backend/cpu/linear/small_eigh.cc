@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -123,7 +124,7 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
   T largest = 0;
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
-      const T size = std::abs(A.data[i * n + j]);
+      const T size = std::abs(raw(A)[i * n + j]);
       if (!(size <= std::numeric_limits<T>::max())) return false;
       largest = std::max(largest, size);
     }
@@ -136,9 +137,11 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
   double *const d = Z + cells, *const e = d + stride, *const tau = e + stride, *const p = tau + stride;
   int place[kSmallEigh];   // the largest diagonal elements come last, where the reduction begins: so small eigenvalues keep their digits
   std::iota(place, place + n, 0);
-  std::stable_sort(place, place + n, [&](int a, int b) { return std::abs(A.data[a * n + a]) < std::abs(A.data[b * n + b]); });
+  std::stable_sort(place, place + n,
+                   [&](int a, int b) { return std::abs(raw(A)[a * n + a]) < std::abs(raw(A)[b * n + b]); });
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) work[i * stride + j] = std::scalbn(static_cast<double>(A.data[place[i] * n + place[j]]), -exponent);
+    for (int j = 0; j < n; ++j)
+      work[i * stride + j] = std::scalbn(static_cast<double>(raw(A)[place[i] * n + place[j]]), -exponent);
   reduce(work, n, stride, d, e, tau, p);
   multiply_reflections(work, n, stride, tau, Z);
   if (!diagonalise(n, stride, d, e, Z)) return false;
@@ -147,8 +150,8 @@ bool small_eigh(MatrixView<T> A, VectorView<T> w) {
   std::iota(order, order + n, 0);
   std::stable_sort(order, order + n, [d](int a, int b) { return d[a] < d[b]; });
   for (int i = 0; i < n; ++i) {
-    w.data[i] = static_cast<T>(std::scalbn(d[order[i]], exponent));
-    for (int j = 0; j < n; ++j) A.data[i * n + place[j]] = static_cast<T>(Z[order[i] * stride + j]);
+    raw(w)[i] = static_cast<T>(std::scalbn(d[order[i]], exponent));
+    for (int j = 0; j < n; ++j) raw(A)[i * n + place[j]] = static_cast<T>(Z[order[i] * stride + j]);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -28,7 +29,7 @@ class RowsProduct {
       for (std::int64_t j = 0; j < d; ++j) {
         const std::int64_t lane = j < d / W * W ? j % W : j - (d - W);
         T& to = is_along_ ? strip(c * strips + j / W).lanes[lane] : strip(c / W * d + j).lanes[c % W];
-        to = B.data[c * B.stride + j];
+        to = raw(B)[c * B.stride + j];
       }
   }
 
@@ -38,8 +39,9 @@ class RowsProduct {
     T z[kThinRows * kThin];
     for (std::int64_t i = begin; i < end; i += kThinRows) {
       const std::int64_t first = std::min(i, X_.rows - kThinRows);
-      multiply(X_.data + first * X_.stride, X_.stride, X_.cols, B_.data(), k_, z);
-      for (std::int64_t r = i; r < std::min(i + kThinRows, end); ++r) std::copy_n(z + (r - first) * k_, k_, Z.data + r * Z.stride);
+      multiply(raw(X_) + first * X_.stride, X_.stride, X_.cols, B_.data(), k_, z);
+      for (std::int64_t r = i; r < std::min(i + kThinRows, end); ++r)
+        std::copy_n(z + (r - first) * k_, k_, raw(Z) + r * Z.stride);
     }
   }
 
@@ -74,7 +76,8 @@ double sum_columns(MatrixView<const T> Z, MatrixView<const T> X, std::int64_t co
       for (std::int64_t i = tile; i < tile_end; i += block_rows) {
         const std::int64_t block_end = std::min(tile_end, i + block_rows);
         of_task += prepare(i, block_end);
-        thin_kernels<T>().add(X.data + i * X.stride, X.stride, block_end - i, d, Z.data + i * Z.stride, Z.stride, k, sums.data());
+        thin_kernels<T>().add(raw(X) + i * X.stride, X.stride, block_end - i, d, raw(Z) + i * Z.stride, Z.stride, k,
+                              sums.data());
       }
       for (std::size_t e = 0; e < sums.size(); ++e) total[e] += static_cast<double>(sums[e]);
     }
@@ -84,7 +87,7 @@ double sum_columns(MatrixView<const T> Z, MatrixView<const T> X, std::int64_t co
     for (std::int64_t j = 0; j < d; ++j) {
       double sum = 0;
       for (const auto& total : partial) sum += total[static_cast<std::size_t>(c * d + j)];
-      C.data[c * C.stride + j] = static_cast<T>(sum);
+      raw(C)[c * C.stride + j] = static_cast<T>(sum);
     }
   });
   return std::accumulate(prepared.begin(), prepared.end(), 0.0);

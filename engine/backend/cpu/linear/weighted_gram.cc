@@ -9,6 +9,7 @@
 
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -35,7 +36,7 @@ void sum_group(MatrixView<const T> X, const double* w, std::int64_t w_stride, bo
     const std::int64_t count = std::min(pack, end - first);
     for (std::int64_t i = 0; i < count; ++i) {
       const T factor = static_cast<T>(std::sqrt(w[(first + i) * w_stride]));
-      scale_row(X.data + (first + i) * X.stride, d, factor, scaled.data() + i * q);
+      scale_row(raw(X) + (first + i) * X.stride, d, factor, scaled.data() + i * q);
       if (with_ones) scaled[static_cast<std::size_t>(i * q + d)] = factor;
     }
     blas::syrk(q, count, scaled.data(), q, piece.data(), q);
@@ -56,7 +57,7 @@ void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_
   for_tiles(groups * W.cols, 1, n * q * q / 2 * W.cols / kMultipliesPerNs, [&](std::int64_t task, std::int64_t, std::int64_t) {
     const std::int64_t m = task % W.cols, begin = task / W.cols * group_rows;
     partial[static_cast<std::size_t>(task)] = std::make_unique<double[]>(static_cast<std::size_t>(q * q));
-    sum_group(X, W.data + m, W.stride, with_ones, begin, std::min(n, begin + group_rows),
+    sum_group(X, raw(W) + m, W.stride, with_ones, begin, std::min(n, begin + group_rows),
               partial[static_cast<std::size_t>(task)].get());
   });
   for_tiles(W.cols, 1, W.cols * groups * q * q, [&](std::int64_t m, std::int64_t, std::int64_t) {
@@ -65,7 +66,7 @@ void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_
         double sum = 0;
         for (std::int64_t g = 0; g < groups; ++g)
           sum += partial[static_cast<std::size_t>(g * W.cols + m)][static_cast<std::size_t>(r * q + c)];
-        C.data[(m * q + r) * C.stride + c] = C.data[(m * q + c) * C.stride + r] = static_cast<T>(sum);
+        raw(C)[(m * q + r) * C.stride + c] = raw(C)[(m * q + c) * C.stride + r] = static_cast<T>(sum);
       }
     }
   });

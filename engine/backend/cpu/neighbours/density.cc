@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -19,7 +20,9 @@ constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;   // kept between the
 // Sets of points; a root is the lowest of its set, so that the sets found do not depend on the order of the unions.
 class UnionFind {
  public:
-  explicit UnionFind(VectorView<std::int32_t> parents) : parents_(parents) { std::iota(parents.data, parents.data + parents.size, 0); }
+  explicit UnionFind(VectorView<std::int32_t> parents) : parents_(parents) {
+    std::iota(raw(parents), raw(parents) + parents.size, 0);
+  }
 
   std::int32_t find(std::int32_t i) const {
     for (std::int32_t parent = load(i); parent != i; parent = load(i)) {
@@ -40,7 +43,7 @@ class UnionFind {
   }
 
  private:
-  std::atomic_ref<std::int32_t> at(std::int32_t i) const { return std::atomic_ref<std::int32_t>(parents_.data[i]); }
+  std::atomic_ref<std::int32_t> at(std::int32_t i) const { return std::atomic_ref<std::int32_t>(raw(parents_)[i]); }
   std::int32_t load(std::int32_t i) const { return at(i).load(std::memory_order_relaxed); }
   VectorView<std::int32_t> parents_;
 };
@@ -48,7 +51,7 @@ class UnionFind {
 // Components of core points from their roots; the others keep -1.
 void name_components(const UnionFind& sets, const DensityJob& job, std::vector<std::int32_t>& component) {
   for (std::int64_t i = 0; i < job.core.size; ++i)
-    component[static_cast<std::size_t>(i)] = job.core.data[i] ? sets.find(static_cast<std::int32_t>(i)) : -1;
+    component[static_cast<std::size_t>(i)] = raw(job.core)[i] ? sets.find(static_cast<std::int32_t>(i)) : -1;
 }
 
 template <Metric M, class T>
@@ -59,7 +62,7 @@ KEDGE_CLONES bool walk_is_core(const KdView<T>& tree, const T* q, double power, 
     return static_cast<double>(visitor.count) >= job.least;
   }
   double weight = 0;
-  EachVisitor visitor{job.limit, [&](std::int32_t j, double) { weight += job.weights.data[j]; }};
+  EachVisitor visitor{job.limit, [&](std::int32_t j, double) { weight += raw(job.weights)[j]; }};
   kd_walk<M>(tree, q, power, visitor);
   return weight >= job.least;
 }
@@ -75,7 +78,8 @@ struct JoinVisitor {
   double limit() const { return job.limit; }
   void leaf(const std::int32_t* order, const double (&reduced)[kKdLeaf]) {
     for (int l = 0; l < kKdLeaf; ++l)
-      if (reduced[l] <= job.limit && order[l] >= 0 && order[l] < self && job.core.data[order[l]]) sets.unite(self, order[l]);
+      if (reduced[l] <= job.limit && order[l] >= 0 && order[l] < self && raw(job.core)[order[l]])
+        sets.unite(self, order[l]);
   }
 };
 
@@ -89,7 +93,7 @@ template <Metric M, class T>
 KEDGE_CLONES std::int32_t walk_border(const KdView<T>& tree, const T* q, double power, const DensityJob& job, const std::int32_t* component) {
   std::int32_t lowest = -1;
   EachVisitor visitor{job.limit, [&](std::int32_t j, double) {
-                        if (job.core.data[j] && (lowest < 0 || component[j] < lowest)) lowest = component[j];
+                        if (raw(job.core)[j] && (lowest < 0 || component[j] < lowest)) lowest = component[j];
                       }};
   kd_walk<M>(tree, q, power, visitor);
   return lowest;
@@ -99,10 +103,11 @@ KEDGE_CLONES std::int32_t walk_border(const KdView<T>& tree, const T* q, double 
 template <Metric M, class T>
 KEDGE_CLONES void walk_claim(const KdView<T>& tree, const T* q, double power, const DensityJob& job, std::int32_t component) {
   EachVisitor visitor{job.limit, [&](std::int32_t j, double) {
-                        if (job.core.data[j]) return;
-                        const std::atomic_ref<std::int32_t> claimed(job.component.data[j]);
+                        if (raw(job.core)[j]) return;
+                        const std::atomic_ref<std::int32_t> claimed(raw(job.component)[j]);
                         std::int32_t seen = claimed.load(std::memory_order_relaxed);
-                        while ((seen < 0 || component < seen) && !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {}
+                        while ((seen < 0 || component < seen) && !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {
+                        }
                       }};
   kd_walk<M>(tree, q, power, visitor);
 }
@@ -115,23 +120,27 @@ void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Dista
     // In the order of the tree: neighbours in space follow one another and find their nodes in the caches.
     const auto each = [&](auto&& body) {
       for_tiles(tree.n, kTile, tree.n * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t p = begin; p < end; ++p) body(tree.order[p], points.data + std::int64_t{tree.order[p]} * points.stride);
+        for (std::int64_t p = begin; p < end; ++p)
+          body(tree.order[p], raw(points) + std::int64_t{tree.order[p]} * points.stride);
       });
     };
-    each([&](std::int32_t i, const T* q) { job.core.data[i] = walk_is_core<M>(tree, q, distance.power, job); });
+    each([&](std::int32_t i, const T* q) { raw(job.core)[i] = walk_is_core<M>(tree, q, distance.power, job); });
     const UnionFind sets(job.component);
     each([&](std::int32_t i, const T* q) {
-      if (!job.core.data[i]) return;
+      if (!raw(job.core)[i]) return;
       JoinVisitor<T> visitor{job, sets, i};
       walk_join<M>(tree, q, distance.power, visitor);
     });
     std::vector<std::int32_t> component(static_cast<std::size_t>(tree.n));
     name_components(sets, job, component);
-    std::copy(component.begin(), component.end(), job.component.data);
-    const bool few_core = 2 * std::count(job.core.data, job.core.data + tree.n, 1) < tree.n;   // the fewer look for the others
+    std::copy(component.begin(), component.end(), raw(job.component));
+    const bool few_core =
+        2 * std::count(raw(job.core), raw(job.core) + tree.n, 1) < tree.n;   // the fewer look for the others
     each([&](std::int32_t i, const T* q) {
-      if (few_core && job.core.data[i]) walk_claim<M>(tree, q, distance.power, job, component[static_cast<std::size_t>(i)]);
-      if (!few_core && !job.core.data[i]) job.component.data[i] = walk_border<M>(tree, q, distance.power, job, component.data());
+      if (few_core && raw(job.core)[i])
+        walk_claim<M>(tree, q, distance.power, job, component[static_cast<std::size_t>(i)]);
+      if (!few_core && !raw(job.core)[i])
+        raw(job.component)[i] = walk_border<M>(tree, q, distance.power, job, component.data());
     });
   });
 }
@@ -197,9 +206,10 @@ void weigh_rows(const PairScan<T>& scan, const DensityJob& job) {
     std::vector<typename PairScan<T>::Hit> hits;
     for (std::int64_t first = 0; first < n; first += kTile, hits.clear()) {
       scan.find(queries, first, std::min(kTile, n - first), job.limit, false, hits);
-      for (const auto& hit : hits) weight[static_cast<std::size_t>(hit.query)] += job.weights.data[hit.point];
+      for (const auto& hit : hits) weight[static_cast<std::size_t>(hit.query)] += raw(job.weights)[hit.point];
     }
-    for (std::int64_t i = begin; i < end; ++i) job.core.data[i] = weight[static_cast<std::size_t>(i - begin)] >= job.least;
+    for (std::int64_t i = begin; i < end; ++i)
+      raw(job.core)[i] = weight[static_cast<std::size_t>(i - begin)] >= job.least;
   });
 }
 
@@ -215,7 +225,8 @@ void scan_density(const PairScan<T>& scan, const DensityJob& job) {
     tiles.each([&](const std::vector<Pair>& pairs) {
       for (const Pair& pair : pairs) count(pair.a), count(pair.b);
     });
-    for (std::int64_t i = 0; i < n; ++i) job.core.data[i] = static_cast<double>(counts[static_cast<std::size_t>(i)]) >= job.least;
+    for (std::int64_t i = 0; i < n; ++i)
+      raw(job.core)[i] = static_cast<double>(counts[static_cast<std::size_t>(i)]) >= job.least;
   } else {
     weigh_rows(scan, job);
   }
@@ -224,7 +235,7 @@ void scan_density(const PairScan<T>& scan, const DensityJob& job) {
   tiles.each([&](const std::vector<Pair>& pairs) {
     auto& border = borders[static_cast<std::size_t>(omp_get_thread_num())];
     for (const Pair& pair : pairs) {
-      const bool a = job.core.data[pair.a], b = job.core.data[pair.b];
+      const bool a = raw(job.core)[pair.a], b = raw(job.core)[pair.b];
       if (a && b) sets.unite(pair.a, pair.b);
       else if (a || b) border.push_back(a ? Pair{pair.b, pair.a} : pair);   // the border point, the core point
     }
@@ -237,7 +248,7 @@ void scan_density(const PairScan<T>& scan, const DensityJob& job) {
       const std::int32_t other = component[static_cast<std::size_t>(pair.b)];
       if (own < 0 || other < own) own = other;
     }
-  std::copy(component.begin(), component.end(), job.component.data);
+  std::copy(component.begin(), component.end(), raw(job.component));
 }
 
 template void tree_density(const KdView<float>&, MatrixView<const float>, const Distance&, const DensityJob&);

@@ -3,13 +3,14 @@
 #include "engine/backend/cpu/neighbours/neighbour_index.h"
 #include "engine/backend/cpu/neighbours/row_distance.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
 
 template <Metric M, class T>
 KEDGE_CLONES void distances_to(const T* row, MatrixView<const T> Y, double power, double* out) {
-  for (std::int64_t j = 0; j < Y.rows; ++j) out[j] = row_distance<M>(row, Y.data + j * Y.stride, Y.cols, power);
+  for (std::int64_t j = 0; j < Y.rows; ++j) out[j] = row_distance<M>(row, raw(Y) + j * Y.stride, Y.cols, power);
 }
 
 template <class T>
@@ -21,9 +22,9 @@ class CpuDistances final : public DistanceOps<T> {
         std::vector<double> reduced(static_cast<std::size_t>(Y.rows));
         for (std::int64_t i = begin; i < end; ++i) {
           check_job_stop();
-          distances_to<M>(X.data + i * X.stride, Y, distance.power, reduced.data());
+          distances_to<M>(raw(X) + i * X.stride, Y, distance.power, reduced.data());
           for (std::int64_t j = 0; j < Y.rows; ++j)
-            out.data[i * out.stride + j] = static_cast<T>(distance.restored(reduced[static_cast<std::size_t>(j)]));
+            raw(out)[i * out.stride + j] = static_cast<T>(distance.restored(reduced[static_cast<std::size_t>(j)]));
         }
       });
     });

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -18,13 +19,13 @@ void answer_left_over(MatrixView<const T> queries, const std::vector<std::int64_
   std::vector<T> some(static_cast<std::size_t>(n * d)), distances(static_cast<std::size_t>(n * k));
   std::vector<std::int32_t> found(distances.size());
   for (std::int64_t i = 0; i < n; ++i)
-    std::copy_n(queries.data + left[static_cast<std::size_t>(i)] * queries.stride, d, some.begin() + i * d);
+    std::copy_n(raw(queries) + left[static_cast<std::size_t>(i)] * queries.stride, d, some.begin() + i * d);
   answer(MatrixView<const T>(some.data(), n, d, d), MatrixView<std::int32_t>(found.data(), n, k, k),
          MatrixView<T>(distances.data(), n, k, k));
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t row = left[static_cast<std::size_t>(i)];
-    std::copy_n(found.begin() + i * k, k, indices.data + row * indices.stride);
-    std::copy_n(distances.begin() + i * k, k, squared.data + row * squared.stride);
+    std::copy_n(found.begin() + i * k, k, raw(indices) + row * indices.stride);
+    std::copy_n(distances.begin() + i * k, k, raw(squared) + row * squared.stride);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/backend/cpu/neighbours/left_over.h"
 #include "engine/backend/cpu/wide/byte_scan.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -41,7 +42,8 @@ std::int64_t largest_group(std::span<const std::int32_t> groups, const std::vect
 template <class T>
 std::vector<T> rows_of(MatrixView<const T> X, const std::vector<std::int32_t>& rows) {
   std::vector<T> some;
-  for (const std::int32_t row : rows) some.insert(some.end(), X.data + row * X.stride, X.data + row * X.stride + X.cols);
+  for (const std::int32_t row : rows)
+    some.insert(some.end(), raw(X) + row * X.stride, raw(X) + row * X.stride + X.cols);
   return some;
 }
 
@@ -76,7 +78,7 @@ bool nearest_of_others(NeighbourOps<T>& ops, MatrixView<const T> X, std::span<co
                            k, found, s);
                        for (std::int64_t i = 0; i < found.rows; ++i)
                          for (std::int64_t j = 0; j < k; ++j) {
-                           std::int32_t& index = found.data[i * found.stride + j];
+                           std::int32_t& index = raw(found)[i * found.stride + j];
                            if (index >= 0) index = others[static_cast<std::size_t>(index)];
                          }
                      });

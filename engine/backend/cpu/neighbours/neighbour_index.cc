@@ -15,6 +15,7 @@
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/wide/byte_scan.h"
 #include "engine/backend/host/kd_tree.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -44,14 +45,15 @@ KEDGE_CLONES void walk_list(const KdView<T>& tree, const T* q, double power, dou
 }
 template <Metric M, class T>
 KEDGE_CLONES void scan_rows(const T* q, MatrixView<const T> points, double power, double* out) {
-  for (std::int64_t p = 0; p < points.rows; ++p) out[p] = row_distance<M>(q, points.data + p * points.stride, points.cols, power);
+  for (std::int64_t p = 0; p < points.rows; ++p)
+    out[p] = row_distance<M>(q, raw(points) + p * points.stride, points.cols, power);
 }
 
 template <class T>
 void put_found(const NearestVisitor& found, std::int64_t i, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
   for (int j = 0; j < found.k; ++j) {
-    indices.data[i * indices.stride + j] = found.indices[j];
-    reduced.data[i * reduced.stride + j] = static_cast<T>(found.distances[j]);
+    raw(indices)[i * indices.stride + j] = found.indices[j];
+    raw(reduced)[i * reduced.stride + j] = static_cast<T>(found.distances[j]);
   }
 }
 
@@ -72,7 +74,7 @@ std::vector<std::int32_t> in_order_of_place(MatrixView<const T> queries, const K
   std::vector<std::uint16_t> codes(static_cast<std::size_t>(queries.rows));
   for_tiles(queries.rows, 1024, queries.rows * 40, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const T* q = queries.data + i * queries.stride;
+      const T* q = raw(queries) + i * queries.stride;
       unsigned code = 0;
       for (std::int64_t j = 0; j < tree.d; ++j) {
         const double at = (static_cast<double>(q[j]) - static_cast<double>(low[j])) * scale[static_cast<std::size_t>(j)];
@@ -109,9 +111,9 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
         if (!tree_) return scan_nearest<M>(queries.row_range(begin, end - begin), k, indices.row_range(begin, end - begin), reduced.row_range(begin, end - begin));
         for (std::int64_t at = begin; at < end; ++at) {
           const std::int64_t i = order[static_cast<std::size_t>(at)], soon = order[static_cast<std::size_t>(std::min(at + kSoon, queries.rows - 1))];
-          __builtin_prefetch(queries.data + soon * queries.stride);
+          __builtin_prefetch(raw(queries) + soon * queries.stride);
           NearestVisitor visitor{distances.data(), found.data(), k, 0, kInfinity};
-          walk_nearest<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, visitor);
+          walk_nearest<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, visitor);
           put_found(visitor, i, indices, reduced);
         }
       });
@@ -121,14 +123,15 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
     if (!tree_) {
       return scan_within(queries, limit, false, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
-        std::fill_n(counts.data + first, rows, 0);
-        for (const auto& hit : hits) ++counts.data[first + hit.query];
+        std::fill_n(raw(counts) + first, rows, 0);
+        for (const auto& hit : hits) ++raw(counts)[first + hit.query];
       });
     }
     with_metric(distance_.metric, [&]<Metric M>() {
       for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          counts.data[i] = static_cast<std::int32_t>(walk_count<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit));
+          raw(counts)[i] = static_cast<std::int32_t>(
+              walk_count<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, limit));
       });
     });
   }
@@ -137,18 +140,18 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
                    VectorView<T> reduced) override {
     if (!tree_) {
       return scan_within(queries, limit, true, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
-        std::vector<std::int64_t> at(offsets.data + first, offsets.data + first + rows);
+        std::vector<std::int64_t> at(raw(offsets) + first, raw(offsets) + first + rows);
         for (const auto& hit : hits) {
           const std::int64_t slot = at[static_cast<std::size_t>(hit.query)]++;
-          indices.data[slot] = hit.point, reduced.data[slot] = static_cast<T>(hit.reduced);
+          raw(indices)[slot] = hit.point, raw(reduced)[slot] = static_cast<T>(hit.reduced);
         }
       });
     }
     with_metric(distance_.metric, [&]<Metric M>() {
       for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          walk_list<M>(tree_->view(), queries.data + i * queries.stride, distance_.power, limit, indices.data + offsets.data[i],
-                       reduced.data + offsets.data[i]);
+          walk_list<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, limit,
+                       raw(indices) + raw(offsets)[i], raw(reduced) + raw(offsets)[i]);
       });
     });
   }
@@ -187,7 +190,8 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
       const std::int64_t count = std::min(kPointTile, points_.rows - first);
       check_job_stop();
       for (std::int64_t i = 0; i < queries.rows; ++i) {
-        scan_rows<M>(queries.data + i * queries.stride, points_.row_range(first, count), distance_.power, scanned.data());
+        scan_rows<M>(raw(queries) + i * queries.stride, points_.row_range(first, count), distance_.power,
+                     scanned.data());
         NearestVisitor& visitor = visitors[static_cast<std::size_t>(i)];
         for (std::int64_t p = 0; p < count; ++p)
           if (scanned[static_cast<std::size_t>(p)] <= visitor.limit()) visitor.add(scanned[static_cast<std::size_t>(p)], static_cast<std::int32_t>(first + p));

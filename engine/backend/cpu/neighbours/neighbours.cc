@@ -17,6 +17,7 @@
 #include "engine/backend/cpu/neighbours/neighbour_groups.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 #include "engine/core/require.h"
 
@@ -123,7 +124,7 @@ template <class T, class S>
 void prepare(Search<T, S>& s) {
   const std::int64_t n = s.points.rows, d = s.d();
   const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
-    for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(s.points.data[i * s.points.stride + j]);
+    for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(raw(s.points)[i * s.points.stride + j]);
   });
   s.centre.resize(static_cast<std::size_t>(d));
   for (std::size_t j = 0; j < sums.size(); ++j) s.centre[j] = static_cast<T>(sums[j] / static_cast<double>(n));
@@ -132,7 +133,7 @@ void prepare(Search<T, S>& s) {
   for_tiles(n, kRowTile, n * d, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       s.norms[static_cast<std::size_t>(i)] =
-          static_cast<S>(centre_row(s.points.data + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
+          static_cast<S>(centre_row(raw(s.points) + i * s.points.stride, s.centre.data(), d, s.centred.data() + i * d));
   });
   for (const S norm : s.norms) s.largest_norm = larger_or_nan(s.largest_norm, norm);
   s.largest_norm = std::sqrt(s.largest_norm);
@@ -149,7 +150,7 @@ void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::v
   std::vector<S> first(kPointTile);
   std::vector<std::int32_t> hits(kPointTile);
   for (std::int64_t i = 0; i < m; ++i) {
-    const T* const row = s.queries.data + (queries.begin + i) * s.queries.stride;
+    const T* const row = raw(s.queries) + (queries.begin + i) * s.queries.stride;
     const S norm = static_cast<S>(std::sqrt(centre_row(row, s.centre.data(), d, centred.data() + i * d)));
     lists[static_cast<std::size_t>(i)].reset(static_cast<int>(std::min(s.k, points.end - points.begin)), score_error(norm, s.largest_norm, d));
   }
@@ -177,8 +178,10 @@ void shortlist_points(const Search<T, S>& s, Range queries, Range points, std::v
 // if S is not T.
 template <class T, class S>
 std::vector<Neighbour> rank(const Search<T, S>& s, std::int64_t query, Range points, Shortlist<S>& list) {
-  const T* const q = s.queries.data + query * s.queries.stride;
-  const auto measure = [&](std::int32_t p) { return Neighbour{exact_distance(q, s.points.data + p * s.points.stride, s.d()), p}; };
+  const T* const q = raw(s.queries) + query * s.queries.stride;
+  const auto measure = [&](std::int32_t p) {
+    return Neighbour{exact_distance(q, raw(s.points) + p * s.points.stride, s.d()), p};
+  };
   std::vector<Neighbour> found;
   list.prune();
   if (list.usable()) {
@@ -246,8 +249,8 @@ std::vector<std::int64_t> search_in(MatrixView<const T> queries, MatrixView<cons
       }
       std::ranges::sort(best);
       for (int j = 0; j < k; ++j) {
-        indices.data[i * indices.stride + j] = best[static_cast<std::size_t>(j)].index;
-        squared.data[i * squared.stride + j] = static_cast<T>(best[static_cast<std::size_t>(j)].distance);
+        raw(indices)[i * indices.stride + j] = best[static_cast<std::size_t>(j)].index;
+        raw(squared)[i * squared.stride + j] = static_cast<T>(best[static_cast<std::size_t>(j)].distance);
       }
     }
   });
@@ -278,8 +281,8 @@ class CpuNeighbours final : public NeighbourOps<T> {
             bool by_distance, MatrixView<T> proba) override {
     for_tiles(indices.rows, kRowTile, indices.size() * 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        vote_row(indices.data + i * indices.stride, squared.data + i * squared.stride, indices.cols, y.data,
-                 by_distance, proba.data + i * proba.stride, proba.cols);
+        vote_row(raw(indices) + i * indices.stride, raw(squared) + i * squared.stride, indices.cols, raw(y),
+                 by_distance, raw(proba) + i * proba.stride, proba.cols);
     });
   }
 };

@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/neighbours/row_distance.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -51,7 +52,7 @@ PairScan<T>::PairScan(MatrixView<const T> points, const Distance& distance) : po
   if (distance.metric != Metric::kEuclidean) return;
   const std::int64_t n = points.rows, d = points.cols;
   const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
-    for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(points.data[i * points.stride + j]);
+    for (std::int64_t j = 0; j < d; ++j) table[j] += static_cast<double>(raw(points)[i * points.stride + j]);
   });
   for (const double sum : sums) centre_.push_back(static_cast<T>(sum / static_cast<double>(n)));
   centred_.resize(static_cast<std::size_t>(n * d)), norms_.resize(static_cast<std::size_t>(n)), squares_.resize(static_cast<std::size_t>(n));
@@ -67,7 +68,7 @@ PairScan<T>::PairScan(MatrixView<const T> points, const Distance& distance) : po
 template <class T>
 void PairScan<T>::centre(MatrixView<const T> rows, float* centred, float* norms) const {
   for (std::int64_t i = 0; i < rows.rows; ++i)
-    norms[i] = centre_row(rows.data + i * rows.stride, centre_.data(), rows.cols, centred + i * rows.cols);
+    norms[i] = centre_row(raw(rows) + i * rows.stride, centre_.data(), rows.cols, centred + i * rows.cols);
 }
 
 template <class T>
@@ -100,7 +101,7 @@ void PairScan<T>::find(const Queries& queries, std::int64_t first, std::int64_t 
   std::vector<double> measured(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < m; ++i) {
     check_job_stop();
-    const T* const row = queries.rows.data + i * queries.rows.stride;
+    const T* const row = raw(queries.rows) + i * queries.rows.stride;
     const float norm = scores ? queries.norms[static_cast<std::size_t>(i)] : 0.0f;
     const double error = scores ? static_cast<double>(score_error(norm, largest_, d + kSquares)) : 0.0, square = static_cast<double>(norm) * static_cast<double>(norm);
     const auto as_float = [](double bound, float away) { return std::nextafter(static_cast<float>(bound), away); };
@@ -108,7 +109,8 @@ void PairScan<T>::find(const Queries& queries, std::int64_t first, std::int64_t 
     const float below = as_float(limit - square - error, -std::numeric_limits<float>::infinity());
     if (!scores || !std::isfinite(error) || !std::isfinite(above)) {
       with_metric(distance_.metric, [&]<Metric M>() {
-        measure_all<M>(row, points_.data + first * points_.stride, points_.stride, count, d, distance_.power, measured.data());
+        measure_all<M>(row, raw(points_) + first * points_.stride, points_.stride, count, d, distance_.power,
+                       measured.data());
       });
       for (std::int64_t j = 0; j < count; ++j)
         if (const double distance = measured[static_cast<std::size_t>(j)]; distance <= limit)
@@ -119,7 +121,8 @@ void PairScan<T>::find(const Queries& queries, std::int64_t first, std::int64_t 
     for (int f = 0; f < n; ++f) {
       const std::int64_t j = found[static_cast<std::size_t>(f)];
       const bool sure = !with_distance && dots[static_cast<std::size_t>(i * count + j)] + squares_[static_cast<std::size_t>(first + j)] <= below;
-      const double distance = sure ? std::numeric_limits<double>::quiet_NaN() : reduced(row, points_.data + (first + j) * points_.stride);
+      const double distance =
+          sure ? std::numeric_limits<double>::quiet_NaN() : reduced(row, raw(points_) + (first + j) * points_.stride);
       if (sure || distance <= limit) hits.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(first + j), distance});
     }
   }

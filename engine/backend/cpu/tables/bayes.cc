@@ -7,6 +7,7 @@
 
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -51,14 +52,14 @@ void sum_tile(MatrixView<const T> X, VectorView<const std::int32_t> rows, Vector
               VectorView<const double> weights, const std::vector<double>& origin, std::int64_t tile,
               std::int64_t begin, std::int64_t end, ClassTables& tables) {
   const std::int64_t d = X.cols;
-  const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
+  const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : raw(weights)[i]; };
   double *const count = tables.count.data() + tile * tables.classes,
                 *const sum = tables.sum.data() + tile * tables.entries,
                 *const squares = tables.squares.data() + tile * tables.entries;
   for (std::int64_t i = begin; i < end; ++i) {   // where classes are many a tile has all rows
     check_job_stop();
-    count[y.data[i]] += weight(i);
-    add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, sum + y.data[i] * d);
+    count[raw(y)[i]] += weight(i);
+    add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, sum + raw(y)[i] * d);
   }
   std::vector<double> mean(static_cast<std::size_t>(tables.entries));
   for (std::int64_t c = 0; c < tables.classes; ++c)
@@ -66,7 +67,7 @@ void sum_tile(MatrixView<const T> X, VectorView<const std::int32_t> rows, Vector
       mean[static_cast<std::size_t>(c * d + j)] = count[c] > 0 ? sum[c * d + j] / count[c] : 0.0;
   for (std::int64_t i = begin; i < end; ++i) {
     check_job_stop();
-    add_squares(row_at(X, rows, i), origin.data(), mean.data() + y.data[i] * d, weight(i), d, squares + y.data[i] * d);
+    add_squares(row_at(X, rows, i), origin.data(), mean.data() + raw(y)[i] * d, weight(i), d, squares + raw(y)[i] * d);
   }
 }
 
@@ -79,7 +80,7 @@ void shift_squares(ClassTables& tables, std::int64_t tile, MatrixView<const doub
     const double* const sum = tables.sum.data() + tile * tables.entries + c * mean.cols;
     double* const squares = tables.squares.data() + tile * tables.entries + c * mean.cols;
     for (std::int64_t j = 0; j < mean.cols; ++j) {
-      const double shift = sum[j] / n - mean.data[c * mean.stride + j];
+      const double shift = sum[j] / n - raw(mean)[c * mean.stride + j];
       squares[j] += n * shift * shift;
     }
   }
@@ -105,9 +106,9 @@ class CpuBayes final : public BayesOps<T> {
     const auto divide = [&](MatrixView<double> out) {
       for (std::int64_t c = 0; c < classes; ++c)
         for (std::int64_t j = 0; j < d; ++j)
-          out.data[c * out.stride + j] = total[static_cast<std::size_t>(c * d + j)] / count.data[c];
+          raw(out)[c * out.stride + j] = total[static_cast<std::size_t>(c * d + j)] / raw(count)[c];
     };
-    add_tables(tables.count.data(), tables.tiles, classes, count.data);
+    add_tables(tables.count.data(), tables.tiles, classes, raw(count));
     add_tables(tables.sum.data(), tables.tiles, classes * d, total.data());
     divide(mean);
     for_tiles(tables.tiles, 1, tables.tiles * classes * d,
@@ -115,7 +116,7 @@ class CpuBayes final : public BayesOps<T> {
     add_tables(tables.squares.data(), tables.tiles, classes * d, total.data());
     divide(variance);
     for (std::int64_t c = 0; c < classes; ++c)
-      for (std::int64_t j = 0; j < d; ++j) mean.data[c * mean.stride + j] += origin[static_cast<std::size_t>(j)];
+      for (std::int64_t j = 0; j < d; ++j) raw(mean)[c * mean.stride + j] += origin[static_cast<std::size_t>(j)];
   }
 
   void gaussian_log_likelihood(MatrixView<const T> X, MatrixView<const double> mean, MatrixView<const double> variance,
@@ -125,19 +126,19 @@ class CpuBayes final : public BayesOps<T> {
     for (std::int64_t c = 0; c < classes; ++c) {
       double logs = 0;
       for (std::int64_t j = 0; j < d; ++j) {
-        const double v = variance.data[c * variance.stride + j];
+        const double v = raw(variance)[c * variance.stride + j];
         logs += std::log(2 * std::numbers::pi * v);
         precision[static_cast<std::size_t>(c * d + j)] = 1 / v;
       }
-      constant[static_cast<std::size_t>(c)] = log_prior.data[c] - 0.5 * logs;
+      constant[static_cast<std::size_t>(c)] = raw(log_prior)[c] - 0.5 * logs;
     }
     for_tiles(X.rows, kRowTile, X.size() * classes, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         check_job_stop();
         for (std::int64_t c = 0; c < classes; ++c) {
           const double sum =
-              weighted_distance(X.data + i * X.stride, mean.data + c * mean.stride, precision.data() + c * d, d);
-          Z.data[i * Z.stride + c] = static_cast<T>(constant[static_cast<std::size_t>(c)] - 0.5 * sum);
+              weighted_distance(raw(X) + i * X.stride, raw(mean) + c * mean.stride, precision.data() + c * d, d);
+          raw(Z)[i * Z.stride + c] = static_cast<T>(constant[static_cast<std::size_t>(c)] - 0.5 * sum);
         }
       }
     });

@@ -7,6 +7,7 @@
 #include "engine/backend/category_functors.h"
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -22,7 +23,7 @@ class CpuCategories final : public CategoryOps<T> {
                     MatrixView<T> out) override {
     for_rows(out.rows, out.cols, [&](std::int64_t i) {
       const T* const in = row_at(X, rows, i);
-      for (std::int64_t c = 0; c < out.cols; ++c) out.data[i * out.stride + c] = in[columns.data[c]];
+      for (std::int64_t c = 0; c < out.cols; ++c) raw(out)[i * out.stride + c] = in[raw(columns)[c]];
     });
   }
 
@@ -32,19 +33,19 @@ class CpuCategories final : public CategoryOps<T> {
     for_rows(out.rows, out.cols * kLookupNs, [&](std::int64_t i) {
       const T* const in = row_at(X, rows, i);
       for (std::int64_t j = 0; j < out.cols; ++j) {
-        const std::int64_t first = offsets.data[j];
-        out.data[i * out.stride + j] = translated(in[j], keys.data + first, values.data + first,
-                                                  offsets.data[j + 1] - first, missing.data[j], unknown.data[j]);
+        const std::int64_t first = raw(offsets)[j];
+        raw(out)[i * out.stride + j] = translated(in[j], raw(keys) + first, raw(values) + first,
+                                                  raw(offsets)[j + 1] - first, raw(missing)[j], raw(unknown)[j]);
       }
     });
   }
 
   void one_hot(MatrixView<const T> positions, MatrixView<T> out) override {
     for_rows(out.rows, out.cols / 4 + positions.cols, [&](std::int64_t i) {
-      T* const row = out.data + i * out.stride;
+      T* const row = raw(out) + i * out.stride;
       std::fill_n(row, out.cols, T{0});
       for (std::int64_t j = 0; j < positions.cols; ++j) {
-        const T position = positions.data[i * positions.stride + j];
+        const T position = raw(positions)[i * positions.stride + j];
         if (is_column(position, out.cols)) row[static_cast<std::int64_t>(position)] = T{1};
       }
     });
@@ -52,38 +53,38 @@ class CpuCategories final : public CategoryOps<T> {
 
   void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) override {
     for_rows(X.rows, X.cols, [&](std::int64_t i) {
-      T* const row = X.data + i * X.stride;
+      T* const row = raw(X) + i * X.stride;
       for (std::int64_t j = 0; j < X.cols; ++j)
-        row[j] = is_missing_cell(row[j], missing.data[j]) ? fill.data[j] : row[j];
+        row[j] = is_missing_cell(row[j], raw(missing)[j]) ? raw(fill)[j] : row[j];
     });
   }
 
   void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                     MatrixView<T> out) override {
     for_rows(out.rows, out.cols, [&](std::int64_t i) {
-      const T* const in = X.data + i * X.stride;
+      const T* const in = raw(X) + i * X.stride;
       for (std::int64_t c = 0; c < out.cols; ++c) {
-        const std::int32_t j = columns.data[c];
-        out.data[i * out.stride + c] = is_missing_cell(in[j], missing.data[j]) ? T{1} : T{0};
+        const std::int32_t j = raw(columns)[c];
+        raw(out)[i * out.stride + c] = is_missing_cell(in[j], raw(missing)[j]) ? T{1} : T{0};
       }
     });
   }
 
   void count_codes(VectorView<const std::int32_t> codes, VectorView<std::int64_t> counts) override {
-    std::fill_n(counts.data, counts.size, std::int64_t{0});
+    std::fill_n(raw(counts), counts.size, std::int64_t{0});
     std::mutex adding;
     const std::int64_t tile = std::max(kCountTile, kCountTileOfClasses * counts.size);
     for_tiles(codes.size, tile, codes.size, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       std::vector<std::int64_t> own(static_cast<std::size_t>(counts.size));
-      for (std::int64_t i = begin; i < end; ++i) ++own[static_cast<std::size_t>(codes.data[i])];
+      for (std::int64_t i = begin; i < end; ++i) ++own[static_cast<std::size_t>(raw(codes)[i])];
       const std::lock_guard lock(adding);
-      for (std::int64_t c = 0; c < counts.size; ++c) counts.data[c] += own[static_cast<std::size_t>(c)];
+      for (std::int64_t c = 0; c < counts.size; ++c) raw(counts)[c] += own[static_cast<std::size_t>(c)];
     });
   }
 
   void map_codes(VectorView<const std::int32_t> codes, VectorView<const std::int32_t> to,
                  VectorView<std::int32_t> out) override {
-    for_rows(codes.size, 1, [&](std::int64_t i) { out.data[i] = to.data[codes.data[i]]; });
+    for_rows(codes.size, 1, [&](std::int64_t i) { raw(out)[i] = raw(to)[raw(codes)[i]]; });
   }
 };
 

@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/tables/sort.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -43,7 +44,7 @@ void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Bod
 std::vector<std::int64_t> ranks_of(VectorView<const double> q, std::int64_t n) {
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < q.size; ++i) {
-    const QuantilePlace place = quantile_place(q.data[i], n);
+    const QuantilePlace place = quantile_place(raw(q)[i], n);
     ranks.push_back(place.below), ranks.push_back(place.above);
   }
   std::ranges::sort(ranks);
@@ -153,10 +154,10 @@ class CpuColumns final : public ColumnOps<T> {
                     VectorView<std::int64_t> present) override {
     for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
       RadixSorter<T>().sort(numbers, n);
-      T* const out = sorted.data + j * sorted.stride;
+      T* const out = raw(sorted) + j * sorted.stride;
       std::copy_n(numbers, n, out);
       std::fill(out + n, out + sorted.cols, std::numeric_limits<T>::infinity());
-      present.data[j] = n;
+      raw(present)[j] = n;
     });
   }
 
@@ -165,7 +166,7 @@ class CpuColumns final : public ColumnOps<T> {
     for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
       if (n == 0) {
         for (std::int64_t i = 0; i < q.size; ++i)
-          out.data[i * out.stride + j] = std::numeric_limits<double>::quiet_NaN();
+          raw(out)[i * out.stride + j] = std::numeric_limits<double>::quiet_NaN();
         return;
       }
       if (q.size > kFewRanks) {
@@ -175,8 +176,8 @@ class CpuColumns final : public ColumnOps<T> {
         place_ranks(numbers, 0, n, ranks.data(), static_cast<std::int64_t>(ranks.size()));
       }
       for (std::int64_t i = 0; i < q.size; ++i) {
-        const QuantilePlace place = quantile_place(q.data[i], n);
-        out.data[i * out.stride + j] = between(static_cast<double>(numbers[place.below]),
+        const QuantilePlace place = quantile_place(raw(q)[i], n);
+        raw(out)[i * out.stride + j] = between(static_cast<double>(numbers[place.below]),
                                                static_cast<double>(numbers[place.above]), place.between);
       }
     });
@@ -185,23 +186,23 @@ class CpuColumns final : public ColumnOps<T> {
   void present_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
                        VectorView<double> count, VectorView<double> mean, VectorView<double> variance) override {
     const std::int64_t n = selected(X, rows), d = X.cols;
-    const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
+    const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : raw(weights)[i]; };
     const std::vector<double> origin = first_present(X, rows);
     const auto sums = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
       add_present(row_at(X, rows, i), origin.data(), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {
-      count.data[j] = sums[static_cast<std::size_t>(d + j)];
-      mean.data[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / count.data[j];
+      raw(count)[j] = sums[static_cast<std::size_t>(d + j)];
+      raw(mean)[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / raw(count)[j];
     }
     const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
-      add_present_squares(row_at(X, rows, i), mean.data, weight(i), d, table, table + d);
+      add_present_squares(row_at(X, rows, i), raw(mean), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {
       const double rest = both[static_cast<std::size_t>(j)], squares = both[static_cast<std::size_t>(d + j)],
-                   total = count.data[j];
+                   total = raw(count)[j];
       const double value = (squares - rest * rest / total) / total;
-      variance.data[j] = value < 0 ? 0.0 : value;
+      raw(variance)[j] = value < 0 ? 0.0 : value;
     }
   }
 
@@ -209,12 +210,12 @@ class CpuColumns final : public ColumnOps<T> {
                       VectorView<const T> missing, VectorView<double> centre,
                       VectorView<std::int64_t> present) override {
     for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
-      n = std::remove(numbers, numbers + n, missing.data[j]) - numbers;
+      n = std::remove(numbers, numbers + n, raw(missing)[j]) - numbers;
       double value = std::numeric_limits<double>::quiet_NaN();
       if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
       if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
       if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
-      centre.data[j] = value, present.data[j] = n;
+      raw(centre)[j] = value, raw(present)[j] = n;
     });
   }
 

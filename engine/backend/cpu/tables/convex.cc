@@ -5,6 +5,7 @@
 
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 #include "engine/core/rng.h"
 
@@ -28,29 +29,29 @@ class Descent {
         w_(static_cast<std::size_t>(d_)),
         Qw_(w_.size(), 0.0),
         is_excluded_(w_.size()) {
-    std::copy_n(p_.coef.data, d_, w_.begin());
+    std::copy_n(raw(p_.coef), d_, w_.begin());
     for (std::int64_t j = 0; j < d_; ++j)
       if (w_[at(j)] != 0) add_multiple(w_[at(j)], row(j), d_, Qw_.data());
   }
 
   void run() {
     for (std::int64_t a = 0; a < p_.l1.size; ++a) {
-      solve(p_.l1.data[a], p_.l2.data[a], p_.gap.data[a], p_.n_iter.data[a]);
-      std::copy(w_.begin(), w_.end(), p_.coef.data + a * d_);
+      solve(raw(p_.l1)[a], raw(p_.l2)[a], raw(p_.gap)[a], raw(p_.n_iter)[a]);
+      std::copy(w_.begin(), w_.end(), raw(p_.coef) + a * d_);
     }
   }
 
  private:
   static std::size_t at(std::int64_t j) { return static_cast<std::size_t>(j); }
-  const double* row(std::int64_t j) const { return p_.Q.data + j * p_.Q.stride; }
+  const double* row(std::int64_t j) const { return raw(p_.Q) + j * p_.Q.stride; }
   double diagonal(std::int64_t j) const { return row(j)[j]; }
-  double slope(std::int64_t j) const { return p_.q.data[j] - Qw_[at(j)]; }
+  double slope(std::int64_t j) const { return raw(p_.q)[j] - Qw_[at(j)]; }
 
   double gap(double l1, double l2) {
     ElasticNetSums s;
     for (std::int64_t j = 0; j < d_; ++j) {
       const double w = w_[at(j)], dual = elastic_net_dual(slope(j), w, l1, l2), size = options_.positive ? dual : std::abs(dual);
-      s.l1_norm += std::abs(w), s.squared_norm += w * w, s.qw += w * p_.q.data[j], s.wQw += w * Qw_[at(j)];
+      s.l1_norm += std::abs(w), s.squared_norm += w * w, s.qw += w * raw(p_.q)[j], s.wQw += w * Qw_[at(j)];
       s.dual_norm = j == 0 ? size : std::max(s.dual_norm, size), s.dual_squared += dual * dual;
     }
     dual_norm_ = s.dual_norm;

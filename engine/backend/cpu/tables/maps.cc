@@ -6,6 +6,7 @@
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -16,7 +17,7 @@ constexpr std::int64_t kSearchNs = 50;   // a place among a column's quantiles o
 constexpr std::int64_t kSplineNs = 4;    // one division of the recursion
 
 double at(VectorView<const double> v, std::int64_t j) {
-  return v.empty() ? 0.0 : v.data[j];
+  return v.empty() ? 0.0 : raw(v)[j];
 }
 
 template <class T>
@@ -65,7 +66,7 @@ struct Run {   // consecutive columns with one feature and consecutive parents
 std::vector<Run> runs_of(VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent) {
   std::vector<Run> runs;
   for (std::int64_t c = 0; c < feature.size; ++c) {
-    const std::int32_t f = feature.data[c], p = parent.data[c];
+    const std::int32_t f = raw(feature)[c], p = raw(parent)[c];
     const bool joins = !runs.empty() && p >= 0 && runs.back().parent >= 0 && runs.back().feature == f &&
                        runs.back().parent + runs.back().size == p && p < runs.back().first;
     if (joins) ++runs.back().size;
@@ -147,8 +148,8 @@ class CpuMaps final : public MapOps<T> {
                    MatrixView<T> out) override {
     const std::int64_t element_ns = map == ColumnMap::kAbove ? 1 : kExpNs;
     for_rows(X.rows, X.cols * element_ns, [&](std::int64_t i) {
-      const T* const row = X.data + i * X.stride;
-      T* const to = out.data + i * out.stride;
+      const T* const row = raw(X) + i * X.stride;
+      T* const to = raw(out) + i * out.stride;
       for (std::int64_t j = 0; j < X.cols; ++j)
         to[j] = static_cast<T>(column_map(map, static_cast<double>(row[j]), at(a, j), at(b, j)));
     });
@@ -158,25 +159,25 @@ class CpuMaps final : public MapOps<T> {
     const std::int64_t element_ns = f == Unary::kSquare || f == Unary::kAbs ? 1 : kExpNs;
     const auto row = row_map<T>(f);
     for_rows(X.rows, X.cols * element_ns,
-             [&](std::int64_t i) { row(X.data + i * X.stride, scale, X.cols, out.data + i * out.stride); });
+             [&](std::int64_t i) { row(raw(X) + i * X.stride, scale, X.cols, raw(out) + i * out.stride); });
   }
 
   void combine(Binary f, MatrixView<const T> X, MatrixView<const T> Y, MatrixView<T> out) override {
     const auto row = row_combination<T>(f);
     for_rows(X.rows, X.cols, [&](std::int64_t i) {
-      row(X.data + i * X.stride, Y.data + (Y.rows == 1 ? 0 : i * Y.stride), Y.cols == 1 ? 0 : 1, X.cols,
-          out.data + i * out.stride);
+      row(raw(X) + i * X.stride, raw(Y) + (Y.rows == 1 ? 0 : i * Y.stride), Y.cols == 1 ? 0 : 1, X.cols,
+          raw(out) + i * out.stride);
     });
   }
 
   void quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references,
                       bool normal, MatrixView<T> out) override {
     for_rows(X.rows, X.cols * 2 * kSearchNs, [&](std::int64_t i) {
-      const T* const row = X.data + i * X.stride;
+      const T* const row = raw(X) + i * X.stride;
       for (std::int64_t j = 0; j < X.cols; ++j) {
-        const double* const column = quantiles.data + j * quantiles.stride;
-        out.data[i * out.stride + j] = static_cast<T>(
-            quantile_rank(static_cast<double>(row[j]), column, references.data, references.size, normal));
+        const double* const column = raw(quantiles) + j * quantiles.stride;
+        raw(out)[i * out.stride + j] = static_cast<T>(
+            quantile_rank(static_cast<double>(row[j]), column, raw(references), references.size, normal));
       }
     });
   }
@@ -184,14 +185,14 @@ class CpuMaps final : public MapOps<T> {
   void bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
                    VectorView<const std::int32_t> first_out, MatrixView<T> out) override {
     for_rows(X.rows, X.cols * kSearchNs + out.cols, [&](std::int64_t i) {
-      T* const to = out.data + i * out.stride;
+      T* const to = raw(out) + i * out.stride;
       if (!first_out.empty()) std::fill_n(to, out.cols, T{0});
       for (std::int64_t j = 0; j < X.cols; ++j) {
-        const std::int32_t first = first_edge.data[j];
-        const std::int64_t bin = edges_up_to(edges.data + first, first_edge.data[j + 1] - first,
-                                             static_cast<double>(X.data[i * X.stride + j]));
+        const std::int32_t first = raw(first_edge)[j];
+        const std::int64_t bin = edges_up_to(raw(edges) + first, raw(first_edge)[j + 1] - first,
+                                             static_cast<double>(raw(X)[i * X.stride + j]));
         if (first_out.empty()) to[j] = static_cast<T>(bin);
-        else to[first_out.data[j] + bin] = T{1};
+        else to[raw(first_out)[j] + bin] = T{1};
       }
     });
   }
@@ -201,15 +202,15 @@ class CpuMaps final : public MapOps<T> {
     const std::int64_t cell_ns = n_out + kSplineNs * spline.degree * (spline.degree + 1) / 2;
     for_rows(X.rows, X.cols * cell_ns, [&](std::int64_t i) {
       for (std::int64_t j = 0; j < X.cols; ++j)
-        spline_cells(static_cast<double>(X.data[i * X.stride + j]), spline.knots.data + j * spline.knots.stride,
+        spline_cells(static_cast<double>(raw(X)[i * X.stride + j]), raw(spline.knots) + j * spline.knots.stride,
                      spline.knots.cols, spline.degree, spline.extrapolation, n_splines, n_out,
-                     out.data + i * out.stride + j * n_out);
+                     raw(out) + i * out.stride + j * n_out);
     });
   }
 
   void normalize_rows(RowNorm norm, MatrixView<T> X) override {
     for_rows(X.rows, 2 * X.cols, [&](std::int64_t i) {
-      T* const row = X.data + i * X.stride;
+      T* const row = raw(X) + i * X.stride;
       const double size = row_norm(norm, row, X.cols);
       if (is_tiny_norm<T>(size)) return;
       for (std::int64_t j = 0; j < X.cols; ++j) row[j] = static_cast<T>(static_cast<double>(row[j]) / size);
@@ -220,9 +221,9 @@ class CpuMaps final : public MapOps<T> {
                  MatrixView<T> out) override {
     const std::vector<Run> runs = runs_of(feature, parent);
     for_rows(X.rows, out.cols, [&](std::int64_t i) {
-      T* const to = out.data + i * out.stride;
+      T* const to = raw(out) + i * out.stride;
       for (const Run& run : runs) {
-        const T x = run.feature < 0 ? T{1} : X.data[i * X.stride + run.feature];
+        const T x = run.feature < 0 ? T{1} : raw(X)[i * X.stride + run.feature];
         if (run.parent < 0) to[run.first] = x;
         else multiply_run(x, to + run.parent, run.size, to + run.first);
       }
@@ -234,10 +235,10 @@ class CpuMaps final : public MapOps<T> {
     const bool square = kernel.kind == KernelKind::kPolynomial && kernel.degree == 2,
                slow = kernel.kind == KernelKind::kPolynomial || kernel.kind == KernelKind::kSigmoid;
     for_rows(K.rows, K.cols * (slow && !square ? kExpNs : 2), [&](std::int64_t i) {
-      T* const row = K.data + i * K.stride;
+      T* const row = raw(K) + i * K.stride;
       if (square) return square_row(kernel, K.cols, row);
       if (kernel.kind == KernelKind::kGaussian)
-        return gaussian_row(kernel.gamma, static_cast<double>(x_norms.data[i]), y_norms.data, K.cols, row);
+        return gaussian_row(kernel.gamma, static_cast<double>(raw(x_norms)[i]), raw(y_norms), K.cols, row);
       if (kernel.kind == KernelKind::kLaplacian) return laplacian_row(kernel.gamma, K.cols, row);
       for (std::int64_t j = 0; j < K.cols; ++j)
         row[j] = static_cast<T>(kernel_value(kernel, static_cast<double>(row[j]), 0, 0));

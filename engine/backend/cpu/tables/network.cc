@@ -5,6 +5,7 @@
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/network_functors.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -106,8 +107,8 @@ class CpuNetwork final : public NetworkOps<T> {
   void activate(Activation f, VectorView<const T> bias, MatrixView<T> Z) override {
     const bool is_plain = f == Activation::kRelu || f == Activation::kIdentity;
     for_rows(Z.rows, Z.cols * (is_plain ? 1 : kFormulaNs), [&](std::int64_t i) {
-      T* const z = Z.data + i * Z.stride;
-      if (!bias.empty()) add_bias(bias.data, Z.cols, z);
+      T* const z = raw(Z) + i * Z.stride;
+      if (!bias.empty()) add_bias(raw(bias), Z.cols, z);
       activate_row(f, Z.cols, z);
     });
   }
@@ -116,19 +117,19 @@ class CpuNetwork final : public NetworkOps<T> {
                 VectorView<T> bias_gradient) override {
     const auto slopes = slopes_of<T>(f);
     const auto sums = tile_table_sums(D.rows, D.cols, kRowTile, D.cols, [&](std::int64_t i, double* table) {
-      T* const d = D.data + i * D.stride;
-      slopes(A.data ? A.data + i * A.stride : nullptr, D.cols, d);
+      T* const d = raw(D) + i * D.stride;
+      slopes(raw(A) ? raw(A) + i * A.stride : nullptr, D.cols, d);
       add_to_sums(d, D.cols, table);
     });
     for (std::int64_t j = 0; j < D.cols; ++j)
-      bias_gradient.data[j] = static_cast<T>(scale * sums[static_cast<std::size_t>(j)]);
+      raw(bias_gradient)[j] = static_cast<T>(scale * sums[static_cast<std::size_t>(j)]);
   }
 
   void output(OutputLoss loss, VectorView<const T> bias, const Goals<T>& goals, double scale, MatrixView<T> Z,
               VectorView<double> sums) override {
-    const T* const offsets = bias.empty() ? nullptr : bias.data;
-    sums.data[0] += scale * tile_sum(Z.rows, 4 * kFormulaNs * Z.cols, [&](std::int64_t i) {
-                      return output_row(loss, offsets, goals, goals.batch.data[i], Z.data + i * Z.stride, Z.cols);
+    const T* const offsets = bias.empty() ? nullptr : raw(bias);
+    raw(sums)[0] += scale * tile_sum(Z.rows, 4 * kFormulaNs * Z.cols, [&](std::int64_t i) {
+                      return output_row(loss, offsets, goals, raw(goals.batch)[i], raw(Z) + i * Z.stride, Z.cols);
                     });
   }
 
@@ -138,21 +139,21 @@ class CpuNetwork final : public NetworkOps<T> {
     const StepConstants<T> constants(step);
     std::vector<double> squares(static_cast<std::size_t>(tiles_of(parameters.size, kRun)), 0.0);
     const auto run = [&](std::int64_t begin, std::int64_t end, T penalty) {
-      T* const p = parameters.data + begin;
-      const T* const g = gradient.data + begin;
-      if (step.is_adam) adam_run(constants, g, end - begin, penalty, p, first.data + begin, second.data + begin);
-      else momentum_run(constants, g, end - begin, penalty, p, first.data + begin);
+      T* const p = raw(parameters) + begin;
+      const T* const g = raw(gradient) + begin;
+      if (step.is_adam) adam_run(constants, g, end - begin, penalty, p, raw(first) + begin, raw(second) + begin);
+      else momentum_run(constants, g, end - begin, penalty, p, raw(first) + begin);
     };
     for_tiles(parameters.size, kRun, parameters.size / kStepsPerNs,
               [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
                 const std::int64_t middle = std::clamp(step.n_weights, begin, end);
-                squares[static_cast<std::size_t>(tile)] = squares_of(parameters.data + begin, middle - begin);
+                squares[static_cast<std::size_t>(tile)] = squares_of(raw(parameters) + begin, middle - begin);
                 run(begin, middle, constants.penalty);
                 run(middle, end, T{0});
               });
     double total = 0;
     for (const double square : squares) total += square;
-    sums.data[0] += step.loss_scale * step.penalty / 2 * total;
+    raw(sums)[0] += step.loss_scale * step.penalty / 2 * total;
   }
 };
 

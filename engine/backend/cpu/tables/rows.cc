@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -27,7 +28,7 @@ class CpuRows final : public RowOps<T> {
   void fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) override {
     const std::int64_t n = out.size(), cols = out.cols;
     const auto put = [&](std::int64_t e, double value) {
-      out.data[e / cols * out.stride + e % cols] = static_cast<T>(value);
+      raw(out)[e / cols * out.stride + e % cols] = static_cast<T>(value);
     };
     for_rows((n + 1) / 2, 4 * kExpNs, [&](std::int64_t i) {
       const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i));
@@ -38,15 +39,15 @@ class CpuRows final : public RowOps<T> {
 
   void add_to_rows(VectorView<const T> v, MatrixView<T> Z) override {
     for_rows(Z.rows, Z.cols, [&](std::int64_t i) {
-      for (std::int64_t j = 0; j < Z.cols; ++j) Z.data[i * Z.stride + j] += v.data[j];
+      for (std::int64_t j = 0; j < Z.cols; ++j) raw(Z)[i * Z.stride + j] += raw(v)[j];
     });
   }
 
   void column_sums(MatrixView<const T> Z, VectorView<double> sums) override {
     const auto total = tile_table_sums(Z.rows, Z.cols, kRowTile, Z.cols, [&](std::int64_t i, double* table) {
-      add_row(Z.data + i * Z.stride, Z.cols, table);
+      add_row(raw(Z) + i * Z.stride, Z.cols, table);
     });
-    std::copy(total.begin(), total.end(), sums.data);
+    std::copy(total.begin(), total.end(), raw(sums));
   }
 
   void precise_means(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> mean,
@@ -55,36 +56,36 @@ class CpuRows final : public RowOps<T> {
     long double all = 0;
     for (std::int64_t i = 0; i < Z.rows; ++i) {
       if (i % kRowTile == 0) check_job_stop();
-      const long double w = weights.empty() ? 1.0 : weights.data[i];
+      const long double w = weights.empty() ? 1.0 : raw(weights)[i];
       for (std::int64_t j = 0; j < Z.cols; ++j)
-        sums[static_cast<std::size_t>(j)] += w * static_cast<long double>(Z.data[i * Z.stride + j]);
+        sums[static_cast<std::size_t>(j)] += w * static_cast<long double>(raw(Z)[i * Z.stride + j]);
       all += w;
     }
     for (std::int64_t j = 0; j < Z.cols; ++j)
-      mean.data[j] = static_cast<double>(sums[static_cast<std::size_t>(j)] / all);
-    total.data[0] = static_cast<double>(all);
+      raw(mean)[j] = static_cast<double>(sums[static_cast<std::size_t>(j)] / all);
+    raw(total)[0] = static_cast<double>(all);
   }
 
   void weighted_sums(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> sums) override {
-    std::fill_n(sums.data, Z.cols, 0.0);
+    std::fill_n(raw(sums), Z.cols, 0.0);
     for (std::int64_t i = 0; i < Z.rows; ++i) {
       if (i % kRowTile == 0) check_job_stop();
-      const double w = weights.empty() ? 1.0 : weights.data[i];
-      for (std::int64_t j = 0; j < Z.cols; ++j) sums.data[j] += w * static_cast<double>(Z.data[i * Z.stride + j]);
+      const double w = weights.empty() ? 1.0 : raw(weights)[i];
+      for (std::int64_t j = 0; j < Z.cols; ++j) raw(sums)[j] += w * static_cast<double>(raw(Z)[i * Z.stride + j]);
     }
   }
 
   void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) override {
     for_rows(X.rows, X.cols,
-             [&](std::int64_t i) { norms.data[i] = static_cast<T>(squared_norm(X.data + i * X.stride, X.cols)); });
+             [&](std::int64_t i) { raw(norms)[i] = static_cast<T>(squared_norm(raw(X) + i * X.stride, X.cols)); });
   }
 
   void softmax_rows(MatrixView<T> Z) override {
-    for_rows(Z.cols ? Z.rows : 0, kExpNs * Z.cols, [&](std::int64_t i) { softmax_row(Z.data + i * Z.stride, Z.cols); });
+    for_rows(Z.cols ? Z.rows : 0, kExpNs * Z.cols, [&](std::int64_t i) { softmax_row(raw(Z) + i * Z.stride, Z.cols); });
   }
 
   void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override {
-    for_rows(Z.rows, Z.cols, [&](std::int64_t i) { out.data[i] = argmax_row(Z.data + i * Z.stride, Z.cols); });
+    for_rows(Z.rows, Z.cols, [&](std::int64_t i) { raw(out)[i] = argmax_row(raw(Z) + i * Z.stride, Z.cols); });
   }
 };
 

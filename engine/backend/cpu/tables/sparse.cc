@@ -1,4 +1,5 @@
 // Sparse rows on the CPU: every op walks the entries of its rows, rows in parallel.
+#include "engine/backend/raw.h"
 #include "engine/backend/sparse_functors.h"
 
 #include <omp.h>
@@ -31,12 +32,12 @@ struct Entries {
 
 template <class T>
 Entries<T> entries_of(const CsrView<T>& A, std::int64_t row) {
-  const std::int64_t begin = A.offsets.data[row];
-  return {A.columns.data + begin, A.values.data + begin, A.offsets.data[row + 1] - begin};
+  const std::int64_t begin = raw(A.offsets)[row];
+  return {raw(A.columns) + begin, raw(A.values) + begin, raw(A.offsets)[row + 1] - begin};
 }
 
 std::int64_t row_at(VectorView<const std::int32_t> rows, std::int64_t i) {
-  return rows.empty() ? i : std::int64_t{rows.data[i]};
+  return rows.empty() ? i : std::int64_t{raw(rows)[i]};
 }
 
 template <class T, class Body>
@@ -71,7 +72,7 @@ KEDGE_CLONES void add_rows(Entries<const T> row, const MatrixView<const double>&
   std::fill_n(c, B.cols, 0.0);
   for (std::int64_t e = 0; e < row.n; ++e) {
     const double value = static_cast<double>(row.values[e]);
-    const double* const b = B.data + row.columns[e] * B.stride;
+    const double* const b = raw(B) + row.columns[e] * B.stride;
     for (std::int64_t j = 0; j < B.cols; ++j) c[j] += value * b[j];
   }
 }
@@ -95,7 +96,7 @@ template <class T>
 std::vector<std::int64_t> equal_parts(const CsrView<const T>& A) {
   const std::int64_t parts = A.n_entries() < kParallelEntries ? 1 : std::clamp(omp_get_max_threads(), 1, 16);
   std::vector<std::int64_t> begin;
-  const std::int64_t* const offsets = A.offsets.data;
+  const std::int64_t* const offsets = raw(A.offsets);
   for (std::int64_t p = 0; p < parts; ++p)
     begin.push_back(std::lower_bound(offsets, offsets + A.rows, p * A.n_entries() / parts) - offsets);
   begin.push_back(A.rows);
@@ -123,21 +124,21 @@ class CpuSparse final : public SparseOps<T> {
  public:
   std::int64_t offsets(CsrView<const T> A, VectorView<const std::int32_t> rows,
                        VectorView<std::int64_t> offsets) override {
-    offsets.data[0] = 0;
+    raw(offsets)[0] = 0;
     for (std::int64_t i = 0; i + 1 < offsets.size; ++i)
-      offsets.data[i + 1] = offsets.data[i] + entries_of(A, row_at(rows, i)).n;
-    return offsets.data[offsets.size - 1];
+      raw(offsets)[i + 1] = raw(offsets)[i] + entries_of(A, row_at(rows, i)).n;
+    return raw(offsets)[offsets.size - 1];
   }
 
   void gather(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> scale,
               CsrView<T> out) override {
-    const double* const factors = scale.empty() ? nullptr : scale.data;
+    const double* const factors = scale.empty() ? nullptr : raw(scale);
     for_sparse_rows(out, out.rows, 1, [&](std::int64_t i) {
       const Entries<const T> from = entries_of(A, row_at(rows, i));
-      const std::int64_t to = out.offsets.data[i];
-      std::copy_n(from.columns, from.n, out.columns.data + to);
+      const std::int64_t to = raw(out.offsets)[i];
+      std::copy_n(from.columns, from.n, raw(out.columns) + to);
       for (std::int64_t e = 0; e < from.n; ++e)
-        out.values.data[to + e] = scaled_entry(from.values[e], factors, from.columns[e]);
+        raw(out.values)[to + e] = scaled_entry(from.values[e], factors, from.columns[e]);
     });
   }
 
@@ -148,35 +149,35 @@ class CpuSparse final : public SparseOps<T> {
     std::vector<std::int64_t> places(static_cast<std::size_t>(parts * A.cols), 0);
     for_parts(begin, [&](std::int64_t p, std::int64_t i) {
       std::int64_t* const counts = places.data() + p * A.cols;
-      for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) ++counts[A.columns.data[e]];
+      for (std::int64_t e = raw(A.offsets)[i]; e < raw(A.offsets)[i + 1]; ++e) ++counts[raw(A.columns)[e]];
     });
     std::int64_t next = 0;
     for (std::int64_t j = 0; j < A.cols; ++j) {
-      out.offsets.data[j] = next;
+      raw(out.offsets)[j] = next;
       for (std::int64_t p = 0; p < parts; ++p) next += std::exchange(places[p * A.cols + j], next);
     }
-    out.offsets.data[A.cols] = next;
+    raw(out.offsets)[A.cols] = next;
     for_parts(begin, [&](std::int64_t p, std::int64_t i) {
       std::int64_t* const next_place = places.data() + p * A.cols;
-      for (std::int64_t e = A.offsets.data[i]; e < A.offsets.data[i + 1]; ++e) {
-        const std::int64_t to = next_place[A.columns.data[e]]++;
-        out.columns.data[to] = static_cast<std::int32_t>(i);
-        out.values.data[to] = A.values.data[e];
+      for (std::int64_t e = raw(A.offsets)[i]; e < raw(A.offsets)[i + 1]; ++e) {
+        const std::int64_t to = next_place[raw(A.columns)[e]]++;
+        raw(out.columns)[to] = static_cast<std::int32_t>(i);
+        raw(out.values)[to] = raw(A.values)[e];
       }
     });
   }
 
   void multiply(CsrView<const T> A, MatrixView<const double> B, MatrixView<double> C) override {
     for_sparse_rows(A, A.rows, B.cols, [&](std::int64_t i) {
-      double* const c = C.data + i * C.stride;
-      if (B.cols == 1) *c = dot_entries<T>(entries_of(A, i), B.data, B.stride);
+      double* const c = raw(C) + i * C.stride;
+      if (B.cols == 1) *c = dot_entries<T>(entries_of(A, i), raw(B), B.stride);
       else add_rows<T>(entries_of(A, i), B, c);
     });
   }
 
   void moments(CsrView<const T> A, VectorView<const double> weights, VectorView<double> mean,
                VectorView<double> variance) override {
-    const double* const w = weights.empty() ? nullptr : weights.data;
+    const double* const w = weights.empty() ? nullptr : raw(weights);
     const double all =
         w ? tile_sum(weights.size, 1, [=](std::int64_t j) { return w[j]; }) : static_cast<double>(A.cols);
     for_sparse_rows(A, A.rows, 4, [&](std::int64_t i) {
@@ -189,8 +190,8 @@ class CpuSparse final : public SparseOps<T> {
         const double away = static_cast<double>(row.values[e]) - m;
         return weight(e) * away * away;
       });
-      mean.data[i] = m;
-      variance.data[i] = sparse_variance(squares, m, {entry_sum(row.n, weight), all}, row.n == A.cols);
+      raw(mean)[i] = m;
+      raw(variance)[i] = sparse_variance(squares, m, {entry_sum(row.n, weight), all}, row.n == A.cols);
     });
   }
 
@@ -203,17 +204,17 @@ class CpuSparse final : public SparseOps<T> {
         low = row.values[e] < low ? row.values[e] : low;
         high = row.values[e] > high ? row.values[e] : high;
       }
-      minimum.data[i] = low, maximum.data[i] = high;
+      raw(minimum)[i] = low, raw(maximum)[i] = high;
     });
   }
 
   void to_dense(CsrView<const T> A, VectorView<const std::int32_t> rows, VectorView<const double> shift,
                 VectorView<const double> scale, MatrixView<T> out) override {
-    const double* const s = shift.empty() ? nullptr : shift.data;
-    const double* const f = scale.empty() ? nullptr : scale.data;
+    const double* const s = shift.empty() ? nullptr : raw(shift);
+    const double* const f = scale.empty() ? nullptr : raw(scale);
     for_tiles(out.rows, kSparseTile, out.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        T* const row = out.data + i * out.stride;
+        T* const row = raw(out) + i * out.stride;
         if (s)
           for (std::int64_t j = 0; j < A.cols; ++j) row[j] = affine(T{0}, s, f, j);
         else std::fill_n(row, A.cols, T{0});

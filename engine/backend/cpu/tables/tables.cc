@@ -6,6 +6,7 @@
 
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -62,25 +63,25 @@ class CpuTables final : public TableOps<T> {
     std::atomic<std::int64_t> first_row = X.rows;
     for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end && i < first_row.load(std::memory_order_relaxed); ++i) {
-        if (row_is_finite(X.data + i * X.stride, X.cols)) continue;
+        if (row_is_finite(raw(X) + i * X.stride, X.cols)) continue;
         std::int64_t seen = first_row.load();
         while (i < seen && !first_row.compare_exchange_weak(seen, i)) {
         }
       }
     });
     if (first_row == X.rows) return std::nullopt;
-    const T* const row = X.data + first_row * X.stride;
+    const T* const row = raw(X) + first_row * X.stride;
     const T* const cell = std::find_if(row, row + X.cols, [](T v) { return !row_is_finite(&v, 1); });
     return Cell{first_row, cell - row};
   }
 
   void gather(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> shift,
               VectorView<const double> scale, MatrixView<T> out) override {
-    const double* const s = shift.empty() ? nullptr : shift.data;
-    const double* const f = scale.empty() ? nullptr : scale.data;
+    const double* const s = shift.empty() ? nullptr : raw(shift);
+    const double* const f = scale.empty() ? nullptr : raw(scale);
     for_tiles(out.rows, kRowTile, out.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        gather_row(row_at(X, rows, i), s, f, X.cols, out.data + i * out.stride);
+        gather_row(row_at(X, rows, i), s, f, X.cols, raw(out) + i * out.stride);
     });
   }
 
@@ -88,11 +89,11 @@ class CpuTables final : public TableOps<T> {
                       VectorView<double> mean, VectorView<double> variance) override {
     const std::int64_t n = selected(X, rows), d = X.cols;
     if (n == 0) {
-      std::fill_n(mean.data, d, std::numeric_limits<double>::quiet_NaN());
-      std::fill_n(variance.data, variance.size, std::numeric_limits<double>::quiet_NaN());
+      std::fill_n(raw(mean), d, std::numeric_limits<double>::quiet_NaN());
+      std::fill_n(raw(variance), variance.size, std::numeric_limits<double>::quiet_NaN());
       return;
     }
-    const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : weights.data[i]; };
+    const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : raw(weights)[i]; };
     const double total = weights.empty() ? static_cast<double>(n) : tile_sum(n, 1, weight);
     // Deviations are taken from the first row, so that a constant column has exactly its value as mean, and no
     // variance.
@@ -101,14 +102,14 @@ class CpuTables final : public TableOps<T> {
       add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, table);
     });
     for (std::int64_t j = 0; j < d; ++j)
-      mean.data[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / total;
+      raw(mean)[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / total;
     if (variance.empty()) return;
     const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
-      add_squares(row_at(X, rows, i), mean.data, weight(i), d, table, table + d);
+      add_squares(row_at(X, rows, i), raw(mean), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {   // the first sum would be 0 except for the rounding of the mean
       const double rest = both[static_cast<std::size_t>(j)], squares = both[static_cast<std::size_t>(d + j)];
-      variance.data[j] = std::max(0.0, (squares - rest * rest / total) / total);
+      raw(variance)[j] = std::max(0.0, (squares - rest * rest / total) / total);
     }
   }
 
@@ -121,18 +122,18 @@ class CpuTables final : public TableOps<T> {
       for (std::int64_t i = begin; i < end; ++i)
         widen_range(row_at(X, rows, i), d, low.data() + tile * d, high.data() + tile * d);
     });
-    std::fill_n(minimum.data, d, std::numeric_limits<T>::infinity());
-    std::fill_n(maximum.data, d, -std::numeric_limits<T>::infinity());
+    std::fill_n(raw(minimum), d, std::numeric_limits<T>::infinity());
+    std::fill_n(raw(maximum), d, -std::numeric_limits<T>::infinity());
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      widen_range(low.data() + tile * d, d, minimum.data, maximum.data);
-      widen_range(high.data() + tile * d, d, minimum.data, maximum.data);
+      widen_range(low.data() + tile * d, d, raw(minimum), raw(maximum));
+      widen_range(high.data() + tile * d, d, raw(minimum), raw(maximum));
     }
   }
 
   void clip(MatrixView<T> X, T low, T high) override {
     for_tiles(X.rows, kRowTile, X.size(), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (T* x = X.data + i * X.stride; x != X.data + i * X.stride + X.cols; ++x)
+        for (T* x = raw(X) + i * X.stride; x != raw(X) + i * X.stride + X.cols; ++x)
           *x = *x < low ? low : (*x > high ? high : *x);
       }
     });

@@ -12,6 +12,7 @@
 #include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/tree_bin.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/trees_factory.h"
 #include "engine/core/require.h"
 
@@ -47,10 +48,15 @@ class CpuTrees final : public TreeOps {
   Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
               std::stop_token stop, const TreeProgress& progress) override {
     if (needs_host_grower(target, options)) {
-      const HostColumns columns{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges, .codes = table.codes.data(),
-                                .row_codes = table.row_codes.data(), .row_stride = table.row_stride};
+      const HostColumns columns{.n_table = table.n_rows,
+                                .n_cols = table.n_cols,
+                                .edges = &table.edges,
+                                .codes = raw(table.codes),
+                                .row_codes = raw(table.row_codes),
+                                .row_stride = table.row_stride};
       const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
-      return grow_on_host({columns, rows.empty() ? nullptr : rows.data, n, target, options, std::move(stop)}, n_threads_, progress);
+      return grow_on_host({columns, rows.empty() ? nullptr : raw(rows), n, target, options, std::move(stop)},
+                          n_threads_, progress);
     }
     const ForestInput input{table, rows, target.codes, target.n_classes, options, std::move(stop)};
     check(input);
@@ -87,7 +93,7 @@ class CpuTrees final : public TreeOps {
   BinnedTable bin_any(MatrixView<const T> X) {
     BinnedTable table{
         .n_rows = X.rows, .n_cols = X.cols, .codes = large_array<std::uint8_t>(memory_, X.rows * X.cols)};
-    table.edges = bin_columns(X, table.codes.data(), n_threads_);
+    table.edges = bin_columns(X, raw(table.codes), n_threads_);
     add_row_forms(table, memory_, n_threads_);
     return table;
   }

@@ -7,6 +7,7 @@
 #include "engine/backend/cpu/trees/trees_score.h"
 #include "engine/backend/cpu/wide/trees_wide.h"
 #include "engine/backend/host/column_draw.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 #include "schemas/error.h"
 
@@ -114,7 +115,7 @@ std::uint16_t TreeGrower::Impl::take_rows(std::int64_t tree) {
     const std::uint32_t weight = drawn[i];
     const std::int64_t row = in.row(i);
     rows[used] = {static_cast<std::uint32_t>(row), recorded ? in.table.record_of[row] : 0,
-                  static_cast<std::uint16_t>(in.y.data[row]), static_cast<std::uint16_t>(weight)};
+                  static_cast<std::uint16_t>(raw(in.y)[row]), static_cast<std::uint16_t>(weight)};
     used += weight != 0, most = std::max(most, weight);
   }
   rows.resize(used);
@@ -202,7 +203,7 @@ bool TreeGrower::Impl::score_swept(const Node& at, int group, bool stop_at_varyi
   for (int k = 0; k < group && !(varies && stop_at_varying); ++k) {
     const std::uint8_t* codes[kSweep];
     for (int i = 0; i < kSweep && k % kSweep == 0; ++i)   // the last column again where the group ends
-      codes[i] = in.table.codes.data() + std::int64_t{features[std::min(k + i, group - 1)]} * in.table.n_rows;
+      codes[i] = raw(in.table.codes) + std::int64_t{features[std::min(k + i, group - 1)]} * in.table.n_rows;
     if (k % kSweep == 0) wide_nodes->sweep(rows.data() + at.begin, at.n(), codes);
     const double before = best.score;
     varies |= wide_nodes->score_swept(k % kSweep, at.totals, best);

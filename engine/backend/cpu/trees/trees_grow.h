@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend/host/tree_draft.h"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -21,7 +22,7 @@ struct ForestInput {
   std::stop_token stop;
 
   std::int64_t n_rows() const { return rows.empty() ? table.n_rows : rows.size; }
-  std::int64_t row(std::int64_t i) const { return rows.empty() ? i : rows.data[i]; }
+  std::int64_t row(std::int64_t i) const { return rows.empty() ? i : raw(rows)[i]; }
 };
 
 // One thread's working memory, used for tree after tree. Not thread safe.

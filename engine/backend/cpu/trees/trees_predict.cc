@@ -11,6 +11,7 @@
 #include "engine/backend/cpu/wide/trees_wide_walk.h"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -134,8 +135,7 @@ void for_row_blocks(std::int64_t n_rows, std::int64_t block_rows, int n_threads,
 
 void divide_rows(MatrixView<double> out, std::int64_t begin, std::int64_t n, std::int64_t n_trees) {
   for (std::int64_t i = begin; i < begin + n; ++i)
-    for (std::int64_t c = 0; c < out.cols; ++c)
-      out.data[i * out.stride + c] /= static_cast<double>(n_trees);
+    for (std::int64_t c = 0; c < out.cols; ++c) raw(out)[i * out.stride + c] /= static_cast<double>(n_trees);
 }
 
 template <class Node, class RowAt>
@@ -146,7 +146,7 @@ void predict_mean(const Forest& forest, std::int64_t n_rows, MatrixView<double> 
     std::array<const typename Node::Value*, kRows> x;
     std::array<double*, kRows> sums;
     for (std::int64_t i = 0; i < n; ++i) {
-      x[i] = row_at(begin + i), sums[i] = out.data + (begin + i) * out.stride;
+      x[i] = row_at(begin + i), sums[i] = raw(out) + (begin + i) * out.stride;
       std::fill_n(sums[i], forest.n_outputs(), 0.0);
     }
     for (std::int64_t t = 0; t < packed.n_trees(); ++t) packed.add_tree(t, x.data(), sums.data(), n);
@@ -168,10 +168,10 @@ void predict_mean_wide(const Forest& forest, std::int64_t stride, MatrixView<dou
     ReachedLeaves leaves;
     for (std::int64_t i = 0; i < n; ++i) {
       std::copy_n(row_at(begin + i), forest.n_cols, codes + i * stride);
-      std::fill_n(out.data + (begin + i) * out.stride, forest.n_outputs(), 0.0);
+      std::fill_n(raw(out) + (begin + i) * out.stride, forest.n_outputs(), 0.0);
     }
     for (std::int64_t t = 0; t < packed.n_trees(); ++t)
-      packed.add_tree_wide(t, codes, stride, n, leaves, out.data + begin * out.stride, out.stride);
+      packed.add_tree_wide(t, codes, stride, n, leaves, raw(out) + begin * out.stride, out.stride);
     divide_rows(out, begin, n, packed.n_trees());
   });
 }
@@ -193,7 +193,7 @@ std::vector<std::vector<bool>> drawn_rows(const ForestOptions& options, std::int
 void predict_codes(const Forest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
                    MatrixView<double> out, int n_threads) {
   const auto row_at = [&](std::int64_t i) {
-    return table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
+    return raw(table.row_codes) + (rows.empty() ? i : raw(rows)[i]) * table.row_stride;
   };
   if (WideNodes::is_available() && table.row_stride <= kMostCopied) {
     predict_mean_wide(forest, table.row_stride, out, n_threads, row_at);
@@ -204,8 +204,7 @@ void predict_codes(const Forest& forest, const BinnedTable& table, VectorView<co
 
 template <class T>
 void predict_values(const Forest& forest, MatrixView<const T> X, MatrixView<double> out, int n_threads) {
-  predict_mean<ValueNode<T>>(forest, X.rows, out, n_threads,
-                             [&](std::int64_t i) { return X.data + i * X.stride; });
+  predict_mean<ValueNode<T>>(forest, X.rows, out, n_threads, [&](std::int64_t i) { return raw(X) + i * X.stride; });
 }
 template void predict_values<float>(const Forest&, MatrixView<const float>, MatrixView<double>, int);
 template void predict_values<double>(const Forest&, MatrixView<const double>, MatrixView<double>, int);
@@ -223,7 +222,7 @@ OutOfBag predict_out_of_bag(const Forest& forest, const BinnedTable& table, Vect
       std::int64_t taken = 0;
       for (std::int64_t i = begin; i < begin + n; ++i) {
         if (drawn[t][i]) continue;
-        x[taken] = table.row_codes.data() + (rows.empty() ? i : rows.data[i]) * table.row_stride;
+        x[taken] = raw(table.row_codes) + (rows.empty() ? i : raw(rows)[i]) * table.row_stride;
         sums[taken++] = result.sums.data() + i * n_outputs, ++result.n_trees[i];
       }
       packed.add_tree(t, x.data(), sums.data(), taken);

@@ -9,6 +9,7 @@
 #include "engine/backend/cpu/wide/trees_wide.h"
 #include "engine/backend/cpu/wide/trees_wide_record.h"
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -26,7 +27,7 @@ double find_common_bins(BinnedTable& table, int n_threads) {
   parallel_tasks(n_threads, table.n_cols, [&](std::int64_t col, int) {
     std::array<std::array<std::uint32_t, 256>, 4>
         count{};  // four, so that equal neighbours do not wait for each other
-    const std::uint8_t* codes = table.codes.data() + col * table.n_rows;
+    const std::uint8_t* codes = raw(table.codes) + col * table.n_rows;
     for (std::int64_t i = 0; i < table.n_rows; ++i) ++count[i & 3][codes[i]];
     for (int b = 0; b < 256; ++b) count[0][b] += count[1][b] + count[2][b] + count[3][b];
     const auto top = std::max_element(count[0].begin(), count[0].end());
@@ -57,8 +58,8 @@ void transpose_eight(const std::uint8_t* columns, std::int64_t stride, std::uint
 void transpose_tile(BinnedTable& table, std::int64_t first_row, std::int64_t first_col) {
   const std::int64_t n_rows = std::min(kTile, table.n_rows - first_row),
                      n_cols = std::min(kTile, table.n_cols - first_col);
-  const std::uint8_t* codes = table.codes.data() + first_col * table.n_rows + first_row;
-  std::uint8_t* out = table.row_codes.data() + first_row * table.row_stride + first_col;
+  const std::uint8_t* codes = raw(table.codes) + first_col * table.n_rows + first_row;
+  std::uint8_t* out = raw(table.row_codes) + first_row * table.row_stride + first_col;
   const std::int64_t whole_rows = n_rows / 8 * 8, whole_cols = n_cols / 8 * 8;
   for (std::int64_t c = 0; c < whole_cols; c += 8)
     for (std::int64_t r = 0; r < whole_rows; r += 8)
@@ -114,11 +115,11 @@ void add_records(BinnedTable& table, const std::vector<std::uint8_t>& common, Me
   for_row_tiles(table, n_threads, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint64_t> record(static_cast<std::size_t>((layout.codes + table.n_cols) / 8 + 16));
     for (std::int64_t row = begin; row < end; ++row) {
-      const std::uint8_t* codes = table.row_codes.data() + row * table.row_stride;
+      const std::uint8_t* codes = raw(table.row_codes) + row * table.row_stride;
       std::fill_n(record.begin(), layout.codes / 8, 0);
       (wide ? write_record_wide : write_record)(layout, table.n_cols, codes, common.data(), record.data());
       std::copy_n(record.begin(), table.record_of[row + 1] - table.record_of[row],
-                  table.records.data() + table.record_of[row]);
+                  raw(table.records) + table.record_of[row]);
     }
   });
 }
@@ -141,7 +142,7 @@ void add_row_forms(BinnedTable& table, Memory& memory, int n_threads) {
     for (std::int64_t col = 0; col < table.n_cols; col += kTile) transpose_tile(table, begin, col);
     for (std::int64_t row = begin; listed && row < end; ++row) {
       const std::int64_t codes =
-          count_uncommon(table.row_codes.data() + row * table.row_stride, common.data(), table.n_cols);
+          count_uncommon(raw(table.row_codes) + row * table.row_stride, common.data(), table.n_cols);
       table.record_of[row + 1] =
           static_cast<std::uint32_t>((layout.codes + codes + 1 + 7) / 8);  // one byte more may be read
     }

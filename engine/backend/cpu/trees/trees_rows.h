@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/backend/ops/trees.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 
@@ -38,18 +39,22 @@ struct ColumnCodes {
   std::int32_t common = kNoCommonBin;
 
   static ColumnCodes by_column(const BinnedTable& table, std::int64_t f) {
-    return {.bytes = table.codes.data() + f * table.n_rows, .common = table.common[f]};
+    return {.bytes = raw(table.codes) + f * table.n_rows, .common = table.common[f]};
   }
   static ColumnCodes by_row(const BinnedTable& table, std::int64_t f) {
-    return {.bytes = table.row_codes.data() + f, .stride = table.row_stride, .common = table.common[f]};
+    return {.bytes = raw(table.row_codes) + f, .stride = table.row_stride, .common = table.common[f]};
   }
   static ColumnCodes by_record(const BinnedTable& table, std::int64_t f) {
     const RecordLayout layout(table.n_cols);
     const std::int64_t at = f / 64 * 8;
     const auto bit = static_cast<unsigned>(f % 64), block = bit / 16 * 16;
-    return {.word = table.records.data() + f / 64, .to_start = layout.starts - at + f / RecordLayout::kGroup * 2,
-            .to_rank = layout.ranks - at + f / RecordLayout::kBlock, .to_codes = layout.codes - at, .bit = bit,
-            .before = ((std::uint64_t{1} << bit) - 1) >> block << block, .common = table.common[f]};
+    return {.word = raw(table.records) + f / 64,
+            .to_start = layout.starts - at + f / RecordLayout::kGroup * 2,
+            .to_rank = layout.ranks - at + f / RecordLayout::kBlock,
+            .to_codes = layout.codes - at,
+            .bit = bit,
+            .before = ((std::uint64_t{1} << bit) - 1) >> block << block,
+            .common = table.common[f]};
   }
 
   [[gnu::always_inline]] std::uint8_t from_bytes(const TreeRow& row) const { return bytes[row.row * stride]; }

@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/wide/byte_products.h"
 #include "engine/backend/cpu/wide/byte_shortlist.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -69,10 +70,10 @@ template <class T>
 std::unique_ptr<ByteScan<T>> ByteScan<T>::make(MatrixView<const T> points, std::span<const std::int32_t> order) {
   const std::int64_t n = points.rows, d = points.cols;
   if (!has_byte_products() || d < kFewestColumns || d > kMostColumns || n < kFewestPoints) return nullptr;
-  Range<T> range{points.data[0], points.data[0]};
+  Range<T> range{raw(points)[0], raw(points)[0]};
   for (std::int64_t i = 0; i < n; ++i) {
     check_job_stop();
-    extend(range, points.data + i * points.stride, d);
+    extend(range, raw(points) + i * points.stride, d);
   }
   const double finest = range.width() / kLevels;
   if (range.check != 0 || !(finest > std::numeric_limits<double>::min()) || !std::isfinite(finest)) return nullptr;
@@ -163,7 +164,8 @@ template <class T>
 bool ByteScan<T>::is_useful(MatrixView<const T> queries, int k) const {
   const MatrixView<const T> some = queries.row_range(0, std::clamp<std::int64_t>(queries.rows / 8, 1, kSampled));
   std::int64_t listed = 0;
-  for (const ByteShortlist& list : shortlist(prepare(some.rows, [&](std::int64_t i) { return some.data + i * some.stride; }), k))
+  for (const ByteShortlist& list :
+       shortlist(prepare(some.rows, [&](std::int64_t i) { return raw(some) + i * some.stride; }), k))
     listed += list.given_up ? points_.rows : static_cast<std::int64_t>(list.points.size());
   return listed <= some.rows * (points_.rows / kUsefulShare + 4 * std::int64_t{k});
 }
@@ -175,15 +177,16 @@ std::vector<std::int64_t> ByteScan<T>::nearest(MatrixView<const T> queries, int 
   for_tiles(queries.rows, kQueryTile, queries.rows * points_.size() / 64,
             [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
               const Queries prepared =
-                  prepare(end - begin, [&](std::int64_t i) { return queries.data + (begin + i) * queries.stride; });
+                  prepare(end - begin, [&](std::int64_t i) { return raw(queries) + (begin + i) * queries.stride; });
               const std::vector<ByteShortlist> lists = shortlist(prepared, k);
               NearestOfListed<T> nearest(points_);
               for (std::int64_t i = begin; i < end; ++i) {
                 const auto in_tile = static_cast<std::size_t>(i - begin);
                 const ByteShortlist& list = lists[in_tile];
                 if (list.given_up) left[static_cast<std::size_t>(tile)].push_back(i);
-                else if (prepared.slack[in_tile] == 0) nearest.write_scored(list, prepared.offsets[in_tile], k, i, indices, squared);
-                else nearest.write(queries.data + i * queries.stride, list.points, k, i, indices, squared);
+                else if (prepared.slack[in_tile] == 0)
+                  nearest.write_scored(list, prepared.offsets[in_tile], k, i, indices, squared);
+                else nearest.write(raw(queries) + i * queries.stride, list.points, k, i, indices, squared);
               }
             });
   std::vector<std::int64_t> all;

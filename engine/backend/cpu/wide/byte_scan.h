@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/wide/byte_shortlist.h"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -50,7 +51,7 @@ class ByteScan {
   std::int32_t index(std::int64_t place) const {
     return order_.empty() ? static_cast<std::int32_t>(place) : order_[static_cast<std::size_t>(place)];
   }
-  const T* row(std::int64_t place) const { return points_.data + index(place) * points_.stride; }
+  const T* row(std::int64_t place) const { return raw(points_) + index(place) * points_.stride; }
   double pack(std::int64_t block);
   Queries prepare(std::int64_t count, const std::function<const T*(std::int64_t)>& row) const;
   std::vector<ByteShortlist> shortlist(const Queries& queries, int k) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/backend/cpu/neighbours/score_selection.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
 namespace kedge::engine {
@@ -105,7 +106,7 @@ KEDGE_CLONES double exact_distance(const T* a, const T* b, std::int64_t d) {
 template <class T>
 void NearestOfListed<T>::write_found(int k, std::int64_t row, MatrixView<std::int32_t> indices, MatrixView<T> squared) {
   take_nearest(found_, k, [&](std::int64_t j, std::int32_t point, double distance) {
-    indices.data[row * indices.stride + j] = point, squared.data[row * squared.stride + j] = static_cast<T>(distance);
+    raw(indices)[row * indices.stride + j] = point, raw(squared)[row * squared.stride + j] = static_cast<T>(distance);
   });
 }
 
@@ -115,8 +116,8 @@ void NearestOfListed<T>::write_scored(const ByteShortlist& list, std::int64_t of
   keys_.clear();
   for (std::size_t i = 0; i < list.points.size(); ++i) keys_.push_back((list.scores[i] + offset) << 32 | list.points[i]);
   take_lowest(keys_, k, [&](std::int64_t j, std::int64_t key) {
-    indices.data[row * indices.stride + j] = static_cast<std::int32_t>(key & 0xffffffff);
-    squared.data[row * squared.stride + j] = static_cast<T>(key >> 32);
+    raw(indices)[row * indices.stride + j] = static_cast<std::int32_t>(key & 0xffffffff);
+    raw(squared)[row * squared.stride + j] = static_cast<T>(key >> 32);
   });
 }
 

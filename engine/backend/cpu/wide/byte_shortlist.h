@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -39,7 +40,7 @@ class NearestOfListed {
   void write(const T* query, const std::vector<std::int32_t>& listed, int k, std::int64_t row, MatrixView<std::int32_t> indices,
              MatrixView<T> squared) {
     write(listed, k, row, indices, squared,
-          [&](std::int32_t p) { return exact_distance(query, points_.data + p * points_.stride, points_.cols); });
+          [&](std::int32_t p) { return exact_distance(query, raw(points_) + p * points_.stride, points_.cols); });
   }
   // distance(point): the same to the bit, by another way.
   template <class Distance>

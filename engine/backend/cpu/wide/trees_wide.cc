@@ -12,6 +12,7 @@
 #include "engine/backend/cpu/wide/trees_wide_few.h"
 #include "engine/backend/cpu/wide/trees_wide_target.h"
 #include "engine/backend/host/huge_pages.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -185,7 +186,7 @@ void WideNodes::load(const TreeRow* rows, std::uint32_t n) {
 }
 
 KEDGE_WIDE void WideNodes::Impl::load_records(std::uint32_t n) {
-  const std::uint64_t* from = table.records.data();
+  const std::uint64_t* from = raw(table.records);
   std::int64_t lines = 4;   // a reader may look behind the last record
   for (const TreeRow& row : loaded) lines += (table.record_of[row.row + 1] - row.record + 7) / 8;
   records.reserve(static_cast<std::size_t>(lines));
@@ -221,7 +222,7 @@ KEDGE_WIDE_INLINE __m512i WideNodes::Impl::read_row(const Picker& picker, Packed
       return read_long(layout, picker, records.data()[at & ~kLong].byte);
     return read_short(layout, picker, records.data()[at].byte);
   }
-  const std::uint8_t* codes = table.row_codes.data() + at * table.row_stride;
+  const std::uint8_t* codes = raw(table.row_codes) + at * table.row_stride;
   alignas(32) std::uint8_t code[kColumns];
   for (int k = 0; k < kColumns; ++k) code[k] = codes[features[k]];
   return _mm512_cvtepu8_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(code)));

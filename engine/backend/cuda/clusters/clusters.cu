@@ -11,6 +11,7 @@
 #include "engine/backend/cuda/neighbours/tile_product.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -64,7 +65,7 @@ __global__ void settle(MatrixView<const T> X, MatrixView<const T> centers, const
   if (i >= X.rows) return;
   double sum = 0;
   for (std::int64_t j = threadIdx.x; j < d; j += kLanes) {
-    const double value = static_cast<double>(X.data[i * X.stride + j]);
+    const double value = static_cast<double>(raw(X)[i * X.stride + j]);
     sum += value * value;
   }
   sum = __shfl_sync(kFullWarp, fold_lanes(sum), 0);
@@ -78,7 +79,8 @@ __global__ void settle(MatrixView<const T> X, MatrixView<const T> centers, const
     double least = infinity;
     label = 0;
     for (std::int64_t c = 0; c < centers.rows; ++c) {
-      const double squared = warp_distance<Metric::kEuclidean>(X.data + i * X.stride, centers.data + c * centers.stride, d, 2.0);
+      const double squared =
+          warp_distance<Metric::kEuclidean>(raw(X) + i * X.stride, raw(centers) + c * centers.stride, d, 2.0);
       if (squared < least) least = squared, label = static_cast<std::int32_t>(c);
     }
   }
@@ -93,14 +95,15 @@ __global__ void short_squares(MatrixView<const T> X, MatrixView<const T> centers
                               double* squared) {
   const std::int64_t i = own_item();
   if (i < X.rows)
-    squared[i] = serial_distance(X.data + i * X.stride, centers.data + labels[i] * centers.stride, X.cols);
+    squared[i] = serial_distance(raw(X) + i * X.stride, raw(centers) + labels[i] * centers.stride, X.cols);
 }
 
 template <class T>
 __global__ void assigned_squares(MatrixView<const T> X, MatrixView<const T> centers, const std::int32_t* labels, double* squared) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  const double distance = warp_distance<Metric::kEuclidean>(X.data + i * X.stride, centers.data + labels[i] * centers.stride, X.cols, 2.0);
+  const double distance =
+      warp_distance<Metric::kEuclidean>(raw(X) + i * X.stride, raw(centers) + labels[i] * centers.stride, X.cols, 2.0);
   if (threadIdx.x == 0) squared[i] = distance;
 }
 
@@ -112,7 +115,7 @@ struct Labelled {
   const double* weights;
   __device__ double at(std::int64_t i, std::int64_t j) const {
     const double weight = weights ? weights[i] : 1.0;
-    return j < X.cols ? weight * static_cast<double>(X.data[i * X.stride + j]) : weight;
+    return j < X.cols ? weight * static_cast<double>(raw(X)[i * X.stride + j]) : weight;
   }
 };
 
@@ -143,12 +146,12 @@ __global__ void tile_labels(Labelled<T> from, std::int64_t centers, std::int64_t
 __global__ void put_rows(const double* from, MatrixView<double> to) {
   const std::int64_t i = own_row();
   if (i >= to.rows) return;
-  for (std::int64_t j = threadIdx.x; j < to.cols; j += blockDim.x) to.data[i * to.stride + j] = from[i * to.cols + j];
+  for (std::int64_t j = threadIdx.x; j < to.cols; j += blockDim.x) raw(to)[i * to.stride + j] = from[i * to.cols + j];
 }
 
 __global__ void unlabel(VectorView<std::int32_t> labels) {
   const std::int64_t i = own_item();
-  if (i < labels.size) labels.data[i] = -1;
+  if (i < labels.size) raw(labels)[i] = -1;
 }
 
 // Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle.
@@ -187,12 +190,12 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   void squared_to_assigned(MatrixView<const T> X, MatrixView<const T> centers, VectorView<const std::int32_t> labels,
                            VectorView<double> squared) override {
     if (X.cols <= kShortRow) {
-      KEDGE_LAUNCH(runtime_, short_squares<T>, blocks_for(X.rows, kFewThreads), kFewThreads, 0, X, centers, labels.data,
-                   squared.data);
+      KEDGE_LAUNCH(runtime_, short_squares<T>, blocks_for(X.rows, kFewThreads), kFewThreads, 0, X, centers, raw(labels),
+                   raw(squared));
       return;
     }
-    KEDGE_LAUNCH(runtime_, assigned_squares<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, labels.data,
-                 squared.data);
+    KEDGE_LAUNCH(runtime_, assigned_squares<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, raw(labels),
+                 raw(squared));
   }
 
   void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
@@ -210,35 +213,35 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
     KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, blocks_for(tiles, high), blocks_for(cols, across)),
                  dim3(across, high), in_shared ? table_bytes() : 0,
-                 Labelled<T>{X, labels.data, weights.empty() ? nullptr : weights.data}, k, tile_rows, tiles, in_shared,
+                 Labelled<T>{X, raw(labels), weights.empty() ? nullptr : raw(weights)}, k, tile_rows, tiles, in_shared,
                  partial.data());
-    sum_tables(gpu, partial.data(), tiles, k * cols, total.data());
+    sum_tables(gpu, raw(partial), tiles, k * cols, raw(total));
     KEDGE_LAUNCH(gpu, put_rows, row_blocks(k, cols), row_block(cols), 0, total.data(), sums);
   }
 
   void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override {
     CudaRuntime& gpu = runtime_;
-    const Nearest<T> before{closest.empty() ? nullptr : closest.data, weights.empty() ? nullptr : weights.data};
+    const Nearest<T> before{closest.empty() ? nullptr : raw(closest), weights.empty() ? nullptr : raw(weights)};
     if (X.cols <= kShortRow) return nearest_of_short(X, candidates, before, least, totals);
     Array<double> shares(gpu, candidates.size * X.rows);
     KEDGE_LAUNCH(gpu, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, candidates, before, least,
                  shares.data());
     for (std::int64_t c = 0; c < candidates.size; ++c)
-      sum_values(gpu, shares.data() + c * X.rows, X.rows, totals.data + c);
+      sum_values(gpu, raw(shares) + c * X.rows, X.rows, raw(totals) + c);
   }
 
   void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
                          VectorView<const double> thresholds, VectorView<std::int32_t> found) override {
     CudaRuntime& gpu = runtime_;
-    const Shares<T> share{values.data, weights.empty() ? nullptr : weights.data};
+    const Shares<T> share{raw(values), weights.empty() ? nullptr : raw(weights)};
     const std::int64_t n = values.size, n_tiles = tiles_of(n, kRowTile), n_groups = tiles_of(n_tiles, kRowTile);
     Array<double> tiles(gpu, n_tiles), groups(gpu, n_groups);
     KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(n, kRowTile), kRowTile, 0, share, n, tiles.data());
     KEDGE_LAUNCH(gpu, tile_shares<double>, blocks_for(n_tiles, kRowTile), kRowTile, 0,
-                 Shares<double>{tiles.data(), nullptr}, n_tiles, groups.data());
+                 Shares<double>{raw(tiles), nullptr}, n_tiles, raw(groups));
     KEDGE_LAUNCH(gpu, search_shares<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, n, tiles.data(),
-                 groups.data(), thresholds.data, found.data);
+                 groups.data(), raw(thresholds), raw(found));
   }
 
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
@@ -257,7 +260,7 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
       KEDGE_LAUNCH(runtime_, closer_short<T>, static_cast<unsigned>(tiles), kRowTile, 0, X, candidates.slice(c, some),
                    before, lies_in_pieces(X), least.row_range(c, some), sums.data() + c, k);
     }
-    sum_tables(runtime_, sums.data(), tiles, k, totals.data);
+    sum_tables(runtime_, raw(sums), tiles, k, raw(totals));
   }
 
   // False where the centres are too many, or too long for shared memory.
@@ -268,7 +271,7 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
       if (centers.rows > kMost || bytes > kPlainSharedBytes) return false;
       KEDGE_LAUNCH(runtime_, (assign_few<kMost, T>), blocks_for(X.rows, kFewThreads), kFewThreads, bytes, X, centers,
                    norms.data(), ScoreBound<T>(X.cols), lies_in_pieces(X), std::numeric_limits<T>::infinity(),
-                   std::numeric_limits<double>::infinity(), labels.data, changed.data());
+                   std::numeric_limits<double>::infinity(), raw(labels), changed.data());
       return true;
     };
     return assign.template operator()<8>() || assign.template operator()<16>() ||
@@ -284,7 +287,7 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
                  TileShape<T>::kTileBytes, X, centers, norms.data(), std::numeric_limits<T>::infinity(), best.data(),
                  gaps.data());
     KEDGE_LAUNCH(gpu, settle<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, centers, norms.data(), best.data(),
-                 gaps.data(), std::numeric_limits<double>::infinity(), labels.data, changed.data());
+                 gaps.data(), std::numeric_limits<double>::infinity(), raw(labels), changed.data());
   }
 
   const Backend<T>& ops_;

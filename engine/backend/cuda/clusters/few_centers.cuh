@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -57,7 +58,7 @@ __device__ std::int32_t nearest_by_definition(const T* row, MatrixView<const T> 
   double least = infinity;
   std::int32_t label = 0;
   for (std::int64_t c = 0; c < centers.rows; ++c) {
-    const double squared = serial_distance(row, centers.data + c * centers.stride, centers.cols);
+    const double squared = serial_distance(row, raw(centers) + c * centers.stride, centers.cols);
     if (squared < least) least = squared, label = static_cast<std::int32_t>(c);
   }
   return label;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kFewThreads)
   T* const own_norms = shared + d * kMost;
   for (int e = static_cast<int>(threadIdx.x); e < d * kMost; e += kFewThreads) {
     const int c = e % kMost;
-    shared[e] = c < centers.rows ? centers.data[c * centers.stride + e / kMost] : T{0};
+    shared[e] = c < centers.rows ? raw(centers)[c * centers.stride + e / kMost] : T{0};
   }
   for (int c = static_cast<int>(threadIdx.x); c < kMost; c += kFewThreads)
     own_norms[c] = c < centers.rows ? norms[c] : infinity;
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(kFewThreads)
   const std::int64_t i = own_item();
   bool is_new = false;
   if (i < X.rows) {
-    const T* const row = X.data + i * X.stride;
+    const T* const row = raw(X) + i * X.stride;
     RowScores<kMost, T> scores;
     scores.begin();
     int j = 0;

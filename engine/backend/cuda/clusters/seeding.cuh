@@ -4,6 +4,7 @@
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -29,12 +30,12 @@ __global__ void __launch_bounds__(static_cast<int>(kRowTile))
             count = static_cast<int>(candidates.size);
   if (thread < count * kShortRow) {   // 0 beyond the last column, as in `row`: adds nothing
     const int c = thread / kShortRow, j = thread % kShortRow;
-    centers[c][j] = j < d ? static_cast<double>(X.data[candidates.data[c] * X.stride + j]) : 0.0;
+    centers[c][j] = j < d ? static_cast<double>(raw(X)[raw(candidates)[c] * X.stride + j]) : 0.0;
   }
   __syncthreads();
   const std::int64_t i = own_item();
   if (i < X.rows) {
-    const T* const from = X.data + i * X.stride;
+    const T* const from = raw(X) + i * X.stride;
     double row[kShortRow];
     KEDGE_UNROLL
     for (int j = 0; j < kShortRow; j += 4) {
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(static_cast<int>(kRowTile))
         sum += difference * difference;
       }
       const T kept = before.kept(i, static_cast<T>(sum));
-      least.data[c * least.stride + i] = kept;
+      raw(least)[c * least.stride + i] = kept;
       shares[c][thread] = weight * static_cast<double>(kept);
     }
   } else {
@@ -75,10 +76,10 @@ __global__ void closer(MatrixView<const T> X, VectorView<const std::int32_t> can
   if (i >= X.rows) return;
   for (std::int64_t c = 0; c < candidates.size; ++c) {
     const T squared = static_cast<T>(
-        warp_distance<Metric::kEuclidean>(X.data + i * X.stride, X.data + candidates.data[c] * X.stride, X.cols, 2.0));
+        warp_distance<Metric::kEuclidean>(raw(X) + i * X.stride, raw(X) + raw(candidates)[c] * X.stride, X.cols, 2.0));
     if (threadIdx.x != 0) continue;
     const T kept = before.kept(i, squared);
-    least.data[c * least.stride + i] = kept;
+    raw(least)[c * least.stride + i] = kept;
     shares[c * X.rows + i] = before.weight(i) * static_cast<double>(kept);
   }
 }

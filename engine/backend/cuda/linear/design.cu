@@ -8,6 +8,7 @@
 #include "engine/backend/cuda/linear/tall_gram.cuh"
 #include "engine/backend/cuda/linear/tall_slopes.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -96,14 +97,14 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     const std::int64_t p = design.n_cols();
     if (p == 0) return;
     KEDGE_LAUNCH(runtime_, put_rows<T>, row_blocks(out.rows, p), row_block(p), 0, rows_of(design), first, out.rows,
-                 out.data, out.stride);
+                 raw(out), out.stride);
   }
 
   void gram(const Design<T>& design, MatrixView<double> G) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     if (p == 0) return;
     if (n > 0 && p <= kTallColumns) return gram_in_one_pass(design, G);
-    if (n == 0) return runtime_.zero(G.data, static_cast<std::size_t>(p * p) * sizeof(double));
+    if (n == 0) return runtime_.zero(raw(G), static_cast<std::size_t>(p * p) * sizeof(double));
     const std::int64_t chunk = chunk_rows(n, p);
     Array<double> rows(runtime_, chunk * p);
     for (std::int64_t i = 0; i < n; i += chunk) {
@@ -121,12 +122,12 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     if (n > 0 && p <= kTallColumns) {
       Array<double> G(runtime_, p * p);
       gram_in_one_pass(design, {G.data(), p, p});
-      KEDGE_LAUNCH(runtime_, pick_products, row_blocks(c + 1, p), row_block(p), 0, G.data(), p, columns.data, c, P.data,
-                   squares.data);
+      KEDGE_LAUNCH(runtime_, pick_products, row_blocks(c + 1, p), row_block(p), 0, G.data(), p, raw(columns), c, raw(P),
+                   raw(squares));
       return;
     }
-    runtime_.zero(P.data, static_cast<std::size_t>(c * p) * sizeof(double));
-    runtime_.zero(squares.data, static_cast<std::size_t>(p) * sizeof(double));
+    runtime_.zero(raw(P), static_cast<std::size_t>(c * p) * sizeof(double));
+    runtime_.zero(raw(squares), static_cast<std::size_t>(p) * sizeof(double));
     if (n == 0) return;
     const std::int64_t chunk = chunk_rows(n, p);
     Array<double> rows(runtime_, chunk * p), chosen(runtime_, chunk * c),
@@ -135,13 +136,13 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
       const MatrixView<double> all(rows.data(), std::min(chunk, n - i), p), some(chosen.data(), all.rows, c);
       gather(design, i, all);
       const std::int64_t tiles = tiles_of(all.rows, kRowTile);
-      runtime_.copy(sums.data(), squares.data, static_cast<std::size_t>(p) * sizeof(double));
+      runtime_.copy(sums.data(), raw(squares), static_cast<std::size_t>(p) * sizeof(double));
       KEDGE_LAUNCH(runtime_, sum_squares, tall_grid(runtime_, static_cast<unsigned>(tiles), blocks_for(p, 64)), 64, 0,
-                   all.data, all.rows, p, sums.data() + p);
-      sum_tables(runtime_, sums.data(), tiles + 1, p, squares.data);
+                   raw(all), all.rows, p, sums.data() + p);
+      sum_tables(runtime_, raw(sums), tiles + 1, p, raw(squares));
       if (c == 0) continue;
-      KEDGE_LAUNCH(runtime_, take_some, row_blocks(all.rows, c), row_block(c), 0, all.data, all.rows, p, columns.data,
-                   c, some.data);
+      KEDGE_LAUNCH(runtime_, take_some, row_blocks(all.rows, c), row_block(c), 0, raw(all), all.rows, p, raw(columns),
+                   c, raw(some));
       libraries_.template gemm<double>(true, false, 1.0, some, all, i == 0 ? 0.0 : 1.0, P);
     }
   }
@@ -149,11 +150,11 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
   void slopes(const Design<T>& design, VectorView<const double> coef, VectorView<double> slopes) override {
     const std::int64_t n = design.n_rows(), d = design.X.cols, p = d + 1;
     if (d == 0) return;
-    runtime_.zero(slopes.data, static_cast<std::size_t>(d) * sizeof(double));
+    runtime_.zero(raw(slopes), static_cast<std::size_t>(d) * sizeof(double));
     if (n == 0) return;
     Array<double> signs(runtime_, p);
-    KEDGE_LAUNCH(runtime_, put_signs, blocks_for(p, 64), 64, 0, coef.empty() ? nullptr : coef.data, d, signs.data());
-    if (d <= kSlopeColumns) return slopes_in_one_pass(design, signs.data(), slopes);
+    KEDGE_LAUNCH(runtime_, put_signs, blocks_for(p, 64), 64, 0, coef.empty() ? nullptr : raw(coef), d, signs.data());
+    if (d <= kSlopeColumns) return slopes_in_one_pass(design, raw(signs), slopes);
     const std::int64_t chunk = chunk_rows(n, p);
     Array<double> rows(runtime_, chunk * p), residuals(runtime_, chunk), sums(runtime_, p);
     for (std::int64_t i = 0; i < n; i += chunk) {
@@ -164,23 +165,23 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
       libraries_.template gemm<double>(true, false, 1.0, rest, some, i == 0 ? 0.0 : 1.0,
                                        MatrixView<double>(sums.data(), 1, p));
     }
-    runtime_.copy(slopes.data, sums.data(), static_cast<std::size_t>(d) * sizeof(double));
+    runtime_.copy(raw(slopes), sums.data(), static_cast<std::size_t>(d) * sizeof(double));
   }
 
   void triangle(const Design<T>& design, MatrixView<double> R) override {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     if (p == 0) return;
-    runtime_.zero(R.data, static_cast<std::size_t>(p * p) * sizeof(double));
+    runtime_.zero(raw(R), static_cast<std::size_t>(p * p) * sizeof(double));
     if (n == 0) return;
     const std::int64_t chunk = chunk_rows(n, p);
     Array<double> a(runtime_, (chunk + p) * p);
     for (std::int64_t i = 0; i < n; i += chunk) {
       const std::int64_t count = std::min(chunk, n - i), height = p + count;
-      KEDGE_LAUNCH(runtime_, put_triangle, row_blocks(p, p), row_block(p), 0, R.data, p, a.data(), height);
+      KEDGE_LAUNCH(runtime_, put_triangle, row_blocks(p, p), row_block(p), 0, raw(R), p, a.data(), height);
       KEDGE_LAUNCH(runtime_, put_columns<T>, tall_grid(runtime_, blocks_for(count, kTile), blocks_for(p, kTile)),
                    dim3(kTile, kTileThreads), 0, rows_of(design), i, count, a.data(), height);
-      libraries_.triangularize(a.data(), height, p);
-      KEDGE_LAUNCH(runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, R.data);
+      libraries_.triangularize(raw(a), height, p);
+      KEDGE_LAUNCH(runtime_, take_triangle, row_blocks(p, p), row_block(p), 0, a.data(), height, p, raw(R));
     }
   }
 
@@ -195,7 +196,7 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     KEDGE_LAUNCH(runtime_, tall_slopes<T>, static_cast<unsigned>(blocks), kRowTileThreads,
                  static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(double), rows_of(design), cut, signs, n,
                  block_rows, parts.data());
-    sum_tables(runtime_, parts.data(), blocks, d, slopes.data);
+    sum_tables(runtime_, raw(parts), blocks, d, raw(slopes));
   }
 
   void gram_in_one_pass(const Design<T>& design, MatrixView<double> G) {
@@ -208,8 +209,8 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     const std::size_t folding = std::size_t{kSide} * kRowTileThreads * sizeof(double);
     KEDGE_LAUNCH(runtime_, tall_gram<T>, static_cast<unsigned>(blocks), kRowTileThreads, std::max(cut.bytes(), folding),
                  rows_of(design), cut, gram, n, block_rows, parts.data());
-    sum_tables(runtime_, parts.data(), blocks, gram.entries(), sums.data());
-    KEDGE_LAUNCH(runtime_, spread_gram, row_blocks(p, p), row_block(p), 0, sums.data(), gram, p, G.data);
+    sum_tables(runtime_, raw(parts), blocks, gram.entries(), raw(sums));
+    KEDGE_LAUNCH(runtime_, spread_gram, row_blocks(p, p), row_block(p), 0, sums.data(), gram, p, raw(G));
   }
 };
 

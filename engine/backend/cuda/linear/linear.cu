@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/linear/long_products.cuh"
 #include "engine/backend/cuda/linear/row_tiles.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -21,7 +22,7 @@ __global__ void narrow(const double* G, double alpha, MatrixView<T> C) {
   const std::int64_t i = own_row();
   if (i >= C.rows) return;
   for (std::int64_t j = threadIdx.x; j < C.cols; j += blockDim.x)
-    C.data[i * C.stride + j] = static_cast<T>(alpha * G[i * C.cols + j]);
+    raw(C)[i * C.stride + j] = static_cast<T>(alpha * G[i * C.cols + j]);
 }
 
 template <class T>
@@ -54,7 +55,7 @@ class CudaLinear final : public LinearOps<T>, private CudaBody {
     Design<T> design{.X = X, .weights = std::as_const(roots).view()};
     if (with_ones) design.Y = {one.data(), X.rows, 1, 0};
     for (std::int64_t m = 0; m < W.cols; ++m) {
-      KEDGE_LAUNCH(runtime_, square_roots, blocks_for(X.rows, 256), 256, 0, W.data + m, X.rows, W.stride, roots.data());
+      KEDGE_LAUNCH(runtime_, square_roots, blocks_for(X.rows, 256), 256, 0, raw(W) + m, X.rows, W.stride, roots.data());
       put_gram(design, 1, C.row_range(m * q, q));
     }
   }

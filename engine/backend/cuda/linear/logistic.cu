@@ -4,6 +4,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/linear/logistic_pass.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -32,9 +33,9 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
   double loss(MatrixView<T> Z, VectorView<const T> b, VectorView<const std::int32_t> y,
               VectorView<const double> weights) override {
     Array<double> losses(runtime_, Z.rows), total(runtime_, 1);
-    KEDGE_LAUNCH(runtime_, row_losses<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
-                 b.empty() ? nullptr : b.data, y.data, weights.empty() ? nullptr : weights.data, losses.data());
-    sum_values(runtime_, losses.data(), Z.rows, total.data());
+    KEDGE_LAUNCH(runtime_, row_losses<T>, blocks_for(Z.rows, kThreads), kThreads, 0, raw(Z), Z.rows, Z.cols, Z.stride,
+                 b.empty() ? nullptr : raw(b), raw(y), weights.empty() ? nullptr : raw(weights), losses.data());
+    sum_values(runtime_, raw(losses), Z.rows, raw(total));
     return total.to_host()[0];
   }
 
@@ -42,10 +43,10 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
                   VectorView<const double> weights, MatrixView<T> Z, MatrixView<T> G) override {
     if (B.rows == 1 && Z.cols == 2 && X.rows > 0) {
       const LogisticRows<T> rows{.X = X,
-                                 .coefficients = B.data,
-                                 .intercepts = b.empty() ? nullptr : b.data,
-                                 .y = y.data,
-                                 .weights = weights.empty() ? nullptr : weights.data,
+                                 .coefficients = raw(B),
+                                 .intercepts = b.empty() ? nullptr : raw(b),
+                                 .y = raw(y),
+                                 .weights = weights.empty() ? nullptr : raw(weights),
                                  .Z = Z,
                                  .in_pieces = lies_in_pieces(X),
                                  .in_pairs = lies_in_pairs(Z)};
@@ -58,15 +59,15 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
 
   void curvature(MatrixView<const T> Z, VectorView<const T> b, VectorView<const double> weights,
                  MatrixView<double> W) override {
-    KEDGE_LAUNCH(runtime_, curvatures<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
-                 b.empty() ? nullptr : b.data, weights.empty() ? nullptr : weights.data, W.data, W.stride);
+    KEDGE_LAUNCH(runtime_, curvatures<T>, blocks_for(Z.rows, kThreads), kThreads, 0, raw(Z), Z.rows, Z.cols, Z.stride,
+                 b.empty() ? nullptr : raw(b), weights.empty() ? nullptr : raw(weights), raw(W), W.stride);
   }
 
  private:
   static constexpr int kMostOfDouble = 16;   // columns of one pass: a row and its sums stay in registers
 
   static bool lies_in_pairs(MatrixView<T> Z) {
-    return Z.stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(Z.data) % sizeof(TwoMargins<T>) == 0;
+    return Z.stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(raw(Z)) % sizeof(TwoMargins<T>) == 0;
   }
 
   template <int kMost>
@@ -77,8 +78,8 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
     Array<double> parts(runtime_, blocks * (d + 1)), sums(runtime_, d + 1);
     KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T>), static_cast<unsigned>(blocks), kPassThreads, 0, rows, block_rows,
                  parts.data());
-    sum_tables(runtime_, parts.data(), blocks, d + 1, sums.data());
-    KEDGE_LAUNCH(runtime_, put_gradient<T>, blocks_for(d, 128), 128, 0, sums.data(), d, G.data);
+    sum_tables(runtime_, raw(parts), blocks, d + 1, raw(sums));
+    KEDGE_LAUNCH(runtime_, put_gradient<T>, blocks_for(d, 128), 128, 0, sums.data(), d, raw(G));
     double loss = 0;
     runtime_.to_host(&loss, sums.data() + d, sizeof loss);
     return loss;

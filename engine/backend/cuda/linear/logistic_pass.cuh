@@ -4,6 +4,7 @@
 
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -43,11 +44,11 @@ struct LogisticRows {
   bool in_pieces, in_pairs;
 
   __device__ TwoMargins<T> margins(std::int64_t i) const {
-    const T* const z = Z.data + i * Z.stride;
+    const T* const z = raw(Z) + i * Z.stride;
     return {z[0], T{0}};
   }
   __device__ void put(std::int64_t i, const TwoMargins<T>& z) const {
-    T* const to = Z.data + i * Z.stride;
+    T* const to = raw(Z) + i * Z.stride;
     if (in_pairs) *reinterpret_cast<TwoMargins<T>*>(to) = z;
     else to[0] = z.first, to[1] = z.second;
   }
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kPassThreads, kMost * sizeof(T) > 64 ? 3 : 4)
   const std::int64_t begin = blockIdx.x * block_rows,
                      end = begin + block_rows < rows.X.rows ? begin + block_rows : rows.X.rows;
   for (std::int64_t i = begin + thread; i < end; i += kPassThreads) {
-    const T* const from = rows.X.data + i * rows.X.stride;
+    const T* const from = raw(rows.X) + i * rows.X.stride;
     T x[kMost];
     KEDGE_UNROLL
     for (int j = 0; j < kMost; j += 4) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -36,7 +37,7 @@ __global__ void finish_product(const double* sums, double alpha, double beta, Ma
   const std::int64_t i = own_row();
   if (i >= C.rows) return;
   for (std::int64_t j = threadIdx.x; j < C.cols; j += blockDim.x) {
-    U& c = C.data[i * C.stride + j];
+    U& c = raw(C)[i * C.stride + j];
     const double value = alpha * sums[i * C.cols + j];
     c = static_cast<U>(beta == 0 ? value : value + beta * static_cast<double>(c));
   }
@@ -47,7 +48,7 @@ __global__ void mirror_lower(MatrixView<T> C) {
   const std::int64_t i = own_row();
   if (i >= C.rows) return;
   for (std::int64_t j = i + 1 + threadIdx.x; j < C.cols; j += blockDim.x)
-    C.data[i * C.stride + j] = C.data[j * C.stride + i];
+    raw(C)[i * C.stride + j] = raw(C)[j * C.stride + i];
 }
 
 // One operand, seen from its terms: piece after piece along them.
@@ -57,7 +58,7 @@ struct Operand {
   bool along_rows;   // the terms are its rows
   std::int64_t step() const { return along_rows ? M.stride : 1; }
   MatrixView<const T> piece(std::int64_t first, std::int64_t depth) const {
-    return along_rows ? M.row_range(first, depth) : MatrixView<const T>(M.data + first, M.rows, depth, M.stride);
+    return along_rows ? M.row_range(first, depth) : MatrixView<const T>(raw(M) + first, M.rows, depth, M.stride);
   }
 };
 
@@ -71,7 +72,7 @@ void sum_product(CudaRuntime& runtime, DeviceLibraries& libraries, const Operand
   Array<T> products(runtime, group * entries);
   const auto add = [&](std::int64_t first, std::int64_t terms, std::int64_t count) {
     libraries.template gemm_pieces<T>(left.along_rows, !right.along_rows, left.piece(first, terms), terms * left.step(),
-                                      right.piece(first, terms), terms * right.step(), count, products.data());
+                                      right.piece(first, terms), terms * right.step(), count, raw(products));
     KEDGE_LAUNCH(runtime, add_pieces<T>, blocks_for(entries, kAcross), dim3(kAcross, kAlong), 0, products.data(), count,
                  entries, first == 0, sums);
   };
@@ -90,9 +91,9 @@ void long_product(CudaRuntime& runtime, DeviceLibraries& libraries, bool transpo
   for (std::int64_t i = 0; i < C.rows; i += height) {
     const MatrixView<U> strip = C.row_range(i, std::min(height, C.rows - i));
     const MatrixView<const T> own =
-        transpose_a ? MatrixView<const T>(A.data + i, A.rows, strip.rows, A.stride) : A.row_range(i, strip.rows);
+        transpose_a ? MatrixView<const T>(raw(A) + i, A.rows, strip.rows, A.stride) : A.row_range(i, strip.rows);
     if ((transpose_a ? A.rows : A.cols) == 0) sums.zero();
-    else sum_product<T>(runtime, libraries, {own, transpose_a}, {B, !transpose_b}, strip.size(), sums.data());
+    else sum_product<T>(runtime, libraries, {own, transpose_a}, {B, !transpose_b}, strip.size(), raw(sums));
     KEDGE_LAUNCH(runtime, finish_product<U>, row_blocks(strip.rows, C.cols), row_block(C.cols), 0, sums.data(), alpha,
                  beta, strip);
   }
@@ -104,8 +105,8 @@ void long_gram(CudaRuntime& runtime, DeviceLibraries& libraries, double alpha, M
   const std::int64_t width = std::max(kStripColumns, tiles_of(tiles_of(A.cols, kMostStrips), 32) * 32);
   for (std::int64_t c = 0; c < A.cols; c += width) {
     const std::int64_t own = std::min(width, A.cols - c);
-    long_product<T, U>(runtime, libraries, true, false, alpha, {A.data + c, A.rows, own, A.stride},
-                       {A.data, A.rows, c + own, A.stride}, beta, {C.data + c * C.stride, own, c + own, C.stride});
+    long_product<T, U>(runtime, libraries, true, false, alpha, {raw(A) + c, A.rows, own, A.stride},
+                       {raw(A), A.rows, c + own, A.stride}, beta, {raw(C) + c * C.stride, own, c + own, C.stride});
   }
   KEDGE_LAUNCH(runtime, mirror_lower<U>, row_blocks(C.rows, C.cols), row_block(C.cols), 0, C);
 }

@@ -9,6 +9,7 @@
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/functors.h"
 #include "engine/backend/ops/design.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 
@@ -33,12 +34,12 @@ struct Rows {   // a Design as kernels take it
 
 template <class V>
 auto data_or_null(const V& view) {
-  return view.empty() ? nullptr : view.data;
+  return view.empty() ? nullptr : raw(view);
 }
 
 template <class T>
 Rows<T> rows_of(const Design<T>& d) {
-  return {d.X.data,
+  return {raw(d.X),
           d.X.stride,
           d.X.cols,
           d.Y.cols,
@@ -47,7 +48,7 @@ Rows<T> rows_of(const Design<T>& d) {
           data_or_null(d.shift),
           data_or_null(d.scale),
           data_or_null(d.weights),
-          d.Y.data};
+          raw(d.Y)};
 }
 
 // How a block reads a tile: a thread has one slot, four neighbouring columns of X or one target, of every round-th row.

@@ -1,5 +1,6 @@
 // cuBLAS. Row-major matrices are what column-major cuBLAS sees as their transposes: C = A B is computed as C' = B' A'.
 #include "engine/backend/cuda/native/handles.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -37,8 +38,8 @@ template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
   const auto flag = [](bool t) { return t ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const std::int64_t k = transpose_a ? A.rows : A.cols;
-  KEDGE_CHECK(call_gemm(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(C.cols), as_int(C.rows), as_int(k), &alpha, B.data,
-                        as_int(B.stride), A.data, as_int(A.stride), &beta, C.data, as_int(C.stride)));
+  KEDGE_CHECK(call_gemm(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(C.cols), as_int(C.rows), as_int(k),
+                        &alpha, raw(B), as_int(B.stride), raw(A), as_int(A.stride), &beta, raw(C), as_int(C.stride)));
 }
 
 template <class T>
@@ -47,8 +48,8 @@ void DeviceLibraries::gemm_pieces(bool transpose_a, bool transpose_b, MatrixView
   const auto flag = [](bool t) { return t ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const std::int64_t m = transpose_a ? A.cols : A.rows, k = transpose_a ? A.rows : A.cols,
                      n = transpose_b ? B.rows : B.cols;
-  KEDGE_CHECK(call_pieces(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(n), as_int(m), as_int(k), B.data,
-                          as_int(B.stride), A.data, as_int(A.stride), C, as_int(n),
+  KEDGE_CHECK(call_pieces(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(n), as_int(m), as_int(k), raw(B),
+                          as_int(B.stride), raw(A), as_int(A.stride), C, as_int(n),
                           {b_step, a_step, m * n, as_int(count)}));
 }
 

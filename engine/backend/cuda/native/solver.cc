@@ -3,6 +3,7 @@
 
 #include "engine/backend/cuda/native/handles.h"
 #include "engine/backend/factorisation_failed.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -68,8 +69,9 @@ void gesvd(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnParams_t p
   KEDGE_CHECK(cusolverDnXgesvd_bufferSize(solver, params, 'S', 'S', m, n, kType<T>, A, m, kType<T>, s, kType<T>, U, m, kType<T>, Vt, n,
                                           kType<T>, &device_bytes, &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXgesvd(solver, params, 'S', 'S', m, n, kType<T>, A, m, kType<T>, s, kType<T>, U, m, kType<T>, Vt, n, kType<T>,
-                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXgesvd(solver, params, 'S', 'S', m, n, kType<T>, A, m, kType<T>, s, kType<T>, U, m, kType<T>,
+                               Vt, n, kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes,
+                               raw(info)));
   check_info(info, "gesvd");
 }
 
@@ -106,14 +108,15 @@ void eigh_leading(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnPar
   std::size_t device_bytes = 0, host_bytes = 0;
   const auto vectors = CUSOLVER_EIG_MODE_VECTOR;
   const auto range = CUSOLVER_EIG_RANGE_I;
-  KEDGE_CHECK(cusolverDnXsyevdx_bufferSize(solver, params, vectors, range, CUBLAS_FILL_MODE_LOWER, n, kType<T>, A.data, n, &unused_low,
-                                           &unused_high, low, n, &found, kType<T>, values.data(), kType<T>, &device_bytes, &host_bytes));
+  KEDGE_CHECK(cusolverDnXsyevdx_bufferSize(solver, params, vectors, range, CUBLAS_FILL_MODE_LOWER, n, kType<T>, raw(A),
+                                           n, &unused_low, &unused_high, low, n, &found, kType<T>, values.data(),
+                                           kType<T>, &device_bytes, &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXsyevdx(solver, params, vectors, range, CUBLAS_FILL_MODE_LOWER, n, kType<T>, A.data, n, &unused_low, &unused_high,
-                                low, n, &found, kType<T>, values.data(), kType<T>, work.device.data(), device_bytes, work.host.data(),
-                                host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXsyevdx(solver, params, vectors, range, CUBLAS_FILL_MODE_LOWER, n, kType<T>, raw(A), n,
+                                &unused_low, &unused_high, low, n, &found, kType<T>, values.data(), kType<T>,
+                                work.device.data(), device_bytes, work.host.data(), host_bytes, raw(info)));
   check_info(info, "syevdx");
-  runtime.copy(w.data, values.data(), static_cast<std::size_t>(w.size) * sizeof(T));
+  runtime.copy(raw(w), values.data(), static_cast<std::size_t>(w.size) * sizeof(T));
 }
 
 template <class T>
@@ -122,11 +125,13 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
   Array<int> info(impl_->runtime, 1);
   std::size_t device_bytes = 0, host_bytes = 0;
   const auto vectors = CUSOLVER_EIG_MODE_VECTOR;
-  KEDGE_CHECK(cusolverDnXsyevd_bufferSize(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, A.data, A.rows,
-                                          kType<T>, w.data, kType<T>, &device_bytes, &host_bytes));
+  KEDGE_CHECK(cusolverDnXsyevd_bufferSize(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows,
+                                          kType<T>, raw(A), A.rows, kType<T>, raw(w), kType<T>, &device_bytes,
+                                          &host_bytes));
   Workspace work(impl_->runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXsyevd(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, A.data, A.rows, kType<T>,
-                               w.data, kType<T>, work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXsyevd(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, raw(A),
+                               A.rows, kType<T>, raw(w), kType<T>, raw(work.device), device_bytes, work.host.data(),
+                               host_bytes, raw(info)));
   check_info(info, "syevd");
 }
 
@@ -135,17 +140,17 @@ template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
   Array<int> info(impl_->runtime, 1);
   std::size_t device_bytes = 0, host_bytes = 0;
-  KEDGE_CHECK(cusolverDnXpotrf_bufferSize(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, A.data, A.rows, kType<T>,
-                                          &device_bytes, &host_bytes));
+  KEDGE_CHECK(cusolverDnXpotrf_bufferSize(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>,
+                                          raw(A), A.rows, kType<T>, &device_bytes, &host_bytes));
   Workspace work(impl_->runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXpotrf(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, A.data, A.rows, kType<T>,
-                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXpotrf(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, raw(A), A.rows,
+                               kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes, raw(info)));
   const int failed = info.to_host()[0];
   if (failed < 0) check_info(info, "potrf");
   if (failed > 0) return false;
   for (const auto transposed : {CUBLAS_OP_N, CUBLAS_OP_T})
-    KEDGE_CHECK(call_trsm(impl_->blas, transposed, static_cast<int>(B.cols), static_cast<int>(B.rows), A.data, static_cast<int>(A.rows), B.data,
-                          static_cast<int>(B.stride)));
+    KEDGE_CHECK(call_trsm(impl_->blas, transposed, static_cast<int>(B.cols), static_cast<int>(B.rows), raw(A),
+                          static_cast<int>(A.rows), raw(B), static_cast<int>(B.stride)));
   return true;
 }
 
@@ -154,12 +159,12 @@ template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
   const std::int64_t m = A.rows, n = A.cols;
   CudaRuntime& runtime = impl_->runtime;
-  if (m < n) return gesvd(runtime, impl_->solver, impl_->params, n, m, A.data, Vt.data, s.data, U.data);
+  if (m < n) return gesvd(runtime, impl_->solver, impl_->params, n, m, raw(A), raw(Vt), raw(s), raw(U));
   Array<T> a(runtime, m * n), u(runtime, m * n), vt(runtime, n * n);
-  transpose(impl_->blas, A.data, m, n, a.data());
-  gesvd(runtime, impl_->solver, impl_->params, m, n, a.data(), u.data(), s.data, vt.data());
-  transpose(impl_->blas, u.data(), n, m, U.data);    // column-major m x n lies as row-major n x m
-  transpose(impl_->blas, vt.data(), n, n, Vt.data);
+  transpose(impl_->blas, raw(A), m, n, raw(a));
+  gesvd(runtime, impl_->solver, impl_->params, m, n, raw(a), raw(u), raw(s), raw(vt));
+  transpose(impl_->blas, raw(u), n, m, raw(U));   // column-major m x n lies as row-major n x m
+  transpose(impl_->blas, raw(vt), n, n, raw(Vt));
 }
 
 template <class T>
@@ -168,20 +173,21 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
   CudaRuntime& runtime = impl_->runtime;
   Array<T> a(runtime, m * n), tau(runtime, n);
   Array<int> info(runtime, 1);
-  transpose(impl_->blas, A.data, m, n, a.data());
+  transpose(impl_->blas, raw(A), m, n, raw(a));
   std::size_t device_bytes = 0, host_bytes = 0;
   KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(), kType<T>,
                                           &device_bytes, &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(), kType<T>,
-                               work.device.data(), device_bytes, work.host.data(), host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(),
+                               kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes, raw(info)));
   check_info(info, "geqrf");
   int size = 0;
-  KEDGE_CHECK(orgqr_size(impl_->solver, static_cast<int>(m), static_cast<int>(n), a.data(), tau.data(), &size));
+  KEDGE_CHECK(orgqr_size(impl_->solver, static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), &size));
   Array<T> buffer(runtime, size);
-  KEDGE_CHECK(call_orgqr(impl_->solver, static_cast<int>(m), static_cast<int>(n), a.data(), tau.data(), buffer.data(), size, info.data()));
+  KEDGE_CHECK(call_orgqr(impl_->solver, static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), raw(buffer), size,
+                         raw(info)));
   check_info(info, "orgqr");
-  transpose(impl_->blas, a.data(), n, m, A.data);
+  transpose(impl_->blas, raw(a), n, m, raw(A));
 }
 
 template <class T>
@@ -193,8 +199,8 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
   KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>, &device_bytes,
                                           &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>, work.device.data(),
-                               device_bytes, work.host.data(), host_bytes, info.data()));
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>,
+                               work.device.data(), device_bytes, work.host.data(), host_bytes, raw(info)));
   check_info(info, "geqrf");
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/backend/cuda/native/handles.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -18,17 +19,18 @@ void DeviceLibraries::sort_rows(MatrixView<T> A) {
   const std::int64_t extent = (A.rows - 1) * A.stride + A.cols;
   Array<std::int64_t> bounds(runtime, offsets);
   Array<T> sorted(runtime, extent);
-  runtime.copy(sorted.data(), A.data, static_cast<std::size_t>(extent) * sizeof(T));   // what lies between rows must stay
+  runtime.copy(sorted.data(), raw(A),
+               static_cast<std::size_t>(extent) * sizeof(T));   // what lies between rows must stay
   const auto stream = static_cast<cudaStream_t>(runtime.stream());
   const auto sort = [&](void* work, std::size_t& bytes) {
-    KEDGE_CHECK(cub::DeviceSegmentedSort::SortKeys(work, bytes, static_cast<const T*>(A.data), sorted.data(), extent, A.rows,
-                                                   bounds.data(), bounds.data() + A.rows, stream));
+    KEDGE_CHECK(cub::DeviceSegmentedSort::SortKeys(work, bytes, static_cast<const T*>(raw(A)), raw(sorted), extent,
+                                                   A.rows, raw(bounds), raw(bounds) + A.rows, stream));
   };
   std::size_t bytes = 0;
   sort(nullptr, bytes);
   Array<unsigned char> work(runtime, static_cast<std::int64_t>(bytes));
   sort(work.data(), bytes);
-  runtime.copy(A.data, sorted.data(), static_cast<std::size_t>(extent) * sizeof(T));
+  runtime.copy(raw(A), sorted.data(), static_cast<std::size_t>(extent) * sizeof(T));
 }
 
 void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {
@@ -36,8 +38,8 @@ void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::
   CudaRuntime& runtime = impl_->runtime;
   Array<std::int32_t> sorted_keys(runtime, n), sorted_values(runtime, n);
   const auto sort = [&](void* work, std::size_t& bytes) {
-    KEDGE_CHECK(cub::DeviceRadixSort::SortPairs(work, bytes, static_cast<const std::int32_t*>(keys), sorted_keys.data(),
-                                                static_cast<const std::int32_t*>(values), sorted_values.data(), n, 0, 31,
+    KEDGE_CHECK(cub::DeviceRadixSort::SortPairs(work, bytes, static_cast<const std::int32_t*>(keys), raw(sorted_keys),
+                                                static_cast<const std::int32_t*>(values), raw(sorted_values), n, 0, 31,
                                                 static_cast<cudaStream_t>(runtime.stream())));
   };
   std::size_t bytes = 0;

@@ -10,6 +10,7 @@
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/functors.h"
 #include "engine/backend/kd_search.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 
@@ -64,7 +65,7 @@ __global__ void walk_pairs(KdView<T> tree, MatrixView<const T> points, double po
   const std::int64_t p = own_item();
   if (p >= tree.n) return;
   const std::int32_t i = tree.order[p];
-  const T* const q = points.data + i * points.stride;
+  const T* const q = raw(points) + i * points.stride;
   if constexpr (kPass == Pass::kCount) {
     if (!job.weights) {
       CountVisitor visitor{job.limit, tree.n, static_cast<std::int64_t>(ceil(job.least > 0 ? job.least : 0.0)), 0};
@@ -95,7 +96,8 @@ __global__ void scan_pairs(MatrixView<const T> points, double power, DensityView
   if (i >= points.rows) return;
   double weight = 0;
   for (std::int64_t j = 0; j < (job.weights && kPass == Pass::kCount ? points.rows : i); ++j) {
-    const double distance = warp_distance<M>(points.data + i * points.stride, points.data + j * points.stride, points.cols, power);
+    const double distance =
+        warp_distance<M>(raw(points) + i * points.stride, raw(points) + j * points.stride, points.cols, power);
     if (!(distance <= job.limit) || threadIdx.x != 0) continue;
     if (job.weights && kPass == Pass::kCount) weight += job.weights[j];
     else meet_pair<kPass>(job, static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), true);
@@ -264,7 +266,7 @@ __global__ void __launch_bounds__(256, 2)
   for (int e = 0; doubts != 0 && e < kMicro * kMicro; ++e) {
     if ((doubts >> e & 1) == 0) continue;
     const std::int64_t i = left + tile_place(y, e / kMicro), j = right + tile_place(x, e % kMicro);
-    if (serial_distance(points.data + i * points.stride, points.data + j * points.stride, points.cols) <= job.limit)
+    if (serial_distance(raw(points) + i * points.stride, raw(points) + j * points.stride, points.cols) <= job.limit)
       hits |= static_cast<Word>(Word{1} << e);
   }
   if constexpr (kPass == Pass::kCount) {

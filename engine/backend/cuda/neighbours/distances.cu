@@ -3,6 +3,7 @@
 #include "engine/backend/cuda/neighbours/neighbour_index.cuh"
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -12,11 +13,11 @@ __global__ void pair_distances(MatrixView<const T> X, MatrixView<const T> Y, dou
   const std::int64_t j = own_row();
   if (j >= Y.rows) return;
   for (std::int64_t i = blockIdx.y; i < X.rows; i += gridDim.y) {
-    const double reduced = warp_distance<M>(X.data + i * X.stride, Y.data + j * Y.stride, X.cols, power);
+    const double reduced = warp_distance<M>(raw(X) + i * X.stride, raw(Y) + j * Y.stride, X.cols, power);
     if (threadIdx.x != 0) continue;
-    if constexpr (M == Metric::kEuclidean) out.data[i * out.stride + j] = static_cast<T>(sqrt(reduced));
-    else if constexpr (M == Metric::kMinkowski) out.data[i * out.stride + j] = static_cast<T>(pow(reduced, 1 / power));
-    else out.data[i * out.stride + j] = static_cast<T>(reduced);
+    if constexpr (M == Metric::kEuclidean) raw(out)[i * out.stride + j] = static_cast<T>(sqrt(reduced));
+    else if constexpr (M == Metric::kMinkowski) raw(out)[i * out.stride + j] = static_cast<T>(pow(reduced, 1 / power));
+    else raw(out)[i * out.stride + j] = static_cast<T>(reduced);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "engine/backend/cuda/tables/sort.cuh"
 #include "engine/backend/host/kd_tree.h"
 #include "engine/backend/larger_or_nan.h"
+#include "engine/backend/raw.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -22,9 +23,9 @@ __global__ void walk_nearest(KdView<T> tree, MatrixView<const T> queries, double
                              MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
   const std::int64_t i = own_item();
   if (i >= queries.rows) return;
-  NearestVisitor visitor{distances + i * k, indices.data + i * indices.stride, k, 0, infinity};
-  kd_walk<M>(tree, queries.data + i * queries.stride, power, visitor);
-  for (int j = 0; j < k; ++j) reduced.data[i * reduced.stride + j] = static_cast<T>(visitor.distances[j]);
+  NearestVisitor visitor{distances + i * k, raw(indices) + i * indices.stride, k, 0, infinity};
+  kd_walk<M>(tree, raw(queries) + i * queries.stride, power, visitor);
+  for (int j = 0; j < k; ++j) raw(reduced)[i * reduced.stride + j] = static_cast<T>(visitor.distances[j]);
 }
 
 template <Metric M, class T>
@@ -32,7 +33,7 @@ __global__ void walk_count(KdView<T> tree, MatrixView<const T> queries, double p
   const std::int64_t i = own_item();
   if (i >= queries.rows) return;
   CountVisitor visitor{limit, tree.n, 0x7fffffff, 0};
-  kd_walk<M>(tree, queries.data + i * queries.stride, power, visitor);
+  kd_walk<M>(tree, raw(queries) + i * queries.stride, power, visitor);
   counts[i] = static_cast<std::int32_t>(visitor.count);
 }
 
@@ -44,7 +45,7 @@ __global__ void walk_list(KdView<T> tree, MatrixView<const T> queries, double po
   std::int64_t at = offsets[i];
   const auto take = [&](std::int32_t index, double distance) { indices[at] = index, reduced[at] = static_cast<T>(distance), ++at; };
   EachVisitor<decltype(take)> visitor{limit, take};
-  kd_walk<M>(tree, queries.data + i * queries.stride, power, visitor);
+  kd_walk<M>(tree, raw(queries) + i * queries.stride, power, visitor);
 }
 
 // One block a query: distances in pieces that are sorted into the best k so far. `size` is a power of two > k.
@@ -59,8 +60,8 @@ __global__ void scan_nearest(MatrixView<const T> queries, MatrixView<const T> po
   for (std::int64_t first = 0; first < points.rows;) {
     const int take = static_cast<int>(min(static_cast<std::int64_t>(size - kept), points.rows - first));
     for (int e = warp; e < take; e += kScanThreads / kLanes) {
-      const double distance =
-          warp_distance<M>(queries.data + query * queries.stride, points.data + (first + e) * points.stride, points.cols, power);
+      const double distance = warp_distance<M>(raw(queries) + query * queries.stride,
+                                               raw(points) + (first + e) * points.stride, points.cols, power);
       if (lane == 0) best.keys[kept + e] = distance, best.indices[kept + e] = static_cast<std::int32_t>(first + e);
     }
     for (int e = kept + take + static_cast<int>(threadIdx.x); e < size; e += kScanThreads) best.keys[e] = infinity, best.indices[e] = 0x7fffffff;
@@ -69,8 +70,8 @@ __global__ void scan_nearest(MatrixView<const T> queries, MatrixView<const T> po
     first += take;
   }
   for (int e = static_cast<int>(threadIdx.x); e < k; e += kScanThreads) {
-    indices.data[query * indices.stride + e] = best.indices[e];
-    reduced.data[query * reduced.stride + e] = static_cast<T>(best.keys[e]);
+    raw(indices)[query * indices.stride + e] = best.indices[e];
+    raw(reduced)[query * reduced.stride + e] = static_cast<T>(best.keys[e]);
   }
 }
 
@@ -82,7 +83,8 @@ __global__ void scan_within(MatrixView<const T> queries, MatrixView<const T> poi
   if (i >= queries.rows) return;
   std::int64_t found = 0;
   for (std::int64_t p = 0; p < points.rows; ++p) {
-    const double distance = warp_distance<M>(queries.data + i * queries.stride, points.data + p * points.stride, points.cols, power);
+    const double distance =
+        warp_distance<M>(raw(queries) + i * queries.stride, raw(points) + p * points.stride, points.cols, power);
     if (!(distance <= limit)) continue;
     if (indices && threadIdx.x == 0) indices[offsets[i] + found] = static_cast<std::int32_t>(p), reduced[offsets[i] + found] = static_cast<T>(distance);
     ++found;
@@ -97,12 +99,12 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       : gpu_(parts.runtime), ops_(parts.ops), points_(points), distance_(distance) {
     if (points.cols > kKdColumns || points.rows < kKdFewestPoints) return;
     std::vector<T> host(static_cast<std::size_t>(points.rows * points.stride));
-    gpu_.to_host(host.data(), points.data,
+    gpu_.to_host(host.data(), raw(points),
                  (host.size() - static_cast<std::size_t>(points.stride - points.cols)) * sizeof(T));
     const KdTree<T> built({host.data(), points.rows, points.cols, points.stride});
     order_ = Array<std::int32_t>(gpu_, built.order), blocks_ = Array<T>(gpu_, built.blocks),
     boxes_ = Array<T>(gpu_, built.boxes);
-    tree_ = KdView<T>{order_.data(), blocks_.data(), boxes_.data(), built.n, built.d, built.leaves};
+    tree_ = KdView<T>{raw(order_), raw(blocks_), raw(boxes_), built.n, built.d, built.leaves};
   }
 
   void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
@@ -130,10 +132,11 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
   void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
     with_metric(distance_.metric, [&]<Metric M>() {
       if (tree_) {
-        KEDGE_LAUNCH(gpu_, (walk_count<M, T>), blocks_for(queries.rows, kThreads), kThreads, 0, *tree_, queries, distance_.power, limit, counts.data);
+        KEDGE_LAUNCH(gpu_, (walk_count<M, T>), blocks_for(queries.rows, kThreads), kThreads, 0, *tree_, queries,
+                     distance_.power, limit, raw(counts));
       } else {
-        KEDGE_LAUNCH(gpu_, (scan_within<M, T>), blocks_for(queries.rows, 8), dim3(kLanes, 8), 0, queries, points_, distance_.power, limit, counts.data,
-                     nullptr, nullptr, nullptr);
+        KEDGE_LAUNCH(gpu_, (scan_within<M, T>), blocks_for(queries.rows, 8), dim3(kLanes, 8), 0, queries, points_,
+                     distance_.power, limit, raw(counts), nullptr, nullptr, nullptr);
       }
     });
   }
@@ -142,11 +145,11 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
                    VectorView<T> reduced) override {
     with_metric(distance_.metric, [&]<Metric M>() {
       if (tree_) {
-        KEDGE_LAUNCH(gpu_, (walk_list<M, T>), blocks_for(queries.rows, kThreads), kThreads, 0, *tree_, queries, distance_.power, limit, offsets.data,
-                     indices.data, reduced.data);
+        KEDGE_LAUNCH(gpu_, (walk_list<M, T>), blocks_for(queries.rows, kThreads), kThreads, 0, *tree_, queries,
+                     distance_.power, limit, raw(offsets), raw(indices), raw(reduced));
       } else {
-        KEDGE_LAUNCH(gpu_, (scan_within<M, T>), blocks_for(queries.rows, 8), dim3(kLanes, 8), 0, queries, points_, distance_.power, limit, nullptr,
-                     offsets.data, indices.data, reduced.data);
+        KEDGE_LAUNCH(gpu_, (scan_within<M, T>), blocks_for(queries.rows, 8), dim3(kLanes, 8), 0, queries, points_,
+                     distance_.power, limit, nullptr, raw(offsets), raw(indices), raw(reduced));
       }
     });
   }
@@ -155,13 +158,14 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
                           VectorView<std::int32_t> component) override {
     const std::int64_t n = points_.rows;
     Array<std::int32_t> counts(gpu_, n), parents(gpu_, n), roots(gpu_, n);
-    DensityView job{limit, least, weights.empty() ? nullptr : weights.data, core.data, counts.data(), parents.data(), component.data};
+    DensityView job{limit,        least,         weights.empty() ? nullptr : raw(weights), raw(core), raw(counts),
+                    raw(parents), raw(component)};
     KEDGE_LAUNCH(gpu_, reset_density, blocks_for(n, kThreads), kThreads, 0, job, n);
     pass<Pass::kCount>(job);
     if (!tree_ && !job.weights) KEDGE_LAUNCH(gpu_, core_by_count, blocks_for(n, kThreads), kThreads, 0, job, n);
     pass<Pass::kJoin>(job);
     KEDGE_LAUNCH(gpu_, flatten, blocks_for(n, kThreads), kThreads, 0, job, n, roots.data());
-    job.parents = roots.data();
+    job.parents = raw(roots);
     KEDGE_LAUNCH(gpu_, name_core, blocks_for(n, kThreads), kThreads, 0, job, n);
     pass<Pass::kBorder>(job);
     gpu_.synchronize();
@@ -198,7 +202,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
     mask_places_ = Array<std::int32_t>(gpu_, pairs), masks_used_ = Array<std::int32_t>(gpu_, 1);
     mask_words_ = Array<typename PairMasks<T>::Word>(gpu_, capacity * TileShape<T>::kThreads);
     masks_used_.zero();
-    masks_ = {mask_places_.data(), mask_words_.data(), masks_used_.data(), static_cast<std::int32_t>(capacity)};
+    masks_ = {raw(mask_places_), raw(mask_words_), raw(masks_used_), static_cast<std::int32_t>(capacity)};
   }
 
   CentredPoints<T> centred() {
@@ -211,7 +215,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       for (const T norm : norms_.to_host()) largest_ = larger_or_nan(largest_, norm);
       largest_ = std::sqrt(largest_);
     }
-    return {std::as_const(centred_).view(), norms_.data(), largest_};
+    return {std::as_const(centred_).view(), raw(norms_), largest_};
   }
 
   CudaRuntime& gpu_;

@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/shortlist.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -37,7 +38,7 @@ __global__ void centre_rows(MatrixView<const T> X, const T* centre, T* out, T* n
   if (i >= X.rows) return;
   double sum = 0;
   for (std::int64_t j = threadIdx.x; j < d; j += kLanes) {
-    const T value = X.data[i * X.stride + j] - centre[j];
+    const T value = raw(X)[i * X.stride + j] - centre[j];
     out[i * d + j] = value;
     sum += static_cast<double>(value) * static_cast<double>(value);
   }
@@ -90,7 +91,8 @@ __global__ void rank_candidates(RankJob<T> job, double infinity) {
         const std::int64_t p = all ? c + e : list[c + e];
         double sum = 0;
         for (std::int64_t j = lane; j < d; j += kLanes)
-          sum += squared_difference(job.queries.data[query * job.queries.stride + j], job.points.data[p * job.points.stride + j]);
+          sum += squared_difference(raw(job.queries)[query * job.queries.stride + j],
+                                    raw(job.points)[p * job.points.stride + j]);
         sum = fold_lanes(sum);
         if (lane == 0) best.keys[kept + e] = sum, best.indices[kept + e] = static_cast<std::int32_t>(p);
       }
@@ -102,8 +104,8 @@ __global__ void rank_candidates(RankJob<T> job, double infinity) {
     }
   }
   for (int e = static_cast<int>(threadIdx.x); e < job.k; e += kRankThreads) {
-    job.indices.data[query * job.indices.stride + e] = best.indices[e];
-    job.squared.data[query * job.squared.stride + e] = static_cast<T>(best.keys[e]);
+    raw(job.indices)[query * job.indices.stride + e] = best.indices[e];
+    raw(job.squared)[query * job.squared.stride + e] = static_cast<T>(best.keys[e]);
   }
 }
 
@@ -112,8 +114,8 @@ __global__ void votes(MatrixView<const std::int32_t> indices, MatrixView<const T
                       MatrixView<T> proba) {
   const std::int64_t i = own_item();
   if (i < indices.rows)
-    vote_row(indices.data + i * indices.stride, squared.data + i * squared.stride, indices.cols, y, by_distance,
-             proba.data + i * proba.stride, proba.cols);
+    vote_row(raw(indices) + i * indices.stride, raw(squared) + i * squared.stride, indices.cols, y, by_distance,
+             raw(proba) + i * proba.stride, proba.cols);
 }
 
 int power_of_two(std::int64_t least) {
@@ -163,14 +165,25 @@ void search_batch(CudaRuntime& gpu, MatrixView<const T> queries, MatrixView<cons
   Array<std::int32_t> lists(gpu, m * ranges * capacity);
   Array<int> counts(gpu, m * ranges);
   KEDGE_LAUNCH(gpu, errors_of<T>, blocks_for(m, 128), 128, 0, q.norms.data(), m, largest, d, errors.data());
-  const ShortlistJob<T> job{q.values.data(), centred_points.values.data(), errors.data(), centred_points.norms.data(), m, n, d, range, k,
-                            capacity, scores.data(), lists.data(), counts.data()};
+  const ShortlistJob<T> job{raw(q.values),
+                            raw(centred_points.values),
+                            raw(errors),
+                            raw(centred_points.norms),
+                            m,
+                            n,
+                            d,
+                            range,
+                            k,
+                            capacity,
+                            raw(scores),
+                            raw(lists),
+                            raw(counts)};
   KEDGE_LAUNCH(gpu, shortlist_points<T>, dim3(static_cast<unsigned>(query_tiles), static_cast<unsigned>(ranges)),
                Shape::kThreads,
                std::max(Shape::kTileBytes, static_cast<std::size_t>(capacity) * (sizeof(T) + sizeof(std::int32_t))),
                job, std::numeric_limits<T>::infinity());
   const int size = power_of_two(std::int64_t{k} + 256);
-  const RankJob<T> rank{queries, points, lists.data(), counts.data(), ranges, capacity, k, size, indices, squared};
+  const RankJob<T> rank{queries, points, raw(lists), raw(counts), ranges, capacity, k, size, indices, squared};
   KEDGE_LAUNCH(gpu, rank_candidates<T>, static_cast<unsigned>(m), kRankThreads,
                static_cast<std::size_t>(size) * (sizeof(double) + sizeof(std::int32_t)), rank, std::numeric_limits<double>::infinity());
 }
@@ -193,10 +206,10 @@ class CudaNeighbours final : public NeighbourOps<T>, private CudaBody {
     largest.zero();
     ops_.rows->column_sums(points, sums.view());
     KEDGE_LAUNCH(gpu, centre_of<T>, blocks_for(d, 128), 128, 0, sums.data(), d, points.rows, centre.data());
-    const Centred<T> p = centred<T>(gpu, points, centre, largest.data());
+    const Centred<T> p = centred<T>(gpu, points, centre, raw(largest));
     for (std::int64_t first = 0; first < queries.rows; first += kQueryBatch) {
       const std::int64_t rows = std::min(kQueryBatch, queries.rows - first);
-      search_batch(gpu, queries.row_range(first, rows), points, k, centre, p, largest.data(),
+      search_batch(gpu, queries.row_range(first, rows), points, k, centre, p, raw(largest),
                    indices.row_range(first, rows), squared.row_range(first, rows));
     }
   }
@@ -208,7 +221,7 @@ class CudaNeighbours final : public NeighbourOps<T>, private CudaBody {
 
   void vote(MatrixView<const std::int32_t> indices, MatrixView<const T> squared, VectorView<const std::int32_t> y,
             bool by_distance, MatrixView<T> proba) override {
-    KEDGE_LAUNCH(runtime_, votes<T>, blocks_for(indices.rows, 128), 128, 0, indices, squared, y.data, by_distance,
+    KEDGE_LAUNCH(runtime_, votes<T>, blocks_for(indices.rows, 128), 128, 0, indices, squared, raw(y), by_distance,
                  proba);
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -17,7 +18,7 @@ struct Selection {
 
 template <class T>
 Selection<T> select(MatrixView<const T> X, VectorView<const std::int32_t> rows) {
-  return {X.data, X.stride, rows.empty() ? nullptr : rows.data, rows.empty() ? X.rows : rows.size, X.cols};
+  return {raw(X), X.stride, rows.empty() ? nullptr : raw(rows), rows.empty() ? X.rows : rows.size, X.cols};
 }
 
 }  // namespace kedge::engine

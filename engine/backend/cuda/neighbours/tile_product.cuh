@@ -3,6 +3,7 @@
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/pieces.cuh"
+#include "engine/backend/raw.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -32,7 +33,7 @@ class TilePart {
     KEDGE_UNROLL
     for (int p = 0; p < kPieces; ++p) {
       const std::int64_t row = first + row_of(p), col = k + column_of(p);
-      const T* const from = rows.data + row * rows.stride + col;
+      const T* const from = raw(rows) + row * rows.stride + col;
       for (int e = 0; e < 4; ++e) pieces_[p].values[e] = T{0};
       if (row >= end) continue;
       if (in_pieces && col + 4 <= rows.cols) pieces_[p] = four_at(from);

@@ -7,6 +7,7 @@
 #include "engine/backend/category_functors.h"
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -21,7 +22,7 @@ struct Cells {   // a matrix, or rows of one by position
 
 template <class T>
 Cells<T> cells(MatrixView<T> X, VectorView<const std::int32_t> rows = {}) {
-  return {X.data, rows.empty() ? X.rows : rows.size, X.cols, X.stride, rows.empty() ? nullptr : rows.data};
+  return {raw(X), rows.empty() ? X.rows : rows.size, X.cols, X.stride, rows.empty() ? nullptr : raw(rows)};
 }
 
 template <class T>
@@ -117,13 +118,13 @@ class CudaCategories final : public CategoryOps<T>, private CudaBody {
   void take_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> columns,
                     MatrixView<T> out) override {
     KEDGE_LAUNCH(runtime_, take<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, cells(X, rows),
-                 columns.data, cells(out));
+                 raw(columns), cells(out));
   }
 
   void translate(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int64_t> offsets,
                  VectorView<const T> keys, VectorView<const T> values, VectorView<const T> missing,
                  VectorView<const T> unknown, MatrixView<T> out) override {
-    const Dictionaries<T> words{offsets.data, keys.data, values.data, missing.data, unknown.data};
+    const Dictionaries<T> words{raw(offsets), raw(keys), raw(values), raw(missing), raw(unknown)};
     KEDGE_LAUNCH(runtime_, translate_cells<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, cells(X, rows),
                  words, cells(out));
   }
@@ -134,29 +135,29 @@ class CudaCategories final : public CategoryOps<T>, private CudaBody {
   }
 
   void fill_missing(VectorView<const T> missing, VectorView<const T> fill, MatrixView<T> X) override {
-    KEDGE_LAUNCH(runtime_, fill_cells<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, missing.data, fill.data,
+    KEDGE_LAUNCH(runtime_, fill_cells<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, raw(missing), raw(fill),
                  cells(X));
   }
 
   void mark_missing(MatrixView<const T> X, VectorView<const T> missing, VectorView<const std::int32_t> columns,
                     MatrixView<T> out) override {
     KEDGE_LAUNCH(runtime_, mark_cells<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, cells(X),
-                 missing.data, columns.data, cells(out));
+                 raw(missing), raw(columns), cells(out));
   }
 
   void count_codes(VectorView<const std::int32_t> codes, VectorView<std::int64_t> counts) override {
     if (counts.empty()) return;
-    runtime_.zero(counts.data, static_cast<std::size_t>(counts.size) * sizeof(std::int64_t));
+    runtime_.zero(raw(counts), static_cast<std::size_t>(counts.size) * sizeof(std::int64_t));
     const auto copies = static_cast<int>(std::min<std::int64_t>(kCountWords / counts.size, kLanes));
     const unsigned blocks = std::min(blocks_for(codes.size, kCountThreads * kCountsOfThread), kMostCountBlocks);
-    KEDGE_LAUNCH(runtime_, count_classes, blocks, kCountThreads, 0, codes.data, codes.size,
-                 static_cast<int>(counts.size), copies, reinterpret_cast<unsigned long long*>(counts.data));
+    KEDGE_LAUNCH(runtime_, count_classes, blocks, kCountThreads, 0, raw(codes), codes.size,
+                 static_cast<int>(counts.size), copies, reinterpret_cast<unsigned long long*>(raw(counts)));
   }
 
   void map_codes(VectorView<const std::int32_t> codes, VectorView<const std::int32_t> to,
                  VectorView<std::int32_t> out) override {
-    KEDGE_LAUNCH(runtime_, renumber, blocks_for(codes.size, kCountThreads), kCountThreads, 0, codes.data, codes.size,
-                 to.data, out.data);
+    KEDGE_LAUNCH(runtime_, renumber, blocks_for(codes.size, kCountThreads), kCountThreads, 0, raw(codes), codes.size,
+                 raw(to), raw(out));
   }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -178,7 +179,7 @@ template <class T>
 struct Batch {
   Matrix<T> values;
   Array<std::int64_t> present;
-  SortedColumns<T> sorted() const { return {values.data(), present.data(), values.cols(), values.rows()}; }
+  SortedColumns<T> sorted() const { return {raw(values), raw(present), values.cols(), values.rows()}; }
 };
 
 std::int64_t batch_columns(std::int64_t n, std::int64_t cols) {
@@ -192,7 +193,7 @@ Batch<T> sorted_batch(CudaRuntime& runtime, DeviceLibraries& libraries, const Se
   batch.present.zero();
   KEDGE_LAUNCH(runtime, take_present<T>, dim3(blocks_for(X.n, kSide), blocks_for(choice.n, kSide)),
                dim3(kSide, kSideRows), 0, X, choice, std::numeric_limits<T>::infinity(), batch.values.data(),
-               reinterpret_cast<unsigned long long*>(batch.present.data()));
+               reinterpret_cast<unsigned long long*>(raw(batch.present)));
   libraries.sort_rows(batch.values.view());
   return batch;
 }
@@ -236,7 +237,7 @@ void put_means(CudaRuntime& runtime, bool wants_mean, const Selection<T>& X, con
     KEDGE_LAUNCH(runtime, sum_present<T>,
                  tall_grid(runtime, blocks_for(X.n, kRowTile), blocks_for(X.cols, kColumnThreads)), kColumnThreads, 0,
                  X, choice, again ? centre : nullptr, partial.data());
-    sum_tables(runtime, partial.data(), tiles, 2 * X.cols, sums.data());
+    sum_tables(runtime, raw(partial), tiles, 2 * X.cols, raw(sums));
     KEDGE_LAUNCH(runtime, finish_centres, blocks_for(X.cols, 128), 128, 0, X.cols, sums.data(), wants_mean, again, nan,
                  centre, present);
   }
@@ -273,7 +274,7 @@ std::vector<NumberCounts<T>> count_numbers(CudaRuntime& runtime, DeviceLibraries
   const std::int64_t all = chosen.size(), step = batch_columns(X.n, all);
   for (std::int64_t first = 0; first < all; first += step) {
     const std::int64_t cols = std::min(step, all - first);
-    const Batch<T> batch = sorted_batch(runtime, libraries, X, ColumnChoice<T>{chosen.data(), nullptr, first, cols});
+    const Batch<T> batch = sorted_batch(runtime, libraries, X, ColumnChoice<T>{raw(chosen), nullptr, first, cols});
     const Runs<T> runs = runs_of(runtime, batch);
     const std::vector<std::int64_t> places = runs.places.to_host(), present = batch.present.to_host();
     const std::vector<T> numbers = runs.numbers.to_host();

@@ -7,6 +7,7 @@
 #include "engine/backend/cuda/neighbours/selection.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/column_counts.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -137,9 +138,9 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
                     VectorView<std::int64_t> present) override {
     const Selection<T> x = select(X, rows);
     KEDGE_LAUNCH(runtime_, transpose_rows<T>, tall_grid(runtime_, blocks_for(x.n, kSide), blocks_for(x.cols, kSide)),
-                 dim3(kSide, kSideRows), 0, x, sorted.data, sorted.stride);
-    KEDGE_LAUNCH(runtime_, count_present<T>, static_cast<unsigned>(x.cols), kCountThreads, 0, sorted.data, x.n,
-                 sorted.stride, std::numeric_limits<T>::infinity(), present.data);
+                 dim3(kSide, kSideRows), 0, x, raw(sorted), sorted.stride);
+    KEDGE_LAUNCH(runtime_, count_present<T>, static_cast<unsigned>(x.cols), kCountThreads, 0, raw(sorted), x.n,
+                 sorted.stride, std::numeric_limits<T>::infinity(), raw(present));
     libraries_.sort_rows(sorted);
   }
 
@@ -150,7 +151,7 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
     Array<std::int64_t> present(runtime_, X.cols);
     sort_columns(X, rows, sorted.view(), present.view());
     KEDGE_LAUNCH(runtime_, read_quantiles<T>, blocks_for(q.size * X.cols, 128), 128, 0, sorted.data(), n,
-                 present.data(), q.data, q.size, X.cols, std::numeric_limits<double>::quiet_NaN(), out.data,
+                 present.data(), raw(q), q.size, X.cols, std::numeric_limits<double>::quiet_NaN(), raw(out),
                  out.stride);
   }
 
@@ -158,7 +159,7 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
                        VectorView<double> count, VectorView<double> mean, VectorView<double> variance) override {
     const Selection<T> x = select(X, rows);
     const std::int64_t tiles = tiles_of(x.n, kRowTile), d = x.cols;
-    const double* const w = weights.empty() ? nullptr : weights.data;
+    const double* const w = weights.empty() ? nullptr : raw(weights);
     const dim3 grid = tall_grid(runtime_, blocks_for(x.n, kRowTile), blocks_for(d, kColumnThreads));
     const std::vector<unsigned long long> none(static_cast<std::size_t>(d), kNone);
     Array<unsigned long long> first(runtime_, none);
@@ -167,19 +168,19 @@ class CudaColumns final : public ColumnOps<T>, private CudaBody {
     KEDGE_LAUNCH(runtime_, read_origin<T>, blocks_for(d, 128), 128, 0, x, first.data(),
                  std::numeric_limits<double>::quiet_NaN(), origin.data());
     KEDGE_LAUNCH(runtime_, present_deviations<T>, grid, kColumnThreads, 0, x, w, origin.data(), partial.data());
-    sum_tables(runtime_, partial.data(), tiles, 2 * d, sums.data());
-    KEDGE_LAUNCH(runtime_, finish_present_mean, blocks_for(d, 128), 128, 0, d, sums.data(), origin.data(), count.data,
-                 mean.data);
-    KEDGE_LAUNCH(runtime_, present_squares<T>, grid, kColumnThreads, 0, x, w, mean.data, partial.data());
-    sum_tables(runtime_, partial.data(), tiles, 2 * d, sums.data());
-    KEDGE_LAUNCH(runtime_, finish_present_variance, blocks_for(d, 128), 128, 0, d, sums.data(), count.data,
-                 variance.data);
+    sum_tables(runtime_, raw(partial), tiles, 2 * d, raw(sums));
+    KEDGE_LAUNCH(runtime_, finish_present_mean, blocks_for(d, 128), 128, 0, d, sums.data(), origin.data(), raw(count),
+                 raw(mean));
+    KEDGE_LAUNCH(runtime_, present_squares<T>, grid, kColumnThreads, 0, x, w, raw(mean), partial.data());
+    sum_tables(runtime_, raw(partial), tiles, 2 * d, raw(sums));
+    KEDGE_LAUNCH(runtime_, finish_present_variance, blocks_for(d, 128), 128, 0, d, sums.data(), raw(count),
+                 raw(variance));
   }
 
   void column_centres(ColumnCentre centre_kind, MatrixView<const T> X, VectorView<const std::int32_t> rows,
                       VectorView<const T> missing, VectorView<double> centre,
                       VectorView<std::int64_t> present) override {
-    engine::column_centres(runtime_, libraries_, centre_kind, select(X, rows), missing.data, centre.data, present.data);
+    engine::column_centres(runtime_, libraries_, centre_kind, select(X, rows), raw(missing), raw(centre), raw(present));
   }
 
   std::vector<NumberCounts<T>> count_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows,

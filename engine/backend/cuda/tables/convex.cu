@@ -5,6 +5,7 @@
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -44,7 +45,7 @@ __device__ double block_gap(const ElasticNetPath& p, const Work& work, double l1
   ElasticNetSums own;
   own.dual_norm = positive ? -INFINITY : 0.0;
   for (std::int64_t j = threadIdx.x; j < p.q.size; j += kThreads) {
-    const double w = work.w[j], q = p.q.data[j], dual = elastic_net_dual(q - work.Qw[j], w, l1, l2);
+    const double w = work.w[j], q = raw(p.q)[j], dual = elastic_net_dual(q - work.Qw[j], w, l1, l2);
     own.l1_norm += fabs(w), own.squared_norm += w * w, own.qw += w * q, own.wQw += w * work.Qw[j];
     own.dual_norm = Larger()(own.dual_norm, positive ? dual : fabs(dual)), own.dual_squared += dual * dual;
   }
@@ -59,7 +60,7 @@ __device__ double block_gap(const ElasticNetPath& p, const Work& work, double l1
 // Every thread knows j, from and to; all have read what they need of w and Qw before the first barrier.
 __device__ void block_move(const ElasticNetPath& p, const Work& work, std::int64_t j, double from, double to) {
   __syncthreads();
-  const double* const row = p.Q.data + j * p.Q.stride;
+  const double* const row = raw(p.Q) + j * p.Q.stride;
   for (std::int64_t k = threadIdx.x; k < p.q.size; k += kThreads) work.Qw[k] += (to - from) * row[k];
   if (threadIdx.x == 0) work.w[j] = to;
   __syncthreads();
@@ -71,9 +72,9 @@ __device__ int block_screen(const ElasticNetPath& p, const Work& work, double l1
   const std::int64_t d = p.q.size;
   for (std::int64_t j = threadIdx.x; j < d; j += kThreads) {
     if (work.excluded[j]) continue;
-    const double diagonal = p.Q.data[j * p.Q.stride + j];
-    const bool out = l1 > 0 ? elastic_net_excludes(elastic_net_dual(p.q.data[j] - work.Qw[j], work.w[j], l1, l2), dual_norm,
-                                                   diagonal, l1, l2, gap)
+    const double diagonal = raw(p.Q)[j * p.Q.stride + j];
+    const bool out = l1 > 0 ? elastic_net_excludes(elastic_net_dual(raw(p.q)[j] - work.Qw[j], work.w[j], l1, l2),
+                                                   dual_norm, diagonal, l1, l2, gap)
                             : diagonal == 0;
     work.excluded[j] = out ? 1 : 0;
   }
@@ -105,7 +106,8 @@ __device__ bool block_epoch(const ElasticNetPath& p, const ElasticNetOptions& o,
     const std::int64_t j =
         work.active[o.random ? random.below(static_cast<std::uint32_t>(n_active)) : static_cast<std::uint32_t>(i)];
     const double w = work.w[j];
-    const double to = elastic_net_coordinate(p.q.data[j] - work.Qw[j], w, p.Q.data[j * p.Q.stride + j], l1, l2, o.positive);
+    const double to =
+        elastic_net_coordinate(raw(p.q)[j] - work.Qw[j], w, raw(p.Q)[j * p.Q.stride + j], l1, l2, o.positive);
     if (to != w) block_move(p, work, j, w, to);
     largest = Larger()(largest, fabs(to)), step = Larger()(step, fabs(to - w));
   }
@@ -114,7 +116,7 @@ __device__ bool block_epoch(const ElasticNetPath& p, const ElasticNetOptions& o,
 
 __device__ void block_solve(const ElasticNetPath& p, const ElasticNetOptions& o, const Work& work, std::int64_t a,
                             PhiloxStream& random, double* shared, int* count) {
-  const double l1 = p.l1.data[a], l2 = p.l2.data[a], tol = o.tol * p.y_squared;
+  const double l1 = raw(p.l1)[a], l2 = raw(p.l2)[a], tol = o.tol * p.y_squared;
   double dual_norm = 0, gap = block_gap(p, work, l1, l2, o.positive, shared, dual_norm);
   std::int32_t n_iter = 0;
   if (!(gap >= 0 && gap <= tol)) {
@@ -130,8 +132,8 @@ __device__ void block_solve(const ElasticNetPath& p, const ElasticNetOptions& o,
       n_active = block_screen(p, work, l1, l2, gap, dual_norm, count);
     }
   }
-  if (threadIdx.x == 0) p.gap.data[a] = gap, p.n_iter.data[a] = n_iter;
-  for (std::int64_t j = threadIdx.x; j < p.q.size; j += kThreads) p.coef.data[a * p.q.size + j] = work.w[j];
+  if (threadIdx.x == 0) raw(p.gap)[a] = gap, raw(p.n_iter)[a] = n_iter;
+  for (std::int64_t j = threadIdx.x; j < p.q.size; j += kThreads) raw(p.coef)[a * p.q.size + j] = work.w[j];
   __syncthreads();
 }
 
@@ -144,11 +146,11 @@ __global__ void solve_paths(const ElasticNetPath* paths, const Work* works, Elas
   for (std::int64_t k = threadIdx.x; k < p.q.size; k += kThreads) {
     double sum = 0;   // Q is symmetric: down a column, neighbouring threads read neighbouring cells
     for (std::int64_t j = 0; j < p.q.size; ++j) {
-      const double w = p.coef.data[j];
-      if (w != 0) sum += w * p.Q.data[j * p.Q.stride + k];
+      const double w = raw(p.coef)[j];
+      if (w != 0) sum += w * raw(p.Q)[j * p.Q.stride + k];
     }
     work.Qw[k] = sum;
-    work.w[k] = p.coef.data[k];
+    work.w[k] = raw(p.coef)[k];
   }
   __syncthreads();
   for (std::int64_t a = 0; a < p.l1.size; ++a) block_solve(p, options, work, a, random, shared, &count);
@@ -169,7 +171,7 @@ class CudaConvex final : public ConvexOps<T>, private CudaBody {
     std::int64_t first = 0;
     for (const ElasticNetPath& path : paths) {
       works.push_back(
-          {vectors.data() + first, vectors.data() + entries + first, active.data() + first, excluded.data() + first});
+          {raw(vectors) + first, raw(vectors) + entries + first, raw(active) + first, raw(excluded) + first});
       first += path.q.size;
     }
     const Array<ElasticNetPath> device_paths(runtime_, paths);

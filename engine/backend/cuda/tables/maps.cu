@@ -3,6 +3,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/row_norm.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -12,7 +13,7 @@ __global__ void map_elements(ColumnMap map, const double* a, const double* b, bo
                              MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
+  map_row(raw(X) + i * X.stride, raw(out) + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
     return static_cast<T>(column_map(map, static_cast<double>(x), a ? a[j] : 0.0, b ? b[j] : 0.0));
   });
 }
@@ -21,7 +22,7 @@ template <class T>
 __global__ void unary_elements(Unary f, double scale, bool in_pieces, MatrixView<const T> X, MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces,
+  map_row(raw(X) + i * X.stride, raw(out) + i * out.stride, X.cols, in_pieces,
           [&](std::int64_t, T x) { return static_cast<T>(unary(f, scale * static_cast<double>(x))); });
 }
 
@@ -30,8 +31,8 @@ __global__ void binary_elements(Binary f, bool in_pieces, MatrixView<const T> X,
                                 MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  const T* const y = Y.data + (Y.rows == 1 ? 0 : i * Y.stride);
-  map_row(X.data + i * X.stride, out.data + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
+  const T* const y = raw(Y) + (Y.rows == 1 ? 0 : i * Y.stride);
+  map_row(raw(X) + i * X.stride, raw(out) + i * out.stride, X.cols, in_pieces, [&](std::int64_t j, T x) {
     return static_cast<T>(binary(f, static_cast<double>(x), static_cast<double>(y[Y.cols == 1 ? 0 : j])));
   });
 }
@@ -42,16 +43,16 @@ __global__ void rank_elements(MatrixView<const T> X, MatrixView<const double> qu
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
   for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
-    out.data[i * out.stride + j] =
-        static_cast<T>(quantile_rank(static_cast<double>(X.data[i * X.stride + j]), quantiles.data + j * quantiles.stride,
-                                     references, quantiles.cols, normal));
+    raw(out)[i * out.stride + j] =
+        static_cast<T>(quantile_rank(static_cast<double>(raw(X)[i * X.stride + j]),
+                                     raw(quantiles) + j * quantiles.stride, references, quantiles.cols, normal));
 }
 
 template <class T>
 __global__ void fill_zero(MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= out.rows) return;
-  for (std::int64_t j = threadIdx.x; j < out.cols; j += blockDim.x) out.data[i * out.stride + j] = T{0};
+  for (std::int64_t j = threadIdx.x; j < out.cols; j += blockDim.x) raw(out)[i * out.stride + j] = T{0};
 }
 
 template <class T>
@@ -61,11 +62,10 @@ __global__ void put_bins(MatrixView<const T> X, const double* edges, const std::
   if (i >= X.rows) return;
   for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x) {
     const std::int32_t first = first_edge[j];
-    const std::int64_t bin = edges_up_to(edges + first, first_edge[j + 1] - first, static_cast<double>(X.data[i * X.stride + j]));
-    if (first_out)
-      out.data[i * out.stride + first_out[j] + bin] = T{1};
-    else
-      out.data[i * out.stride + j] = static_cast<T>(bin);
+    const std::int64_t bin =
+        edges_up_to(edges + first, first_edge[j + 1] - first, static_cast<double>(raw(X)[i * X.stride + j]));
+    if (first_out) raw(out)[i * out.stride + first_out[j] + bin] = T{1};
+    else raw(out)[i * out.stride + j] = static_cast<T>(bin);
   }
 }
 
@@ -75,21 +75,22 @@ __global__ void put_splines(MatrixView<const T> X, SplineBasis spline, std::int6
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
   for (std::int64_t j = threadIdx.x; j < X.cols; j += blockDim.x)
-    spline_cells(static_cast<double>(X.data[i * X.stride + j]), spline.knots.data + j * spline.knots.stride, spline.knots.cols,
-                 spline.degree, spline.extrapolation, n_splines, n_out, out.data + i * out.stride + j * n_out);
+    spline_cells(static_cast<double>(raw(X)[i * X.stride + j]), raw(spline.knots) + j * spline.knots.stride,
+                 spline.knots.cols, spline.degree, spline.extrapolation, n_splines, n_out,
+                 raw(out) + i * out.stride + j * n_out);
 }
 
 template <class T>
 __global__ void divide_by_norm(RowNorm norm, MatrixView<T> X) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  divide_values(norm, X.data + i * X.stride, X.cols);
+  divide_values(norm, raw(X) + i * X.stride, X.cols);
 }
 
 template <class T>
 __global__ void divide_short_rows(RowNorm norm, bool in_pieces, MatrixView<T> X) {
   const std::int64_t i = own_item();
-  if (i < X.rows) divide_short(norm, in_pieces, X.data + i * X.stride, static_cast<int>(X.cols));
+  if (i < X.rows) divide_short(norm, in_pieces, raw(X) + i * X.stride, static_cast<int>(X.cols));
 }
 
 // Each thread multiplies its own column's chain of features, so that no column waits for its parent.
@@ -98,12 +99,12 @@ __global__ void multiply_features(MatrixView<const T> X, const std::int32_t* fea
                                   MatrixView<T> out) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  const T* const row = X.data + i * X.stride;
+  const T* const row = raw(X) + i * X.stride;
   for (std::int64_t c = threadIdx.x; c < out.cols; c += blockDim.x) {
     T product = 1;
     for (std::int32_t at = static_cast<std::int32_t>(c); at >= 0; at = parent[at])
       if (feature[at] >= 0) product *= row[feature[at]];
-    out.data[i * out.stride + c] = product;
+    raw(out)[i * out.stride + c] = product;
   }
 }
 
@@ -112,7 +113,7 @@ __global__ void kernel_elements(Kernel kernel, const T* x_norms, const T* y_norm
   const std::int64_t i = own_row();
   if (i >= K.rows) return;
   for (std::int64_t j = threadIdx.x; j < K.cols; j += blockDim.x) {
-    T& k = K.data[i * K.stride + j];
+    T& k = raw(K)[i * K.stride + j];
     k = static_cast<T>(kernel_value(kernel, static_cast<double>(k), x_norms ? static_cast<double>(x_norms[i]) : 0.0,
                                     y_norms ? static_cast<double>(y_norms[j]) : 0.0));
   }
@@ -128,7 +129,7 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
     const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
     const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
     KEDGE_LAUNCH(runtime_, map_elements<T>, row_blocks(X.rows, across), row_block(across), 0, map,
-                 a.empty() ? nullptr : a.data, b.empty() ? nullptr : b.data, in_pieces, X, out);
+                 a.empty() ? nullptr : raw(a), b.empty() ? nullptr : raw(b), in_pieces, X, out);
   }
 
   void map(Unary f, double scale, MatrixView<const T> X, MatrixView<T> out) override {
@@ -148,15 +149,15 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
   void quantile_ranks(MatrixView<const T> X, MatrixView<const double> quantiles, VectorView<const double> references,
                       bool normal, MatrixView<T> out) override {
     KEDGE_LAUNCH(runtime_, rank_elements<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, quantiles,
-                 references.data, normal, out);
+                 raw(references), normal, out);
   }
 
   void bin_columns(MatrixView<const T> X, VectorView<const double> edges, VectorView<const std::int32_t> first_edge,
                    VectorView<const std::int32_t> first_out, MatrixView<T> out) override {
     if (!first_out.empty())
       KEDGE_LAUNCH(runtime_, fill_zero<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, out);
-    KEDGE_LAUNCH(runtime_, put_bins<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, edges.data,
-                 first_edge.data, first_out.empty() ? nullptr : first_out.data, out);
+    KEDGE_LAUNCH(runtime_, put_bins<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X, raw(edges),
+                 raw(first_edge), first_out.empty() ? nullptr : raw(first_out), out);
   }
 
   void spline_basis(MatrixView<const T> X, const SplineBasis& spline, MatrixView<T> out) override {
@@ -173,14 +174,14 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
   void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,
                  MatrixView<T> out) override {
     KEDGE_LAUNCH(runtime_, multiply_features<T>, row_blocks(out.rows, out.cols), row_block(out.cols), 0, X,
-                 feature.data, parent.data, out);
+                 raw(feature), raw(parent), out);
   }
 
   void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms,
                     MatrixView<T> K) override {
     const bool gaussian = kernel.kind == KernelKind::kGaussian;
     KEDGE_LAUNCH(runtime_, kernel_elements<T>, row_blocks(K.rows, K.cols), row_block(K.cols), 0, kernel,
-                 gaussian ? x_norms.data : nullptr, gaussian ? y_norms.data : nullptr, K);
+                 gaussian ? raw(x_norms) : nullptr, gaussian ? raw(y_norms) : nullptr, K);
   }
 };
 

@@ -3,6 +3,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/network_functors.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -66,7 +67,7 @@ __global__ void output_rows(OutputLoss loss, const T* bias, Goals<T> goals, doub
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   double sum = 0;
   for (std::int64_t i = own_item(); i < rows; i += step)
-    sum += output_row(loss, bias, goals, goals.batch.data[i], Z + i * stride, cols);
+    sum += output_row(loss, bias, goals, raw(goals.batch)[i], Z + i * stride, cols);
   add_to_place(sum, scale, sums);
 }
 
@@ -103,7 +104,7 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
 
   void activate(Activation f, VectorView<const T> bias, MatrixView<T> Z) override {
     KEDGE_LAUNCH(runtime_, activate_cells<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, f,
-                 bias.empty() ? nullptr : bias.data, Z.rows, Z.cols, Z.stride, Z.data);
+                 bias.empty() ? nullptr : raw(bias), Z.rows, Z.cols, Z.stride, raw(Z));
   }
 
   void backward(Activation f, MatrixView<const T> A, double scale, MatrixView<T> D,
@@ -111,24 +112,24 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
     const std::int64_t tiles = tiles_of(D.rows, kRowTile);
     Array<double> partial(runtime_, tiles > 1 ? tiles * D.cols : 0);
     KEDGE_LAUNCH(runtime_, slope_cells<T>, tall_grid(runtime_, blocks_for(D.cols, kWide), static_cast<unsigned>(tiles)),
-                 dim3(kWide, kTall), 0, f, f == Activation::kIdentity ? nullptr : A.data, A.stride, D.rows, D.cols,
-                 D.stride, D.data, partial.data(), scale, tiles == 1 ? bias_gradient.data : nullptr);
+                 dim3(kWide, kTall), 0, f, f == Activation::kIdentity ? nullptr : raw(A), A.stride, D.rows, D.cols,
+                 D.stride, raw(D), partial.data(), scale, tiles == 1 ? raw(bias_gradient) : nullptr);
     if (tiles == 1) return;
     KEDGE_LAUNCH(runtime_, add_tiles<T>, blocks_for(D.cols, kThreads), kThreads, 0, partial.data(), tiles, D.cols,
-                 scale, bias_gradient.data);
+                 scale, raw(bias_gradient));
   }
 
   void output(OutputLoss loss, VectorView<const T> bias, const Goals<T>& goals, double scale, MatrixView<T> Z,
               VectorView<double> sums) override {
-    KEDGE_LAUNCH(runtime_, output_rows<T>, loss_blocks(Z.rows), kThreads, 0, loss, bias.empty() ? nullptr : bias.data,
-                 goals, scale, Z.rows, Z.cols, Z.stride, Z.data, sums.data);
+    KEDGE_LAUNCH(runtime_, output_rows<T>, loss_blocks(Z.rows), kThreads, 0, loss, bias.empty() ? nullptr : raw(bias),
+                 goals, scale, Z.rows, Z.cols, Z.stride, raw(Z), raw(sums));
   }
 
   void descend(const DescentStep& step, VectorView<const T> gradient, VectorView<T> parameters, VectorView<T> first,
                VectorView<T> second, VectorView<double> sums) override {
     KEDGE_LAUNCH(runtime_, descend_cells<T>, loss_blocks(parameters.size), kThreads, 0, StepConstants<T>(step),
-                 step.n_weights, step.loss_scale * step.penalty / 2, gradient.data, parameters.size, parameters.data,
-                 first.data, second.data, sums.data);
+                 step.n_weights, step.loss_scale * step.penalty / 2, raw(gradient), parameters.size, raw(parameters),
+                 raw(first), raw(second), raw(sums));
   }
 };
 

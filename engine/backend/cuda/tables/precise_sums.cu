@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/backend/functors.h"
+#include "engine/backend/raw.h"
 #include "engine/core/array.h"
 
 namespace kedge::engine {
@@ -55,7 +56,7 @@ struct Weighed {
   MatrixView<const T> Z;
   const double* weights;
   __device__ Wide at(std::int64_t i, std::int64_t j) const {
-    const double z = j < Z.cols ? static_cast<double>(Z.data[i * Z.stride + j]) : 1.0;
+    const double z = j < Z.cols ? static_cast<double>(raw(Z)[i * Z.stride + j]) : 1.0;
     return weights ? product(weights[i], z) : Wide{z, 0};
   }
 };

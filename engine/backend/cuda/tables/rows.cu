@@ -3,6 +3,7 @@
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/precise_sums.cuh"
 #include "engine/backend/cuda/tables/tile_block.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -68,45 +69,45 @@ class CudaRows final : public RowOps<T>, private CudaBody {
   using CudaBody::CudaBody;
 
   void fill_normal(std::uint64_t seed, std::uint64_t stream, MatrixView<T> out) override {
-    KEDGE_LAUNCH(runtime_, put_normal<T>, blocks_for(out.size(), 2 * kThreads), kThreads, 0, seed, stream, out.data,
+    KEDGE_LAUNCH(runtime_, put_normal<T>, blocks_for(out.size(), 2 * kThreads), kThreads, 0, seed, stream, raw(out),
                  out.size(), out.cols, out.stride);
   }
 
   void add_to_rows(VectorView<const T> v, MatrixView<T> Z) override {
-    KEDGE_LAUNCH(runtime_, add_vector<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, v.data, Z.data, Z.rows,
+    KEDGE_LAUNCH(runtime_, add_vector<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, raw(v), raw(Z), Z.rows,
                  Z.cols, Z.stride);
   }
 
   void column_sums(MatrixView<const T> Z, VectorView<double> sums) override {
     const std::int64_t tiles = tiles_of(Z.rows, kRowTile);
     Array<double> partial(runtime_, tiles * Z.cols);
-    KEDGE_LAUNCH(runtime_, tile_columns<T>, tile_grid(runtime_, tiles, Z.cols), tile_block(Z.cols), 0, Z.data, Z.rows,
+    KEDGE_LAUNCH(runtime_, tile_columns<T>, tile_grid(runtime_, tiles, Z.cols), tile_block(Z.cols), 0, raw(Z), Z.rows,
                  Z.cols, Z.stride, partial.data());
-    sum_tables(runtime_, partial.data(), tiles, Z.cols, sums.data);
+    sum_tables(runtime_, raw(partial), tiles, Z.cols, raw(sums));
   }
 
   void precise_means(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> mean,
                      VectorView<double> total) override {
-    engine::precise_means(runtime_, Z, weights.empty() ? nullptr : weights.data, mean.data, total.data);
+    engine::precise_means(runtime_, Z, weights.empty() ? nullptr : raw(weights), raw(mean), raw(total));
   }
 
   void weighted_sums(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> sums) override {
-    engine::precise_sums(runtime_, Z, weights.empty() ? nullptr : weights.data, sums.data);
+    engine::precise_sums(runtime_, Z, weights.empty() ? nullptr : raw(weights), raw(sums));
   }
 
   void row_squared_norms(MatrixView<const T> X, VectorView<T> norms) override {
-    KEDGE_LAUNCH(runtime_, norms_of_rows<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X.data, X.rows, X.cols,
-                 X.stride, norms.data);
+    KEDGE_LAUNCH(runtime_, norms_of_rows<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, raw(X), X.rows, X.cols,
+                 X.stride, raw(norms));
   }
 
   void softmax_rows(MatrixView<T> Z) override {
     if (Z.cols == 0) return;
-    KEDGE_LAUNCH(runtime_, softmax<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride);
+    KEDGE_LAUNCH(runtime_, softmax<T>, blocks_for(Z.rows, kThreads), kThreads, 0, raw(Z), Z.rows, Z.cols, Z.stride);
   }
 
   void argmax_rows(MatrixView<const T> Z, VectorView<std::int32_t> out) override {
-    KEDGE_LAUNCH(runtime_, argmax<T>, blocks_for(Z.rows, kThreads), kThreads, 0, Z.data, Z.rows, Z.cols, Z.stride,
-                 out.data);
+    KEDGE_LAUNCH(runtime_, argmax<T>, blocks_for(Z.rows, kThreads), kThreads, 0, raw(Z), Z.rows, Z.cols, Z.stride,
+                 raw(out));
   }
 };
 

@@ -7,6 +7,7 @@
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/tile_block.cuh"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -15,7 +16,7 @@ template <class T>
 __global__ void first_nonfinite(MatrixView<const T> X, bool in_pieces, unsigned long long* first) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
-  const T* const row = X.data + i * X.stride;
+  const T* const row = raw(X) + i * X.stride;
   const std::int64_t step = in_pieces ? 4 : 1;
   for (std::int64_t j = step * threadIdx.x; j < X.cols; j += step * blockDim.x) {
     T sum = 0;   // of differences that are 0, or NaN
@@ -153,7 +154,7 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
     const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
     KEDGE_LAUNCH(runtime_, gather_rows<T>, row_blocks(out.rows, across), row_block(across), 0, select(X, rows),
-                 shift.empty() ? nullptr : shift.data, scale.empty() ? nullptr : scale.data, in_pieces, out.data,
+                 shift.empty() ? nullptr : raw(shift), scale.empty() ? nullptr : raw(scale), in_pieces, raw(out),
                  out.stride);
   }
 
@@ -162,24 +163,24 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     const Selection<T> x = select(X, rows);
     if (x.n == 0) {
       const double nan = std::numeric_limits<double>::quiet_NaN();
-      KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, mean.data, x.cols, nan);
+      KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, raw(mean), x.cols, nan);
       if (!variance.empty())
-        KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, variance.data, x.cols, nan);
+        KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, raw(variance), x.cols, nan);
       return;
     }
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
-    const double* const w = weights.empty() ? nullptr : weights.data;
+    const double* const w = weights.empty() ? nullptr : raw(weights);
     const dim3 grid = tile_grid(runtime_, tiles, x.cols), block = tile_block(x.cols);
     Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
-    sum_values(runtime_, w, x.n, total.data());
+    sum_values(runtime_, w, x.n, raw(total));
     KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, block, 0, x, w, partial.data());
-    sum_tables(runtime_, partial.data(), tiles, x.cols, sums.data());
-    KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), mean.data);
+    sum_tables(runtime_, raw(partial), tiles, x.cols, raw(sums));
+    KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), raw(mean));
     if (variance.empty()) return;
-    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, block, 0, x, w, mean.data, partial.data());
-    sum_tables(runtime_, partial.data(), tiles, 2 * x.cols, sums.data());
+    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, block, 0, x, w, raw(mean), partial.data());
+    sum_tables(runtime_, raw(partial), tiles, 2 * x.cols, raw(sums));
     KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
-                 variance.data);
+                 raw(variance));
   }
 
   void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
@@ -200,14 +201,14 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     for (; left > kFold; left = tiles_of(left, kFold)) {
       const std::int64_t groups = tiles_of(left, kFold);
       Array<T> least(runtime_, groups * x.cols), most(runtime_, groups * x.cols);
-      fold(least.data(), most.data());
+      fold(raw(least), raw(most));
       low = std::move(least), high = std::move(most);
     }
-    fold(minimum.data, maximum.data);
+    fold(raw(minimum), raw(maximum));
   }
 
   void clip(MatrixView<T> X, T low, T high) override {
-    KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, X.data, X.rows, X.cols,
+    KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, raw(X), X.rows, X.cols,
                  X.stride, low, high);
   }
 };

@@ -8,6 +8,7 @@
 #include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/host/tree_bin.h"
+#include "engine/backend/raw.h"
 #include "engine/backend/trees_factory.h"
 #include "schemas/error.h"
 
@@ -83,7 +84,7 @@ class CudaTrees final : public TreeOps {
     for (const auto& counts : drawn)
       for (std::size_t i = 0; i < counts.size(); ++i) seen.push_back(counts[i] > 0), result.n_trees[i] += counts[i] == 0;
     const Array<std::uint8_t> device(runtime_, std::span<const std::uint8_t>(seen));
-    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), table, rows, device.data(), sums.view());
+    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), table, rows, raw(device), sums.view());
     result.sums = sums.to_host();
     return result;
   }
@@ -107,7 +108,7 @@ class CudaTrees final : public TreeOps {
   template <class U>
   std::vector<U> to_host(VectorView<const U> device) {
     std::vector<U> host(static_cast<std::size_t>(device.size));
-    if (!host.empty()) runtime_.to_host(host.data(), device.data, host.size() * sizeof(U));
+    if (!host.empty()) runtime_.to_host(host.data(), raw(device), host.size() * sizeof(U));
     return host;
   }
 
@@ -137,7 +138,7 @@ class CudaTrees final : public TreeOps {
   template <class T>
   std::vector<T> values_of(MatrixView<const T> X) {
     std::vector<T> values(static_cast<std::size_t>(X.rows > 0 ? (X.rows - 1) * X.stride + X.cols : 0));
-    if (!values.empty()) runtime_.to_host(values.data(), X.data, values.size() * sizeof(T));
+    if (!values.empty()) runtime_.to_host(values.data(), raw(X), values.size() * sizeof(T));
     return values;
   }
 

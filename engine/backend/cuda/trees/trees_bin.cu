@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/libraries.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/trees/trees_device.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -25,7 +26,7 @@ __global__ void take_columns(MatrixView<const T> X, std::int64_t first, std::int
   const std::int64_t row = std::int64_t{blockIdx.x} * kTile, col = std::int64_t{blockIdx.y} * kTile;
   for (int r = down; r < kTile; r += kTileRows) {
     if (row + r >= X.rows || col + across >= width) continue;
-    const T value = X.data[(row + r) * X.stride + first + col + across];
+    const T value = raw(X)[(row + r) * X.stride + first + col + across];
     if (value != value) atomicOr(has_nan, 1);
     tile[r][across] = value == 0 ? T{0} : value;
   }
@@ -128,7 +129,7 @@ bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<
                                                      std::min<std::int64_t>(X.cols, 32768));
   table.codes = Array<std::uint8_t>(runtime, n * X.cols);
   Array<double> ends(runtime, 2 * X.cols * kMaxBins);
-  double *const low = ends.data(), *const high = low + X.cols * kMaxBins;
+  double *const low = raw(ends), *const high = low + X.cols * kMaxBins;
   Array<std::int32_t> count(runtime, X.cols), distinct(runtime, X.cols), has_nan(runtime, 1);
   ends.zero(), distinct.zero(), has_nan.zero();
   Array<T> columns(runtime, most * n), sorted(runtime, most * n);

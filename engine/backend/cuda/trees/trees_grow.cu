@@ -9,6 +9,7 @@
 #include "engine/backend/cuda/trees/trees_nodes.cuh"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
+#include "engine/backend/raw.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -27,7 +28,7 @@ constexpr std::size_t kBigShared =
 template <class T>
 T* at_least(CudaRuntime& runtime, Array<T>& array, std::int64_t size) {
   if (array.size() < size) array = {}, array = Array<T>(runtime, size + size / 2);
-  return array.data();
+  return raw(array);
 }
 
 // The same, keeping the first `used` elements.
@@ -104,8 +105,7 @@ class Batch {
     if constexpr (Kind::kMeasured) {
       const Array<LevelNode> nodes = upload(runtime_, roots);
       Array<NodeMeasure> measured(runtime_, n_trees_);
-      trees_.template measure<kBigThreads>(runtime_, nodes.data(), n_trees_, nullptr, nullptr, rows_.data(),
-                                           measured.data());
+      trees_.template measure<kBigThreads>(runtime_, raw(nodes), n_trees_, nullptr, nullptr, raw(rows_), raw(measured));
       measures = measured.to_host();
     }
     std::vector<DeviceNode> made(roots.size());
@@ -152,9 +152,9 @@ class Batch {
     grow_to(runtime_, totals_, now_.nodes * std::int64_t{trees_.kind().n_totals()}, most * trees_.kind().n_totals());
     level_end_.push_back(now_.nodes);
     next_level_ = Array<LevelNode>(runtime_, 2 * n);
-    runtime_.zero(&counts_.data()->big, 2 * sizeof(std::int32_t));
-    split_nodes<kBigThreads>(level_.data(), now_.big);
-    split_nodes<kSmallThreads>(level_.data() + level_.size() - now_.small, now_.small);
+    runtime_.zero(&raw(counts_)->big, 2 * sizeof(std::int32_t));
+    split_nodes<kBigThreads>(raw(level_), now_.big);
+    split_nodes<kSmallThreads>(raw(level_) + level_.size() - now_.small, now_.small);
     runtime_.to_host(&now_, counts_.data(), sizeof now_);
     std::swap(rows_, parted_), std::swap(level_, next_level_);
   }
@@ -181,7 +181,7 @@ class Batch {
          first += kExtraColumns, ++round) {
       LevelNode* const constant = at_least(runtime_, constant_[round % 2], n);
       std::int32_t* const constant_of = at_least(runtime_, constant_of_[round % 2], n);
-      std::int32_t* const count = &counts_.data()->constant;
+      std::int32_t* const count = &raw(counts_)->constant;
       runtime_.zero(count, sizeof *count);
       KEDGE_LAUNCH(runtime_, list_constant, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, of, found, n, cuts,
                    constant, constant_of, count);
@@ -196,7 +196,9 @@ class Batch {
     if (of) KEDGE_LAUNCH(runtime_, put_cuts, blocks_for(n, kNodeThreads), kNodeThreads, 0, of, found, n, cuts);
   }
 
-  DeviceTable device_table() const { return {in_.table.codes.data(), in_.table.n_rows, offset_.data(), low_.data(), high_.data()}; }
+  DeviceTable device_table() const {
+    return {raw(in_.table.codes), in_.table.n_rows, raw(offset_), raw(low_), raw(high_)};
+  }
 
   // The best cut of each node among the columns first .. first + width - 1 of its order.
   template <int kThreads>
@@ -234,14 +236,14 @@ class Batch {
     const NodeMeasure* measures = nullptr;
     if constexpr (Kind::kMeasured) {
       NodeMeasure* const measured = at_least(runtime_, measures_, 2 * n);
-      trees_.template measure<kThreads>(runtime_, nodes, n, cuts, left_rows, parted_.data(), measured);
+      trees_.template measure<kThreads>(runtime_, nodes, n, cuts, left_rows, raw(parted_), measured);
       measures = measured;
     }
-    const SplitRules rules{limits(), options_.min_impurity_decrease, leaf_weight_.data(),
+    const SplitRules rules{limits(), options_.min_impurity_decrease, raw(leaf_weight_),
                            static_cast<std::int32_t>(level_end_.size()), is_random_};
     KEDGE_LAUNCH(runtime_, add_children<Kind>, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n,
                  LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules, nodes_.data(),
-                 totals_.data(), NextLevel{next_level_.data(), next_level_.size(), big_rows(), counts_.data()});
+                 totals_.data(), NextLevel{raw(next_level_), next_level_.size(), big_rows(), raw(counts_)});
   }
 
   // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in
@@ -292,7 +294,7 @@ class Batch {
                        n_means = forest.n_classes > 0 ? 0 : n;
     rows_ = {}, parted_ = {}, level_ = {}, next_level_ = {};
     Array<std::uint8_t> columns(runtime_, 8 * (n_values + 3 * n + n_means) + 17 * n);
-    auto* const numbers = reinterpret_cast<double*>(columns.data());
+    auto* const numbers = reinterpret_cast<double*>(raw(columns));
     auto* const links = reinterpret_cast<std::int32_t*>(numbers + n_values + 3 * n + n_means);
     const ForestColumns out{.feature = links,
                             .left = links + n,
@@ -344,7 +346,7 @@ class Batch {
       const auto* const at = reinterpret_cast<const std::uint8_t*>(from);
       if (bytes == 0) return;
       if (staged.empty()) runtime_.to_host(to.data(), at, bytes);
-      else std::memcpy(to.data(), staged.data() + (at - columns.data()), bytes);
+      else std::memcpy(to.data(), staged.data() + (at - raw(columns)), bytes);
     };
     fetch(forest.value, out.value), fetch(forest.threshold, out.threshold), fetch(forest.impurity, out.impurity),
         fetch(forest.weight, out.weight);

@@ -8,6 +8,7 @@
 #include "engine/backend/cuda/trees/trees_draw.cuh"
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/host/tree_rows.h"
+#include "engine/backend/raw.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -44,7 +45,7 @@ class CountedTrees {
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       if (drawn[i] == 0) continue;
       const auto row = static_cast<std::uint32_t>(in_.rows ? in_.rows[i] : i);
-      const std::int32_t cls = in_.target.codes.data[row];
+      const std::int32_t cls = raw(in_.target.codes)[row];
       rows.push_back({row, static_cast<std::uint16_t>(cls), static_cast<std::uint16_t>(drawn[i])});
       counts[cls] += static_cast<std::int32_t>(drawn[i]);
     }
@@ -66,12 +67,12 @@ class CountedTrees {
       KEDGE_LAUNCH(runtime, count_draws, grid(blocks_for((n_draws + 1) / 2, kDrawThreads)), kDrawThreads, 0,
                    in_.options.seed, first, n_draws, n, draws.data());
     }
-    const DrawnRows from{n, in_.options.bootstrap ? draws.data() : nullptr, in.rows.empty() ? nullptr : in.rows.data,
-                         in.classes.data, in_.target.n_classes};
+    const DrawnRows from{n, in_.options.bootstrap ? raw(draws) : nullptr, in.rows.empty() ? nullptr : raw(in.rows),
+                         raw(in.classes), in_.target.n_classes};
     Array<std::int32_t> of_tile(runtime, n_trees * n_tiles),
         counts(runtime, n_trees * (1 + n_classes) + 1);   // rows, draws of classes, most
     of_tile.zero(), counts.zero();
-    auto* const most = reinterpret_cast<std::uint32_t*>(counts.data() + n_trees * (1 + n_classes));
+    auto* const most = reinterpret_cast<std::uint32_t*>(raw(counts) + n_trees * (1 + n_classes));
     KEDGE_LAUNCH(runtime, count_rows, grid(n_tiles), kDrawThreads, 0, from, n_tiles, of_tile.data(),
                  counts.data() + n_trees, most);
     KEDGE_LAUNCH(runtime, scan_tiles, static_cast<unsigned>(n_trees), 32, 0, n_tiles, of_tile.data(), counts.data());
@@ -113,7 +114,7 @@ class CountedTrees {
   }
   static CountedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
   CountedKind kind() const {
-    return {in_.target.n_classes, class_weight_.size() > 0 ? class_weight_.data() : nullptr, min_weight_.data(),
+    return {in_.target.n_classes, class_weight_.size() > 0 ? raw(class_weight_) : nullptr, raw(min_weight_),
             in_.options.criterion == Criterion::kEntropy};
   }
 
@@ -143,7 +144,7 @@ class WeighedTrees {
     std::vector<WeighedRow> rows;
     roots_[t].assign(static_cast<std::size_t>(in_.target.n_classes), 0);
     for (std::uint32_t i = 0; i < taken.size(); ++i) {
-      rows.push_back({taken.fixed_weight(i), taken.table_row[i], in_.target.codes.data[taken.table_row[i]]});
+      rows.push_back({taken.fixed_weight(i), taken.table_row[i], raw(in_.target.codes)[taken.table_row[i]]});
       roots_[t][rows[i].cls] += rows[i].weight;
     }
     scale_[t] = taken.weight_scale;
@@ -165,7 +166,7 @@ class WeighedTrees {
     min_weight_ = upload(runtime, fixed_limits(rules_, scale_)), device_scale_ = upload(runtime, scale_);
   }
   static WeighedKind kind_of(std::int32_t n_classes) { return {.n_classes = n_classes}; }
-  WeighedKind kind() const { return {in_.target.n_classes, min_weight_.data(), device_scale_.data(), is_entropy()}; }
+  WeighedKind kind() const { return {in_.target.n_classes, raw(min_weight_), raw(device_scale_), is_entropy()}; }
 
  private:
   bool is_entropy() const { return in_.options.criterion == Criterion::kEntropy; }
@@ -214,7 +215,7 @@ class SummedTrees {
   template <int kThreads>
   void measure(CudaRuntime& runtime, const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts,
                const std::int32_t* left_rows, const SummedRow* rows, NodeMeasure* measures) const {
-    const MeasuredRows of{in_.n_rows, values_.data(), draws_.data(), in_.target.weights.empty() ? nullptr : weights_.data()};
+    const MeasuredRows of{in_.n_rows, raw(values_), raw(draws_), in_.target.weights.empty() ? nullptr : raw(weights_)};
     KEDGE_LAUNCH(runtime, measure_nodes<kThreads>, blocks_for(left_rows ? 2 * n : n, 1), kThreads, 0, nodes, cuts,
                  left_rows, rows, of, is_poisson(), measures);
   }
@@ -226,7 +227,7 @@ class SummedTrees {
 
   void upload_limits(CudaRuntime& runtime) { min_weight_ = upload(runtime, fixed_limits(rules_, scale_)); }
   static SummedKind kind_of(std::int32_t) { return {}; }
-  SummedKind kind() const { return {min_weight_.data(), is_poisson()}; }
+  SummedKind kind() const { return {raw(min_weight_), is_poisson()}; }
 
  private:
   bool is_poisson() const { return in_.options.criterion == Criterion::kPoisson; }

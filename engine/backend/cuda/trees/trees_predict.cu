@@ -5,6 +5,7 @@
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/trees/trees_device.h"
+#include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
@@ -24,8 +25,8 @@ struct NodesView {
 };
 
 NodesView view_of(const DeviceForest& f) {
-  return {f.tree_offset.data(), f.feature.data(), f.left.data(), f.right.data(), f.bin.data(), f.threshold.data(), f.value.data(), f.mean.data(),
-          f.n_trees, f.n_classes};
+  return {raw(f.tree_offset), raw(f.feature), raw(f.left), raw(f.right), raw(f.bin),
+          raw(f.threshold),   raw(f.value),   raw(f.mean), f.n_trees,    f.n_classes};
 }
 
 struct CodeRows {
@@ -95,7 +96,7 @@ void sum_rows(CudaRuntime& runtime, const DeviceForest& forest, const Rows& rows
                  tall_grid(runtime, blocks_for(n, kThreads), static_cast<unsigned>(forest.n_trees)), kThreads, 0,
                  view_of(forest), rows, first, n, drawn, out.rows, leaves.data());
     KEDGE_LAUNCH(runtime, sum_leaves, blocks_for(n * std::max(1, forest.n_classes), kThreads), kThreads, 0,
-                 view_of(forest), leaves.data(), n, drawn != nullptr, out.data + first * out.stride, out.stride);
+                 view_of(forest), leaves.data(), n, drawn != nullptr, raw(out) + first * out.stride, out.stride);
   }
 }
 
@@ -109,19 +110,19 @@ DeviceForest::DeviceForest(CudaRuntime& runtime, const Forest& forest)
 
 void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
                    MatrixView<double> out) {
-  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, nullptr, out);
+  sum_rows(runtime, forest, CodeRows{raw(table.codes), table.n_rows, rows.empty() ? nullptr : raw(rows)}, nullptr, out);
 }
 
 template <class T>
 void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> out) {
-  sum_rows(runtime, forest, ValueRows<T>{X.data, X.stride}, nullptr, out);
+  sum_rows(runtime, forest, ValueRows<T>{raw(X), X.stride}, nullptr, out);
 }
 template void predict_values<float>(CudaRuntime&, const DeviceForest&, MatrixView<const float>, MatrixView<double>);
 template void predict_values<double>(CudaRuntime&, const DeviceForest&, MatrixView<const double>, MatrixView<double>);
 
 void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
                     const std::uint8_t* drawn, MatrixView<double> sums) {
-  sum_rows(runtime, forest, CodeRows{table.codes.data(), table.n_rows, rows.empty() ? nullptr : rows.data}, drawn, sums);
+  sum_rows(runtime, forest, CodeRows{raw(table.codes), table.n_rows, rows.empty() ? nullptr : raw(rows)}, drawn, sums);
 }
 
 }  // namespace kedge::engine

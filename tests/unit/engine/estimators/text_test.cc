@@ -60,10 +60,10 @@ struct Sparse {
 
 Sparse sparse_of(const Samples<double>& made) {
   const CsrView<const double> view = std::as_const(*made.table->sparse).view();
-  const double* const values = view.values.data;
-  return {{view.offsets.data, view.offsets.data + view.offsets.size},
-          {view.columns.data, view.columns.data + view.columns.size},
-          {values, values + view.values.size}};
+  const auto offsets = host_view(view.offsets);
+  const auto columns = host_view(view.columns);
+  const auto values = host_view(view.values);
+  return {{offsets.begin(), offsets.end()}, {columns.begin(), columns.end()}, {values.begin(), values.end()}};
 }
 
 const Transformer<double>& transformer(const Estimator<double>& estimator) {
