@@ -18,9 +18,11 @@ from ..tasks import Task
 from ._decide import Call, FitsAlone, Remote, Stays
 from ._describe import Describer, Seeds, Step
 from ._folds import Cut, cuts_of
-from ._jobs import cancel, run_all, size_of, warn_as_scikit_learn
+from ._jobs import cancel, run_all, size_of
+from ._lines import line_of
 from ._scoring import names_of
 from ._table import Table, Target, weights_of
+from ._words import warn_as_scikit_learn
 
 Array = np.ndarray[Any, Any]
 Fit = dict[str, Any]   # the arguments of one fit
@@ -135,7 +137,8 @@ def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
     if any(cut.rows is not None and len(np.unique(target.values[cut.rows])) < len(target.classes) for cut in cuts if target.classes is not None):
         raise FitsAlone("the rows of a fold lack a class")
     more = {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
-    describer = Describer(remote, table, Seeds(advances=False))
+    describer = Describer(remote, table, Seeds(advances=False), target.classes)
+    describer.check_class(first["estimator"])   # before its parameters are set for each candidate
     pipeline, grid = _base([describer.named_steps(_candidate(first["estimator"], parameters)) for parameters in candidates])
 
     def part(cut: Cut) -> Part:
@@ -156,11 +159,17 @@ def _scores(call: Call, batch: Batch) -> list[dict[str, Any]]:
         results = run_all(session, jobs)
     call.settings.sent(batch.what, jobs)
     found: list[dict[str, Any]] = [{}] * len(batch.fits)
+    seconds: dict[int, float] = {}   # how long each took
     for part, result in zip(job_of.parts, results):
         read = _of_search if "search" in result else _of_folds
         for i, candidate, fold in part.places:
-            found[i] = _answer(batch.fits[i], job_of.names, read(result, candidate, fold))
+            of_fit = read(result, candidate, fold)
+            found[i] = _answer(batch.fits[i], job_of.names, of_fit)
+            seconds[i] = of_fit.fit_time + of_fit.score_time
     warn_as_scikit_learn([warning for result in results for warning in result.warnings])
+    for i, fit in enumerate(batch.fits):
+        if fit.get("verbose", 0) > 1:
+            print(line_of(fit, found[i], seconds[i]))
     return found
 
 
@@ -246,7 +255,7 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
     estimator, table, target = first["estimator"], Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
     if table.matrix is None:
         raise Stays("rows with texts, or sparse ones, cannot be sent to a model of a fold")
-    pipeline = Describer(call.settings.remote, table, Seeds(advances=False)).pipeline(estimator)
+    pipeline = Describer(call.settings.remote, table, Seeds(advances=False), target.classes).pipeline(estimator)
     jobs, phase = [], call.settings.phase
     with phase(batch.what, "upload"):
         for fit in batch.fits:

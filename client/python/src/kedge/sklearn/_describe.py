@@ -55,10 +55,11 @@ def leaves(estimator: Any) -> list[Any]:
 
 
 class Describer:
-    """Of estimators that are fitted on one table."""
+    """Of estimators that are fitted on one table. classes: the labels, which the server knows by their places."""
 
-    def __init__(self, remote: Remote, table: Table, seeds: Seeds) -> None:
-        self._remote, self._table, self._seeds = remote, table, seeds
+    def __init__(self, remote: Remote, table: Table, seeds: Seeds, classes: Any = None) -> None:
+        self._remote, self._table, self._seeds, self._classes = remote, table, seeds, classes
+        self._depth = 0   # of parts in parts: some fit theirs on labels of their own
 
     def named_steps(self, estimator: Any) -> dict[str, Step | None]:
         """The steps by name; None for one that passes its input through."""
@@ -84,12 +85,16 @@ class Describer:
             reason = f"{type(estimator).__name__} refuses" if RELEASE >= (1, 6) else "scikit-learn says of no estimator before 1.6"
             raise Stays(f"X is sparse, which {reason}")
 
-    def _check(self, estimator: Any) -> None:
+    def check_class(self, estimator: Any) -> None:
         name, module = type(estimator).__name__, type(estimator).__module__
         if not isinstance(estimator, BaseEstimator) or not module.startswith("sklearn."):
             raise Stays(f"{name} is a class of {module}, not scikit-learn's own")
         if name not in self._remote.estimators and type(estimator) is not Pipeline:
             raise Stays(f"the server has no {name}")
+
+    def _check(self, estimator: Any) -> None:
+        self.check_class(estimator)
+        name = type(estimator).__name__
         if getattr(estimator, "_skl_callbacks", None):
             raise Stays(f"{name} has callbacks")
         try:
@@ -131,11 +136,24 @@ class Describer:
     def _part(self, part: Any, is_head: bool) -> Any:
         if isinstance(part, str):
             return part
-        if type(part) is not Pipeline:
-            return self._step(part, is_head)
-        self._check(part)
-        steps = [step for _, step in part.steps if step not in PASSED]
-        return [self._step(step, is_head and i == 0) for i, step in enumerate(steps)] or "passthrough"
+        self._depth += 1
+        try:
+            if type(part) is not Pipeline:
+                return self._step(part, is_head)
+            self._check(part)
+            steps = [step for _, step in part.steps if step not in PASSED]
+            return [self._step(step, is_head and i == 0) for i, step in enumerate(steps)] or "passthrough"
+        finally:
+            self._depth -= 1
+
+    def _by_class(self, owner: str, weights: dict[Any, Any]) -> dict[str, float]:
+        """class_weight by the server's names. Raises Stays."""
+        if self._classes is None or self._depth:
+            raise Stays(f"{owner}: class_weight names classes")
+        labels = self._classes.tolist()
+        if set(weights) - set(labels) or not all(isinstance(one, (int, float, np.number)) for one in weights.values()):
+            raise Stays(f"{owner}: class_weight is not a number for each of some classes of y")
+        return {str(i): float(weights.get(label, 1.0)) for i, label in enumerate(labels)}
 
     def _columns(self, columns: Any, is_head: bool) -> list[int]:
         """A choice of columns as places."""
@@ -172,8 +190,10 @@ class Describer:
             raise Stays(f"{owner}: the server has no parameter {parameter}")
         if parameter == "random_state":
             return None if "ignored" in known["doc"] else (self._seeds.of(value),)
+        if "ignored" in known["doc"] and _is_default(type_, parameter, value):   # such as copy="warn"
+            return None
         if parameter == "class_weight" and isinstance(value, dict):
-            raise Stays(f"{owner}: class_weight names classes")
+            value = self._by_class(owner, value)
         wire = _wire(value, known)
         if wire == known["defaultValue"] and isinstance(wire, bool) == isinstance(known["defaultValue"], bool):
             return None
@@ -207,7 +227,7 @@ def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:
 
 
 def _wire(value: Any, known: dict[str, Any]) -> Any:
-    """As JSON has it: numpy's numbers and types, infinity, NaN, and functions of scikit-learn by their names."""
+    """As JSON has it: numpy's numbers and types, infinity, NaN, and functions of scikit-learn and numpy by their names."""
     choices = [choice for form in known["forms"] for choice in form.get("choices", [])]
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
@@ -217,7 +237,7 @@ def _wire(value: Any, known: dict[str, Any]) -> Any:
         return "NaN" if math.isnan(value) else "inf" if value > 0 and "inf" in choices else _NONE_SUCH
     if callable(value):
         name = getattr(value, "__name__", "")
-        return name if str(getattr(value, "__module__", "")).startswith("sklearn.") and name in choices else _NONE_SUCH
+        return name if str(getattr(value, "__module__", "")).split(".")[0] in ("sklearn", "numpy") and name in choices else _NONE_SUCH
     if isinstance(value, (list, tuple)):
         parts = [_wire(part, {"forms": []}) for part in value]
         return _NONE_SUCH if any(part is _NONE_SUCH for part in parts) else parts

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelBinarizer
 
 from ..errors import KedgeError
 from ..tasks import Task
@@ -17,16 +16,20 @@ from . import _boosting, _kinds
 from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays
 from ._describe import RELEASE, Describer, Seeds
-from ._jobs import run, size_of, warn_as_scikit_learn
+from ._jobs import run, size_of
 from ._kinds import CHEAP, LOCAL
 from ._table import Table, Target, weights_of
+from ._refused import check_backend, check_nearly_constant, check_solver
 from ._trees import Fit, Nodes, check_fields, forest_of, trees_of
+from ._words import warn_as_scikit_learn, warn_of_parameters
 
 # Attributes that are not what a list of numbers or a number becomes: arrays of integers and truths, numbers of numpy, lists of arrays.
-INTEGERS: dict[str, Any] = {"labels_": np.int32, "n_iter_": np.int32, "core_sample_indices_": np.int64, "component_indices_": np.int64, "n_categories_": np.int64,
+INTEGERS: dict[str, Any] = {
+            "labels_": np.int32, "n_iter_": np.int32, "core_sample_indices_": np.int64, "component_indices_": np.int64, "n_categories_": np.int64,
             **dict.fromkeys(("support_", "raw_support_", "outliers_"), np.bool_)}
 SCALARS = {"intercept_", "dual_gap_", "best_score_", "l1_ratio_", "epsilon_", "scale_", "alpha_", "lambda_", "lower_bound_", "shrinkage_",
-           "offset_", "loss_"}
+           "offset_", "loss_", "noise_variance_"}
+LONG_LABELS = frozenset({"DBSCAN", "AgglomerativeClustering", "FeatureAgglomeration", "MeanShift"})
 LISTS = {"QuadraticDiscriminantAnalysis": ("rotations_", "scalings_", "covariance_"), "CategoricalNB": ("category_count_", "feature_log_prob_")}
 
 def _nothing(answer: Answer) -> Fitted:
@@ -73,19 +76,15 @@ def _dbscan(answer: Answer) -> Fitted:
     return {"components_": answer.X[core].copy() if answer.X is not None and len(core) else np.empty((0, answer.table.n_columns))}
 
 
-def _ridge_classifier(answer: Answer) -> Fitted:
-    return {"_label_binarizer": LabelBinarizer(pos_label=1, neg_label=-1).fit(answer.classes)}
-
-
 def _svm(answer: Answer) -> Fitted:
     """What LIBSVM predicts from: its own signs, and the rows themselves. Without what the server alone has."""
     estimator, fitted, X = answer.estimator, answer.fitted, np.asarray(answer.X, np.float64)
     for name in ("duality_gap_", "dual_objective_", "support_vectors_"):
         fitted.pop(name, None)
     support = np.asarray(fitted["support_"], np.int32)
-    is_classifier_ = answer.classes is not None
+    is_classifier_, n_lines = answer.classes is not None, 1 if answer.classes is None else max(1, len(answer.classes) - 1)
     sign = -1.0 if answer.classes is not None and len(answer.classes) == 2 else 1.0
-    dual_coef = np.asarray(fitted["dual_coef_"], np.float64).reshape(-1, len(support))
+    dual_coef = np.asarray(fitted["dual_coef_"], np.float64).reshape(n_lines, len(support))
     intercept, gamma = np.asarray(fitted["intercept_"], np.float64), estimator.gamma
     if gamma == "scale":
         variance = X.var()
@@ -117,15 +116,27 @@ def _tree(answer: Answer) -> Fitted:
 
 def _forest(answer: Answer) -> Fitted:
     seed = answer.plan.pipeline[0]["params"]["random_state"]
+    if answer.estimator.oob_score and _lacks_votes(answer):
+        warnings.warn("Some inputs do not have OOB scores. This probably means too few trees were used to compute any reliable OOB estimates.",
+                      UserWarning, stacklevel=2)
     return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes, Fit(answer.X, answer.plan.weights, seed))
+
+
+def _lacks_votes(answer: Answer) -> bool:
+    """Whether no tree left out some row, which has neither shares of classes then nor a value."""
+    if answer.classes is not None:
+        return bool((np.nan_to_num(np.asarray(answer.fitted["oob_decision_function_"], np.float64)) == 0).all(axis=1).any())
+    assert answer.plan.target is not None
+    return bool(((np.nan_to_num(np.asarray(answer.fitted["oob_prediction_"], np.float64)) == 0) & (answer.plan.target.values != 0)).any())
 
 
 # The estimators that can be filled, each with what predict needs beside the public attributes.
 FILLED: dict[str, Callable[[Answer], Fitted]] = {
-    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression", "Ridge",
+    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression",
                      "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "GaussianNB", "MultinomialNB",
-                     "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis", "HuberRegressor", "OrthogonalMatchingPursuit", "LinearSVC", "LinearSVR",
-                     "SGDRegressor", "PassiveAggressiveRegressor", *_kinds.UNIVARIATE), _nothing),
+                     "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis", "HuberRegressor", "OrthogonalMatchingPursuit", "LinearSVC",
+                     "LinearSVR", "SGDRegressor", "PassiveAggressiveRegressor", "QuantileRegressor", "TheilSenRegressor", "MeanShift", *_kinds.UNIVARIATE),
+                    _nothing),
     **dict.fromkeys(("SGDClassifier", "Perceptron", "PassiveAggressiveClassifier"), _kinds.stochastic),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _kinds.generalized),
     **dict.fromkeys(("BayesianRidge", "ARDRegression"), _kinds.bayesian),
@@ -141,7 +152,15 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "MiniBatchKMeans": _mini_batch_k_means,
     "FastICA": _fast_ica,
     "DBSCAN": _dbscan,
-    "RidgeClassifier": _ridge_classifier,
+    "Ridge": _kinds.ridge,
+    **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _kinds.ridge_classifier),
+    "LogisticRegressionCV": _kinds.logistic_cv,
+    **dict.fromkeys(("Lars", "LassoLars", "LarsCV", "LassoLarsCV", "LassoLarsIC"), _kinds.lars),
+    "RANSACRegressor": _kinds.ransac,
+    "PLSRegression": _kinds.partial_least_squares,
+    "KernelPCA": _kinds.kernel_pca,
+    **dict.fromkeys(("AgglomerativeClustering", "FeatureAgglomeration"), _kinds.merged),
+    "TSNE": _kinds.embedding,
     "LinearDiscriminantAnalysis": _discriminant,
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _svm),
     "KernelRidge": lambda answer: {"X_fit_": answer.X},
@@ -166,6 +185,7 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays(f"fit gets {', '.join(given)}")
     if getattr(estimator, "warm_start", False):
         raise Stays("warm_start goes on from a fit here")
+    check_backend()
     if name not in FILLED:
         raise Stays(LOCAL.get(name) or (f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}"))
     is_of_trees = FILLED[name] in OF_TREES
@@ -186,8 +206,10 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     if table.sparse is not None and FILLED[name] is _svm:
         raise Stays("X is sparse, and scikit-learn keeps the support vectors of sparse rows sparse")
     _check_kind(estimator, sample_weight)
+    check_solver(estimator, table)
     target, is_column = _target(estimator, y)
-    return Plan(table, target, weights_of(sample_weight), Describer(remote, table, Seeds(advances=True)).pipeline(estimator), y, is_column)
+    describer = Describer(remote, table, Seeds(advances=True), None if target is None else target.classes)
+    return Plan(table, target, weights_of(sample_weight), describer.pipeline(estimator), y, is_column)
 
 
 def _check_kind(estimator: Any, sample_weight: Any) -> None:
@@ -202,6 +224,7 @@ def _check_kind(estimator: Any, sample_weight: Any) -> None:
     elif fill is _boosting.isolation and (estimator.bootstrap or sample_weight is not None):
         raise Stays("IsolationForest: the server does not say how many different rows its nodes drew")
     _kinds.check_sgd(estimator)
+    _kinds.check_kernel_pca(estimator)
 
 
 def _target(estimator: Any, y: Any) -> tuple[Target | None, bool]:
@@ -219,6 +242,7 @@ def _target(estimator: Any, y: Any) -> tuple[Target | None, bool]:
 
 
 def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:
+    check_nearly_constant(table)
     if table.has_nan:
         raise Stays("X holds NaN, which the server's trees refuse")
     is_weighted = sample_weight is not None or getattr(estimator, "class_weight", None) not in (None, "balanced_subsample")
@@ -284,7 +308,8 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
     settings.sent(what, [job])
     estimator.__dict__.pop("feature_names_in_", None)
     vars(estimator).update(attributes)
-    warn_as_scikit_learn(result.warnings)
+    warn_of_parameters(estimator)
+    warn_as_scikit_learn(result.warnings, estimator)
     return True
 
 
@@ -312,7 +337,7 @@ def _value(owner: str, attribute: str, value: Any) -> Any:
     if attribute in LISTS.get(owner, ()):
         return [np.asarray(part, np.float64) for part in value]
     if isinstance(value, list) and all(isinstance(part, (int, float, list)) or part in (None, "NaN", "Infinity", "-Infinity") for part in value):
-        return np.asarray(value, np.float64).astype(np.int64 if owner == "DBSCAN" and attribute == "labels_" else INTEGERS.get(attribute, np.float64))
+        return np.asarray(value, np.float64).astype(np.int64 if attribute == "labels_" and owner in LONG_LABELS else INTEGERS.get(attribute, np.float64))
     if attribute == "n_samples_seen_" and owner in ("StandardScaler", "IncrementalPCA"):
         return np.int64(value)
     return np.float64(value) if attribute in SCALARS and isinstance(value, (int, float)) else value

@@ -19,7 +19,7 @@ from ..steps import Estimator
 from . import _fill
 from ._batch import Batch, answers, batch_of
 from ._decide import Call, FitsAlone, Stays, log
-from ._kinds import BY_PARTS, LOCAL
+from ._kinds import BY_PARTS, LOCAL, transformed
 
 active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
 last_cv: contextvars.ContextVar[Any] = contextvars.ContextVar("kedge_sklearn_cv", default=None)
@@ -27,8 +27,8 @@ is_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("kedge_sklearn_
 
 
 # Where scikit-learn has the estimators of the catalogue; those of compose and pipeline are made of others.
-PACKAGES = ("cluster", "covariance", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute",
-            "kernel_approximation", "kernel_ridge", "linear_model", "mixture", "naive_bayes", "neighbors", "neural_network", "preprocessing",
+PACKAGES = ("cluster", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute",
+            "kernel_approximation", "kernel_ridge", "linear_model", "manifold", "mixture", "naive_bayes", "neighbors", "neural_network", "preprocessing",
             "random_projection", "svm", "tree")
 
 
@@ -200,5 +200,5 @@ def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
         finally:
             is_inside.reset(token)
         settings.took(what, True, begun)
-        return self if name == "fit" else self.transform(X)
+        return self if name == "fit" else transformed(self, X)
     return fit

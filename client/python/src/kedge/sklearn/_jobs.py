@@ -1,12 +1,8 @@
-"""What calls of all kinds share: the size of X, the end of a job, its warnings in scikit-learn's words."""
+"""What calls of all kinds share: the size of X, the end of a job."""
 from __future__ import annotations
 
 import contextlib
-import re
-import warnings
 from typing import Any
-
-from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import KedgeError
 from ..job import Job, Result
@@ -50,20 +46,3 @@ def cancel(jobs: list[Job]) -> None:
     for job in jobs:
         with contextlib.suppress(KedgeError):
             job.cancel()
-
-
-# Warnings that scikit-learn has in other words.
-IN_ITS_WORDS = (
-    (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
-     r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
-    (r"\w+NB: alpha below ([\w.+-]+) is taken as that.*",
-     r"alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep alpha unchanged."))
-
-
-def warn_as_scikit_learn(texts: list[str]) -> None:
-    """The warnings of jobs, once each, in scikit-learn's classes."""
-    for text in dict.fromkeys(texts):
-        is_about_end = any(part in text for part in ("did not converge", "max_iter", "different clusters"))
-        for ours, theirs in IN_ITS_WORDS:
-            text = re.sub(ours, theirs, text)
-        warnings.warn(text, ConvergenceWarning if is_about_end else UserWarning, stacklevel=2)
