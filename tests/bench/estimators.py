@@ -172,6 +172,8 @@ ROWS = {
     "AgglomerativeClustering": ("AgglomerativeClustering", {"n_clusters": 10}, lambda n, d: blobs(n, d), (10000, 8), None, "float64"),
     "AgglomerativeClustering average": ("AgglomerativeClustering", {"n_clusters": 10, "linkage": "average"}, lambda n, d: blobs(n, d), (5000, 8), None, "float64"),
     "MeanShift": ("MeanShift", {}, lambda n, d: blobs(n, d), (2000, 3), None, "float64"),
+    "SpectralEmbedding": ("SpectralEmbedding", {"n_neighbors": 20}, lambda n, d: blobs(n, d), (5000, 50), None, "float64"),
+    "SpectralClustering": ("SpectralClustering", {"n_clusters": 10, "affinity": "nearest_neighbors", "random_state": 0}, lambda n, d: blobs(n, d), (5000, 50), None, "float64"),
     "TSNE": ("TSNE", {"random_state": 0}, lambda n, d: blobs(n, d), (10000, 50), None, "float32"),
     "GaussianMixture": ("GaussianMixture", {"n_components": 8, "max_iter": 50, "tol": 0, "random_state": 0}, lambda n, d: blobs(n, d, 8), (50000, 20), None, "float64"),
     "GaussianMixture diag": ("GaussianMixture", {"n_components": 8, "covariance_type": "diag", "max_iter": 50, "tol": 0, "random_state": 0}, lambda n, d: blobs(n, d, 8), (50000, 20), None, "float64"),

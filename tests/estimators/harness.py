@@ -277,6 +277,12 @@ def ties():
     return X, [int(sum(row) + draw.randrange(2)) % 3 for row in X]
 
 
+def affinities():
+    """How near points of three blobs are to each other: a square, symmetric but for its rounding."""
+    X, y = blobs(n_rows=90)
+    return [[math.exp(-0.2 * sum((a - b) ** 2 for a, b in zip(p, q))) for q in X] for p in X], y
+
+
 def with_missing():
     draw, X = gaussian_rows(8, 90, 5)
     y = [int(row[0] + row[1] > 0) for row in X]
@@ -328,4 +334,5 @@ SYNTHETIC = {
     "counts": counts,
     "ties": ties,
     "with_missing": with_missing,
+    "affinities": affinities,
 }

@@ -89,6 +89,7 @@ FITS = [
     ("linkage of a matrix", "deep", [("AgglomerativeClustering", {"linkage": "average"})]),
     ("mean shift", "tall", ["MeanShift"]),
     ("t-SNE", "deep", [("TSNE", {"max_iter": 100_000, "n_iter_without_progress": 100_000})]),
+    ("spectral clusters", "deep", [("SpectralClustering", {"n_clusters": 100})]),
     ("radius search", "deep", [("RadiusNeighborsClassifier", {"radius": 1700})]),
     ("nearest neighbours", "deep", [("KNeighborsClassifier", {"metric": "manhattan"})]),
     ("KMeans", "deep", [("KMeans", {"n_clusters": 3000, "max_iter": 3000, "tol": 0})]),

@@ -218,15 +218,15 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
 
 template <class T>
 std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T> X, std::int64_t n_clusters,
-                                         LegacyRandom& random) {
+                                         LegacyRandom& random, std::int64_t n_init) {
   Array<double> mean(ctx.memory(), X.cols), variance(ctx.memory(), X.cols);
   ctx.ops<T>().tables->column_moments(X, {}, {}, mean.view(), variance.view());
   const Moments moments{.mean = mean.to_host(), .variance = variance.to_host()};
-  return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters}, random).labels;
+  return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters, .n_init = n_init}, random).labels;
 }
 
-template std::vector<std::int32_t> k_means_labels(const Context&, MatrixView<const double>, std::int64_t,
-                                                  LegacyRandom&);
+template std::vector<std::int32_t> k_means_labels(const Context&, MatrixView<const double>, std::int64_t, LegacyRandom&,
+                                                  std::int64_t);
 template class KMeans<float>;
 template class KMeans<double>;
 

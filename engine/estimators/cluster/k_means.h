@@ -40,10 +40,10 @@ class KMeans final : public CenterClusterer<T> {
   KMeansParams params_;
 };
 
-// The labels of KMeans(n_clusters, n_init=1) on these rows (device, less their means), with the draws of `random`,
+// The labels of KMeans(n_clusters, n_init) on these rows (device, less their means), with the draws of `random`,
 // which go on from there: where a mixture starts.
 template <class T>
 std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T> X, std::int64_t n_clusters,
-                                         LegacyRandom& random);
+                                         LegacyRandom& random, std::int64_t n_init = 1);
 
 }  // namespace kedge::engine

@@ -8,6 +8,7 @@
 #include "engine/estimators/cluster/mean_shift.h"
 #include "engine/estimators/cluster/memory.h"
 #include "engine/estimators/cluster/mini_batch_k_means.h"
+#include "engine/estimators/cluster/spectral_clustering.h"
 
 namespace kedge::engine {
 
@@ -25,6 +26,8 @@ void add_cluster(Rows& rows) {
   add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 60}, {.host_part = "the bandwidth, and the means, which climb over all rows"});
   add<FeatureAgglomeration>(rows, FeatureAgglomeration<float>::memory, {1, 1, 48},
                             {.host_part = "the fit: which columns are merged"});
+  add<SpectralClustering>(rows, SpectralClustering<float>::memory, {300, 0, 1600},
+                          {.host_part = "the edges between neighbours, and with discretize and cluster_qr the labels"});
 }
 
 }  // namespace kedge::engine

@@ -29,8 +29,10 @@ void conditional(std::span<const double> distances, double perplexity, std::span
   }
 }
 
-// The pattern and values of P + P', P given by its rows.
-Affinities symmetric(const NeighborLists& lists, const std::vector<double>& p) {
+}   // namespace
+
+Affinities with_transpose(const NeighborLists& lists, const std::vector<double>& p,
+                          const std::function<double(double, double)>& join) {
   const auto n = static_cast<std::size_t>(lists.n), k = static_cast<std::size_t>(lists.k);
   struct Entry {
     std::int32_t column;
@@ -53,15 +55,14 @@ Affinities symmetric(const NeighborLists& lists, const std::vector<double>& p) {
     const auto first = entries.begin() + begin[i], last = entries.begin() + begin[i + 1];
     std::ranges::stable_sort(first, last, {}, &Entry::column);
     for (auto e = first; e != last; ++e) {
-      if (e != first && e->column == made.columns.back()) made.values.back() += e->value;
-      else made.columns.push_back(e->column), made.values.push_back(e->value);
+      const bool is_in_both = e + 1 != last && (e + 1)->column == e->column;
+      made.columns.push_back(e->column), made.values.push_back(join(e->value, is_in_both ? (e + 1)->value : 0.0));
+      if (is_in_both) ++e;
     }
     made.row_begin.push_back(static_cast<std::int64_t>(made.columns.size()));
   }
   return made;
 }
-
-}   // namespace
 
 Affinities joint_probabilities(const Context& ctx, const NeighborLists& lists, double perplexity) {
   std::vector<double> p(lists.distances.size());
@@ -71,7 +72,7 @@ Affinities joint_probabilities(const Context& ctx, const NeighborLists& lists, d
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       conditional({lists.distances.data() + i * k, k}, perplexity, {p.data() + i * k, k});
   });
-  Affinities made = symmetric(lists, p);
+  Affinities made = with_transpose(lists, p, std::plus<>{});
   const double total = std::max(std::accumulate(made.values.begin(), made.values.end(), 0.0),
                                 std::numeric_limits<double>::epsilon());
   for (double& value : made.values) value /= total;

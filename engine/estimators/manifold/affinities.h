@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct NeighborLists {
   std::vector<std::int32_t> indices;
   std::vector<double> distances;
 };
+
+// What P and its transpose make together, p being the values of P in the order of the lists: join(a, b) where both or
+// one of them have an entry, the other then 0. join(a, b) = join(b, a).
+Affinities with_transpose(const NeighborLists& lists, const std::vector<double>& p,
+                          const std::function<double(double, double)>& join);
 
 // Gaussians around each row whose width gives its neighbours this perplexity, made symmetric. Errors: kCancelled.
 // Source: van der Maaten, Hinton, "Visualizing data using t-SNE", JMLR 2008.

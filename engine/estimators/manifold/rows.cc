@@ -1,11 +1,14 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
+#include "engine/estimators/manifold/spectral_embedding.h"
 #include "engine/estimators/manifold/tsne.h"
 
 namespace kedge::engine {
 
 void add_manifold(Rows& rows) {
   add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1600}, {.host_part = "all but the search for neighbours and the first places"});
+  add<SpectralEmbedding>(rows, SpectralEmbedding<float>::memory, {200, 0, 1600},
+                         {.host_part = "the edges between neighbours"});
 }
 
 }   // namespace kedge::engine

@@ -78,8 +78,20 @@ bool reads_texts(const std::string& estimator) {
 }
 
 bool compares_all_rows(const std::string& estimator) {
-  static const std::set<std::string> names{"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge",
-                                           "HDBSCAN", "AgglomerativeClustering", "MeanShift", "TSNE", "KernelPCA"};
+  static const std::set<std::string> names{"SVC",
+                                           "NuSVC",
+                                           "SVR",
+                                           "NuSVR",
+                                           "OneClassSVM",
+                                           "KernelRidge",
+                                           "HDBSCAN",
+                                           "AgglomerativeClustering",
+                                           "MeanShift",
+                                           "TSNE",
+                                           "KernelPCA",
+                                           "SpectralEmbedding",
+                                           "SpectralClustering",
+                                           "UMAP"};
   return names.contains(estimator);
 }
 
@@ -95,6 +107,8 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator.starts_with("GradientBoosting") || estimator.starts_with("AdaBoost"))
     return {{"n_estimators", 3}, {"random_state", 1}};
   if (estimator == "TSNE") return {{"perplexity", 3.0}, {"max_iter", 260}, {"random_state", 1}};
+  if (estimator == "SpectralClustering") return {{"n_clusters", 3}, {"gamma", 0.1}};
+  if (estimator == "UMAP") return {{"n_neighbors", 5}, {"n_epochs", 20}, {"random_state", 1}};
   if (estimator.starts_with("MLP")) return {{"hidden_layer_sizes", 6}, {"max_iter", 5}, {"random_state", 1}};
   if (estimator == "RFECV" || estimator == "SequentialFeatureSelector") return {{"cv", 2}};
   const schema::Value scaler = schema::ValueMap{{"estimator", "StandardScaler"}};
