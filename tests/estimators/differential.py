@@ -24,7 +24,7 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
 TABLE = FOLDER / "table.md"
-PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_"}   # objects, or other forms of what is there
+PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_"}"f_"}   # objects, or other forms of what is there
 
 
 def families(names):
@@ -185,7 +185,7 @@ class ScikitLearn:
 
     def record(self, case, rows):
         found = self.fitted(case, rows)
-        record = {"attributes": self.attributes(found[0]), "columns": found[0].n_features_in_}
+        record = {"attributes": self.attributes(found[0]), "columns": getattr(found[0], "n_features_in_", len(rows.X[0]))}
         for name, check in case.checks.items():
             if isinstance(check, Spread):
                 values = [harness.flat(self.rows(case, rows, name, self.fitted(case, rows, random_state=s))) for s in range(check.seeds)]

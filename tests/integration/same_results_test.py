@@ -80,6 +80,7 @@ def regressors():
         yield name, job(DIABETES, ["StandardScaler", step(name, random_state=1)], task)
     for name in ("PoissonRegressor", "GammaRegressor"):
         yield name, job(DIABETES, ["StandardScaler", step(name, alpha=0.01)], task)
+    yield "IsotonicRegression", job(DIABETES, [step("SelectKBest", score_func="f_regression", k=1), step("IsotonicRegression", increasing="auto", out_of_bounds="clip")], task)
     yield "PLSRegression", job(DIABETES, ["StandardScaler", step("PLSRegression", n_components=3)], task)
     yield "QuantileRegressor", job(DIABETES, ["StandardScaler", step("QuantileRegressor", quantile=0.7, alpha=0.01)], task)
     yield "TheilSenRegressor", job(DIABETES, ["StandardScaler", step("TheilSenRegressor", max_subpopulation=200, random_state=1)], task)

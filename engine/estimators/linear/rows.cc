@@ -6,6 +6,7 @@
 #include "engine/estimators/linear/elastic_net_cv.h"
 #include "engine/estimators/linear/glm.h"
 #include "engine/estimators/linear/huber.h"
+#include "engine/estimators/linear/isotonic_regression.h"
 #include "engine/estimators/linear/lars.h"
 #include "engine/estimators/linear/lars_cv.h"
 #include "engine/estimators/linear/linear_regression.h"
@@ -56,6 +57,8 @@ void add_linear(Rows& rows) {
   add<ARDRegression>(rows, memory::evidence, {300, 1, 6});
   add<OrthogonalMatchingPursuit>(rows, OrthogonalMatchingPursuit<float>::memory, {6, 1});
   add<PLSRegression>(rows, PLSRegression<float>::memory, {4, 2, 16}, {.host_part = "the scores of the fitted rows"});
+  add<IsotonicRegression>(rows, IsotonicRegression<float>::memory, {1, 3, 8},
+                          {.host_part = "the order of the rows, and their pools"});
   add<QuantileRegressor>(rows, QuantileRegressor<float>::memory, {700, 1});
   add<TheilSenRegressor>(rows, TheilSenRegressor<float>::memory, {300, 1, 45},
                          {.host_part = "the draws, and small subsets of the rows and their lines"});

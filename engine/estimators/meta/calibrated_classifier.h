@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/estimators/linear/isotonic_curve.h"
 #include "engine/estimators/meta/calibration_curves.h"
 #include "engine/estimators/meta/nested_predictor.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kedge::engine {
 namespace {
@@ -87,46 +86,6 @@ SigmoidCurve SigmoidCurve::fitted(std::span<const double> scores, const std::vec
 
 double SigmoidCurve::at(double score) const {
   return sigmoid(-(a * score + b));
-}
-
-IsotonicCurve IsotonicCurve::fitted(std::span<const double> scores, std::span<const double> values,
-                                    std::span<const double> weights) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    if (weight_at(weights, i) > 0) order.push_back(i);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return scores[i]; });
-  struct Block {
-    double weight = 0, sum = 0;
-    std::size_t points = 0;
-    double mean() const { return sum / weight; }
-  };
-  IsotonicCurve curve;
-  std::vector<Block> blocks;   // of distinct scores; means ascend
-  for (std::size_t i = 0; i < order.size();) {
-    Block block{.points = 1};
-    const double x = scores[order[i]];
-    for (; i < order.size() && scores[order[i]] == x; ++i) {
-      const double w = weight_at(weights, order[i]);
-      block.weight += w, block.sum += w * values[order[i]];
-    }
-    curve.x.push_back(x);
-    while (!blocks.empty() && blocks.back().mean() >= block.mean()) {
-      const Block& last = blocks.back();
-      block.weight += last.weight, block.sum += last.sum, block.points += last.points;
-      blocks.pop_back();
-    }
-    blocks.push_back(block);
-  }
-  for (const Block& block : blocks) curve.y.insert(curve.y.end(), block.points, block.mean());
-  return curve;
-}
-
-double IsotonicCurve::at(double score) const {
-  const auto above = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), score) - x.begin());
-  if (above == 0) return y.front();
-  if (above == x.size()) return y.back();
-  const std::size_t below = above - 1;
-  return y[below] + (score - x[below]) * ((y[above] - y[below]) / (x[above] - x[below]));
 }
 
 }   // namespace kedge::engine

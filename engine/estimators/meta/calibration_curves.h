@@ -1,4 +1,4 @@
-// Curves from a score to a probability: Platt's sigmoid and isotonic regression. On the host, in double.
+// The curve from a score to a probability by Platt's sigmoid. On the host, in double.
 #pragma once
 
 #include <span>
@@ -15,16 +15,6 @@ struct SigmoidCurve {
   // is_second: one per score. weights: empty or one per score, >= 0.
   static SigmoidCurve fitted(std::span<const double> scores, const std::vector<bool>& is_second,
                              std::span<const double> weights);
-  double at(double score) const;
-};
-
-// The nearest function of the scores that never falls, linear between its points and constant beyond them. Source:
-// Best, Chakravarti, "Active set algorithms for isotonic regression", 1990 (pool adjacent violators).
-struct IsotonicCurve {
-  std::vector<double> x, y;   // ascending; as many
-  // At least one score of weight above 0.
-  static IsotonicCurve fitted(std::span<const double> scores, std::span<const double> values,
-                              std::span<const double> weights);
   double at(double score) const;
 };
 

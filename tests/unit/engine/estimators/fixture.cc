@@ -100,6 +100,7 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LogisticRegressionCV") return {{"Cs", 3}, {"cv", 3}};
   if (estimator == "KernelPCA") return {{"n_components", 2}, {"kernel", "rbf"}};
   if (estimator == "KNNImputer") return {{"n_neighbors", 3}};
+  if (estimator == "IsotonicRegression") return {{"out_of_bounds", "clip"}};
   if (estimator == "TheilSenRegressor") return {{"max_subpopulation", 50}, {"random_state", 1}};
   if (estimator == "RANSACRegressor") return {{"max_trials", 10}, {"random_state", 1}, {"residual_threshold", 1.0}};
   if (estimator.starts_with("RandomForest") || estimator.starts_with("ExtraTrees")) return {{"n_estimators", 3}, {"random_state", 1}};
@@ -155,6 +156,12 @@ Loaded<T>::Loaded(Device& device, const Data& data) : device_(device), data_(dat
 
 template <class T>
 Loaded<T>::Loaded(Device& device, const Data& data, const std::string& estimator) : Loaded(device, data) {
+  if (estimator == "IsotonicRegression") {   // of one column
+    std::vector<T> first;
+    for (std::int64_t i = 0; i < data.n_rows; ++i)
+      first.push_back(static_cast<T>(data.X[static_cast<std::size_t>(i * data.n_cols)]));
+    samples_ = samples_of(Matrix<T>(device.memory(), data.n_rows, 1, first));
+  }
   if (!reads_texts(estimator)) return;
   Feature feature{.name = "text", .categories = {}, .is_nominal = true};
   std::vector<T> codes;

@@ -122,7 +122,7 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
 
 std::vector<double> fit_and_apply(const std::string& name, const Data& train, const Data& queries,
                                   const std::vector<double>& weights = {}) {
-  const Loaded<double> loaded(context().device, train), asked(context().device, queries);
+  const Loaded<double> loaded(context().device, train, name), asked(context().device, queries, name);
   const auto estimator = make(name);
   Target y = loaded.target();
   y.weights = weights;
@@ -295,7 +295,7 @@ TEST_P(OfAFold, LearnsAsFromItsRowsAlone) {
   const Data data = ordinary_data(GetParam());
   std::vector<std::int32_t> train, test;
   for (std::int32_t i = 0; i < data.n_rows; ++i) (i % 5 == 2 ? test : train).push_back(i);
-  const Loaded<double> loaded(context().device, data);
+  const Loaded<double> loaded(context().device, data, GetParam());
   const auto estimator = make(GetParam());
   estimator->fit(context(), loaded.rows(train), loaded.target(train));
   expect_alike(outcome(*estimator, loaded.rows(test)), fit_and_apply(GetParam(), at(data, train), at(data, test)), kRounding);

@@ -33,9 +33,12 @@ TEST(SyncBudget, IsKeptByEveryEstimator) {
       static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(device.memory()).stream())->memory.syncs;
   const Context ctx{.device = device};
   const Data data = testing::make_data(40, 6, 3);
-  const testing::Loaded<double> numbers(device, data), texts(device, data, "CountVectorizer");
+  const testing::Loaded<double> numbers(device, data), texts(device, data, "CountVectorizer"),
+      column(device, data, "IsotonicRegression");
   for (const CatalogueEntry& entry : catalogue()) {
-    const testing::Loaded<double>& loaded = testing::reads_texts(entry.info.name) ? texts : numbers;
+    const testing::Loaded<double>& loaded = testing::reads_texts(entry.info.name)     ? texts
+                                            : entry.info.name == "IsotonicRegression" ? column
+                                                                                      : numbers;
     const auto estimator = make<double>(entry.info.name);
     const std::int64_t before = syncs;
     estimator->fit(ctx, loaded.all(), loaded.target());

@@ -232,7 +232,7 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("CountVectorizer", "TfidfVectorizer", "TfidfTransformer", "HashingVectorizer"), "it takes lists of texts, and arrays go to the server"),
     **dict.fromkeys(("RidgeClassifierCV", "LogisticRegressionCV", "Lars", "LassoLars", "LassoLarsIC", "LarsCV", "LassoLarsCV", "QuantileRegressor",
                      "TheilSenRegressor", "RANSACRegressor", "PLSRegression", "KNNImputer", "KernelPCA", "HDBSCAN", "AgglomerativeClustering", "MeanShift",
-                     "TSNE", "FeatureAgglomeration", "SpectralEmbedding", "SpectralClustering"), NOT_YET),
+                     "TSNE", "FeatureAgglomeration", "SpectralEmbedding", "SpectralClustering"),"IsotonicRegression"), NOT_YET),
 }
 # Of those that are filled, what a policy of "auto" keeps here.
 CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS), "neighbors": KEEPS_X}
