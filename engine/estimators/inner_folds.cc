@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/legacy_random.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -33,17 +34,21 @@ std::vector<std::int32_t> by_appearance(std::span<const std::int32_t> codes, std
 
 }   // namespace
 
-std::vector<std::int32_t> k_fold_numbers(std::int64_t n_rows, std::int64_t n_folds) {
+std::vector<std::int32_t> k_fold_numbers(std::int64_t n_rows, std::int64_t n_folds, LegacyRandom* shuffle) {
   std::vector<std::int32_t> fold_of;
   fold_of.reserve(static_cast<std::size_t>(n_rows));
   for (std::int64_t k = 0; k < n_folds; ++k)
     fold_of.insert(fold_of.end(), static_cast<std::size_t>(n_rows / n_folds + (k < n_rows % n_folds ? 1 : 0)),
                    static_cast<std::int32_t>(k));
-  return fold_of;
+  if (!shuffle) return fold_of;
+  const std::vector<std::int64_t> order = shuffle->permutation(n_rows);
+  std::vector<std::int32_t> shuffled(fold_of.size());
+  for (std::size_t i = 0; i < order.size(); ++i) shuffled[static_cast<std::size_t>(order[i])] = fold_of[i];
+  return shuffled;
 }
 
 std::vector<std::int32_t> stratified_fold_numbers(std::span<const std::int32_t> codes, std::int32_t n_classes,
-                                                  std::int64_t n_folds) {
+                                                  std::int64_t n_folds, LegacyRandom* shuffle) {
   const std::vector<std::int32_t> class_of = by_appearance(codes, n_classes);
   std::vector<std::int64_t> count(static_cast<std::size_t>(n_classes));
   for (const std::int32_t c : class_of) ++count[static_cast<std::size_t>(c)];
@@ -55,6 +60,7 @@ std::vector<std::int32_t> stratified_fold_numbers(std::span<const std::int32_t> 
     for (std::int64_t i = 0; i < count[c]; ++i) ++allocation[static_cast<std::size_t>(sorted_position++ % n_folds)];
     for (std::size_t k = 0; k < allocation.size(); ++k)
       folds[c].insert(folds[c].end(), static_cast<std::size_t>(allocation[k]), static_cast<std::int32_t>(k));
+    if (shuffle) shuffle->shuffle(std::span(folds[c]));
   }
   std::vector<std::size_t> used(count.size());
   std::vector<std::int32_t> fold_of;
@@ -64,17 +70,18 @@ std::vector<std::int32_t> stratified_fold_numbers(std::span<const std::int32_t> 
   return fold_of;
 }
 
-std::vector<std::int32_t> fold_numbers(const char* owner, const Target& y, std::int64_t n_folds) {
+std::vector<std::int32_t> fold_numbers(const char* owner, const Target& y, std::int64_t n_folds,
+                                       LegacyRandom* shuffle) {
   const auto n_rows = static_cast<std::int64_t>(std::max(y.codes.size(), y.values.size()));
   require(n_folds <= n_rows, schema::ErrorCode::kBadData,
           "{}: cv is {}, but there are only {} rows: every fold needs one", owner, n_folds, n_rows);
-  if (y.n_classes() == 0 || y.codes.empty()) return k_fold_numbers(n_rows, n_folds);
+  if (y.n_classes() == 0 || y.codes.empty()) return k_fold_numbers(n_rows, n_folds, shuffle);
   std::vector<std::int64_t> count(static_cast<std::size_t>(y.n_classes()));
   for (const std::int32_t code : y.codes) ++count[static_cast<std::size_t>(code)];
   const std::int64_t most = *std::ranges::max_element(count);
   require(n_folds <= most, schema::ErrorCode::kBadData, "{}: cv is {}, but no class has more than {} rows", owner,
           n_folds, most);
-  return stratified_fold_numbers(y.codes, y.n_classes(), n_folds);
+  return stratified_fold_numbers(y.codes, y.n_classes(), n_folds, shuffle);
 }
 
 std::vector<std::int32_t> rows_in_fold(std::span<const std::int32_t> fold_of, std::int32_t fold, bool inside) {

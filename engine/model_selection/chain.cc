@@ -7,6 +7,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/model_selection/stopwatch.h"
 #include "schemas/value.h"
@@ -91,6 +92,12 @@ struct FittedStep {
 // Names of a step that is fitted on a content, and of a content that such a step transforms.
 std::string fitted_name(WorkCache& work, const std::string& content, const std::string& step) { return work.name(content + " | " + step); }
 std::string made_name(WorkCache& work, const std::string& fitted, const std::string& content) { return work.name(fitted + " of " + content); }
+// Of what the rows of the fit become, which may be another content than transform() makes of them.
+template <class T>
+std::string made_by_fit(WorkCache& work, Estimator<T>& estimator, const std::string& fitted,
+                        const std::string& content) {
+  return own_fit_transform(estimator) ? work.name(fitted + " as fitted") : made_name(work, fitted, content);
+}
 
 }  // namespace
 
@@ -139,6 +146,12 @@ template <class T>
 Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
   const auto work = [&]() -> FittedStep<T> {
     Estimator<T>& estimator = *steps_[step].estimator;
+    if (FitTransformer<T>* const own = own_fit_transform(estimator)) {
+      Samples<T> made = timed(ctx, step, &ChainTimings::fit, [&] { return own->fit_transform(ctx, X, y); });
+      if (ctx.work && !X.content.empty())
+        made.content = made_by_fit(*ctx.work, estimator, fitted_content_[step], X.content);
+      return {steps_[step].estimator, std::move(made)};
+    }
     timed(ctx, step, &ChainTimings::fit, [&] { return estimator.fit(ctx, X, y), 0; });
     return {steps_[step].estimator, transform(ctx, X, step)};
   };
@@ -153,7 +166,7 @@ template <class T>
 void Chain<T>::announce(WorkCache& plan, std::string content) const {
   for (const Step& step : steps_) {
     step.estimator->announce(plan, content);
-    content = made_name(plan, fitted_name(plan, content, step.key), content);
+    content = made_by_fit(plan, *step.estimator, fitted_name(plan, content, step.key), content);
   }
 }
 

@@ -175,6 +175,12 @@ class ScikitLearn:
 
     def rows(self, case, rows, name, found):
         estimator, test = found
+        if name == "fit_transform":   # of the rows of the fit
+            import warnings
+            from sklearn.base import clone
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return to_rows(self.plain(clone(estimator).fit_transform(self.numpy.array(rows.X), self.numpy.array(rows.y))))
         value = getattr(estimator, name)
         return to_rows(self.plain(value(test) if name in METHODS else value))
 

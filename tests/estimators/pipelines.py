@@ -22,7 +22,7 @@ CLASSES = dict(all_estimators())
 JUDGES = {"wine": ("LogisticRegression", {"max_iter": 2000}), "diabetes": ("Ridge", {})}
 TRANSFORMERS = [("MinMaxScaler", {}), ("RobustScaler", {}), ("PCA", {"n_components": 4}), ("TruncatedSVD", {"n_components": 3, "random_state": 0}),
                 ("PolynomialFeatures", {"degree": 2}), ("QuantileTransformer", {"n_quantiles": 30}), ("SplineTransformer", {}), ("Normalizer", {}),
-                ("PowerTransformer", {}), ("KMeans", {"n_clusters": 4, "random_state": 0}), ("SelectFromModel", {}), ("RFE", {})]
+                ("PowerTransformer", {}), ("KMeans", {"n_clusters": 4, "random_state": 0}), ("SelectFromModel", {}), ("RFE", {}), ("TargetEncoder", {"random_state": 0})]
 PREDICTORS = {
     "wine": [("LogisticRegression", {"max_iter": 2000}), ("RidgeClassifier", {}), ("KNeighborsClassifier", {}), ("GaussianNB", {}),
              ("LinearDiscriminantAnalysis", {}), ("DecisionTreeClassifier", {"random_state": 0}), ("BaggingClassifier", {"random_state": 0}),

@@ -23,6 +23,7 @@
 #include "engine/backend/loader.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/estimators/row_scores.h"
 #include "schemas/codec.h"
@@ -173,6 +174,7 @@ class Case {
       steps_[i]->fit(ctx_, current, i + 1 < specs.size() ? unweighted_ : y_);
       if (i + 1 < specs.size()) current = transformer(i).transform(ctx_, current);
     }
+    last_input_ = current;
   }
 
   void apply(Samples<T> rows) {
@@ -199,8 +201,9 @@ class Case {
     if (want == "score_samples_only")
       return dynamic_cast<const RowScorer<T>&>(last).row_scores(ctx_, rows, kScoreSamples), Value();
     if (want == "predict_only") return predict(last, rows), Value();
-    if (want == "transform") {
-      const Samples<T> made = transformer(steps_.size() - 1).transform(ctx_, rows);
+    if (want == "transform" || want == "fit_transform") {
+      const Samples<T> made =
+          want == "transform" ? transformer(steps_.size() - 1).transform(ctx_, rows) : fitted_again();
       Matrix<T> scratch;
       const MatrixView<const T> view = made.values(ctx_, scratch);
       std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
@@ -219,6 +222,13 @@ class Case {
     if (is_decision) classifier.decision_function(ctx_, rows, out.view());
     else classifier.predict_proba(ctx_, rows, out.view());
     return matrix(rows.n_rows(), out.to_host());
+  }
+
+  // What a pipeline makes of the rows that it fits the last step with.
+  Samples<T> fitted_again() const {
+    const ValueList specs = list(spec_, "steps");
+    const auto last = make(std::get<ValueMap>(specs.back().data));
+    return fit_transformed(ctx_, *last, last_input_, y_);
   }
 
   Value sparse_rows(const Samples<T>& made) {
@@ -248,7 +258,7 @@ class Case {
 
   const ValueMap& spec_;
   Context ctx_;
-  Samples<T> X_;
+  Samples<T> X_, last_input_;
   Target y_, unweighted_;
   std::vector<std::unique_ptr<Estimator<T>>> steps_;
   ValueMap answers_;

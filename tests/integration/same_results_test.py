@@ -100,6 +100,8 @@ def transformers():
     yield "scalers", job(CANCER, ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer", "BernoulliNB"], fit)
     yield "maps", job(CANCER, [step("QuantileTransformer", n_quantiles=50), "PowerTransformer", "VarianceThreshold", "GaussianNB"], fit)
     yield "KNNImputer", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("KNNImputer", n_neighbors=3, add_indicator=True), "columns": {"dtypeInclude": "number"}}]), "GaussianNB"], fit, select={"types": {"when": "date"}})
+    yield "TargetEncoder", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "c", "transformer": step("TargetEncoder", random_state=1, cv=3), "columns": {"dtypeInclude": "category"}}]), "GaussianNB"],
+                               cross_validate(), select={"types": {"when": "date"}})
     yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)
     yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),

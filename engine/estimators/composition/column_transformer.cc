@@ -100,28 +100,62 @@ void ColumnTransformer<T>::choose_columns(const Table<T>& table) {
 }
 
 template <class T>
-void ColumnTransformer<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+void ColumnTransformer<T>::prepare(const Context& ctx, const Samples<T>& X) {
   require_rows(kOwner, X);
   ctx.check_stop();
   choose_columns(*X.table);
   const bool has_output = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_used(); });
   require(has_output, ErrorCode::kBadData, "{}: no transformer gets any column", kOwner);
-  for (Part& part : parts_)
-    if (part.is_used()) part.transformer.fit(ctx, part.owner, column_part(ctx, X, part.columns), y);
-  const Output output = run(ctx, first_row(ctx, X));  // for the names of what comes out
+}
+
+template <class T>
+void ColumnTransformer<T>::keep_names(const Output& output) {
   ends_ = output.ends;
   features_out_.clear();
   for (const Feature& feature : output.features) features_out_.push_back(feature.name);
 }
 
 template <class T>
+void ColumnTransformer<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  prepare(ctx, X);
+  for (Part& part : parts_)
+    if (part.is_used()) part.transformer.fit(ctx, part.owner, column_part(ctx, X, part.columns), y);
+  keep_names(run(ctx, first_row(ctx, X)));
+}
+
+template <class T>
+bool ColumnTransformer<T>::has_own_fit_transform() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.transformer.has_own_fit_transform(); });
+}
+
+template <class T>
+Samples<T> ColumnTransformer<T>::fit_transform(const Context& ctx, const Samples<T>& X, const Target& y) {
+  prepare(ctx, X);
+  Output output = run(ctx, parts_, X, [&](Part& part, const Samples<T>& input) {
+    return part.transformer.fit_transform(ctx, part.owner, input, y);
+  });
+  keep_names(output);
+  return side_by_side(ctx, output.made, output.weights, std::move(output.features));
+}
+
+template <class T>
 typename ColumnTransformer<T>::Output ColumnTransformer<T>::run(const Context& ctx, const Samples<T>& X) const {
+  return run(ctx, parts_, X, [&](const Part& part, const Samples<T>& input) {
+    return part.transformer.transform(ctx, part.owner, input);
+  });
+}
+
+template <class T>
+template <class Parts, class Made>
+typename ColumnTransformer<T>::Output ColumnTransformer<T>::run(const Context& ctx, Parts& parts, const Samples<T>& X,
+                                                                Made made) const {
   Output output;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto& part = parts[i];
     if (!part.is_used()) continue;
     const Samples<T> input = column_part(ctx, X, part.columns);
-    output.made.push_back(part.transformer.transform(ctx, part.owner, input));
+    output.made.push_back(made(part, input));
     output.weights.push_back(i < weights_.size() ? weights_[i] : 1.0);
     for (Feature feature : part.transformer.features_out(input, output.made.back())) {
       feature.name = verbose_name(params_.verbose_feature_names_out, part.name, feature.name);

@@ -6,6 +6,7 @@
 
 #include "engine/estimators/composition/column_choice.h"
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
@@ -18,7 +19,7 @@ struct ColumnTransformerParams {
 // folds (column_part), their results go into one matrix. Errors: kBadData for columns that the data lack, and those of the
 // transformers with their name in front; no columns at all.
 template <class T>
-class ColumnTransformer final : public Transformer<T>, public ReadsTexts {
+class ColumnTransformer final : public Transformer<T>, public FitTransformer<T>, public ReadsTexts {
  public:
   explicit ColumnTransformer(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -28,6 +29,8 @@ class ColumnTransformer final : public Transformer<T>, public ReadsTexts {
   TargetKind target_kind() const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
+  bool has_own_fit_transform() const override;   // where one of its transformers has
+  Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, const Target& y) override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
   std::vector<std::int64_t> text_columns() const override;   // those that no other transformer reads
@@ -46,6 +49,11 @@ class ColumnTransformer final : public Transformer<T>, public ReadsTexts {
     std::vector<std::pair<std::string, std::int64_t>> ends;  // by part: where its columns end
   };
   void choose_columns(const Table<T>& table);
+  void prepare(const Context& ctx, const Samples<T>& X);   // a fit
+  void keep_names(const Output& output);
+  // made(part, input): what a part makes of its columns.
+  template <class Parts, class Made>
+  Output run(const Context& ctx, Parts& parts, const Samples<T>& X, Made made) const;
   Output run(const Context& ctx, const Samples<T>& X) const;
 
   ColumnTransformerParams params_;

@@ -71,22 +71,48 @@ TargetKind FeatureUnion<T>::target_kind() const {
 }
 
 template <class T>
-void FeatureUnion<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+void FeatureUnion<T>::prepare(const Context& ctx, const Samples<T>& X) {
   require_rows(kOwner, X);
   ctx.check_stop();
   require(!parts_.empty(), schema::ErrorCode::kBadData, "{}: has no transformer", kOwner);
-  for (Part& part : parts_) part.transformer.fit(ctx, part.owner, X, y);
-  features_out_ = combined(ctx, first_row(ctx, X)).table->features;
   n_features_in_ = X.n_cols(), feature_names_in_ = names_in(*X.table);
 }
 
 template <class T>
+void FeatureUnion<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
+  prepare(ctx, X);
+  for (Part& part : parts_) part.transformer.fit(ctx, part.owner, X, y);
+  features_out_ = combined(ctx, first_row(ctx, X)).table->features;
+}
+
+template <class T>
+bool FeatureUnion<T>::has_own_fit_transform() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.transformer.has_own_fit_transform(); });
+}
+
+template <class T>
+Samples<T> FeatureUnion<T>::fit_transform(const Context& ctx, const Samples<T>& X, const Target& y) {
+  prepare(ctx, X);
+  Samples<T> made =
+      combined(ctx, parts_, X, [&](Part& part) { return part.transformer.fit_transform(ctx, part.owner, X, y); });
+  features_out_ = made.table->features;
+  return made;
+}
+
+template <class T>
 Samples<T> FeatureUnion<T>::combined(const Context& ctx, const Samples<T>& X) const {
+  return combined(ctx, parts_, X, [&](const Part& part) { return part.transformer.transform(ctx, part.owner, X); });
+}
+
+template <class T>
+template <class Parts, class Made>
+Samples<T> FeatureUnion<T>::combined(const Context& ctx, Parts& parts, const Samples<T>& X, Made make) const {
   std::vector<Samples<T>> made;
   std::vector<double> weights;
   std::vector<Feature> features;
-  for (const Part& part : parts_) {
-    made.push_back(part.transformer.transform(ctx, part.owner, X));
+  for (auto& part : parts) {
+    made.push_back(make(part));
     weights.push_back(part.weight);
     for (Feature feature : part.transformer.features_out(X, made.back())) {
       feature.name = verbose_name(params_.verbose_feature_names_out, part.name, feature.name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
@@ -16,7 +17,7 @@ struct FeatureUnionParams {
 // Takes nominal columns and missing values where its transformers do. All read the same samples; their results go into one
 // matrix. Errors: those of the transformers with their name in front; kBadData if there are none.
 template <class T>
-class FeatureUnion final : public Transformer<T>, public ReadsTexts {
+class FeatureUnion final : public Transformer<T>, public FitTransformer<T>, public ReadsTexts {
  public:
   explicit FeatureUnion(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -26,6 +27,8 @@ class FeatureUnion final : public Transformer<T>, public ReadsTexts {
   TargetKind target_kind() const override;
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;
+  bool has_own_fit_transform() const override;   // where one of its transformers has
+  Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, const Target& y) override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
   std::vector<std::int64_t> text_columns() const override;   // where all its transformers read texts
@@ -36,7 +39,11 @@ class FeatureUnion final : public Transformer<T>, public ReadsTexts {
     double weight;
     NestedTransformer<T> transformer;
   };
+  void prepare(const Context& ctx, const Samples<T>& X);   // a fit
   Samples<T> combined(const Context& ctx, const Samples<T>& X) const;
+  // made(part): what a part makes of X.
+  template <class Parts, class Made>
+  Samples<T> combined(const Context& ctx, Parts& parts, const Samples<T>& X, Made made) const;
 
   FeatureUnionParams params_;
   std::vector<Part> parts_;  // without those that are dropped

@@ -9,6 +9,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/estimators/text/documents.h"
 
@@ -181,19 +182,36 @@ TargetKind NestedTransformer<T>::target_kind() const {
 
 template <class T>
 void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y) {
-  with_owner(owner, [&] {
-    Samples<T> current = X;
-    widths_.clear();
-    for (std::size_t i = 0; i < estimators_.size(); ++i) {
-      ctx.check_stop();
-      current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
-      require_magnitudes(ctx, steps_[i].estimator, *estimators_[i], current, y);
-      widths_.push_back(current.n_cols());
-      if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
-      estimators_[i]->fit(ctx, current, y);
-      if (i + 1 < estimators_.size()) current = step(i).transform(ctx, current);
-    }
-  });
+  with_owner(owner, [&] { fit_steps(ctx, X, y, estimators_.empty() ? 0 : estimators_.size() - 1); });
+}
+
+template <class T>
+Samples<T> NestedTransformer<T>::fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X,
+                                               const Target& y) {
+  return with_owner(owner, [&] { return fit_steps(ctx, X, y, estimators_.size()); });
+}
+
+template <class T>
+Samples<T> NestedTransformer<T>::fit_steps(const Context& ctx, const Samples<T>& X, const Target& y,
+                                           std::size_t n_made) {
+  Samples<T> current = X;
+  widths_.clear();
+  for (std::size_t i = 0; i < estimators_.size(); ++i) {
+    ctx.check_stop();
+    current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
+    require_magnitudes(ctx, steps_[i].estimator, *estimators_[i], current, y);
+    widths_.push_back(current.n_cols());
+    if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
+    if (i < n_made) current = fit_transformed(ctx, *estimators_[i], current, y);
+    else estimators_[i]->fit(ctx, current, y);
+  }
+  return current;
+}
+
+template <class T>
+bool NestedTransformer<T>::has_own_fit_transform() const {
+  return std::ranges::any_of(estimators_,
+                             [](const auto& estimator) { return own_fit_transform(*estimator) != nullptr; });
 }
 
 template <class T>

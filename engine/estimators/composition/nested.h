@@ -57,6 +57,9 @@ class NestedTransformer {
   // `owner` stands before the messages of what the data lack: "ColumnTransformer: 'num': StandardScaler: ...".
   void fit(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y);
   Samples<T> transform(const Context& ctx, const std::string& owner, const Samples<T>& X) const;
+  // See FitTransformer.
+  bool has_own_fit_transform() const;
+  Samples<T> fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y);
   // Names and categories of what transform() made of X, in scikit-learn's way: "age", "sex_female", "pca0".
   std::vector<Feature> features_out(const Samples<T>& X, const Samples<T>& made) const;
   // Of a single step its fitted attributes; of several those of each, by name; or "passthrough", "drop".
@@ -67,6 +70,8 @@ class NestedTransformer {
 
  private:
   enum class Kind { kSteps, kPassthrough, kDrop };
+  // Fits step after step; the rows as the first `n_made` of them leave them.
+  Samples<T> fit_steps(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t n_made);
   void add_step(const schema::Value& value, const std::string& path);
   const Transformer<T>& step(std::size_t i) const { return dynamic_cast<const Transformer<T>&>(*estimators_[i]); }
 

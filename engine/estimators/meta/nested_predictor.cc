@@ -56,8 +56,7 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     if (before_) {
       Target unweighted = y;
       unweighted.weights.clear();
-      before_->fit(inner, owner, current, unweighted);
-      current = before_->transform(inner, owner, current);
+      current = before_->fit_transform(inner, owner, current, unweighted);
     }
     inner.check_stop();
     current = accepted(inner, last_step_.estimator, *last_, current);

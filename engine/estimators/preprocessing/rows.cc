@@ -15,6 +15,7 @@
 #include "engine/estimators/preprocessing/simple_imputer.h"
 #include "engine/estimators/preprocessing/spline_transformer.h"
 #include "engine/estimators/preprocessing/standard_scaler.h"
+#include "engine/estimators/preprocessing/target_encoder.h"
 
 namespace kedge::engine {
 
@@ -23,6 +24,8 @@ void add_preprocessing(Rows& rows) {
   add<MinMaxScaler>(rows, memory::affine, {2, 1});
   add<OneHotEncoder>(rows, memory::categories, {4, 2});
   add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2});
+  add<TargetEncoder>(rows, TargetEncoder<float>::memory, {6, 2, 48},
+                     {.host_part = "the sums of the target by category and fold"});
   add<SimpleImputer>(rows, memory::imputed, {2, 1});
   add<KNNImputer>(rows, KNNImputer<float>::memory, {2, 4, 48},
                   {.host_part = "the choice of neighbours, and the means of their values"});

@@ -59,7 +59,7 @@ Data data_for(const Row& row) {
     return row.is_wide ? testing::make_data(200, 20, 3) : testing::make_data(4000, 8, 3);
   const std::int64_t n_tall = testing::compares_all_rows(row.estimator) ? 1500 : 20000;
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
-  if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder")
+  if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder" || row.estimator == "TargetEncoder")
     for (double& value : data.X) value = value > 1;
   if (row.estimator == "KNNImputer")
     for (std::size_t e = 0; e < data.X.size(); e += 7) data.X[e] = std::numeric_limits<double>::quiet_NaN();
