@@ -146,7 +146,7 @@ class ScikitLearn:
             import sklearn.feature_selection
             return getattr(sklearn.feature_selection, value)
         if name in ("func", "inverse_func"):
-            return getattr(self.numpy, value)
+            return self.function(value)
         if name in ("transformers", "transformer_list"):
             return [(part["name"], self.made(part["transformer"]), *([part["columns"]] if "columns" in part else [])) for part in value]
         if name == "estimators":
@@ -154,6 +154,17 @@ class ScikitLearn:
         if name in ("missing_values", "encoded_missing_value", "unknown_value"):
             return harness.number(value)
         return self.made(value) if name in ("remainder", "estimator", "final_estimator", "regressor") else value
+
+    def function(self, value):
+        """numpy's function of that name, or the formulas of FunctionTransformer as the Python that they are."""
+        np = self.numpy
+        if value is None or (isinstance(value, str) and hasattr(np, value)):
+            return value and getattr(np, value)
+        names = {**vars(np), "min": np.minimum, "max": np.maximum}
+        if isinstance(value, str):
+            return lambda X: np.asarray(eval(value, names | {"x": X}), dtype=float)
+        formulas = [text.split("=", 1)[1].strip() for text in value]
+        return lambda X: np.column_stack([np.asarray(eval(f, names | {f"x{j}": column for j, column in enumerate(X.T)}), dtype=float) for f in formulas])
 
     def made(self, step):
         if isinstance(step, list):

@@ -2,6 +2,7 @@
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/preprocessing/column_scalers.h"
 #include "engine/estimators/preprocessing/element_maps.h"
+#include "engine/estimators/preprocessing/function_transformer.h"
 #include "engine/estimators/preprocessing/k_bins_discretizer.h"
 #include "engine/estimators/preprocessing/knn_imputer.h"
 #include "engine/estimators/preprocessing/memory.h"
@@ -39,6 +40,7 @@ void add_preprocessing(Rows& rows) {
   add<KBinsDiscretizer>(rows, memory::bins, {1, 1},
                         {.host_part = "the edges of strategy kmeans, and all edges where rows have weights"});
   add<QuantileTransformer>(rows, memory::quantiles, {1, 1, 48});
+  add<FunctionTransformer>(rows, FunctionTransformer<float>::memory, {0, 1});
   add<PowerTransformer>(rows, memory::power, {52, 1});
 }
 

@@ -230,10 +230,7 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
-    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering"),"TfidfVectorizer", "TfidfTransformer", "HashingVectorizer"), "it takes lists of texts, and arrays go to the server"),
-    **dict.fromkeys(("RidgeClassifierCV", "LogisticRegressionCV", "Lars", "LassoLars", "LassoLarsIC", "LarsCV", "LassoLarsCV", "QuantileRegressor",
-                     "TheilSenRegressor", "RANSACRegressor", "PLSRegression", "KNNImputer", "KernelPCA", "HDBSCAN", "AgglomerativeClustering", "MeanShift",
-                     "TSNE", "FeatureAgglomeration", "IsotonicRegression", "TargetEncoder"), NOT_YET),
+    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering"), NOT_YET),
 }
 # Of those that are filled, what a policy of "auto" keeps here.
 CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS), "neighbors": KEEPS_X}
