@@ -26,6 +26,7 @@ import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
 from sklearn import datasets  # noqa: E402
 from sklearn.base import RegressorMixin  # noqa: E402
+from sklearn.experimental import enable_iterative_imputer  # noqa: E402, F401  (it brings the name)
 from sklearn.utils import all_estimators  # noqa: E402
 
 PROBE = ROOT / "build" / "release" / "bin" / "kedge_estimator_probe"
@@ -95,6 +96,7 @@ ROWS = {
     "PowerTransformer": ("PowerTransformer", {}, numbers, (100000, 10), "transform", "float64"),
     "KBinsDiscretizer": ("KBinsDiscretizer", {"encode": "ordinal"}, numbers, (200000, 20), "transform", "float64"),
     "KNNImputer": ("KNNImputer", {"missing_values": 0}, holes, (5000, 30), "transform", "float64"),
+    "IterativeImputer": ("IterativeImputer", {"missing_values": 0}, holes, (5000, 30), "transform", "float64"),
     "TargetEncoder": ("TargetEncoder", {"random_state": 0}, counts, (200000, 10), "transform", "float64"),
     "SplineTransformer": ("SplineTransformer", {}, numbers, (100000, 10), "transform", "float64"),
     "PolynomialFeatures": ("PolynomialFeatures", {}, numbers, (100000, 20), "transform", "float64"),

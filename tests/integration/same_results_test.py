@@ -102,6 +102,8 @@ def transformers():
     yield "KNNImputer", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("KNNImputer", n_neighbors=3, add_indicator=True), "columns": {"dtypeInclude": "number"}}]), "GaussianNB"], fit, select={"types": {"when": "date"}})
     yield "FunctionTransformer", job(IRIS, [step("FunctionTransformer", func="log1p"), step("FunctionTransformer", func=["a = sepal_length_cm / sepal_width_cm ** 2", "b = clip(petal_length_cm, 0.5, 1) * (petal_width_cm > 0.3)", "c = petal_width_cm"]),
                                             "GaussianNB"], fit)
+    yield "IterativeImputer", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("IterativeImputer", imputation_order="random", random_state=1, add_indicator=True), "columns": {"dtypeInclude": "number"}}]),
+                                          "GaussianNB"], fit, select={"types": {"when": "date"}})
     yield "TargetEncoder", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "c", "transformer": step("TargetEncoder", random_state=1, cv=3), "columns": {"dtypeInclude": "category"}}]), "GaussianNB"],
                                cross_validate(), select={"types": {"when": "date"}})
     yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)

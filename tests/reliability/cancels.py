@@ -82,6 +82,7 @@ FITS = [
     ("Theil-Sen", "tall", [("TheilSenRegressor", {"max_subpopulation": 1_000_000})]),
     ("RANSAC", "tall", [("RANSACRegressor", {"max_trials": "inf", "stop_probability": 1.0, "residual_threshold": 1e-9})]),
     ("nearest values", "deep", [("KNNImputer", {"missing_values": 0}), "GaussianNB"]),
+    ("values by regressions", "wide", [("IterativeImputer", {"missing_values": 0, "max_iter": 100_000, "tol": 0}), "GaussianNB"]),
     ("DBSCAN", "deep", [("DBSCAN", {"eps": 1150, "min_samples": 5})]),
     ("DBSCAN manhattan*", "deep", [("DBSCAN", {"eps": 15_000, "metric": "manhattan"})]),
     ("HDBSCAN", "tall", ["HDBSCAN"]),

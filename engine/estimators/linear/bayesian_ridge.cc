@@ -9,6 +9,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/linear/evidence.h"
 #include "engine/estimators/linear/least_squares.h"
 #include "engine/estimators/linear/linear_problem.h"
 
@@ -39,18 +40,10 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-// The design D = sum_k s_k u_k v_k' and the target y: s_k^2 and u_k'y, and what of |y|^2 no u_k has.
-struct Basis {
-  Vector squares, along;
-  double rest = 0;
-  Matrix<double> vectors;   // rows: the v_k; 0 where s_k is
+// With the v_k: rows, 0 where s_k is.
+struct Basis : EvidenceBasis {
+  Matrix<double> vectors;
 };
-
-// Eigenvalues of a Gram matrix that are rounding become 0.
-void drop_rounding(Vector& squares) {
-  const double least = static_cast<double>(squares.size()) * kEps * std::max(squares.back(), 0.0);
-  for (double& square : squares) square = square > least ? square : 0.0;
-}
 
 template <class T>
 Basis tall_basis(const Context& ctx, const LinearProblem<T>& problem) {
@@ -97,38 +90,6 @@ Basis wide_basis(const Context& ctx, const LinearProblem<T>& problem) {
                                   Matrix<double>(ctx.memory(), n, 1, inverse).view(), basis.vectors.view());
   return basis;
 }
-
-// The precisions, the coefficients along each v_k, and the sum of the squared residuals under them.
-struct Evidence {
-  double alpha = 1, lambda = 1, residual = 0, rows = 0;
-  Vector along;
-
-  void solve(const Basis& basis) {
-    const double ratio = lambda / alpha;
-    residual = basis.rest, along.resize(basis.squares.size());
-    for (std::size_t k = 0; k < along.size(); ++k) {
-      const double square = basis.squares[k], left = basis.along[k] * ratio / (square + ratio);
-      along[k] = std::sqrt(square) * basis.along[k] / (square + ratio);
-      residual += left * left;
-    }
-  }
-  double coef_squares() const { return std::inner_product(along.begin(), along.end(), along.begin(), 0.0); }
-
-  void update(const Basis& basis, const P& p) {
-    double used = 0;   // degrees of freedom
-    for (const double square : basis.squares) used += alpha * square / (lambda + alpha * square);
-    lambda = (used + 2 * p.lambda_1) / (coef_squares() + 2 * p.lambda_2);
-    alpha = (rows - used + 2 * p.alpha_1) / (residual + 2 * p.alpha_2);
-  }
-  double score(const Basis& basis, const P& p, std::int64_t n_cols) const {
-    const double d = static_cast<double>(n_cols);
-    double log_det = -static_cast<double>(n_cols - static_cast<std::int64_t>(basis.squares.size())) * std::log(lambda);
-    for (const double square : basis.squares) log_det -= std::log(lambda + alpha * square);
-    return p.lambda_1 * std::log(lambda) - p.lambda_2 * lambda + p.alpha_1 * std::log(alpha) - p.alpha_2 * alpha +
-           0.5 * (d * std::log(lambda) + rows * std::log(alpha) - alpha * residual - lambda * coef_squares() + log_det -
-                  rows * std::log(2 * std::numbers::pi));
-  }
-};
 
 // sum_k along[k] v_k.
 Vector combined(const Context& ctx, const Basis& basis, const Vector& along) {

@@ -6,13 +6,13 @@
 
 #include "engine/core/params.h"
 #include "engine/estimators/linear/bayesian_model.h"
+#include "engine/estimators/linear/evidence.h"
 
 namespace kedge::engine {
 
-struct BayesianRidgeParams {
+struct BayesianRidgeParams : EvidencePriors {
   std::int64_t max_iter = 300;
   double tol = 1e-3;
-  double alpha_1 = 1e-6, alpha_2 = 1e-6, lambda_1 = 1e-6, lambda_2 = 1e-6;
   std::optional<double> alpha_init, lambda_init;
   bool compute_score = false;
   bool fit_intercept = true;

@@ -3,6 +3,7 @@
 #include "engine/estimators/preprocessing/column_scalers.h"
 #include "engine/estimators/preprocessing/element_maps.h"
 #include "engine/estimators/preprocessing/function_transformer.h"
+#include "engine/estimators/preprocessing/iterative_imputer.h"
 #include "engine/estimators/preprocessing/k_bins_discretizer.h"
 #include "engine/estimators/preprocessing/knn_imputer.h"
 #include "engine/estimators/preprocessing/memory.h"
@@ -30,6 +31,8 @@ void add_preprocessing(Rows& rows) {
   add<SimpleImputer>(rows, memory::imputed, {2, 1});
   add<KNNImputer>(rows, KNNImputer<float>::memory, {2, 4, 48},
                   {.host_part = "the choice of neighbours, and the means of their values"});
+  add<IterativeImputer>(rows, IterativeImputer<float>::memory, {600, 4, 48},
+                        {.host_part = "which rows have a column, and the evidence of its regressions"});
   add<MissingIndicator>(rows, memory::maps_cells, {1, 1});
   add<MaxAbsScaler>(rows, memory::affine, {2, 1});
   add<RobustScaler>(rows, memory::sorted_affine, {1, 1});

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
          ": scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"},
         {"GaussianProcessRegressor",
          ": scikit-learn has it, Kedge does not; the nearest here is 'KNeighborsRegressor'"},
-        {"IterativeImputer", ": scikit-learn has it, Kedge does not; the nearest here is 'KNNImputer'"},
+        {"KernelCenterer", ": scikit-learn has it, Kedge does not; the nearest here is 'StandardScaler'"},
         {"PatchExtractor", ": scikit-learn has it, Kedge does not, and nothing here is like it"},
         {"GridSearchCV", ": in Kedge it is the task gridSearch"},
         {"GaussianProcessClasifier",

@@ -101,6 +101,7 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "KernelPCA") return {{"n_components", 2}, {"kernel", "rbf"}};
   if (estimator == "KNNImputer") return {{"n_neighbors", 3}};
   if (estimator == "FunctionTransformer") return {{"func", "log1p"}};
+  if (estimator == "IterativeImputer") return {{"max_iter", 2}};
   if (estimator == "IsotonicRegression") return {{"out_of_bounds", "clip"}};
   if (estimator == "TheilSenRegressor") return {{"max_subpopulation", 50}, {"random_state", 1}};
   if (estimator == "RANSACRegressor") return {{"max_trials", 10}, {"random_state", 1}, {"residual_threshold", 1.0}};

@@ -55,8 +55,12 @@ Data data_for(const Row& row) {
   const auto is = [&](const char* name) { return row.estimator == name; };
   if (is("MinCovDet") || is("EllipticEnvelope") || is("KernelDensity"))   // all rows with all, or many trials
     return row.is_wide ? testing::make_data(200, 80, 3) : testing::make_data(4000, 8, 3);
-  if (is("RFECV") || is("SequentialFeatureSelector"))   // some fits for each column
-    return row.is_wide ? testing::make_data(200, 20, 3) : testing::make_data(4000, 8, 3);
+  if (is("RFECV") || is("SequentialFeatureSelector") || is("IterativeImputer")) {   // some fits for each column
+    Data data = row.is_wide ? testing::make_data(200, 20, 3) : testing::make_data(4000, 8, 3);
+    if (is("IterativeImputer"))
+      for (std::size_t e = 0; e < data.X.size(); e += 7) data.X[e] = std::numeric_limits<double>::quiet_NaN();
+    return data;
+  }
   const std::int64_t n_tall = testing::compares_all_rows(row.estimator) ? 1500 : 20000;
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder" || row.estimator == "TargetEncoder")
