@@ -222,6 +222,7 @@ LOCAL: dict[str, str] = {
                      "QuantileTransformer", "PowerTransformer", "SimpleImputer", "MissingIndicator", "VarianceThreshold", "DummyClassifier",
                      "DummyRegressor", "IsotonicRegression", "NearestCentroid", "CountVectorizer", "TfidfVectorizer", "TfidfTransformer"), ONE_PASS),
     "HashingVectorizer": NO_DATA,
+    "FunctionTransformer": "its functions are Python's",
     **dict.fromkeys(("KNeighborsClassifier", "KNeighborsRegressor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "KernelDensity",
                      "NearestNeighbors", "KNNImputer"), KEEPS_X),
     "HDBSCAN": "scikit-learn keeps the tree of all rows, for dbscan_clustering(), and the server's model has the clusters alone",
@@ -230,7 +231,7 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
-    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering"), NOT_YET),
+    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering", "TargetEncoder", "IterativeImputer"), NOT_YET),
 }
 # Of those that are filled, what a policy of "auto" keeps here.
 CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS), "neighbors": KEEPS_X}
