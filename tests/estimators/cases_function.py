@@ -25,12 +25,19 @@ CASES += [Case("FunctionTransformer", {"func": "log1p", **more}, "around_zero", 
 CASES += [Case("FunctionTransformer", {}, "with_missing", TRANSFORM, f32=1e-7)]
 # Formulas: what scikit-learn gets is the same text, run by Python.
 CASES += [Case("FunctionTransformer", {"func": formula}, data, {"transform": 1e-13}, f32=2e-6) for formula, data in (
-    ("2 * x - 1", "around_zero"), ("-x ** 2 + 3", "around_zero"), ("1 / (1 + x ** 2)", "around_zero"), ("clip(x, -0.1, 0.2)", "around_zero"), ("x ** 3 / 7", "around_zero"),
-    ("x ** -2", "positive"), ("x ** 0.5 + x ** 1.7", "positive"), ("2 ** x", "around_zero"), ("min(x, 1) + max(x, 0.5)", "positive"), ("(x > 0.5) + 2 * (x <= 0.1)", "positive"),
+    ("2 * x - 1", "around_zero"), ("-x ** 2 + 3", "around_zero"), ("1 / (1 + x ** 2)", "around_zero"),
+    ("clip(x, -0.1, 0.2)", "around_zero"), ("x ** 3 / 7", "around_zero"),
+    ("x ** -2", "positive"),
+    ("x ** 0.5 + x ** 1.7", "positive"), ("2 ** x", "around_zero"),
+    ("min(x, 1) + max(x, 0.5)", "positive"), ("(x > 0.5) + 2 * (x <= 0.1)", "positive"),
     ("log(x + 1) / log(2)", "positive"), ("3 - x", "positive"), ("(x >= 0.25) * (x < 2)", "positive"))]
-CASES += [Case("FunctionTransformer", {"func": ["ratio = x0 / x2", "z = log1p(x1) * (x0 > x1)", "smaller = min(x0, x1) ** x2", "`x0` = x0 - x2 - x1"]}, "positive", {"transform": 1e-13}, f32=1e-5)]
+CASES += [Case("FunctionTransformer", {"func": ["ratio = x0 / x2", "z = log1p(x1) * (x0 > x1)", "smaller = min(x0, x1) ** x2", "`x0` = x0 - x2 - x1"]},
+               "positive", {"transform": 1e-13}, f32=1e-5)]
 CASES += [Case("FunctionTransformer", {"func": func}, "positive", error=error) for func, error in (
-    ("logg", "did you mean \"log\"?"), ("log(x", "')' is missing at character 6"), ("x +", "a value is missing at character 4"), ("foo(x)", "there is no function 'foo'"),
-    ("__import__('os')", "there is no function '__import__'"), ("x; y", "';' is not expected at character 2"), ("3", "names no column"), ("x + 1 / (1 - 1)", "no finite value"),
-    (["a"], "must be \"name = formula\""), (["a = x0", "a = x1"], "names 'a' twice"), (["a = x7"], "names 'x7', which is no column"), ([], "1 to 1000 formulas"),
+    ("logg", "did you mean \"log\"?"), ("log(x", "')' is missing at character 6"), ("x +", "a value is missing at character 4"),
+    ("foo(x)", "there is no function 'foo'"),
+    ("__import__('os')", "there is no function '__import__'"), ("x; y", "';' is not expected at character 2"), ("3", "names no column"),
+    ("x + 1 / (1 - 1)", "no finite value"),
+    (["a"], "must be \"name = formula\""),
+    (["a = x0", "a = x1"], "names 'a' twice"), (["a = x7"], "names 'x7', which is no column"), ([], "1 to 1000 formulas"),
     ("(" * 40 + "x" + ")" * 40, "nested deeper than"), ("x" + " + x" * 200, "has more than 100 values"), ("x" * 2000, "longer than 1000"), (7, "func is 7"))]

@@ -42,6 +42,8 @@ def sides(data, transformer, predictor):
     """The steps as the job has them, and as objects."""
     name, params = transformer
     judge = JUDGES[data]
+    if name == "TargetEncoder":   # by itself scikit-learn takes whole numbers for classes
+        params = params | {"target_type": "multiclass" if data == "wine" else "continuous"}
     of_job = {"estimator": {"estimator": judge[0], "params": judge[1]}} if name in ("SelectFromModel", "RFE") else params
     of_python = {"estimator": CLASSES[judge[0]](**judge[1])} if name in ("SelectFromModel", "RFE") else params
     job = [{"estimator": "StandardScaler"}, {"estimator": name, "params": of_job}, {"estimator": predictor[0], "params": predictor[1]}]

@@ -91,7 +91,8 @@ schema::EstimatorInfo TargetEncoder<T>::info() {
       .attributes = {"categories_", "encodings_", "target_mean_", "target_type_", "classes_", "feature_names_in_"},
       .deviations = {
           "The result has the precision of the job. cv is a number of folds.",
-          "With target_type \"auto\" the kind of target is that of the pipeline's last step; alone, it has to be named.",
+          "With target_type \"auto\" the kind of target is that of the pipeline's last step; alone, it has to be "
+          "named. scikit-learn takes a regressor's target for classes where it has whole numbers only.",
           "All classes of the data set are encoded, also those that the fitted rows lack.",
           "Fitted rows with a category that the given `categories` lack count in none; scikit-learn counts "
           "them in the first.",
