@@ -126,6 +126,24 @@ class Kinds(WithServer):
         mine, _ = self.compare(MLPRegressor(hidden_layer_sizes=(6,), max_iter=50, random_state=0), scaled, self.number[:150], 1e-5)
         self.assertEqual(mine.partial_fit(scaled, self.number[:150]).predict(scaled).shape, (150,))
 
+    def test_events_of_a_network_arrive_as_its_epochs_end(self):
+        scaled, seen = StandardScaler().fit_transform(self.X), []
+        model = quietly(self.call, "fit", MLPClassifier((8,), max_iter=30, random_state=0), scaled, self.labels, on_event=seen.append)
+        epochs = [event["progress"]["done"] for event in seen if event.kind == "progress" and event["progress"]["unit"] == "epochs"]
+        self.assertEqual((epochs, epochs[-1]), (sorted(epochs), model.n_iter_))
+        self.assertTrue(seen[-1].is_last)
+
+        class Enough(Exception):
+            pass
+
+        def stop(event):
+            raise Enough
+
+        with self.assertRaises(Enough):
+            self.call("fit", MLPClassifier((8,), max_iter=100_000, tol=0, n_iter_no_change=100_000, random_state=0), scaled, self.labels, on_event=stop)
+        job = next(iter(self.session.jobs()))
+        self.assertEqual(self.session.job(job["id"]).wait(30)["state"], "cancelled")
+
     def test_an_isolation_forest(self):
         for model in (IsolationForest(n_estimators=20, random_state=0), IsolationForest(n_estimators=20, max_features=0.5, contamination=0.1, random_state=0)):
             with self.subTest(str(model)):

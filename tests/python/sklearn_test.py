@@ -230,7 +230,6 @@ class WhatStays(WithServer):
         self.check("is a function of the program's own", scoring=lambda model, X, y: 0.5)
         self.check("the server has no scorer", scoring=make_scorer(fbeta_score, beta=2, average="macro"))
         self.check("KNeighborsClassifier: weights is <lambda>", KNeighborsClassifier(weights=lambda d: d + 1))
-        self.check("class_weight names classes", LogisticRegression(class_weight={0: 2.0}))
         with self.assertRaises(ValueError):
             self.stays("X holds complex", "cross_val_score", LinearRegression(), self.X + 0j, self.y, error_score=0)
         with self.assertRaises(ValueError):

@@ -16,7 +16,7 @@ from ..job import Job, Result
 from ..session import Session
 from ..tasks import Task
 from ._decide import Call, FitsAlone, Remote, Stays
-from ._describe import Describer, Seeds, Step
+from ._describe import Describer, Seeds, Step, leaves
 from ._folds import Cut, cuts_of
 from ._jobs import cancel, run_all, size_of
 from ._lines import line_of
@@ -156,7 +156,7 @@ def _scores(call: Call, batch: Batch) -> list[dict[str, Any]]:
     with call.settings.phase(batch.what, "upload"):
         jobs = job_of.submit(session)
     with call.settings.phase(batch.what, "server"):
-        results = run_all(session, jobs)
+        results = run_all(session, jobs, call.settings.on_event)
     call.settings.sent(batch.what, jobs)
     found: list[dict[str, Any]] = [{}] * len(batch.fits)
     seconds: dict[int, float] = {}   # how long each took
@@ -252,6 +252,8 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
     first, session = batch.fits[0], call.settings.session
     if first["method"] not in ("predict", "predict_proba", "decision_function"):
         raise FitsAlone(f"models of the server have no {first['method']}")
+    if first["method"] == "decision_function" and any(getattr(leaf, "decision_function_shape", "") == "ovo" for leaf in leaves(first["estimator"])):
+        raise FitsAlone("models of the server have no decision_function with a column for each two classes")
     estimator, table, target = first["estimator"], Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
     if table.matrix is None:
         raise Stays("rows with texts, or sparse ones, cannot be sent to a model of a fold")
@@ -263,7 +265,7 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
             given = None if weights is None else weights[fit["train"]]
             jobs.append(session.submit(part.dataset(session, target.values[fit["train"]], weights=given), pipeline, Task("fit", {})))
     with phase(batch.what, "server"):
-        results = run_all(session, jobs)
+        results = run_all(session, jobs, call.settings.on_event)
     with phase(batch.what, "download"):
         predicted = [_prediction(session, result, table, target, fit) for result, fit in zip(results, batch.fits)]
     call.settings.sent(batch.what, jobs)

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from ..session import Session
 from ._decide import Call, Settings, Stays
 from ._hook import calling, hook
-from ._jobs import size_of
+from ._jobs import OnEvent, size_of
 from ._kinds import BY_PARTS, LOCAL
 
 T = TypeVar("T")
@@ -48,12 +48,13 @@ def learning_curve(estimator: Any, X: Any, y: Any, *, session: Session | None = 
     return call(Settings.of(session, fallback=fallback), "learning_curve", estimator, X, y, **more)
 
 
-def fit(estimator: T, X: Any, y: Any = None, *, session: Session | None = None, fallback: str = "warn", **more: Any) -> T:
+def fit(estimator: T, X: Any, y: Any = None, *, session: Session | None = None, fallback: str = "warn", on_event: OnEvent | None = None, **more: Any) -> T:
     """estimator.fit(X, y), and the estimator. A search evaluates its candidates as one job; then it refits the best one. A pipeline is
-    fitted step by step. session, fallback: as of cross_validate."""
+    fitted step by step. session, fallback: as of cross_validate. on_event(event) gets each event of the jobs as it comes, such as
+    {"progress": {"unit": "epochs", "done": 7, "total": 200, ...}} of a network; what it raises cancels the job."""
     name = type(estimator).__name__
     is_single = not isinstance(estimator, (BaseSearchCV, Pipeline)) and LOCAL.get(name) != BY_PARTS
-    settings = Settings.of(session, fallback=fallback, policy="always" if is_single else "auto")
+    settings = Settings.of(session, fallback=fallback, policy="always" if is_single else "auto", on_event=on_event)
     with calling(Call(settings, estimator=estimator)):
         if is_single and not hook.wraps(type(estimator)):
             settings.kept(f"{name}.fit", size_of(X), Stays(LOCAL.get(name, f"the server has no {name}")))

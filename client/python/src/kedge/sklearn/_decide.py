@@ -7,12 +7,13 @@ import os
 import time
 import warnings
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._servers import innermost
 from ..errors import ConnectionFailed, KedgeError
-from ..job import Job
+from ..job import Event, Job
 from ..session import Session, connect
 from ._profile import Profile
 
@@ -125,6 +126,7 @@ class Settings:
     quiet_below: int = 0      # calls on fewer bytes stay local without a warning
     n_sent: int = 0           # calls so far
     profile: Profile | None = None
+    on_event: Callable[[Event], None] | None = None   # gets the events of the jobs
     _said: set[tuple[str, str]] = field(default_factory=set)
 
     @staticmethod

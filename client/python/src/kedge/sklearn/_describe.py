@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from ._decide import Remote, Stays
 from ._table import Table
+from ._texts import VECTORIZERS
 
 Step = dict[str, Any]
 PASSED = (None, "passthrough")
@@ -79,6 +81,12 @@ class Describer:
 
     def _check_input(self, estimator: Any) -> None:
         head = next((step for _, step in estimator.steps if step not in PASSED), estimator) if type(estimator) is Pipeline else estimator
+        first = [part for _, part in head.transformer_list if not isinstance(part, str)] if type(head) is FeatureUnion else [head]
+        takes_texts = [type(part).__name__ in VECTORIZERS for part in first]
+        if self._table.documents is not None and not all(takes_texts):
+            raise Stays(f"X holds texts, which {type(head).__name__} refuses")
+        if self._table.documents is None and any(takes_texts):
+            raise Stays(f"X is a table, and {type(head).__name__} takes texts")
         if self._table.has_nan and not isinstance(head, (ColumnTransformer, FeatureUnion)) and not _tag(head, "allow_nan"):
             raise Stays(f"X holds NaN, which {type(head).__name__} refuses")
         if self._table.sparse is not None and not _tag(estimator, "sparse"):
@@ -97,6 +105,8 @@ class Describer:
         name = type(estimator).__name__
         if getattr(estimator, "_skl_callbacks", None):
             raise Stays(f"{name} has callbacks")
+        if not hasattr(estimator, "_parameter_constraints"):   # a FeatureUnion
+            return
         try:
             estimator._validate_params()
         except ValueError as error:
@@ -199,7 +209,7 @@ class Describer:
             return None
         if wire is _NONE_SUCH or not any(_fits(wire, form) for form in known["forms"]):
             raise Stays(f"{owner}: {parameter} is {_short(value)}, which the server does not have")
-        if self._table.texts and parameter in ("categories", "drop") and isinstance(wire, list):
+        if self._table.texts and self._table.documents is None and parameter in ("categories", "drop") and isinstance(wire, list):
             raise Stays(f"{owner}: {parameter} names texts")
         return (wire,)
 
@@ -221,8 +231,14 @@ def _tag(estimator: Any, name: str) -> bool:
     return bool(getattr(get_tags(estimator).input_tags, name))
 
 
+@functools.cache
+def _defaults(type_: type[Any]) -> dict[str, Any]:
+    """Of scikit-learn's own class, whose signature takes longer to read than a step to describe."""
+    return {name: one.default for name, one in inspect.signature(type_.__init__).parameters.items()}
+
+
 def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:
-    default = inspect.signature(type_.__init__).parameters[parameter].default
+    default = _defaults(type_)[parameter]
     return value is default or (type(value) is type(default) and bool(value == default))
 
 

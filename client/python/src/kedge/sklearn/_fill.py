@@ -295,7 +295,7 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
         with settings.phase(what, "upload"):
             job = settings.session.submit(job_of.dataset(settings.session), job_of.pipeline, Task("fit", {}))
         with settings.phase(what, "server"):
-            result = run(settings.session, job)
+            result = run(settings.session, job, settings.on_event)
         model = settings.session.model(result.model)
         with settings.phase(what, "download"):
             try:

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import KedgeError
-from ..job import Job, Result
+from ..job import Event, Job, Result
 from ..session import Session
 from ._decide import log
 
@@ -20,21 +21,35 @@ def size_of(X: Any) -> int:
     return int(size) if size is not None else 8 * len(X) if hasattr(X, "__len__") else 0
 
 
-def run(session: Session, job: Job) -> Result:
-    """Waits. After Ctrl-C a message says where the job is."""
+OnEvent = Callable[[Event], None]
+
+
+def run(session: Session, job: Job, on_event: OnEvent | None = None) -> Result:
+    """Waits. After Ctrl-C a message says where the job is. on_event: gets the job's events as they come; what it raises cancels the job."""
     try:
+        if on_event is not None:
+            _follow(job, on_event)
         return job.result()
     except KeyboardInterrupt:
         log.warning("%s goes on; kedge.connect(%r).job(%r) finds it, and its cancel() ends it", job.id, session.url, job.id)
         raise
 
 
-def run_all(session: Session, jobs: list[Job]) -> list[Result]:
+def _follow(job: Job, on_event: OnEvent) -> None:
+    for event in job.events():
+        try:
+            on_event(event)
+        except Exception:
+            cancel([job])
+            raise
+
+
+def run_all(session: Session, jobs: list[Job], on_event: OnEvent | None = None) -> list[Result]:
     """Waits for all. Where one fails, the others are cancelled."""
     results: list[Result] = []
     try:
         for job in jobs:
-            results.append(run(session, job))
+            results.append(run(session, job, on_event))
     except KedgeError:
         cancel(jobs[len(results) + 1:])
         raise

@@ -14,6 +14,8 @@ from ..data import Dataset
 from ..errors import KedgeError
 from ..session import Session
 from ._decide import Stays
+from ._texts import documents_of
+from ._texts import upload_of as upload_of_texts
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +30,10 @@ class Table:
         self.sparse: Any = None
         self.columns: list[Array] = []     # of a frame that is not all numbers
         self.texts: set[int] = set()       # which of them hold texts
-        if hasattr(X, "tocsr"):
+        self.documents = documents_of(X)   # where X is texts, which vectorizers take
+        if self.documents is not None:
+            self.columns, self.texts = [self.documents], {0}
+        elif hasattr(X, "tocsr"):
             self._take_sparse(X)
         elif hasattr(X, "columns") and hasattr(X, "shape"):
             self._take_frame(X)
@@ -88,6 +93,7 @@ class Table:
             part.matrix = self.matrix[rows]
         else:
             part.columns = [column[rows] for column in self.columns]
+            part.documents = None if self.documents is None else self.documents[rows]
         return part
 
     def _take_sparse(self, X: Any) -> None:
@@ -124,6 +130,8 @@ class Table:
         if any(part is not None and len(part) != self.n_rows for part in (y, groups, weights)):
             raise Stays("X and y have different numbers of rows")
         extra = {"y": y, "groups": groups, "sample_weight": weights}
+        if self.documents is not None:
+            return session.content(upload_of_texts(self.documents, extra)).select(dtype=self.dtype)
         whole = self.sparse if self.sparse is not None else self.matrix
         upload = data.upload_of(whole, **extra) if whole is not None else data.archive_of(self.n_rows, self._members(), **extra)
         return session.content(upload).select(dtype=self.dtype)
