@@ -114,6 +114,23 @@ class Fits(WithServer):
         else:
             np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-3 if name == "LinearSVR" else 1e-4 if name in (*SVMS, *GENERALIZED) else 1e-9)
 
+    def test_names_of_parameters_are_those_of_each_class(self):
+        stock_names = vars(sklearn.base.BaseEstimator)["_get_param_names"]
+        expected = {one: one._get_param_names() for one in (Ridge, KMeans, PCA)}
+        kedge.sklearn.patch(self.session)
+        self.addCleanup(kedge.sklearn.unpatch)
+        for one, names in expected.items():
+            one._get_param_names().clear()   # a list of the caller's own
+            self.assertEqual(one._get_param_names(), names)
+
+        class Mine(Ridge):
+            def __init__(self, alpha=1.0, *, shade="grey"):
+                super().__init__(alpha)
+                self.shade = shade
+        self.assertEqual(Mine._get_param_names(), ["alpha", "shade"])
+        kedge.sklearn.unpatch()
+        self.assertIs(vars(sklearn.base.BaseEstimator)["_get_param_names"], stock_names)
+
     def test_weights_go_along(self):
         weights = np.random.default_rng(0).integers(0, 4, 150)
         for model in (Ridge(), LogisticRegression(max_iter=2000), StandardScaler(), GaussianNB(), DecisionTreeClassifier(random_state=0),
